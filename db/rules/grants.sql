@@ -1,0 +1,104 @@
+-- What each role may touch: everything is taken away, then exactly this is given.
+-- api_write includes api_read, api_review includes api_write (db/migrations/0001_foundation.sql).
+
+revoke all on all tables in schema app_public, app_private, rest
+  from public, api_read, api_write, api_review, engagement_server;
+revoke all on all routines in schema app_public, app_private, rest
+  from public, api_read, api_write, api_review, engagement_server;
+revoke all on schema app_public, app_private, rest
+  from public, api_read, api_write, api_review, engagement_server;
+
+grant usage on schema app_public, app_private, rest to api_read;
+grant usage on schema app_private to engagement_server;
+
+-- The server, before it has become an API role: look a key up, and become the role it stands for.
+grant execute on function
+  app_private.authenticate,
+  app_private.run_as,
+  app_private.recall_answer,
+  app_private.keep_answer
+to engagement_server;
+
+-- Reading.
+grant select on
+  app_public.organizations,
+  app_public.organization_permissions,
+  app_public.platform_permissions,
+  app_public.accelerators,
+  app_public.people_groups,
+  app_public.countries,
+  app_public.needs,
+  app_public.commitments,
+  app_public.engagement_claims,
+  app_public.status_history,
+  app_private.graph_records,
+  rest.needs,
+  rest.commitments,
+  rest.engagement_claims
+to api_read;
+
+grant execute on function
+  app_private.current_actor,
+  app_private.refuse,
+  app_public.record_graph_status,
+  app_public.record_graph_errors,
+  app_public.needs_graph_status,
+  app_public.needs_graph_errors,
+  app_public.commitments_graph_status,
+  app_public.commitments_graph_errors,
+  app_public.engagement_claims_graph_status,
+  app_public.engagement_claims_graph_errors
+to api_read;
+
+-- Writing the lifecycle. Identifiers, statuses at creation and time stamps are the database's own.
+grant
+  insert (org_uri, org_name, declared_by_email, need_description, accelerators,
+          concerns_people_group_rop3, concerns_country_code),
+  update (status)
+on app_public.needs to api_write;
+
+grant
+  insert (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope, concerns_need_id,
+          concerns_people_group_rop3, concerns_country_code, target_completion_date),
+  update (status)
+on app_public.commitments to api_write;
+
+grant
+  insert (org_uri, org_name, claimed_by_email, engagement_accelerators, people_group_rop3, people_group_name,
+          people_group_rog3, country_code, country_name, description, fulfills_commitment_id),
+  update (status)
+on app_public.engagement_claims to api_write;
+
+grant execute on function
+  app_public.declare_need,
+  app_public.update_need_status,
+  app_public.declare_commitment,
+  app_public.update_commitment_status,
+  app_public.submit_engagement_claim,
+  app_public.update_engagement_claim_status
+to api_write;
+
+-- What the functions above and the policies ask on the caller's behalf.
+grant execute on function
+  app_private.authorize,
+  app_private.name_actor,
+  app_private.check_accelerators,
+  app_private.is_email,
+  app_private.is_http_uri,
+  app_private.is_rop3,
+  app_private.trimmed,
+  app_private.distinct_items,
+  app_private.problem,
+  app_private.required_problems,
+  app_private.text_problems,
+  app_private.email_problems,
+  app_private.http_uri_problems,
+  app_private.list_problems,
+  app_private.code_problems,
+  app_private.rop3_problems(text, text),
+  app_private.rop3_problems(text, text[]),
+  app_private.rog3_problems,
+  app_private.country_problems(text, text),
+  app_private.country_problems(text, text[]),
+  app_private.refuse_problems
+to api_write;

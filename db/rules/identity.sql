@@ -1,0 +1,119 @@
+-- Which key is calling, as which role, in whose name.
+
+create function app_private.authenticate(hash bytea)
+returns table (key_id uuid, scope name, rate_per_minute integer, expires_at timestamptz)
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select k.key_id, k.scope, k.rate_per_minute, k.expires_at
+  from app_private.api_keys as k
+  where k.key_hash = hash and k.revoked_at is null and (k.expires_at is null or k.expires_at > now());
+end;
+comment on function app_private.authenticate is
+  'The live API key whose text has this SHA-256; no row when it is unknown, expired or revoked.';
+
+create function app_private.announce_api_key() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform pg_notify('api_keys', old.key_id::text);
+  return null;
+end
+$$;
+comment on function app_private.announce_api_key is
+  'Tells every server process on channel api_keys which key to forget, so that a revocation holds at once.';
+create trigger announce after update or delete on app_private.api_keys
+  for each row execute function app_private.announce_api_key();
+
+create function app_private.name_actor(email text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.refuse_problems(app_private.email_problems('actorEmail', email));
+  perform set_config('app.actor_email', email, true);
+end
+$$;
+comment on function app_private.name_actor is
+  'Names the acting user for the rest of the transaction; refuses what is no e-mail address with 400.';
+
+create function app_private.current_actor() returns text
+language sql stable
+return nullif(current_setting('app.actor_email', true), '');
+comment on function app_private.current_actor is 'E-mail of the acting user that name_actor named; null when nobody was.';
+
+-- The one statement of every REST request: becomes the role of the key's scope and does the work, in one
+-- round trip. (A security-definer function could not change the role, so this one is not.)
+create function app_private.run_as(
+  scope name, statement text, body jsonb default '{}',
+  key_id uuid default null, idempotency_key text default null
+) returns text
+language plpgsql
+as $$
+declare
+  answer text;
+begin
+  if idempotency_key is not null then
+    answer := app_private.recall_answer(key_id, idempotency_key, sha256(convert_to(statement || body, 'utf8')));
+    if answer is not null then
+      return answer;
+    end if;
+  end if;
+  perform set_config('role', scope, true);
+  execute statement into answer using body;
+  if idempotency_key is not null then
+    perform set_config('role', 'none', true);
+    perform app_private.keep_answer(key_id, idempotency_key, answer);
+  end if;
+  return answer;
+end
+$$;
+comment on function app_private.run_as is
+  'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer. '
+  'With an Idempotency-Key the first answer to the same statement and body is given again, and 409 to any other.';
+
+create function app_private.recall_answer(key_id uuid, idempotency_key text, fingerprint bytea) returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  earlier app_private.idempotent_answers;
+begin
+  -- A request that is still running with the same key is waited for here, at the unique index.
+  insert into app_private.idempotent_answers (key_id, idempotency_key, fingerprint)
+  values (recall_answer.key_id, recall_answer.idempotency_key, recall_answer.fingerprint)
+  on conflict do nothing;
+  if found then
+    return null;
+  end if;
+  select * into earlier from app_private.idempotent_answers as a
+  where a.key_id = recall_answer.key_id and a.idempotency_key = recall_answer.idempotency_key;
+  if earlier.fingerprint is distinct from recall_answer.fingerprint then
+    perform app_private.refuse(409, 'idempotency_key_reused',
+      'This Idempotency-Key was used before with another request; use a new key for a new request.');
+  end if;
+  return earlier.answer;
+end
+$$;
+comment on function app_private.recall_answer is
+  'The answer given before to this Idempotency-Key, or null after taking the key for the request at hand.';
+
+create function app_private.keep_answer(key_id uuid, idempotency_key text, answer text) returns void
+language sql security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.idempotent_answers as a set answer = keep_answer.answer
+  where a.key_id = keep_answer.key_id and a.idempotency_key = keep_answer.idempotency_key;
+end;
+comment on function app_private.keep_answer is 'Keeps the answer that a repetition of the request is to be given.';
+
+create function app_private.forget_old_answers() returns bigint
+language sql
+begin atomic
+  with forgotten as (
+    delete from app_private.idempotent_answers where created_at < now() - interval '24 hours' returning 1
+  )
+  select count(*) from forgotten;
+end;
+comment on function app_private.forget_old_answers is 'Deletes the answers kept for Idempotency-Keys older than 24 hours; returns how many.';

@@ -1,0 +1,17 @@
+-- The rules of the database, applied whole on every `npm run migrate`, in this order, in one transaction.
+-- Change a rule in its file; what a former version left behind is dropped first.
+
+\ir reset.sql
+\ir errors.sql
+\ir validation.sql
+\ir identity.sql
+\ir permissions.sql
+\ir membership.sql
+\ir vocabulary.sql
+\ir graph-projection.sql
+\ir status-history.sql
+\ir needs.sql
+\ir commitments.sql
+\ir engagement-claims.sql
+\ir organization-claims.sql
+\ir grants.sql

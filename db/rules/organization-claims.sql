@@ -1,0 +1,1 @@
+-- Organization claims: a person says that they belong to an organization.

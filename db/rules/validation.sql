@@ -1,0 +1,145 @@
+-- What well-formed input is. Each check answers the problems it finds as a JSON array of {path, message},
+-- an empty array when there is none; refuse_problems turns them into one 400 that names them all.
+-- Paths are the names on the wire, which REST and GraphQL share.
+
+create function app_private.is_email(value text) returns boolean
+language sql immutable
+return char_length(value) <= 254
+  and value ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]{1,64}@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$';
+comment on function app_private.is_email is 'Whether a text is an e-mail address, as HTML defines it, with a dotted domain.';
+
+create function app_private.is_http_uri(value text) returns boolean
+language sql immutable
+return char_length(value) <= 2048
+  and value ~ '^https?://[^][/?#\s<>"{}|\\^`@]+([/?#][^][\s<>"{}|\\^`]*)?$'
+  and value !~ '[\u0001-\u0020\u007f-\u009f]';
+comment on function app_private.is_http_uri is 'Whether a text is an absolute http or https URI that can stand in the graph as it is.';
+
+create function app_private.is_rop3(value text) returns boolean
+language sql immutable
+return value ~ '^[0-9]{6}$';
+comment on function app_private.is_rop3 is 'Whether a text has the form of a ROP3 people-group code: six digits.';
+
+create function app_private.trimmed(value text) returns text
+language sql immutable
+return nullif(btrim(value, E' \t\n\r\f\v'), '');
+comment on function app_private.trimmed is 'A text without the white space around it; null where nothing is left.';
+
+create function app_private.distinct_items(items text[]) returns text[]
+language sql immutable
+return coalesce(
+  (select array_agg(item order by place)
+   from (select item, min(place) as place
+         from unnest(items) with ordinality as listed (item, place) group by item) as firsts),
+  '{}');
+comment on function app_private.distinct_items is 'A list without its repetitions, in the order of first mention.';
+
+create function app_private.problem(path text, message text) returns jsonb
+language sql immutable
+return jsonb_build_array(jsonb_build_object('path', path, 'message', message));
+comment on function app_private.problem is 'One problem of one input, as the checks answer it.';
+
+create function app_private.text_problems(path text, value text, required boolean default true) returns jsonb
+language sql immutable
+return case
+  when value is null and required then app_private.problem(path, 'is required and must not be empty')
+  when char_length(value) > 10000 then app_private.problem(path, 'must have at most 10,000 characters')
+  else '[]'
+end;
+comment on function app_private.text_problems is 'Problems of a trimmed free text: missing where required, or longer than 10,000 characters.';
+
+create function app_private.required_problems(path text, value text) returns jsonb
+language sql immutable
+return case when value is null then app_private.problem(path, 'is required') else '[]' end;
+comment on function app_private.required_problems is 'Problems of a value that may not be missing.';
+
+create function app_private.email_problems(path text, value text) returns jsonb
+language sql immutable
+return case
+  when app_private.is_email(value) then '[]'
+  else app_private.problem(path, 'must be an e-mail address')
+end;
+comment on function app_private.email_problems is 'Problems of a required e-mail address.';
+
+create function app_private.http_uri_problems(path text, value text) returns jsonb
+language sql immutable
+return case
+  when app_private.is_http_uri(value) then '[]'
+  else app_private.problem(path, 'must be an absolute http or https URI')
+end;
+comment on function app_private.http_uri_problems is 'Problems of a required absolute http(s) URI.';
+
+create function app_private.list_problems(path text, items text[], required boolean) returns jsonb
+language sql immutable
+return case
+  when coalesce(cardinality(items), 0) = 0 and required then app_private.problem(path, 'must name at least one item')
+  when cardinality(items) > 100 then app_private.problem(path, 'must have at most 100 items')
+  else '[]'
+end;
+comment on function app_private.list_problems is 'Problems of a list as a whole: empty where required, or longer than 100 items.';
+
+create function app_private.code_problems(path text, items text[]) returns jsonb
+language sql immutable
+return coalesce(
+  (select jsonb_agg(jsonb_build_object('path', format('%s[%s]', path, place - 1), 'message', 'must be a code of 1 to 64 characters'))
+   from unnest(items) with ordinality as listed (item, place)
+   where item is null or char_length(item) not between 1 and 64),
+  '[]');
+comment on function app_private.code_problems is 'Problems of the single items of a list of vocabulary codes; whether a code exists is asked later.';
+
+create function app_private.rop3_problems(path text, code text) returns jsonb
+language sql immutable
+return case
+  when app_private.is_rop3(code) then '[]'
+  else app_private.problem(path, 'must be a ROP3 code of six digits')
+end;
+comment on function app_private.rop3_problems(text, text) is 'Problems of one ROP3 code.';
+
+create function app_private.rop3_problems(path text, codes text[]) returns jsonb
+language sql immutable
+return coalesce(
+  (select jsonb_agg(problem)
+   from unnest(codes) with ordinality as listed (code, place),
+     jsonb_array_elements(app_private.rop3_problems(format('%s[%s]', path, place - 1), code)) as problem),
+  '[]');
+comment on function app_private.rop3_problems(text, text[]) is 'Problems of the single items of a list of ROP3 codes.';
+
+create function app_private.rog3_problems(path text, code text) returns jsonb
+language sql immutable
+return case
+  when code ~ '^[A-Z]{2,3}$' then '[]'
+  else app_private.problem(path, 'must be a ROG3 country code, two or three upper-case letters')
+end;
+comment on function app_private.rog3_problems is 'Problems of one ROG3 country code.';
+
+create function app_private.country_problems(path text, code text) returns jsonb
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+return case
+  when exists (select from app_public.countries where alpha2 = code) then '[]'
+  else app_private.problem(path, 'must be a country code of ISO 3166-1, two upper-case letters')
+end;
+comment on function app_private.country_problems(text, text) is 'Problems of one ISO 3166-1 alpha-2 country code.';
+
+create function app_private.country_problems(path text, codes text[]) returns jsonb
+language sql stable
+return coalesce(
+  (select jsonb_agg(problem)
+   from unnest(codes) with ordinality as listed (code, place),
+     jsonb_array_elements(app_private.country_problems(format('%s[%s]', path, place - 1), code)) as problem),
+  '[]');
+comment on function app_private.country_problems(text, text[]) is 'Problems of the single items of a list of country codes.';
+
+create function app_private.refuse_problems(problems jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_array_length(problems) > 0 then
+    perform app_private.refuse(400, 'validation_failed',
+      (select string_agg(format('%s %s', p ->> 'path', p ->> 'message'), '; ') || '.' from jsonb_array_elements(problems) as p),
+      problems);
+  end if;
+end
+$$;
+comment on function app_private.refuse_problems is 'Refuses with 400 validation_failed when there is any problem, naming each one.';

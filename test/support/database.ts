@@ -1,0 +1,77 @@
+import { createHash, randomBytes } from "node:crypto";
+import pg from "pg";
+import { createPool } from "../../db/pool.ts";
+import { SERVER_PASSWORD, TEMPLATE } from "./global-setup.ts";
+
+/** A database of a test file's own. */
+export type TestDatabase = {
+  /** URL as the role that owns the schema: what the worker and the operator's tool use. */
+  url: string;
+  /** URL as the server's login, which can only become an API role. */
+  serverUrl: string;
+  /** A pool of the owning role. */
+  owner: pg.Pool;
+  drop: () => Promise<void>;
+};
+
+/**
+ * Clones the migrated template into a database of its own.
+ * @param options.template false: an empty database instead, for tests of the migration itself
+ */
+export async function createTestDatabase(options: { template?: boolean } = {}): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  const admin = new URL(process.env["TEST_POSTGRES_URL"]!);
+  await asAdmin((client) =>
+    client.query(`create database ${name} ${options.template === false ? "" : `template ${TEMPLATE}`}`),
+  );
+  const at = (user: string, password: string) => {
+    const url = new URL(admin);
+    url.pathname = `/${name}`;
+    url.username = user;
+    url.password = password;
+    return url.href;
+  };
+  const url = at(admin.username, admin.password);
+  const owner = createPool(url, { max: 4 });
+  return {
+    url,
+    serverUrl: at("engagement_server", SERVER_PASSWORD),
+    owner,
+    drop: async () => {
+      await owner.end();
+      await asAdmin((client) => client.query(`drop database ${name} with (force)`));
+    },
+  };
+}
+
+// Only one session at a time may copy a template, and test files run side by side.
+async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client(process.env["TEST_POSTGRES_URL"]!);
+  await client.connect();
+  try {
+    await client.query("select pg_advisory_lock(1)");
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Puts an API key into a database and returns its text. */
+export async function issueTestKey(
+  db: pg.Pool,
+  scope: "api_read" | "api_write" | "api_review",
+  options: { expiresAt?: string; ratePerMinute?: number } = {},
+): Promise<string> {
+  const key = `ek_${randomBytes(32).toString("base64url")}`;
+  await db.query(
+    `insert into app_private.api_keys (label, key_hash, scope, expires_at, rate_per_minute)
+     values ('test', $1, $2, $3, $4)`,
+    [
+      createHash("sha256").update(key).digest(),
+      scope,
+      options.expiresAt ?? null,
+      options.ratePerMinute ?? 1_000_000,
+    ],
+  );
+  return key;
+}
