@@ -1,0 +1,59 @@
+import type { Command } from "commander";
+import type { AdminContext } from "./context.ts";
+
+const MASK = "********";
+
+/** config: the effective configuration. */
+export function registerConfig(program: Command, context: AdminContext): void {
+  program
+    .command("config")
+    .description("Show the effective configuration, with secrets masked")
+    .action(() => {
+      const { config } = context;
+      const shown = {
+        PORT: config.port,
+        HOST: config.host,
+        DATABASE_URL: config.databaseUrl ? maskedUrl(config.databaseUrl) : null,
+        SPARQL_QUERY_URL: config.graphStore ? maskedUrl(config.graphStore.queryUrl) : null,
+        SPARQL_UPDATE_URL: config.graphStore ? maskedUrl(config.graphStore.updateUrl) : null,
+        SPARQL_GRAPH_STORE_URL: config.graphStore ? maskedUrl(config.graphStore.graphStoreUrl) : null,
+        FUSEKI_USER: config.graphStore?.user ?? null,
+        FUSEKI_PASSWORD: config.graphStore?.password ? MASK : null,
+        GRAPH_DATA_URL: config.graphDataUrl,
+        NAMESPACE_URL: config.namespaceUrl,
+        PLATFORM_URL: config.platformUrl ?? null,
+        SMTP_URL: config.smtpUrl ? maskedUrl(config.smtpUrl) : null,
+        MAIL_FROM: config.mailFrom,
+        CORS_ORIGINS: config.corsOrigins.join(","),
+        RATE_LIMIT_PER_MINUTE: config.rateLimitPerMinute,
+        SPARQL_TIMEOUT_MS: config.sparqlTimeoutMs,
+        LOG_LEVEL: config.logLevel,
+        METRICS_PORT: config.metricsPort ?? null,
+        DATA_DIR: config.dataDir,
+      };
+      context.print(
+        shown,
+        Object.entries(shown).map(([name, value]) => `${name}=${value ?? UNSET[name] ?? "(unset)"}`),
+      );
+    });
+}
+
+const UNSET: Record<string, string> = {
+  DATABASE_URL: "(unset: embedded PostgreSQL)",
+  SPARQL_QUERY_URL: "(unset: embedded graph store)",
+  SPARQL_UPDATE_URL: "(unset: embedded graph store)",
+  SPARQL_GRAPH_STORE_URL: "(unset: embedded graph store)",
+  PLATFORM_URL: "(unset: the service's own URL)",
+  SMTP_URL: "(unset: mail is logged and kept)",
+  METRICS_PORT: "(unset: off)",
+};
+
+// A password can stand in the user part and, for PostgreSQL, in the query string.
+function maskedUrl(text: string): string {
+  const url = new URL(text);
+  if (url.password) url.password = MASK;
+  for (const name of url.searchParams.keys()) {
+    if (/pass|secret|token|key/i.test(name)) url.searchParams.set(name, MASK);
+  }
+  return url.href;
+}

@@ -1,0 +1,181 @@
+// What every command of the operator's tool works with: configuration, database, graph store, output.
+import { SingleBar } from "cli-progress";
+import type { Command } from "commander";
+import type pg from "pg";
+import type { Config } from "../config.ts";
+import { migrate } from "../db/migrate.ts";
+import { createPool } from "../db/pool.ts";
+import { joinEmbeddedPostgres, joinEmbeddedStore } from "../embedded.ts";
+import type { Joined } from "../embedded.ts";
+
+/** Where a graph store is spoken to, as in Config. */
+export type GraphStoreEndpoints = NonNullable<Config["graphStore"]>;
+
+/** Shows how far long work has come: a bar on a terminal, plain lines elsewhere; on standard error. */
+export type Progress = {
+  /** Counts done items. */
+  advance: (count?: number) => void;
+  /** Sets the number of items to do, where it becomes known late. */
+  total: (total: number) => void;
+  done: () => void;
+};
+
+/** Something the operator can put right; the message is one line, the exit code 2. */
+export class AdminError extends Error {
+  override name = "AdminError";
+}
+
+/** The exit codes that scripts can rely on. */
+export const EXIT = { done: 0, partly: 1, failed: 2 } as const;
+
+/**
+ * The surroundings of one command. Database and graph store open when first asked for, and close() gives back
+ * what was opened: parts that this call started stop, parts that ran before go on.
+ */
+export class AdminContext {
+  readonly config: Config;
+  /** Whether standard output carries one JSON value and nothing else. */
+  json = false;
+  /** What the process is to exit with. */
+  exitCode: number = EXIT.done;
+  #database: Promise<Joined> | undefined;
+  #pool: Promise<pg.Pool> | undefined;
+  #store: Promise<Joined> | undefined;
+
+  constructor(config: Config) {
+    this.config = config;
+  }
+
+  /** URL of the database as the role that owns the schema: DATABASE_URL, or the embedded one. */
+  async databaseUrl(): Promise<string> {
+    this.#database ??= this.config.databaseUrl
+      ? Promise.resolve({ url: this.config.databaseUrl, leave: () => Promise.resolve() })
+      : joinEmbeddedPostgres(this.config.dataDir);
+    return (await this.#database).url;
+  }
+
+  /** A pool of the role that owns the schema; closed by close(). */
+  pool(): Promise<pg.Pool> {
+    this.#pool ??= this.#openPool();
+    return this.#pool;
+  }
+
+  async #openPool(): Promise<pg.Pool> {
+    const url = await this.databaseUrl();
+    const pool = createPool(url, { max: 4 });
+    if (this.config.databaseUrl) return pool;
+    // The embedded database may never have seen a start of the service.
+    const { rows } = await pool.query<{ fresh: boolean }>(
+      "select to_regclass('app_migrations.applied') is null as fresh",
+    );
+    if (rows[0]?.fresh) await migrate(url);
+    return pool;
+  }
+
+  /** Where the graph store is: as configured, or the embedded one, of the running service or of this call. */
+  async graphStore(): Promise<GraphStoreEndpoints> {
+    if (this.config.graphStore) return this.config.graphStore;
+    this.#store ??= joinEmbeddedStore(this.config.dataDir, async (dir) => {
+      const module = "../graph/embedded/main.ts";
+      const { startEmbeddedStore } = (await import(module)) as {
+        startEmbeddedStore: (options: {
+          dir: string;
+          port: number;
+          queryTimeoutMs: number;
+        }) => Promise<{ url: string; stop: () => Promise<void> }>;
+      };
+      return startEmbeddedStore({ dir, port: 0, queryTimeoutMs: this.config.sparqlTimeoutMs });
+    });
+    const { url } = await this.#store;
+    return { queryUrl: `${url}/query`, updateUrl: `${url}/update`, graphStoreUrl: `${url}/data` };
+  }
+
+  /**
+   * Says what was done, once a command.
+   * @param value what --json prints
+   * @param text what a person reads otherwise; several lines as an array
+   */
+  print(value: unknown, text: string | readonly string[]): void {
+    const lines = this.json ? JSON.stringify(value) : [text].flat().join("\n");
+    process.stdout.write(`${lines}\n`);
+  }
+
+  /** Tells a person something on standard error, which --json leaves alone. */
+  note(line: string): void {
+    process.stderr.write(`${line}\n`);
+  }
+
+  /** Reports an item that could not be done while the rest goes on; the exit code becomes 1. */
+  warn(line: string): void {
+    this.note(line);
+    this.exitCode = Math.max(this.exitCode, EXIT.partly);
+  }
+
+  /** Shows the progress of long work; call done() at its end. */
+  progress(label: string, total = 0): Progress {
+    return process.stderr.isTTY
+      ? barProgress(label, total)
+      : lineProgress(label, total, (line) => this.note(line));
+  }
+
+  /** Gives back what was opened. */
+  async close(): Promise<void> {
+    const [pool, store, database] = await Promise.allSettled([this.#pool, this.#store, this.#database]);
+    this.#pool = this.#store = this.#database = undefined;
+    if (pool.status === "fulfilled") await pool.value?.end();
+    if (store.status === "fulfilled") await store.value?.leave();
+    if (database.status === "fulfilled") await database.value?.leave();
+  }
+}
+
+/** Adds one subject's commands to the tool. */
+export type Register = (program: Command, context: AdminContext) => void;
+
+type Cell = string | number | boolean | null | undefined;
+
+/** Lays rows out in columns under their headings. */
+export function table(headings: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
+  const cells = [headings, ...rows].map((row) => row.map((cell) => String(cell ?? "")));
+  const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function barProgress(label: string, total: number): Progress {
+  const bar = new SingleBar({
+    format: `${label} {bar} {percentage}% {value}/{total} ETA {eta_formatted}`,
+    stream: process.stderr,
+    hideCursor: true,
+  });
+  bar.start(total, 0);
+  return {
+    advance: (count = 1) => bar.increment(count),
+    total: (known) => bar.setTotal(known),
+    done: () => bar.stop(),
+  };
+}
+
+const SECONDS_BETWEEN_LINES = 5;
+
+function lineProgress(label: string, initialTotal: number, write: (line: string) => void): Progress {
+  let total = initialTotal;
+  let value = 0;
+  let lastLine = Date.now();
+  const line = () => `${label}: ${value}${total ? ` of ${total}` : ""}`;
+  return {
+    advance: (count = 1) => {
+      value += count;
+      if (Date.now() - lastLine < SECONDS_BETWEEN_LINES * 1000) return;
+      lastLine = Date.now();
+      write(line());
+    },
+    total: (known) => {
+      total = known;
+    },
+    done: () => write(`${line()}, done`),
+  };
+}

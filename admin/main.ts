@@ -1,0 +1,72 @@
+// The operator's tool: npm run admin -- <command>. One file a subject; this one wires them and owns the exit code.
+import { Command, CommanderError } from "commander";
+import { ConfigError, processConfig } from "../config.ts";
+import { explain, refusalCode } from "../explain.ts";
+import { registerConfig } from "./config.ts";
+import { AdminContext, EXIT } from "./context.ts";
+import { registerKeys } from "./keys.ts";
+import { registerOrgs } from "./orgs.ts";
+
+/** The tool with all its commands. */
+export function buildProgram(context: AdminContext): Command {
+  const program = new Command("npm run admin --")
+    .description("Operate the engagement service: its keys, people, vocabularies, and graph.")
+    .helpOption("-h, --help", "show what a command does and takes")
+    .addHelpText(
+      "after",
+      "\nWorks on DATABASE_URL and FUSEKI_URL, or on the embedded parts under .data/, whether the service is running or not.\n" +
+        "Exit codes: 0 done, 1 done in part or differences found, 2 could not.",
+    )
+    .exitOverride();
+  registerKeys(program, context);
+  registerOrgs(program, context);
+  registerConfig(program, context);
+  for (const command of allCommands(program)) {
+    if (command.commands.length === 0) {
+      command.option("--json", "print one machine-readable value and nothing else on standard output");
+    }
+    command.showHelpAfterError("Add --help for what this command takes.");
+  }
+  return program.hook("preAction", (_, action) => {
+    context.json = action.opts<{ json?: boolean }>().json ?? false;
+  });
+}
+
+function allCommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(allCommands)];
+}
+
+/** Runs one command line and answers its exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  let context: AdminContext;
+  try {
+    context = new AdminContext(processConfig());
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    report(error, args.includes("--json"));
+    return EXIT.failed;
+  }
+  const stop = (signal: NodeJS.Signals) => {
+    void context.close().finally(() => process.kill(process.pid, signal));
+  };
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  try {
+    await buildProgram(context).parseAsync(args, { from: "user" });
+    return context.exitCode;
+  } catch (error) {
+    // Commander has said what is wrong, or shown the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.failed;
+    report(error, context.json);
+    return EXIT.failed;
+  } finally {
+    await context.close();
+  }
+}
+
+function report(error: unknown, json: boolean): void {
+  const message = explain(error);
+  process.stderr.write(`error: ${message}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ error: refusalCode(error) ?? "failed", message })}\n`);
+}
+
+process.exitCode = await main(process.argv.slice(2));

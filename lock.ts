@@ -1,0 +1,71 @@
+// Locks between processes that end with the process that holds them, however it ends. Node has no call for the
+// file locks of the operating system, but the SQLite in it has: nothing is ever stored in the file.
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const SQLITE_BUSY = 5;
+
+/** A held lock; giving it back twice does nothing. */
+export type Lock = { release: () => void };
+
+/** A lock file that cannot be opened, such as one of another user's; the message is for the operator. */
+export class LockError extends Error {
+  override name = "LockError";
+}
+
+/**
+ * Takes a lock on a file, which is made when absent and never removed.
+ * @param mode any number of processes may hold it shared, one alone exclusive
+ * @param waitMs how long to wait for it; 0 asks once
+ * @returns undefined when others held it all the while
+ * @throws LockError when the file cannot be opened
+ */
+export async function takeLock(
+  path: string,
+  mode: "shared" | "exclusive",
+  waitMs: number,
+): Promise<Lock | undefined> {
+  const deadline = Date.now() + waitMs;
+  const file = await open(path);
+  for (;;) {
+    if (tryLock(file, mode)) {
+      return {
+        release: () => {
+          if (file.isOpen) file.close();
+        },
+      };
+    }
+    if (Date.now() >= deadline) {
+      file.close();
+      return undefined;
+    }
+    await sleep(25);
+  }
+}
+
+async function open(path: string): Promise<DatabaseSync> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const file = new DatabaseSync(path);
+    file.exec("pragma locking_mode = normal");
+    return file;
+  } catch (error) {
+    throw new LockError(`${path} cannot be opened; does it belong to another user?`, { cause: error });
+  }
+}
+
+function tryLock(file: DatabaseSync, mode: "shared" | "exclusive"): boolean {
+  try {
+    if (mode === "exclusive") file.exec("begin exclusive");
+    else file.exec("begin; select count(*) from sqlite_schema");
+    return true;
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) {
+      throw new LockError(`a lock could not be taken: ${(error as Error).message}`, { cause: error });
+    }
+    if (file.isTransaction) file.exec("rollback");
+    return false;
+  }
+}
