@@ -1,0 +1,59 @@
+// A body from a graph store that ends well or not at all.
+import { Transform, type TransformCallback } from "node:stream";
+import { GraphTimeout, GraphUnavailable } from "./store-errors.ts";
+import { JSON_LD, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-types.ts";
+
+// Fuseki has sent its 200 when a query meets its time limit; it then ends the body with a two-line notice.
+const FUSEKI_CANCELLED = "##  Query cancelled due to timeout";
+const TAIL_BYTES = 256;
+
+const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
+  [RESULTS_JSON, /\}\s*$/],
+  ["application/json", /[}\]]\s*$/],
+  [RESULTS_XML, /<\/(\w+:)?sparql>\s*$/],
+  [JSON_LD, /[}\]]\s*$/],
+  [RDF_XML, /<\/(\w+:)?RDF>\s*$/],
+]);
+
+/**
+ * Passes a body on as it comes, but for its last bytes: those are held back until it is known to have ended as a
+ * whole body of its media type does. A body that did not is broken off with GraphTimeout or GraphUnavailable, so
+ * that nobody takes half an answer for a whole one.
+ */
+export class WholeBody extends Transform {
+  #type: string;
+  #tail: Buffer = Buffer.alloc(0);
+
+  constructor(type: string) {
+    super();
+    this.#type = type;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    if (chunk.length >= TAIL_BYTES) {
+      if (this.#tail.length > 0) this.push(this.#tail);
+      this.push(chunk.subarray(0, chunk.length - TAIL_BYTES));
+      this.#tail = chunk.subarray(chunk.length - TAIL_BYTES);
+    } else {
+      const joined = Buffer.concat([this.#tail, chunk]);
+      const cut = Math.max(0, joined.length - TAIL_BYTES);
+      if (cut > 0) this.push(joined.subarray(0, cut));
+      this.#tail = joined.subarray(cut);
+    }
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    const text = this.#tail.toString("utf8");
+    if (text.includes(FUSEKI_CANCELLED)) {
+      done(new GraphTimeout("The graph store ended the query at its own time limit."));
+      return;
+    }
+    const ending = WHOLE_ENDINGS.get(this.#type);
+    if (ending && !ending.test(text)) {
+      done(new GraphUnavailable("The graph store's answer ends in the middle."));
+      return;
+    }
+    done(null, this.#tail);
+  }
+}

@@ -1,0 +1,35 @@
+// What can go wrong between the service and a graph store, as classes to be told apart by `instanceof`.
+
+/** Where in the text that was sent, counted from 1. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
+/** The store cannot be reached, failed, or gave an answer that cannot be trusted. Trying again later may help. */
+export class GraphUnavailable extends Error {
+  override name = "GraphUnavailable";
+}
+
+/** The store has no such dataset, or no such graph in it. */
+export class GraphNotFound extends GraphUnavailable {
+  override name = "GraphNotFound";
+}
+
+/** The store gave no (whole) answer in time. Whether an update took effect is not known. */
+export class GraphTimeout extends GraphUnavailable {
+  override name = "GraphTimeout";
+}
+
+/** The store read what it was sent and refused it. Sending it again will not help. */
+export class GraphRejected extends Error {
+  override name = "GraphRejected";
+  readonly status: number;
+  readonly position: Position | undefined;
+
+  constructor(status: number, message: string, position?: Position) {
+    super(message);
+    this.status = status;
+    this.position = position;
+  }
+}

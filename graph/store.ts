@@ -1,0 +1,262 @@
+// The graph store, spoken to in the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol and in nothing
+// else, so that any engine can take the place of another.
+import type { Readable } from "node:stream";
+import { N_TRIPLES, RESULTS_JSON, mediaType, negotiate } from "./media-types.ts";
+import { GraphNotFound, GraphRejected, GraphUnavailable } from "./store-errors.ts";
+import { createTransport, readAll, type StoreResponse } from "./store-http.ts";
+
+export { GraphRejected, GraphTimeout, GraphUnavailable, type Position } from "./store-errors.ts";
+export type { StoreResponse } from "./store-http.ts";
+
+/** Where a store listens. */
+export interface StoreUrls {
+  queryUrl: string;
+  updateUrl: string;
+  graphStoreUrl: string;
+}
+
+export interface GraphStoreOptions extends StoreUrls {
+  user?: string;
+  password?: string;
+  /** for a query or an update, in milliseconds; 30,000 unless given */
+  timeoutMs?: number;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** in milliseconds */
+  timeoutMs?: number;
+}
+
+export interface QueryOptions extends CallOptions {
+  /** an Accept header; SPARQL results as JSON unless given */
+  accept?: string;
+  /** the protocol's `default-graph-uri` and `named-graph-uri`; they take the place of the query's FROM */
+  defaultGraphs?: readonly string[];
+  namedGraphs?: readonly string[];
+  /**
+   * "service" for the service's own queries, which are known to be quick: an engine that knows the header
+   * `Priority` (RFC 9218) serves them first. Others ignore it.
+   */
+  priority?: "service" | "public";
+}
+
+/** One RDF term of a result, as the SPARQL results JSON format has it. */
+export interface Binding {
+  type: "uri" | "literal" | "typed-literal" | "bnode" | "triple";
+  value: string;
+  datatype?: string;
+  "xml:lang"?: string;
+}
+
+/** One solution: a variable that is unbound is absent. */
+export type Row = Partial<Record<string, Binding>>;
+
+/** All methods throw GraphUnavailable, GraphTimeout or GraphRejected, and nothing else of their own. */
+export interface GraphStore {
+  /** Runs a query and streams its answer; the body breaks off with an error rather than end early. */
+  query(sparql: string, options?: QueryOptions): Promise<StoreResponse>;
+  select(sparql: string, options?: CallOptions): Promise<Row[]>;
+  ask(sparql: string, options?: CallOptions): Promise<boolean>;
+  /** @returns the triples as text, N-Triples unless `accept` says otherwise */
+  construct(sparql: string, options?: CallOptions & { accept?: string }): Promise<string>;
+  /** Runs a whole SPARQL update, all of it or (where the engine has transactions) none. */
+  update(sparql: string, options?: CallOptions): Promise<void>;
+  /** Streams a named graph; undefined when the store has no such graph. */
+  getGraph(graph: string, options?: CallOptions & { accept?: string }): Promise<StoreResponse | undefined>;
+  /** Puts `body` in the place of all triples of a named graph, in one step for readers. */
+  putGraph(graph: string, body: string | Readable, contentType: string, options?: CallOptions): Promise<void>;
+  /** Adds `body` to a named graph. */
+  postGraph(
+    graph: string,
+    body: string | Readable,
+    contentType: string,
+    options?: CallOptions,
+  ): Promise<void>;
+  /** Removes a named graph; one that is not there is no error. */
+  deleteGraph(graph: string, options?: CallOptions): Promise<void>;
+  /** Whether the store answers a trivial query within two seconds. */
+  isAvailable(): Promise<boolean>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+// Loading a whole graph is limited by its size, not by anybody waiting for it.
+const LOAD_TIMEOUT_MS = 600_000;
+const AVAILABILITY_TIMEOUT_MS = 2_000;
+const LONGEST_UPDATE_ANSWER = 65_536;
+
+/** The endpoints under a dataset's URL as Fuseki names them. */
+export function storeUrls(datasetUrl: string): StoreUrls {
+  const base = datasetUrl.replace(/\/$/, "");
+  return { queryUrl: `${base}/query`, updateUrl: `${base}/update`, graphStoreUrl: `${base}/data` };
+}
+
+export function createGraphStore(options: GraphStoreOptions): GraphStore {
+  const transport = createTransport(options);
+  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+
+  async function query(sparql: string, call: QueryOptions = {}): Promise<StoreResponse> {
+    const accept = call.accept ?? RESULTS_JSON;
+    const response = await transport.send({
+      method: "POST",
+      url: withDataset(options.queryUrl, call),
+      headers: {
+        "content-type": "application/sparql-query",
+        accept,
+        priority: call.priority === "service" ? "u=1" : "u=4",
+      },
+      body: sparql,
+      signal: call.signal,
+      timeoutMs: call.timeoutMs ?? timeoutMs,
+    });
+    return expectType(response, accept);
+  }
+
+  async function queryJson(sparql: string, call: CallOptions): Promise<Record<string, unknown>> {
+    const response = await query(sparql, { ...call, accept: RESULTS_JSON, priority: "service" });
+    const text = await readAll(response.body);
+    try {
+      return JSON.parse(text) as Record<string, unknown>;
+    } catch (error) {
+      throw new GraphUnavailable("The graph store's answer is not JSON.", { cause: error });
+    }
+  }
+
+  function graphUrl(graph: string): string {
+    return withParameters(options.graphStoreUrl, [["graph", graph]]);
+  }
+
+  async function load(
+    method: "PUT" | "POST",
+    graph: string,
+    body: string | Readable,
+    contentType: string,
+    call: CallOptions = {},
+  ): Promise<void> {
+    const response = await transport.send({
+      method,
+      url: graphUrl(graph),
+      headers: { "content-type": contentType },
+      body,
+      signal: call.signal,
+      timeoutMs: call.timeoutMs ?? LOAD_TIMEOUT_MS,
+    });
+    await confirm(response, [200, 201, 204]);
+  }
+
+  return {
+    query,
+
+    async select(sparql, call = {}) {
+      const { results } = await queryJson(sparql, call);
+      const rows =
+        typeof results === "object" && results !== null && "bindings" in results && results.bindings;
+      if (!Array.isArray(rows)) throw new GraphUnavailable("The graph store's answer holds no results.");
+      return rows as Row[];
+    },
+
+    async ask(sparql, call = {}) {
+      const { boolean } = await queryJson(sparql, call);
+      if (typeof boolean !== "boolean")
+        throw new GraphUnavailable("The graph store's answer holds no boolean.");
+      return boolean;
+    },
+
+    async construct(sparql, call = {}) {
+      const { body } = await query(sparql, { accept: N_TRIPLES, ...call, priority: "service" });
+      return readAll(body);
+    },
+
+    async update(sparql, call = {}) {
+      const response = await transport.send({
+        method: "POST",
+        url: options.updateUrl,
+        headers: { "content-type": "application/sparql-update" },
+        body: sparql,
+        signal: call.signal,
+        timeoutMs: call.timeoutMs ?? timeoutMs,
+      });
+      await confirm(response, [200, 204]);
+    },
+
+    async getGraph(graph, call = {}) {
+      const accept = call.accept ?? N_TRIPLES;
+      try {
+        const response = await transport.send({
+          method: "GET",
+          url: graphUrl(graph),
+          headers: { accept },
+          signal: call.signal,
+          timeoutMs: call.timeoutMs ?? LOAD_TIMEOUT_MS,
+        });
+        return await expectType(response, accept);
+      } catch (error) {
+        if (error instanceof GraphNotFound) return undefined;
+        throw error;
+      }
+    },
+
+    putGraph: (graph, body, contentType, call) => load("PUT", graph, body, contentType, call),
+
+    postGraph: (graph, body, contentType, call) => load("POST", graph, body, contentType, call),
+
+    async deleteGraph(graph, call = {}) {
+      try {
+        const response = await transport.send({
+          method: "DELETE",
+          url: graphUrl(graph),
+          headers: {},
+          signal: call.signal,
+          timeoutMs: call.timeoutMs ?? timeoutMs,
+        });
+        await confirm(response, [200, 202, 204]);
+      } catch (error) {
+        if (!(error instanceof GraphNotFound)) throw error;
+      }
+    },
+
+    async isAvailable() {
+      try {
+        const { boolean } = await queryJson("ASK {}", { timeoutMs: AVAILABILITY_TIMEOUT_MS });
+        return boolean === true;
+      } catch (error) {
+        if (error instanceof GraphUnavailable || error instanceof GraphRejected) return false;
+        throw error;
+      }
+    },
+
+    close: () => transport.close(),
+  };
+}
+
+function withParameters(url: string, parameters: readonly [string, string][]): string {
+  if (parameters.length === 0) return url;
+  return `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value])).toString()}`;
+}
+
+function withDataset(url: string, { defaultGraphs = [], namedGraphs = [] }: QueryOptions): string {
+  return withParameters(url, [
+    ...defaultGraphs.map((graph): [string, string] => ["default-graph-uri", graph]),
+    ...namedGraphs.map((graph): [string, string] => ["named-graph-uri", graph]),
+  ]);
+}
+
+/** An answer of a type nobody asked for is an error page that calls itself a success. */
+async function expectType(response: StoreResponse, accept: string): Promise<StoreResponse> {
+  if (negotiate(accept, [mediaType(response.contentType)])) return response;
+  response.body.destroy();
+  throw new GraphUnavailable(`The graph store answered with ${response.contentType || "no content type"}.`);
+}
+
+/** A change counts only when the status says so and the text does not contradict it. */
+async function confirm(response: StoreResponse, statuses: readonly number[]): Promise<void> {
+  const text = await readAll(response.body, LONGEST_UPDATE_ANSWER);
+  if (!statuses.includes(response.status)) {
+    throw new GraphUnavailable(`The graph store answered ${response.status} to a change.`);
+  }
+  if (/\b(error|exception|failed|failure)\b/i.test(text)) {
+    throw new GraphUnavailable("The graph store answered a change with success and an error.");
+  }
+}
