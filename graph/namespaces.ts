@@ -1,0 +1,78 @@
+import type { NamedNode, Quad, Term } from "@rdfjs/types";
+import { DataFactory } from "n3";
+
+/** The namespace that the files in this folder are written in; NAMESPACE_URL replaces it when they are read. */
+export const DEFAULT_NAMESPACE = "https://ontology.example.org/core#";
+
+export const RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+export const XSD = "http://www.w3.org/2001/XMLSchema#";
+export const SKOS = "http://www.w3.org/2004/02/skos/core#";
+export const PROV = "http://www.w3.org/ns/prov#";
+export const DCTERMS = "http://purl.org/dc/terms/";
+export const SHACL = "http://www.w3.org/ns/shacl#";
+
+/** The kinds of record that are projected, as the database names them (type `record_kind`). */
+export type RecordKind = "need" | "commitment" | "engagement_claim";
+
+export const RECORD_KINDS: readonly RecordKind[] = ["need", "commitment", "engagement_claim"];
+
+/** The two settings that every IRI of the graph depends on (GRAPH_DATA_URL, NAMESPACE_URL). */
+export interface NamesConfig {
+  /** {graph_data_url}, without a trailing slash */
+  graphDataUrl: string;
+  /** what `ns:` stands for, with its trailing # or / */
+  namespaceUrl: string;
+}
+
+/** Every IRI that the service mints, derived from the two settings. */
+export interface Names extends NamesConfig {
+  /** named graph of each kind of record */
+  graphs: Readonly<Record<RecordKind, string>>;
+  /** named graph of the accelerator vocabulary */
+  acceleratorsGraph: string;
+  /** named graph of the people-group registry */
+  peopleGroupsGraph: string;
+  /** `ns:EngagementAcceleratorScheme` */
+  scheme: string;
+  ns: (local: string) => string;
+  record: (kind: RecordKind, id: string) => string;
+  peopleGroup: (rop3: string) => string;
+  country: (alpha2: string) => string;
+}
+
+const FOLDERS: Record<RecordKind, string> = {
+  need: "needs",
+  commitment: "commitments",
+  engagement_claim: "engagement-claims",
+};
+
+/** Derives all IRIs from the two settings. */
+export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names {
+  const graphs: Record<RecordKind, string> = {
+    need: `${graphDataUrl}/${FOLDERS.need}/`,
+    commitment: `${graphDataUrl}/${FOLDERS.commitment}/`,
+    engagement_claim: `${graphDataUrl}/${FOLDERS.engagement_claim}/`,
+  };
+  return {
+    graphDataUrl,
+    namespaceUrl,
+    graphs,
+    acceleratorsGraph: `${graphDataUrl}/accelerators/`,
+    peopleGroupsGraph: `${graphDataUrl}/his/`,
+    scheme: `${namespaceUrl}EngagementAcceleratorScheme`,
+    ns: (local) => namespaceUrl + local,
+    record: (kind, id) => graphs[kind] + id,
+    peopleGroup: (rop3) => `${graphDataUrl}/his/rop3/${encodeURIComponent(rop3)}`,
+    country: (alpha2) => `${graphDataUrl}/iso3166/${encodeURIComponent(alpha2)}`,
+  };
+}
+
+/** Moves the terms of `quads` that lie in one namespace into another. */
+export function rebase(quads: readonly Quad[], from: string, to: string): Quad[] {
+  if (from === to) return [...quads];
+  const move = <T extends Term>(term: T): T | NamedNode =>
+    term.termType === "NamedNode" && term.value.startsWith(from)
+      ? DataFactory.namedNode(to + term.value.slice(from.length))
+      : term;
+  return quads.map((quad) => DataFactory.quad(move(quad.subject), move(quad.predicate), move(quad.object)));
+}

@@ -1,0 +1,47 @@
+import type { Quad, Term } from "@rdfjs/types";
+import { XSD } from "./namespaces.ts";
+
+const XSD_STRING = `${XSD}string`;
+
+// eslint-disable-next-line no-control-regex -- control characters are what is escaped here
+const ESCAPED_IN_LITERAL = /["\\\u0000-\u001f\u007f]/g;
+// eslint-disable-next-line no-control-regex -- as above
+const FORBIDDEN_IN_IRI = /[\u0000-\u0020<>"{}|^`\\]/g;
+
+const SHORT: Record<string, string> = {
+  '"': '\\"',
+  "\\": "\\\\",
+  "\b": "\\b",
+  "\t": "\\t",
+  "\n": "\\n",
+  "\f": "\\f",
+  "\r": "\\r",
+};
+
+const hex = (char: string) => `\\u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+/**
+ * Canonical N-Triples form of a term: the same text for the same term, whoever wrote it, and safe to
+ * put into Turtle and SPARQL as it stands.
+ */
+export function termText(term: Term): string {
+  switch (term.termType) {
+    case "NamedNode":
+      // Characters that an IRI may not hold stay escaped, so that no value can end the IRI early.
+      return `<${term.value.replace(FORBIDDEN_IN_IRI, hex)}>`;
+    case "Literal": {
+      const text = `"${term.value.replace(ESCAPED_IN_LITERAL, (char) => SHORT[char] ?? hex(char))}"`;
+      if (term.language) return `${text}@${term.language.toLowerCase()}`;
+      return term.datatype.value === XSD_STRING ? text : `${text}^^<${term.datatype.value}>`;
+    }
+    case "BlankNode":
+      return `_:${term.value}`;
+    default:
+      throw new TypeError(`a ${term.termType} has no N-Triples form`);
+  }
+}
+
+/** One canonical N-Triples line without its newline; the graph of a quad is left out. */
+export function tripleText(quad: Quad): string {
+  return `${termText(quad.subject)} ${termText(quad.predicate)} ${termText(quad.object)} .`;
+}

@@ -1,0 +1,57 @@
+import type { Quad } from "@rdfjs/types";
+import { DCTERMS, RDF, SKOS, XSD } from "./namespaces.ts";
+import type { Names } from "./namespaces.ts";
+import { literal, namedNode, triple } from "./terms.ts";
+import type { Accelerator, Country, PeopleGroup } from "./vocabulary.ts";
+
+/** What the graph says of the accelerators; deprecated ones stay, marked with owl:deprecated. */
+export function* acceleratorTriples(
+  accelerators: Iterable<Accelerator & { deprecated: boolean }>,
+  names: Names,
+): Generator<Quad> {
+  const scheme = namedNode(names.scheme);
+  yield triple(scheme, namedNode(`${RDF}type`), namedNode(`${SKOS}ConceptScheme`));
+  yield triple(scheme, namedNode(`${SKOS}prefLabel`), literal("Engagement accelerators", "en"));
+  const all = [...accelerators];
+  const iris = new Map(all.map((accelerator) => [accelerator.code, accelerator.conceptUri]));
+  for (const accelerator of all) {
+    const concept = namedNode(accelerator.conceptUri);
+    yield triple(concept, namedNode(`${RDF}type`), namedNode(`${SKOS}Concept`));
+    yield triple(concept, namedNode(`${RDF}type`), namedNode(names.ns("EngagementAccelerator")));
+    yield triple(concept, namedNode(`${SKOS}inScheme`), scheme);
+    yield triple(concept, namedNode(`${SKOS}notation`), literal(accelerator.code));
+    yield triple(concept, namedNode(`${SKOS}prefLabel`), literal(accelerator.prefLabel, "en"));
+    if (accelerator.definition !== null) {
+      yield triple(concept, namedNode(`${SKOS}definition`), literal(accelerator.definition, "en"));
+    }
+    const broader = accelerator.broaderCode === null ? undefined : iris.get(accelerator.broaderCode);
+    if (broader === undefined) yield triple(concept, namedNode(`${SKOS}topConceptOf`), scheme);
+    else yield triple(concept, namedNode(`${SKOS}broader`), namedNode(broader));
+    if (accelerator.deprecated) {
+      const boolean = namedNode(`${XSD}boolean`);
+      yield triple(concept, namedNode("http://www.w3.org/2002/07/owl#deprecated"), literal("true", boolean));
+    }
+  }
+}
+
+/** What the graph says of the registered people groups. */
+export function* peopleGroupTriples(groups: Iterable<PeopleGroup>, names: Names): Generator<Quad> {
+  for (const { rop3, name } of groups) {
+    yield* describe(names.peopleGroup(rop3), names.ns("PeopleGroup"), rop3, name);
+  }
+}
+
+/** What the graph says of the countries of ISO 3166-1. */
+export function* countryTriples(countries: Iterable<Country>, names: Names): Generator<Quad> {
+  for (const { alpha2, name } of countries) {
+    yield* describe(names.country(alpha2), `${DCTERMS}Location`, alpha2, name);
+  }
+}
+
+function* describe(iri: string, type: string, notation: string, label: string): Generator<Quad> {
+  const subject = namedNode(iri);
+  yield triple(subject, namedNode(`${RDF}type`), namedNode(`${SKOS}Concept`));
+  yield triple(subject, namedNode(`${RDF}type`), namedNode(type));
+  yield triple(subject, namedNode(`${SKOS}notation`), literal(notation));
+  yield triple(subject, namedNode(`${SKOS}prefLabel`), literal(label));
+}

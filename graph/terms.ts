@@ -1,0 +1,16 @@
+import type { Literal, NamedNode, Quad } from "@rdfjs/types";
+import { DataFactory } from "n3";
+
+export function namedNode(iri: string): NamedNode {
+  return DataFactory.namedNode(iri);
+}
+
+/** A literal: plain, with a language tag, or with a datatype. */
+export function literal(value: string, languageOrDatatype?: string | NamedNode): Literal {
+  return DataFactory.literal(value, languageOrDatatype);
+}
+
+/** A triple, as a quad of the default graph. */
+export function triple(subject: NamedNode, predicate: NamedNode, object: NamedNode | Literal): Quad {
+  return DataFactory.quad(subject, predicate, object);
+}
