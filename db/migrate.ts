@@ -44,7 +44,7 @@ export async function migrate(connectionString: string): Promise<string[]> {
 }
 
 async function readMigrations(): Promise<Migration[]> {
-  const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith(".sql")).sort();
+  const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith(".sql")).toSorted();
   return Promise.all(
     files.map(async (file) => {
       const sql = await readFile(join(MIGRATIONS, file), "utf8");

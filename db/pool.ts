@@ -1,32 +1,21 @@
 import pg from "pg";
 
-// Timestamps, dates and JSON leave the database as text: what PostgreSQL printed is what callers get.
-const TEXT_TYPES: ReadonlySet<number> = new Set([
-  pg.types.builtins.DATE,
-  pg.types.builtins.TIMESTAMPTZ,
-  pg.types.builtins.TIMESTAMP,
-]);
+const { DATE, TIMESTAMP, TIMESTAMPTZ } = pg.types.builtins;
 
 /**
- * A connection pool whose lost connections are reported, not thrown.
+ * A connection pool whose lost connections are reported, not thrown. Dates and times come as the text that
+ * PostgreSQL prints, microseconds included.
  * @param connectionString a postgres:// URL
- * @param onError told of connections that broke while idle
+ * @param options.onError told of connections that broke
  */
 export function createPool(
   connectionString: string,
   options: pg.PoolConfig & { onError?: (error: Error) => void } = {},
 ): pg.Pool {
   const { onError = () => undefined, ...config } = options;
-  const pool = new pg.Pool({
-    connectionString,
-    types: {
-      getTypeParser: ((oid: number, format?: "text" | "binary") =>
-        TEXT_TYPES.has(oid)
-          ? (text: string) => text
-          : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-    },
-    ...config,
-  });
+  const types = new pg.TypeOverrides();
+  for (const type of [DATE, TIMESTAMP, TIMESTAMPTZ]) types.setTypeParser(type, (text) => text);
+  const pool = new pg.Pool({ connectionString, types, ...config });
   pool.on("error", onError);
   pool.on("connect", (client) => client.on("error", onError));
   return pool;

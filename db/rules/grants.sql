@@ -32,9 +32,13 @@ grant select on
   app_public.engagement_claims,
   app_public.status_history,
   app_private.graph_records,
+  app_public.churches,
+  app_private.church_words,
+  app_private.church_tags,
   rest.needs,
   rest.commitments,
-  rest.engagement_claims
+  rest.engagement_claims,
+  rest.churches
 to api_read;
 
 grant execute on function
@@ -48,6 +52,38 @@ grant execute on function
   app_public.commitments_graph_errors,
   app_public.engagement_claims_graph_status,
   app_public.engagement_claims_graph_errors
+to api_read;
+
+-- Church search, and the checks that it shares with the lifecycle.
+grant execute on function
+  app_public.search_churches,
+  app_public.churches_geojson,
+  app_private.church_page,
+  app_private.church_record,
+  app_private.church_fields,
+  app_private.church_query_problems,
+  app_private.church_limit_problems,
+  app_private.church_conditions,
+  app_private.church_tag_condition,
+  app_private.church_text_query,
+  app_private.church_center,
+  app_private.church_chord,
+  app_private.church_metres,
+  app_private.church_cursor,
+  app_private.read_church_cursor,
+  app_private.find_churches,
+  app_private.churches_in_order,
+  app_private.churches_by_rank,
+  app_private.box_hull,
+  app_private.fold,
+  app_private.fold_all,
+  app_private.postal_key,
+  app_private.church_document,
+  app_private.sphere_position,
+  app_private.misspellings,
+  app_private.distinct_items,
+  app_private.problem,
+  app_private.refuse_problems
 to api_read;
 
 -- Writing the lifecycle. Identifiers, statuses at creation and time stamps are the database's own.
@@ -87,8 +123,6 @@ grant execute on function
   app_private.is_http_uri,
   app_private.is_rop3,
   app_private.trimmed,
-  app_private.distinct_items,
-  app_private.problem,
   app_private.required_problems,
   app_private.text_problems,
   app_private.email_problems,
@@ -99,6 +133,5 @@ grant execute on function
   app_private.rop3_problems(text, text[]),
   app_private.rog3_problems,
   app_private.country_problems(text, text),
-  app_private.country_problems(text, text[]),
-  app_private.refuse_problems
+  app_private.country_problems(text, text[])
 to api_write;

@@ -92,3 +92,13 @@ begin
   end loop;
 end
 $$;
+
+create view rest.health with (security_invoker = true) as
+select
+  count(*) filter (where r.revision <> r.synced_revision) as pending,
+  coalesce(extract(epoch from now() - min(r.dirty_since) filter (where r.revision <> r.synced_revision)), 0)::float8
+    as "oldestPendingSeconds",
+  count(*) filter (where r.state = 'rejected') as rejected
+from app_private.graph_records as r
+where r.revision <> r.synced_revision or r.state = 'rejected';
+comment on view rest.health is 'How far the graph is behind the tables, for GET /v0/health.';

@@ -27,3 +27,10 @@ comment on function app_private.check_accelerators is
 create policy read on app_public.accelerators for select to api_read using (true);
 create policy read on app_public.people_groups for select to api_read using (true);
 create policy read on app_public.countries for select to api_read using (true);
+
+create view rest.accelerators with (security_invoker = true) as
+select
+  a.code, a.kind, a.pref_label as "prefLabel", a.definition, a.broader_code as broader,
+  a.concept_uri as "conceptUri", a.deprecated_at is not null as deprecated
+from app_public.accelerators as a;
+comment on view rest.accelerators is 'The item of GET /v0/accelerators.';

@@ -46,7 +46,7 @@ export async function createTestDatabase(options: { template?: boolean } = {}): 
 
 // Only one session at a time may copy a template, and test files run side by side.
 async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-  const client = new pg.Client(process.env["TEST_POSTGRES_URL"]!);
+  const client = new pg.Client(process.env["TEST_POSTGRES_URL"]);
   await client.connect();
   try {
     await client.query("select pg_advisory_lock(1)");

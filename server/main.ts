@@ -1,0 +1,100 @@
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
+import { pino } from "pino";
+import type { Logger } from "pino";
+import { processConfig } from "../config.ts";
+import type { Config } from "../config.ts";
+import { createGraphStore } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { createApp } from "./app.ts";
+import { createServerPool, KeyRing } from "./identity.ts";
+import { acceleratorRoutes } from "./rest/accelerators.ts";
+import { commitmentRoutes } from "./rest/commitments.ts";
+import { engagementClaimRoutes } from "./rest/engagement-claims.ts";
+import { healthRoutes } from "./rest/health.ts";
+import { needRoutes } from "./rest/needs.ts";
+import { Database } from "./rest/statement.ts";
+
+/** What a server runs on. */
+export type ServerOptions = {
+  config: Config;
+  /** URL of the database; the login should be engagement_server. */
+  databaseUrl: string;
+  store: GraphStore;
+  logger: Logger;
+};
+
+/** A server that listens. */
+export type RunningServer = { url: string; stop: () => Promise<void> };
+
+/**
+ * Starts the server on config.host and config.port.
+ * @throws the error of listen, such as EADDRINUSE
+ */
+export async function startServer({
+  config,
+  databaseUrl,
+  store,
+  logger,
+}: ServerOptions): Promise<RunningServer> {
+  const pool = createServerPool(databaseUrl, (error) =>
+    logger.warn({ err: error }, "lost a database connection"),
+  );
+  const keys = new KeyRing(pool);
+  const database = new Database(pool);
+  await keys.start();
+
+  const app = await createApp({
+    config,
+    database,
+    keys,
+    logger,
+    routes: [
+      ...needRoutes,
+      ...commitmentRoutes,
+      ...engagementClaimRoutes,
+      ...acceleratorRoutes,
+      ...healthRoutes(database, store),
+    ],
+    ready: async () => {
+      try {
+        await pool.query("select");
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  });
+
+  const server = createServer(app);
+  await new Promise<void>((listening, failed) => {
+    server.once("error", failed);
+    server.listen(config.port, config.host, listening);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`,
+    stop: async () => {
+      const closed = new Promise<void>((done) => void server.close(() => done()));
+      server.closeIdleConnections();
+      const impatience = setTimeout(() => server.closeAllConnections(), 5_000);
+      await closed;
+      clearTimeout(impatience);
+      await keys.stop();
+      await pool.end();
+    },
+  };
+}
+
+if (import.meta.main) {
+  const config = processConfig();
+  const logger = pino({ level: config.logLevel });
+  if (!config.databaseUrl || !config.graphStore) {
+    logger.fatal("npm run server needs DATABASE_URL and FUSEKI_URL; npm start brings its own");
+    process.exit(1);
+  }
+  const store = createGraphStore(config.graphStore);
+  const server = await startServer({ config, databaseUrl: config.databaseUrl, store, logger });
+  logger.info({ url: server.url }, "listening");
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void server.stop());
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import type { RestRoute } from "./route.ts";
+
+const accelerator = z
+  .object({
+    code: z.string(),
+    kind: z.enum(["accelerator", "function"]),
+    prefLabel: z.string(),
+    definition: z.string().nullable(),
+    broader: z.string().nullable(),
+    conceptUri: z.string(),
+    deprecated: z.boolean(),
+  })
+  .meta({ id: "Accelerator" });
+
+export const acceleratorRoutes: RestRoute[] = [
+  {
+    method: "get",
+    path: "/v0/accelerators",
+    operationId: "listAccelerators",
+    tag: "Vocabulary",
+    summary: "List the codes of the accelerator scheme",
+    description: "Deprecated codes are listed too: records may still carry them, new ones may not.",
+    answer: {
+      status: 200,
+      schema: z.object({ accelerators: z.array(accelerator), total: z.int() }),
+      description: "All accelerators and functions, by code.",
+    },
+    errors: [],
+    statement: `
+      select json_build_object('accelerators', coalesce(json_agg(item order by item.code), '[]'), 'total', count(*))::text
+      from rest.accelerators as item`,
+  },
+];

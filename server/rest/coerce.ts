@@ -1,0 +1,38 @@
+import { z } from "zod";
+
+type Property = { type?: string; items?: Property; anyOf?: Property[] };
+
+/**
+ * Turns the strings of a query or a path into the types that a schema asks for. What does not look like such a
+ * value stays the string it was, so that validation can refuse it by name.
+ * @returns a function from Express's query object to the schema's input
+ */
+export function coercion(schema: z.ZodObject): (query: Record<string, unknown>) => Record<string, unknown> {
+  const { properties } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as {
+    properties?: Record<string, Property>;
+  };
+  const types = Object.entries(properties ?? {});
+  return (query) => {
+    const input: Record<string, unknown> = {};
+    for (const [name, property] of types) {
+      const value = query[name];
+      if (value !== undefined) input[name] = coerce(value, property);
+    }
+    return input;
+  };
+}
+
+function coerce(value: unknown, property: Property): unknown {
+  const array = [property, ...(property.anyOf ?? [])].find((option) => option.type === "array");
+  if (array) return [value].flat().map((item) => coerce(item, array.items ?? {}));
+  if (typeof value !== "string") return value;
+  switch (property.type) {
+    case "integer":
+    case "number":
+      return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? Number(value) : value;
+    case "boolean":
+      return value === "true" ? true : value === "false" ? false : value;
+    default:
+      return value;
+  }
+}

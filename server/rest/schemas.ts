@@ -1,0 +1,112 @@
+// The shapes on the wire that the records share. What is well-formed is decided in db/rules/validation.sql; these
+// say the same early, in OpenAPI and to the tool endpoint.
+import { z } from "zod";
+
+const MAX_TEXT = 10_000;
+
+/** Free text: 10,000 characters at most; the database trims it. NUL cannot be stored. */
+const anyText = z
+  .string({ error: "must be a text" })
+  .refine((value) => !value.includes("\0"), "must not contain a NUL character")
+  .refine(
+    (value) => value.length <= MAX_TEXT || Array.from(value.trim()).length <= MAX_TEXT,
+    "must have at most 10,000 characters",
+  )
+  .meta({ maxLength: MAX_TEXT });
+
+export const requiredText = anyText
+  .refine((value) => value.trim() !== "", "must not be empty")
+  .meta({ minLength: 1, maxLength: MAX_TEXT });
+
+export const optionalText = anyText.optional();
+
+export const uuid = z.guid({ error: "must be a UUID" }).meta({ format: "uuid" });
+
+// The pattern of HTML, with a dotted domain: the same as app_private.is_email.
+export const email = z
+  .string({ error: "must be an e-mail address" })
+  .regex(
+    /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/,
+    "must be an e-mail address",
+  )
+  .max(254, "must be an e-mail address")
+  .meta({ format: "email", examples: ["ana@river.example"] });
+
+// The same as app_private.is_http_uri.
+export const httpUri = z
+  .string({ error: "must be an absolute http or https URI" })
+  .regex(
+    // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
+    /^https?:\/\/[^\][/?#\s<>"{}|\\^`@]+(?:[/?#][^\][\s<>"{}|\\^`\u0001-\u0020\u007f-\u009f]*)?$/,
+    "must be an absolute http or https URI",
+  )
+  .max(2048, "must be an absolute http or https URI")
+  .meta({ format: "uri", examples: ["https://data.example.org/org/river-mission"] });
+
+export const rop3 = z
+  .string({ error: "must be a ROP3 code of six digits" })
+  .regex(/^[0-9]{6}$/, "must be a ROP3 code of six digits")
+  .meta({ examples: ["104425"] });
+
+export const rog3 = z
+  .string({ error: "must be a ROG3 country code, two or three upper-case letters" })
+  .regex(/^[A-Z]{2,3}$/, "must be a ROG3 country code, two or three upper-case letters")
+  .meta({ examples: ["KE"] });
+
+export const countryCode = z
+  .string({ error: "must be a country code of ISO 3166-1, two upper-case letters" })
+  .regex(/^[A-Z]{2}$/, "must be a country code of ISO 3166-1, two upper-case letters")
+  .meta({ examples: ["KE"] });
+
+export const date = z.iso
+  .date({ error: "must be a calendar date, YYYY-MM-DD" })
+  .refine((value) => value >= "0001-01-01", "must be a calendar date, YYYY-MM-DD")
+  .meta({ examples: ["2027-06-30"] });
+
+export const timestamp = z.iso.datetime({ offset: true });
+
+const acceleratorCode = z
+  .string({ error: "must be a code of the accelerator scheme" })
+  .min(1, "must be a code of the accelerator scheme")
+  .max(64, "must be a code of the accelerator scheme")
+  .refine((value) => !value.includes("\0"), "must not contain a NUL character")
+  .meta({ examples: ["PRA-INT"] });
+
+const list = <T extends z.ZodType>(item: T) =>
+  z.array(item, { error: "must be a list" }).max(100, "must have at most 100 items");
+
+export const acceleratorCodes = list(acceleratorCode).min(1, "must name at least one item");
+export const rop3s = list(rop3);
+export const countryCodes = list(countryCode);
+
+export const graphStatus = z.enum(["pending", "synced", "rejected"]);
+export const graphErrors = z.array(z.object({ path: z.string(), message: z.string() }));
+
+export const needStatus = oneOf(["open", "partially_met", "met", "withdrawn"]);
+export const commitmentStatus = oneOf([
+  "declared",
+  "funded",
+  "in_progress",
+  "fulfilled",
+  "partially_fulfilled",
+  "abandoned",
+  "expired",
+]);
+export const engagementClaimStatus = oneOf(["active", "paused", "completed"]);
+
+/** limit and offset of every list. */
+export const paging = {
+  limit: z
+    .int({ error: "must be an integer" })
+    .min(1, "must be at least 1")
+    .max(200, "must be at most 200")
+    .default(50),
+  offset: z.int({ error: "must be an integer" }).min(0, "must be at least 0").default(0),
+};
+
+/** A filter that compares a text as it is. */
+export const filterText = anyText.optional();
+
+function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
+  return z.enum(values, { error: `must be one of ${values.join(", ")}` });
+}

@@ -1,0 +1,92 @@
+import { pino } from "pino";
+import { loadConfig } from "../../config.ts";
+import type { Config } from "../../config.ts";
+import { createGraphStore } from "../../graph/store.ts";
+import type { GraphStore } from "../../graph/store.ts";
+import { startServer } from "../../server/main.ts";
+import { createTestDatabase, issueTestKey } from "./database.ts";
+import type { TestDatabase } from "./database.ts";
+import { buildWorld } from "./world.ts";
+
+/** A server on a database of its own, with a key of each scope. */
+export type TestService = {
+  url: string;
+  database: TestDatabase;
+  store: GraphStore;
+  keys: { read: string; write: string; review: string };
+  stop: () => Promise<void>;
+};
+
+/** Where nothing listens: for tests that need no graph. */
+const NO_STORE = "http://127.0.0.1:9";
+
+/**
+ * Starts a server for one test file.
+ * @param options.store where the graph is; without it the graph store is down
+ * @param options.config differences from the default configuration
+ */
+export async function startTestService(
+  options: { store?: GraphStore; config?: Partial<Config>; world?: boolean } = {},
+): Promise<TestService> {
+  const database = await createTestDatabase();
+  if (options.world !== false) await buildWorld(database.owner);
+  const store =
+    options.store ??
+    createGraphStore({
+      queryUrl: `${NO_STORE}/query`,
+      updateUrl: `${NO_STORE}/update`,
+      graphStoreUrl: `${NO_STORE}/data`,
+    });
+  const config = {
+    ...loadConfig({ PORT: "0", LOG_LEVEL: "silent", RATE_LIMIT_PER_MINUTE: "1000000" }),
+    ...options.config,
+  };
+  const server = await startServer({
+    config,
+    databaseUrl: database.serverUrl,
+    store,
+    logger: pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
+  });
+  const [read, write, review] = await Promise.all(
+    (["api_read", "api_write", "api_review"] as const).map((scope) => issueTestKey(database.owner, scope)),
+  );
+  return {
+    url: server.url,
+    database,
+    store,
+    keys: { read: read!, write: write!, review: review! },
+    stop: async () => {
+      await server.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** An answer with its body parsed where it is JSON. */
+export type Answer = { status: number; headers: Headers; body: any }; // oxlint-disable-line typescript/no-explicit-any -- whatever the wire says
+
+/** Sends a request with a JSON body, as a caller would. */
+export async function call(
+  url: string,
+  method: string,
+  key: string | undefined,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text ? JSON.parse(text) : text,
+  };
+}
