@@ -5,6 +5,8 @@ import type pg from "pg";
 import type { Config } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { createPool } from "../db/pool.ts";
+import { createGraphStore, storeUrls } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "../embedded.ts";
 import type { Joined } from "../embedded.ts";
 
@@ -41,6 +43,7 @@ export class AdminContext {
   #database: Promise<Joined> | undefined;
   #pool: Promise<pg.Pool> | undefined;
   #store: Promise<Joined> | undefined;
+  #client: GraphStore | undefined;
 
   constructor(config: Config) {
     this.config = config;
@@ -86,8 +89,13 @@ export class AdminContext {
       };
       return startEmbeddedStore({ dir, port: 0, queryTimeoutMs: this.config.sparqlTimeoutMs });
     });
-    const { url } = await this.#store;
-    return { queryUrl: `${url}/query`, updateUrl: `${url}/update`, graphStoreUrl: `${url}/data` };
+    return storeUrls((await this.#store).url);
+  }
+
+  /** A client of graphStore(); closed by close(). */
+  async store(): Promise<GraphStore> {
+    this.#client ??= createGraphStore(await this.graphStore());
+    return this.#client;
   }
 
   /**
@@ -121,6 +129,7 @@ export class AdminContext {
   /** Gives back what was opened. */
   async close(): Promise<void> {
     const [pool, store, database] = await Promise.allSettled([this.#pool, this.#store, this.#database]);
+    this.#client?.close();
     this.#pool = this.#store = this.#database = undefined;
     if (pool.status === "fulfilled") await pool.value?.end();
     if (store.status === "fulfilled") await store.value?.leave();

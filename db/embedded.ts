@@ -1,13 +1,12 @@
 // The embedded PostgreSQL: the binaries of the npm package, run by PostgreSQL's own pg_ctl.
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
-import { dirname, join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { basename, dirname, join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import pg from "pg";
 
-const run = promisify(execFile);
 const DATABASE = "engagement";
 
 /** A running embedded PostgreSQL. */
@@ -45,18 +44,20 @@ export async function startEmbeddedPostgres(
   if (account) await chown(dir, account.uid, account.gid);
 
   const password = await readOrMake(join(dir, "password"), () => randomBytes(24).toString("base64url"));
-  if (!(await exists(join(data, "PG_VERSION")))) {
-    // What an interrupted first start left behind is no cluster.
-    await rm(data, { recursive: true, force: true });
+  if (!(await exists(data))) {
+    // Under another name until it is whole: what an interrupted first start leaves behind is no cluster.
+    const making = join(resolve(dir), "cluster.new");
+    await rm(making, { recursive: true, force: true });
     const passwordFile = join(dir, "initdb-password");
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (account) await chown(passwordFile, account.uid, account.gid);
     await as(account, binaries.initdb, [
-      ...["-D", data, "-U", "postgres", "--pwfile", passwordFile],
+      ...["-D", making, "-U", "postgres", "--pwfile", passwordFile],
       ...["--auth=scram-sha-256", "--encoding=UTF8"],
       ...["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
     ]);
     await rm(passwordFile);
+    await rename(making, data);
   }
 
   let port = await runningPort(data);
@@ -143,12 +144,22 @@ async function everyoneMayEnter(path: string): Promise<boolean> {
 async function as(account: Account | undefined, file: string, args: string[]): Promise<void> {
   const [command, ...rest] = [...(account?.wrapper ?? []), file, ...args] as [string, ...string[]];
   const ids = account && account.wrapper.length === 0 ? { uid: account.uid, gid: account.gid } : {};
-  try {
-    await run(command, rest, { ...ids, cwd: "/" });
-  } catch (error) {
-    const { stderr, stdout } = error as { stderr?: string; stdout?: string };
-    const reason = (stderr || stdout || String(error)).trim().split("\n").at(-1);
-    throw new EmbeddedPostgresError(`The embedded PostgreSQL did not start: ${reason}`, { cause: error });
+  // In a process group of its own: a Ctrl-C at the terminal is for the service, which then stops PostgreSQL in order.
+  const child = spawn(command, rest, {
+    ...ids,
+    cwd: "/",
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<number | null>((end, failed) => child.once("error", failed).once("close", end));
+  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]).catch(
+    (cause: unknown) => {
+      throw new EmbeddedPostgresError(`The embedded PostgreSQL cannot be run: ${String(cause)}`, { cause });
+    },
+  );
+  if (code !== 0) {
+    const reason = (stderr || stdout).trim().split("\n").at(-1);
+    throw new EmbeddedPostgresError(`The embedded PostgreSQL did not obey ${basename(file)}: ${reason}`);
   }
 }
 
