@@ -9,9 +9,12 @@
 \ir membership.sql
 \ir vocabulary.sql
 \ir graph-projection.sql
+\ir graph-references.sql
 \ir status-history.sql
 \ir needs.sql
 \ir commitments.sql
 \ir engagement-claims.sql
+\ir expiry.sql
 \ir organization-claims.sql
+\ir church-search.sql
 \ir grants.sql

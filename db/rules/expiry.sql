@@ -1,0 +1,31 @@
+-- Commitments whose time has run out.
+
+create function app_private.expire_commitments(at_most integer default 1000) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  expired bigint;
+begin
+  if not (select value::boolean from app_private.settings where name = 'expire_commitments') then
+    return 0;
+  end if;
+  update app_public.commitments as c set status = 'expired'
+  where c.commitment_id in (
+    select due.commitment_id from app_public.commitments as due
+    -- The target date itself is still in time; days are those of UTC.
+    where due.target_completion_date < (now() at time zone 'UTC')::date
+      and due.status not in ('fulfilled', 'partially_fulfilled', 'abandoned', 'expired')
+    order by due.target_completion_date
+    limit at_most
+    -- A commitment that somebody is changing right now is left to the next call.
+    for update skip locked
+  );
+  get diagnostics expired = row_count;
+  return expired;
+end
+$$;
+comment on function app_private.expire_commitments is
+  'Sets expired on commitments past their target date (in UTC) that are not fulfilled, partially fulfilled or abandoned; '
+  'the history names no person for it. Returns how many, at most the given number. '
+  'Switched off by the setting expire_commitments = false.';

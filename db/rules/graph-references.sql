@@ -1,0 +1,137 @@
+-- The controlled lists: how a new edition comes in, and what it means for records that are in the graph already.
+
+create function app_private.mark_reference() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update app_private.graph_references set revision = revision + 1 where name = tg_table_name;
+  perform app_private.wake_projection();
+  return null;
+end
+$$;
+comment on function app_private.mark_reference is
+  'Statement trigger: a list has changed, so its named graph is to be written again.';
+
+create trigger project after insert or update or delete on app_public.accelerators
+  for each statement execute function app_private.mark_reference();
+create trigger project after insert or update or delete on app_public.people_groups
+  for each statement execute function app_private.mark_reference();
+create trigger project after insert or update or delete on app_public.countries
+  for each statement execute function app_private.mark_reference();
+
+create function app_private.recheck_records(moved_codes text[] default '{}') returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  marked bigint;
+begin
+  with affected as (
+    -- What was refused may pass now. What is being checked at this moment may be checked against the old lists.
+    select kind, record_id from app_private.graph_records where state = 'rejected' or revision <> synced_revision
+    union
+    select 'need', need_id from app_public.needs as n
+    where n.accelerators && moved_codes or app_private.has_unknown_people_group(n.concerns_people_group_rop3)
+    union
+    select 'commitment', commitment_id from app_public.commitments as c
+    where c.accelerator_scope && moved_codes or app_private.has_unknown_people_group(c.concerns_people_group_rop3)
+    union
+    select 'engagement_claim', claim_id from app_public.engagement_claims as e
+    where e.engagement_accelerators && moved_codes
+      or app_private.has_unknown_people_group(array_remove(array[e.people_group_rop3], null))
+  )
+  update app_private.graph_records as r
+  set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending'
+  from affected
+  where r.kind = affected.kind and r.record_id = affected.record_id;
+  get diagnostics marked = row_count;
+  if marked > 0 then
+    perform app_private.wake_projection();
+  end if;
+  return marked;
+end
+$$;
+comment on function app_private.recheck_records is
+  'Marks the records whose load check may come out differently with the lists as they are now, and those that carry '
+  'one of the given accelerator codes; returns how many.';
+
+create function app_private.has_unknown_people_group(codes text[]) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+return cardinality(codes) > 0
+  and exists (select from app_public.people_groups)
+  and exists (
+    select from unnest(codes) as named (rop3)
+    where not exists (select from app_public.people_groups as p where p.rop3 = named.rop3)
+  );
+comment on function app_private.has_unknown_people_group is
+  'Whether a list names a people group that the registry lacks; never as long as no registry has been imported.';
+
+create function app_private.import_accelerators(list jsonb) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  moved text[];
+  added bigint;
+  changed bigint;
+  deprecated bigint;
+begin
+  select coalesce(array_agg(a.code), '{}') into moved
+  from app_public.accelerators as a
+  join jsonb_to_recordset(list) as i (code text, "conceptUri" text) using (code)
+  where a.concept_uri <> i."conceptUri";
+
+  with written as (
+    insert into app_public.accelerators as a (code, concept_uri, kind, pref_label, definition, broader_code)
+    select i.code, i."conceptUri", i.kind, i."prefLabel", i.definition, i."broaderCode"
+    from jsonb_to_recordset(list) as i (
+      code text, "conceptUri" text, kind app_public.accelerator_kind, "prefLabel" text, definition text,
+      "broaderCode" text)
+    on conflict (code) do update
+      set concept_uri = excluded.concept_uri, kind = excluded.kind, pref_label = excluded.pref_label,
+          definition = excluded.definition, broader_code = excluded.broader_code, deprecated_at = null
+      where (a.concept_uri, a.kind, a.pref_label, a.definition, a.broader_code, a.deprecated_at)
+        is distinct from (excluded.concept_uri, excluded.kind, excluded.pref_label, excluded.definition,
+          excluded.broader_code, null)
+    returning xmax = 0 as is_new
+  )
+  select count(*) filter (where is_new), count(*) filter (where not is_new) into added, changed from written;
+
+  update app_public.accelerators as a set deprecated_at = now()
+  where a.deprecated_at is null
+    and not exists (select from jsonb_to_recordset(list) as i (code text) where i.code = a.code);
+  get diagnostics deprecated = row_count;
+
+  return jsonb_build_object('added', added, 'changed', changed, 'deprecated', deprecated,
+    'rechecked', app_private.recheck_records(moved));
+end
+$$;
+comment on function app_private.import_accelerators is
+  'Takes over a whole edition of the accelerator scheme, [{code, conceptUri, kind, prefLabel, definition, broaderCode}]. '
+  'A code that is missing from it is deprecated, not deleted. Returns {added, changed, deprecated, rechecked}.';
+
+create function app_private.import_people_groups(list jsonb) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  added bigint;
+  changed bigint;
+begin
+  with written as (
+    insert into app_public.people_groups as p (rop3, name)
+    select distinct on (i.rop3) i.rop3, i.name
+    from rows from (jsonb_to_recordset(list) as (rop3 text, name text)) with ordinality as i (rop3, name, place)
+    order by i.rop3, i.place desc
+    on conflict (rop3) do update set name = excluded.name where p.name <> excluded.name
+    returning xmax = 0 as is_new
+  )
+  select count(*) filter (where is_new), count(*) filter (where not is_new) into added, changed from written;
+  return jsonb_build_object('added', added, 'changed', changed, 'rechecked', app_private.recheck_records());
+end
+$$;
+comment on function app_private.import_people_groups is
+  'Adds people groups to the registry or renames them, [{rop3, name}]; the last mention of a code counts. '
+  'Returns {added, changed, rechecked}.';
