@@ -1,0 +1,176 @@
+// Fills a fresh database with something to look at. Records come in through the same functions as everybody's,
+// as the people they name, so that no demo record could break a rule.
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import { commitments, engagementClaims, needs, organizations, people, platformPeople } from "./records.ts";
+
+/**
+ * The key of the demo, the same in every installation so that printed examples work as they stand. Everybody
+ * knows it, which is why a database that holds it is served on loopback only.
+ */
+export const DEMO_KEY = "ek_demo-key-for-the-loopback-address-only-0000";
+export const DEMO_KEY_ID = "00000000-0000-4000-8000-00000000de30";
+
+/** Whether nobody has put anything into the database: no organization, no key. */
+export async function isUntouched(db: pg.Pool): Promise<boolean> {
+  const { rows } = await db.query<{ untouched: boolean }>(
+    `select not exists (select from app_public.organizations)
+       and not exists (select from app_private.api_keys) as untouched`,
+  );
+  return rows[0]!.untouched;
+}
+
+/** Whether a demo key opens this database: the service may then listen on loopback only. */
+export async function demoKeyIsLive(db: pg.Pool): Promise<boolean> {
+  const { rows } = await db.query<{ live: boolean }>(
+    `select exists (
+       select from app_private.api_keys
+       where is_demo and revoked_at is null and (expires_at is null or expires_at > now())
+     ) as live`,
+  );
+  return rows[0]!.live;
+}
+
+/**
+ * Loads the demo: organizations with a member of each role, linked records, the demo key. All or nothing.
+ * The accelerator vocabulary must be there.
+ * @param db of the role that owns the schema
+ * @param graphDataUrl what organization URIs begin with
+ */
+export async function loadDemo(db: pg.Pool, graphDataUrl: string): Promise<void> {
+  const client = await db.connect();
+  try {
+    await client.query("begin");
+    await insertPeople(client, graphDataUrl);
+    await insertRecords(client, graphDataUrl);
+    await client.query(
+      `insert into app_private.api_keys (key_id, label, key_hash, scope, is_demo)
+       values ($1, 'demo', $2, 'api_review', true)`,
+      [DEMO_KEY_ID, createHash("sha256").update(DEMO_KEY).digest()],
+    );
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** URI of a demo organization. */
+export function demoOrgUri(graphDataUrl: string, slug: string): string {
+  return `${graphDataUrl}/org/${slug}`;
+}
+
+const emailOf = (person: string, slug: string) => `${person}@${slug}.example`;
+
+async function insertPeople(client: pg.PoolClient, graphDataUrl: string): Promise<void> {
+  for (const { slug, name, type, members } of organizations) {
+    const uri = demoOrgUri(graphDataUrl, slug);
+    await client.query(
+      "insert into app_public.organizations (org_uri, name, type, domain, website) values ($1, $2, $3, $4, $5)",
+      [uri, name, type, `${slug}.example`, `https://${slug}.example`],
+    );
+    if (!members) continue;
+    for (const person of people) {
+      await client.query(
+        `with made as (
+           insert into app_public.users (email, first_name, last_name) values ($1, $2, $3) returning user_id
+         )
+         insert into app_public.memberships (org_uri, user_id, role) select $4, user_id, $5 from made`,
+        [emailOf(person.name, slug), person.firstName, person.lastName, uri, person.role],
+      );
+    }
+  }
+  for (const { email, role, firstName, lastName } of platformPeople) {
+    await client.query(
+      `with made as (
+         insert into app_public.users (email, first_name, last_name) values ($1, $2, $3) returning user_id
+       )
+       insert into app_public.platform_roles (user_id, role) select user_id, $4 from made`,
+      [email, firstName, lastName, role],
+    );
+  }
+}
+
+async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promise<void> {
+  const nameOf = new Map(organizations.map(({ slug, name }) => [slug, name]));
+  const signature = (slug: string, person: string) => [
+    demoOrgUri(graphDataUrl, slug),
+    nameOf.get(slug),
+    emailOf(person, slug),
+  ];
+  await client.query("set local role api_write");
+  const ids = { needs: [] as string[], commitments: [] as string[], engagement_claims: [] as string[] };
+  const keep = async (kind: keyof typeof ids, statement: string, values: unknown[]) => {
+    const { rows } = await client.query<{ id: string }>(statement, values);
+    ids[kind].push(rows[0]!.id);
+  };
+  for (const need of needs) {
+    await keep(
+      "needs",
+      `select need_id as id from app_public.declare_need($1, $2, $3, $4, $5::text[], $6::text[], $7::text[])`,
+      [...signature(need.org, "admin"), need.description, need.accelerators, need.rop3, need.countries],
+    );
+  }
+  for (const commitment of commitments) {
+    await keep(
+      "commitments",
+      `select commitment_id as id from app_public.declare_commitment(
+         $1, $2, $3, $4, $5::text[], $6::uuid, $7::text[], $8::text[], current_date + $9::integer)`,
+      [
+        ...signature(commitment.org, "contributor"),
+        ...[commitment.description, commitment.accelerators],
+        commitment.need === null ? null : ids.needs[commitment.need],
+        ...[commitment.rop3, commitment.countries, commitment.dueInDays],
+      ],
+    );
+  }
+  for (const claim of engagementClaims) {
+    await keep(
+      "engagement_claims",
+      `select claim_id as id from app_public.submit_engagement_claim(
+         $1, $2, $3, $4::text[], $5, null, $6, $7, $8, $9, $10::uuid)`,
+      [
+        ...signature(claim.org, "contributor"),
+        ...[claim.accelerators, claim.rop3, claim.rog3, claim.country, claim.countryName, claim.description],
+        claim.commitment === null ? null : ids.commitments[claim.commitment],
+      ],
+    );
+  }
+  for (const [place, { org, status }] of commitments.entries()) {
+    if (!status) continue;
+    await client.query("select from app_public.update_commitment_status($1, $2, $3)", [
+      ...[ids.commitments[place], status],
+      emailOf("contributor", org),
+    ]);
+  }
+  for (const [place, { org, status }] of engagementClaims.entries()) {
+    if (!status) continue;
+    await client.query("select from app_public.update_engagement_claim_status($1, $2, $3)", [
+      ...[ids.engagement_claims[place], status],
+      emailOf("contributor", org),
+    ]);
+  }
+  await client.query("reset role");
+  // Spread over some months, so that lists have an order and figures by month more than one bar.
+  const spread = [
+    ["needs", "need_id", "need_id", needs],
+    ["commitments", "commitment_id", "commitment_id", commitments],
+    ["engagement_claims", "claim_id", "engagement_claim_id", engagementClaims],
+  ] as const;
+  for (const [kind, id, historyId, records] of spread) {
+    for (const [place, { daysAgo }] of records.entries()) {
+      const values = [ids[kind][place], daysAgo];
+      await client.query(
+        `update app_public.${kind} set created_at = now() - $2 * interval '1 day' where ${id} = $1`,
+        values,
+      );
+      await client.query(
+        `update app_public.status_history set changed_at = now() - $2 * interval '1 day'
+         where ${historyId} = $1 and from_status is null`,
+        values,
+      );
+    }
+  }
+}
