@@ -6,8 +6,6 @@ import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { createPool } from "./pool.ts";
 
-const MIGRATIONS = join(import.meta.dirname, "migrations");
-const RULES = join(import.meta.dirname, "rules");
 // Any number will do, as long as all versions of this program agree on it.
 const MIGRATION_LOCK = 7203544;
 
@@ -21,18 +19,19 @@ type Migration = { version: string; sql: string; checksum: string };
 /**
  * Migrates a database to the current schema and applies the rules. Safe to run from many processes at once.
  * @param connectionString of the role that owns, or will own, the schema
+ * @param directory where the folders migrations and rules are
  * @returns the versions that were applied by this call
  * @throws MigrationError when the database is newer than this program or an applied migration was edited
  */
-export async function migrate(connectionString: string): Promise<string[]> {
+export async function migrate(connectionString: string, directory = import.meta.dirname): Promise<string[]> {
   const pool = createPool(connectionString, { max: 2 });
   try {
     const client = await pool.connect();
     try {
       await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
-      const applied = await applyMigrations(client, await readMigrations());
+      const applied = await applyMigrations(client, await readMigrations(join(directory, "migrations")));
       await runMigrations({ pgPool: pool });
-      await applyRules(client);
+      await applyRules(client, join(directory, "rules"));
       return applied;
     } finally {
       // Ends the session, and with it the lock.
@@ -43,11 +42,11 @@ export async function migrate(connectionString: string): Promise<string[]> {
   }
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith(".sql")).toSorted();
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
   return Promise.all(
     files.map(async (file) => {
-      const sql = await readFile(join(MIGRATIONS, file), "utf8");
+      const sql = await readFile(join(folder, file), "utf8");
       return { version: file.slice(0, -4), sql, checksum: createHash("sha256").update(sql).digest("hex") };
     }),
   );
@@ -92,14 +91,14 @@ async function applyMigrations(client: pg.PoolClient, migrations: Migration[]): 
   return pending.map((migration) => migration.version);
 }
 
-async function applyRules(client: pg.PoolClient): Promise<void> {
-  const index = await readFile(join(RULES, "index.sql"), "utf8");
+async function applyRules(client: pg.PoolClient, folder: string): Promise<void> {
+  const index = await readFile(join(folder, "index.sql"), "utf8");
   const files = [...index.matchAll(/^\\ir (\S+)$/gm)].map((match) => match[1]!);
   await inTransaction(client, "db/rules", async () => {
     // A table that somebody keeps locked must fail this call, not queue every caller behind it.
     await client.query("set local lock_timeout = '10s'");
     for (const file of files) {
-      const sql = await readFile(join(RULES, file), "utf8");
+      const sql = await readFile(join(folder, file), "utf8");
       try {
         await client.query(sql);
       } catch (error) {

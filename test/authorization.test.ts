@@ -1,0 +1,242 @@
+// Who may write what: one table of cases, through every door, with every refusal by its code.
+// Changing a rule in db/rules/permissions.sql or membership.sql shows here as the cases that now differ.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Client, DatabaseError } from "pg";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import * as world from "./support/world.ts";
+
+type Scope = "read" | "write" | "review";
+type Outcome = "allowed" | "membership_required" | "insufficient_role" | "insufficient_scope";
+
+const STANDINGS: [who: string, email: string, outcome: Outcome][] = [
+  ["an org_admin", world.admin, "allowed"],
+  ["an org_contributor", world.contributor, "allowed"],
+  ["an org_contributor, e-mail in other case", world.contributor.toUpperCase(), "allowed"],
+  ["an org_member", world.member, "insufficient_role"],
+  ["a suspended org_contributor", world.suspended, "membership_required"],
+  ["a revoked org_contributor", world.revoked, "membership_required"],
+  ["an approved claimant without membership", world.claimant, "allowed"],
+  ["an approved claimant with a suspended membership", world.suspendedClaimant, "membership_required"],
+  ["a user without membership or claim", world.stranger, "membership_required"],
+  ["somebody unknown to the service", "nobody@nowhere.example", "membership_required"],
+  ["the org_admin of another organization", world.otherAdmin, "membership_required"],
+];
+
+const SCOPES: [scope: Scope, mayWrite: boolean][] = [
+  ["read", false],
+  ["write", true],
+  ["review", true],
+];
+
+type Operation = {
+  name: string;
+  path: string;
+  mutation: string;
+  result: string;
+  sql: string;
+  /** What is sent, by the names on the wire. */
+  input: (email: string) => Record<string, unknown>;
+};
+
+// The records whose status is changed; made before the cases run.
+const record = { needId: "", commitmentId: "", claimId: "" };
+const codes = ["PRA-INT"];
+const common = { orgUri: world.ORG, orgName: "River Mission" };
+
+const OPERATIONS: Operation[] = [
+  {
+    name: "declare a need",
+    path: "/v0/needs",
+    mutation: "declareNeed",
+    result: "need { needId }",
+    sql: "insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators) values ($1, $2, $3, $4, $5)",
+    input: (declaredByEmail) => ({
+      ...common,
+      declaredByEmail,
+      needDescription: "Prayer",
+      accelerators: codes,
+    }),
+  },
+  {
+    name: "change a need's status",
+    path: "/v0/needs/status",
+    mutation: "updateNeedStatus",
+    result: "need { needId }",
+    sql: "select app_public.update_need_status($1, $2, $3)",
+    input: (actorEmail) => ({ needId: record.needId, status: "partially_met", actorEmail }),
+  },
+  {
+    name: "declare a commitment",
+    path: "/v0/commitments",
+    mutation: "declareCommitment",
+    result: "commitment { commitmentId }",
+    sql: "insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope) values ($1, $2, $3, $4, $5)",
+    input: (declaredByEmail) => ({
+      ...common,
+      declaredByEmail,
+      commitmentDescription: "We pray",
+      acceleratorScope: codes,
+    }),
+  },
+  {
+    name: "change a commitment's status",
+    path: "/v0/commitments/status",
+    mutation: "updateCommitmentStatus",
+    result: "commitment { commitmentId }",
+    sql: "select app_public.update_commitment_status($1, $2, $3)",
+    input: (actorEmail) => ({ commitmentId: record.commitmentId, status: "funded", actorEmail }),
+  },
+  {
+    name: "submit an engagement claim",
+    path: "/v0/engagement-claims/submit",
+    mutation: "submitEngagementClaim",
+    result: "engagementClaim { claimId }",
+    sql: "insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators) values ($1, $2, $3, $4)",
+    input: (claimedByEmail) => ({ ...common, claimedByEmail, engagementAccelerators: codes }),
+  },
+  {
+    name: "change an engagement claim's status",
+    path: "/v0/engagement-claims/status",
+    mutation: "updateEngagementClaimStatus",
+    result: "engagementClaim { claimId }",
+    sql: "select app_public.update_engagement_claim_status($1, $2, $3)",
+    input: (actorEmail) => ({ claimId: record.claimId, status: "paused", actorEmail }),
+  },
+];
+
+let service: TestService;
+let psql: Client;
+
+beforeAll(async () => {
+  service = await startTestService();
+  psql = new Client(service.database.serverUrl);
+  await psql.connect();
+  const make = async (operation: Operation) =>
+    (await call(`${service.url}${operation.path}`, "POST", service.keys.write, operation.input(world.admin)))
+      .body;
+  record.needId = (await make(OPERATIONS[0]!)).needId;
+  record.commitmentId = (await make(OPERATIONS[2]!)).commitmentId;
+  record.claimId = (await make(OPERATIONS[4]!)).claimId;
+});
+afterAll(async () => {
+  await psql.end();
+  await service.stop();
+});
+
+/** Each door answers the outcome: "allowed", or the code of the refusal. */
+const DOORS: Record<string, (operation: Operation, scope: Scope, email: string) => Promise<string>> = {
+  REST: async ({ path, input }, scope, email) => {
+    const answer = await call(`${service.url}${path}`, "POST", service.keys[scope], input(email));
+    if (answer.status >= 400) expect(answer.body.statusCode).toBe(answer.status);
+    return answer.status < 300 ? "allowed" : `${answer.status} ${answer.body.error}`;
+  },
+  GraphQL: async ({ mutation, result, input }, scope, email) => {
+    const inputType = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}Input`;
+    const answer = await call(`${service.url}/graphql`, "POST", service.keys[scope], {
+      query: `mutation ($input: ${inputType}!) { ${mutation}(input: $input) { ${result} } }`,
+      variables: { input: input(email) },
+    });
+    const error = answer.body.errors?.[0];
+    return error ? `${error.extensions.statusCode} ${error.extensions.code}` : "allowed";
+  },
+  SQL: async ({ sql, input }, scope, email) => {
+    await psql.query("begin");
+    await psql.query(`set local role api_${scope}`);
+    try {
+      await psql.query(sql, Object.values(input(email)));
+      await psql.query("commit");
+      return "allowed";
+    } catch (error) {
+      await psql.query("rollback");
+      if (!(error instanceof DatabaseError)) throw error;
+      return error.code === "42501" ? "403 insufficient_scope" : `${error.code?.slice(2)} ${error.detail}`;
+    }
+  },
+};
+
+/** Everything that a write leaves behind. */
+async function traces(): Promise<unknown> {
+  const { rows } = await service.database.owner.query(`
+    select
+      (select count(*) from app_public.needs) as needs,
+      (select count(*) from app_public.commitments) as commitments,
+      (select count(*) from app_public.engagement_claims) as engagement_claims,
+      (select count(*) from app_public.status_history) as history,
+      (select sum(revision) from app_private.graph_records) as revisions,
+      (select count(*) from app_private.graph_wakeups) as wakeups,
+      (select count(*) from graphile_worker.jobs) as jobs`);
+  return rows[0];
+}
+
+describe.each(Object.keys(DOORS))("through %s", (door) => {
+  describe.each(OPERATIONS.map((operation) => [operation.name, operation] as const))(
+    "to %s",
+    (_, operation) => {
+      test.each(
+        STANDINGS.flatMap(([who, email, standing]) =>
+          SCOPES.map(([scope, mayWrite]) => {
+            const outcome: Outcome = mayWrite ? standing : "insufficient_scope";
+            return [`${who} with a key of scope api_${scope}`, scope, email, outcome] as const;
+          }),
+        ),
+      )("%s", async (_who, scope, email, outcome) => {
+        const before = await traces();
+        const answered = await DOORS[door]!(operation, scope, email);
+        expect(answered).toBe(outcome === "allowed" ? "allowed" : `403 ${outcome}`);
+        if (outcome === "allowed") expect(await traces()).not.toEqual(before);
+        else expect(await traces()).toEqual(before);
+      });
+    },
+  );
+});
+
+test("what is malformed is told before who may write, and who may write before what exists", async () => {
+  const declare = (body: object, key = service.keys.write) =>
+    call(`${service.url}/v0/needs`, "POST", key, body);
+  const need = OPERATIONS[0]!.input(world.stranger);
+  expect((await declare({ ...need, accelerators: [] })).body.error).toBe("validation_failed");
+  expect((await declare({ ...need, accelerators: ["NO-SUCH"] })).body.error).toBe("membership_required");
+  expect(
+    (await declare({ ...need, accelerators: ["NO-SUCH"], declaredByEmail: world.admin })).body.error,
+  ).toBe("unknown_accelerator_code");
+  const nowhere = {
+    needId: "00000000-0000-4000-8000-000000000000",
+    status: "met",
+    actorEmail: world.stranger,
+  };
+  expect((await call(`${service.url}/v0/needs/status`, "POST", service.keys.read, nowhere)).body.error).toBe(
+    "insufficient_scope",
+  );
+  expect(
+    (await call(`${service.url}/v0/needs/status`, "POST", service.keys.write, nowhere)).body,
+  ).toMatchObject({
+    error: "need_not_found",
+    statusCode: 404,
+  });
+});
+
+test("a bare SQL session cannot set what the database decides, or write in nobody's name", async () => {
+  const refused: [string, string][] = [
+    ["insert into app_public.needs (org_uri, status) values ('x', 'met')", "42501"],
+    ["insert into app_public.needs (need_id) values (gen_random_uuid())", "42501"],
+    ["update app_public.needs set org_uri = 'https://elsewhere.example/'", "42501"],
+    ["update app_public.needs set status = 'met'", "PT403"],
+    ["delete from app_public.needs", "42501"],
+    ["insert into app_public.memberships select from app_public.memberships", "42501"],
+    ["select * from app_public.users", "42501"],
+    ["select * from app_private.api_keys", "42501"],
+    ["select * from app_private.idempotent_answers", "42501"],
+    ["select graphile_worker.add_job('project_records')", "42501"],
+    ["insert into app_public.status_history (to_status) values ('met')", "42501"],
+    ["create table app_public.mine ()", "42501"],
+  ];
+  for (const [sql, state] of refused) {
+    await psql.query("begin");
+    await psql.query("set local role api_write");
+    await expect(psql.query(sql)).rejects.toMatchObject({ code: state });
+    await psql.query("rollback");
+  }
+  // Before it has become an API role the server's login reaches nothing.
+  await expect(psql.query("select * from app_public.needs")).rejects.toMatchObject({ code: "42501" });
+});

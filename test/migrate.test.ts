@@ -1,0 +1,137 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { migrate, MigrationError } from "../db/migrate.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { buildWorld, member, ORG } from "./support/world.ts";
+
+let database: TestDatabase;
+let directory: string;
+
+beforeEach(async () => {
+  database = await createTestDatabase({ template: false });
+  directory = await mkdtemp(join(tmpdir(), "engagement-graph-migrate-"));
+  for (const folder of ["migrations", "rules"]) {
+    await cp(join(import.meta.dirname, "../db", folder), join(directory, folder), { recursive: true });
+  }
+});
+afterEach(async () => {
+  await database.drop();
+  await rm(directory, { recursive: true });
+});
+
+/** Everything in the catalog that the migrations and the rules make, and the rows they write. */
+async function catalog(): Promise<unknown[]> {
+  const { rows } = await database.owner.query(`
+    select 'column' as kind, format('%s.%s %s %s %s', c.oid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+      a.attnotnull, pg_get_expr(d.adbin, d.adrelid)) as made
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_attrdef d on (d.adrelid, d.adnum) = (c.oid, a.attnum)
+    where c.relnamespace in (select oid from pg_namespace where nspname in ('app_public', 'app_private', 'rest'))
+    union all select 'index', pg_get_indexdef(i.indexrelid) from pg_index i
+    join pg_class c on c.oid = i.indrelid and c.relnamespace::regnamespace::text ~ '^app_'
+    union all select 'constraint', format('%s %s', conrelid::regclass, pg_get_constraintdef(oid)) from pg_constraint
+    where connamespace::regnamespace::text ~ '^app_'
+    union all select 'function', pg_get_functiondef(oid) || obj_description(oid, 'pg_proc') || proacl::text from pg_proc
+    where pronamespace::regnamespace::text in ('app_public', 'app_private', 'rest') and prokind = 'f'
+    union all select 'policy', p::text from pg_policies p
+    union all select 'trigger', pg_get_triggerdef(t.oid) from pg_trigger t
+    join pg_class c on c.oid = t.tgrelid and c.relnamespace::regnamespace::text ~ '^app_' where not tgisinternal
+    union all select 'view', format('%s %s', viewname, definition) from pg_views where schemaname = 'rest'
+    union all select 'grant', format('%s %s', oid::regclass, relacl) from pg_class
+    where relnamespace::regnamespace::text in ('app_public', 'app_private', 'rest')
+    union all select 'permission', p::text from app_public.organization_permissions p
+    union all select 'permission', p::text from app_public.platform_permissions p
+    union all select 'migration', m::text from app_migrations.applied m
+    order by 1, 2`);
+  return rows;
+}
+
+test("migrating twice changes nothing", async () => {
+  expect((await migrate(database.url)).length).toBeGreaterThan(0);
+  const first = await catalog();
+  expect(first.length).toBeGreaterThan(200);
+  expect(await migrate(database.url)).toEqual([]);
+  expect(await catalog()).toEqual(first);
+});
+
+test("twenty migrations at once end as one", async () => {
+  const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(database.url)));
+  expect(applied.filter((versions) => versions.length > 0)).toHaveLength(1);
+  const together = await catalog();
+  await migrate(database.url);
+  expect(await catalog()).toEqual(together);
+});
+
+test("a database newer than the program is refused and left alone", async () => {
+  await migrate(database.url);
+  await database.owner.query(
+    "insert into app_migrations.applied (version, checksum) values ('9999_later', 'x')",
+  );
+  const before = await catalog();
+  await expect(migrate(database.url)).rejects.toThrow(MigrationError);
+  await expect(migrate(database.url)).rejects.toThrow("9999_later");
+  expect(await catalog()).toEqual(before);
+});
+
+test("an applied migration that was edited is refused", async () => {
+  await migrate(database.url, directory);
+  const file = join(directory, "migrations/0003_vocabulary.sql");
+  await writeFile(file, `${await readFile(file, "utf8")}\nselect 1;`);
+  await expect(migrate(database.url, directory)).rejects.toThrow("0003_vocabulary.sql was edited");
+});
+
+test("a rule that fails names its file and line, and leaves all rules as they were", async () => {
+  await migrate(database.url, directory);
+  const before = await catalog();
+  await writeFile(join(directory, "rules/needs.sql"), "select 1;\nselect nonsense;\n");
+  await expect(migrate(database.url, directory)).rejects.toThrow("db/rules/needs.sql:2");
+  expect(await catalog()).toEqual(before);
+});
+
+test("a change in one rules file takes effect with a migrate and nothing else", async () => {
+  await migrate(database.url, directory);
+  await buildWorld(database.owner);
+  const declare = async () => {
+    const client = await database.owner.connect();
+    try {
+      await client.query("begin; set local role api_write");
+      await client.query("select app_public.declare_need($1, 'River', $2, 'Prayer', '{PRA}')", [ORG, member]);
+      await client.query("commit");
+    } catch (error) {
+      await client.query("rollback");
+      throw error;
+    } finally {
+      client.release();
+    }
+  };
+  await expect(declare()).rejects.toMatchObject({ code: "PT403", detail: "insufficient_role" });
+
+  const file = join(directory, "rules/permissions.sql");
+  const rule = await readFile(file, "utf8");
+  await writeFile(
+    file,
+    rule.replace("('org_contributor', 'needs:write'),", "$&\n    ('org_member', 'needs:write'),"),
+  );
+  await migrate(database.url, directory);
+  await expect(declare()).resolves.toBeUndefined();
+
+  await writeFile(file, rule);
+  await migrate(database.url, directory);
+  await expect(declare()).rejects.toMatchObject({ detail: "insufficient_role" });
+});
+
+test("what a former version of the rules made is gone", async () => {
+  await migrate(database.url);
+  const before = await catalog();
+  await database.owner.query(`
+    create function app_private.left_over() returns trigger language plpgsql as 'begin return new; end';
+    create trigger left_over before insert on app_public.needs for each row execute function app_private.left_over();
+    create policy left_over on app_public.needs for select to api_read using (true);
+    grant insert on app_public.needs to api_read;
+    insert into app_public.organization_permissions values ('org_member', 'needs:write')`);
+  await migrate(database.url);
+  expect(await catalog()).toEqual(before);
+});
