@@ -1,0 +1,279 @@
+// What is well-formed and what is not: the same answer from the schemas of REST and from the database alone.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Client } from "pg";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { admin, DEPRECATED_CODE, ORG } from "./support/world.ts";
+
+let service: TestService;
+let psql: Client;
+beforeAll(async () => {
+  service = await startTestService();
+  psql = new Client(service.database.serverUrl);
+  await psql.connect();
+});
+afterAll(async () => {
+  await psql.end();
+  await service.stop();
+});
+
+const RECORDS = {
+  needs: {
+    path: "/v0/needs",
+    valid: {
+      orgUri: ORG,
+      orgName: "River",
+      declaredByEmail: admin,
+      needDescription: "Prayer",
+      accelerators: ["PRA"],
+    },
+  },
+  commitments: {
+    path: "/v0/commitments",
+    valid: {
+      orgUri: ORG,
+      orgName: "River",
+      declaredByEmail: admin,
+      commitmentDescription: "We pray",
+      acceleratorScope: ["PRA"],
+    },
+  },
+  engagement_claims: {
+    path: "/v0/engagement-claims/submit",
+    valid: { orgUri: ORG, orgName: "River", claimedByEmail: admin, engagementAccelerators: ["PRA"] },
+  },
+} as const;
+type Table = keyof typeof RECORDS;
+
+const long = "x".repeat(10_001);
+const many = (item: string) => Array.from({ length: 101 }, (_, i) => `${item}${i}`);
+
+/** Values that a field refuses, and the path that the refusal names where it is not the field itself. */
+const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = [
+  ["needs", "orgUri", "river-mission"],
+  ["needs", "orgUri", "ftp://data.example.org/org"],
+  ["needs", "orgUri", "https://data.example.org/a b"],
+  ["needs", "orgUri", "https://data.example.org/<script>"],
+  ["needs", "orgUri", 'https://data.example.org/"} ; DROP ALL #'],
+  ["needs", "orgUri", "https://"],
+  ["needs", "orgUri", "https://user@data.example.org/"],
+  ["needs", "orgUri", `https://data.example.org/${"x".repeat(2048)}`],
+  ["needs", "orgName", ""],
+  ["needs", "orgName", " \t\n "],
+  ["needs", "orgName", long],
+  ["needs", "declaredByEmail", "ana"],
+  ["needs", "declaredByEmail", "ana@river"],
+  ["needs", "declaredByEmail", "ana@river..example"],
+  ["needs", "declaredByEmail", "Ana <ana@river.example>"],
+  ["needs", "declaredByEmail", "ana@river.example\r\nBcc: all@river.example"],
+  ["needs", "declaredByEmail", `${"a".repeat(65)}@river.example`],
+  ["needs", "needDescription", ""],
+  ["needs", "needDescription", long],
+  ["needs", "accelerators", []],
+  ["needs", "accelerators", [""], "accelerators[0]"],
+  ["needs", "accelerators", many("PRA")],
+  ["needs", "concernsPeopleGroupRop3", ["10442"], "concernsPeopleGroupRop3[0]"],
+  ["needs", "concernsPeopleGroupRop3", ["104425", "1044256"], "concernsPeopleGroupRop3[1]"],
+  ["needs", "concernsPeopleGroupRop3", ["１０４４２５"], "concernsPeopleGroupRop3[0]"],
+  ["needs", "concernsCountryCode", ["ke"], "concernsCountryCode[0]"],
+  ["needs", "concernsCountryCode", ["KE", "XX"], "concernsCountryCode[1]"],
+  ["needs", "concernsCountryCode", ["KEN"], "concernsCountryCode[0]"],
+  ["commitments", "commitmentDescription", ""],
+  ["commitments", "acceleratorScope", []],
+  ["commitments", "concernsPeopleGroupRop3", many("1044")],
+  ["engagement_claims", "claimedByEmail", "ana@"],
+  ["engagement_claims", "engagementAccelerators", []],
+  ["engagement_claims", "peopleGroupRop3", "10442"],
+  ["engagement_claims", "peopleGroupRog3", "k"],
+  ["engagement_claims", "countryCode", "ke"],
+  ["engagement_claims", "countryCode", "ZZ"],
+  ["engagement_claims", "description", long],
+];
+
+const cases = REFUSED.map(([table, field, value, path = field]) => {
+  const name = `${table}.${field} = ${JSON.stringify(value).slice(0, 60)}`;
+  return { name, table, field, value, path };
+});
+
+describe.each(cases)("$name", ({ table, field, value, path }) => {
+  const { path: route, valid } = RECORDS[table];
+  const input = { ...valid, [field]: value };
+
+  test("is refused by REST", async () => {
+    const answer = await call(`${service.url}${route}`, "POST", service.keys.write, input);
+    expect(answer).toMatchObject({ status: 400, body: { error: "validation_failed", statusCode: 400 } });
+    expect(answer.body.details.map((detail: { path: string }) => detail.path)).toContain(path);
+  });
+
+  test("is refused by the database alone", async () => {
+    const columns = Object.keys(input).map((name) =>
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    );
+    await psql.query("begin; set local role api_write");
+    const insert = psql.query(
+      `insert into app_public.${table} (${columns.join()}) values (${columns.map((_, i) => `$${i + 1}`).join()})`,
+      Object.values(input),
+    );
+    await expect(insert).rejects.toMatchObject({ code: "PT400", detail: "validation_failed" });
+    await insert.catch((error: { hint: string }) =>
+      expect((JSON.parse(error.hint) as { path: string }[]).map((detail) => detail.path)).toContain(path),
+    );
+    await psql.query("rollback");
+  });
+});
+
+describe("REST refuses what is not of the shape of the request", () => {
+  const { path, valid } = RECORDS.needs;
+  const shapes: [string, unknown, number, string][] = [
+    ["malformed JSON", "{", 400, "validation_failed"],
+    ["JSON that is no object", "[]", 400, "validation_failed"],
+    ["a text of JSON", '"need"', 400, "validation_failed"],
+    ["no body", "", 400, "validation_failed"],
+    ["a wrong type", { ...valid, orgName: 7 }, 400, "validation_failed"],
+    ["a text for a list", { ...valid, accelerators: "PRA" }, 400, "validation_failed"],
+    ["a null for a text", { ...valid, orgName: null }, 400, "validation_failed"],
+    ["an unknown field", { ...valid, status: "met" }, 400, "validation_failed"],
+    ["a NUL character", { ...valid, needDescription: "a\0b" }, 400, "validation_failed"],
+    ["a NUL character in a code", { ...valid, accelerators: ["PRA\0"] }, 400, "validation_failed"],
+    ["a body of 10 MB", { ...valid, needDescription: "x".repeat(10_000_000) }, 413, "payload_too_large"],
+    [
+      "an unknown accelerator code",
+      { ...valid, accelerators: ["PRA", "NO-1", "NO-2"] },
+      422,
+      "unknown_accelerator_code",
+    ],
+    ["a deprecated code", { ...valid, accelerators: [DEPRECATED_CODE] }, 422, "unknown_accelerator_code"],
+  ];
+  test.each(shapes)("%s", async (_, body, status, code) => {
+    const answer = await call(`${service.url}${path}`, "POST", service.keys.write, body);
+    expect(answer).toMatchObject({ status, body: { error: code, statusCode: status } });
+  });
+
+  test("each missing field is named", async () => {
+    const answer = await call(`${service.url}${path}`, "POST", service.keys.write, {});
+    expect(answer.body.details.map((detail: { path: string }) => detail.path)).toEqual(Object.keys(valid));
+  });
+
+  test("every bad code is named", async () => {
+    const answer = await call(`${service.url}${path}`, "POST", service.keys.write, {
+      ...valid,
+      accelerators: ["PRA", "NO-1", "NO-2"],
+    });
+    expect(answer.body.message).toContain("NO-1");
+    expect(answer.body.details.map((detail: { path: string }) => detail.path)).toEqual([
+      "accelerators[1]",
+      "accelerators[2]",
+    ]);
+  });
+
+  test.each([
+    ["text/plain", 415],
+    ["application/x-www-form-urlencoded", 415],
+    ["application/json; charset=iso-8859-1", 415],
+    ["application/json; charset=utf-8", 201],
+  ])("a body of type %s: %d", async (type, status) => {
+    const answer = await call(`${service.url}${path}`, "POST", service.keys.write, JSON.stringify(valid), {
+      "content-type": type,
+    });
+    expect(answer.status).toBe(status);
+  });
+
+  test.each([
+    ["2027-02-30"],
+    ["2027-2-3"],
+    ["30.02.2027"],
+    ["2027-06-30T00:00:00Z"],
+    ["tomorrow"],
+    ["0000-01-01"],
+  ])("targetCompletionDate %s", async (targetCompletionDate) => {
+    const commitment = { ...RECORDS.commitments.valid, targetCompletionDate };
+    const answer = await call(`${service.url}/v0/commitments`, "POST", service.keys.write, commitment);
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: "targetCompletionDate" }] } });
+  });
+
+  test.each([
+    ["concernsNeedId", "/v0/commitments", RECORDS.commitments.valid, "unknown_need"],
+    [
+      "fulfillsCommitmentId",
+      "/v0/engagement-claims/submit",
+      RECORDS.engagement_claims.valid,
+      "unknown_commitment",
+    ],
+  ])("%s", async (field, route, record, code) => {
+    const send = (id: unknown) =>
+      call(`${service.url}${route}`, "POST", service.keys.write, { ...record, [field]: id });
+    expect(await send("not-a-uuid")).toMatchObject({ status: 400, body: { error: "validation_failed" } });
+    expect(await send("00000000-0000-4000-8000-000000000000")).toMatchObject({
+      status: 422,
+      body: { error: code },
+    });
+  });
+
+  test.each([
+    ["limit=0"],
+    ["limit=201"],
+    ["limit=ten"],
+    ["limit="],
+    ["limit=1.5"],
+    ["limit=1&limit=2"],
+    ["offset=-1"],
+    ["offset=1e400"],
+    ["status=done"],
+    ["countryCode=ken"],
+    ["rop3=12"],
+    ["orgUri=a%00b"],
+  ])("the query %s", async (query) => {
+    const answer = await call(`${service.url}/v0/needs?${query}`, "GET", service.keys.read);
+    expect(answer).toMatchObject({ status: 400, body: { error: "validation_failed" } });
+  });
+});
+
+describe("what is stored comes back byte for byte", () => {
+  const TEXTS = {
+    emoji: "Prayer 🙏🏽 for 👨‍👩‍👧‍👦 families",
+    "right to left": "الصلاة من أجل القرية \u202Eabc\u202C עברית",
+    combining: "e\u0301 is not é, ﬁ is not fi",
+    "SQL injection": "'); drop table app_public.needs; --",
+    "SQL injection, dollar": "$1 $$; delete from app_public.needs; $$ \\'; select pg_sleep(10)",
+    "SPARQL injection": '""" } } ; DROP ALL ; INSERT DATA { <urn:a> <urn:b> "c',
+    "Turtle injection": '\\" . <urn:a> <urn:b> <urn:c> . \\u0022 \\',
+    "line ends": "a\r\nb\nc\td",
+    "control characters": "a\u0001b\u001fc\u007f",
+    "the longest": "🙏".repeat(10_000),
+    "lone quotes": `"'\`<>&%{}[]`,
+  };
+  test.each(Object.entries(TEXTS))("%s", async (_, text) => {
+    const need = { ...RECORDS.needs.valid, orgName: text, needDescription: text };
+    const created = await call(`${service.url}/v0/needs`, "POST", service.keys.write, need);
+    expect(created.status).toBe(201);
+    const read = await call(`${service.url}/v0/needs/${created.body.needId}`, "GET", service.keys.read);
+    expect(read.body).toMatchObject({ orgName: text, needDescription: text });
+
+    const graphql = await call(`${service.url}/graphql`, "POST", service.keys.read, {
+      query: `query ($needId: UUID!) { need(needId: $needId) { orgName needDescription } }`,
+      variables: { needId: created.body.needId },
+    });
+    expect(graphql.body.data.need).toEqual({ orgName: text, needDescription: text });
+  });
+
+  test("a filter is compared, never run", async () => {
+    const orgUri = encodeURIComponent("' or '1'='1");
+    const answer = await call(`${service.url}/v0/needs?orgUri=${orgUri}`, "GET", service.keys.read);
+    expect(answer.body).toEqual({ needs: [], total: 0 });
+  });
+});
+
+test("text is trimmed, lists collapse their duplicates in the order of first mention", async () => {
+  const created = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {
+    ...RECORDS.needs.valid,
+    orgName: "  River\n",
+    accelerators: ["PRA-INT", "PRA", "PRA-INT"],
+    concernsCountryCode: ["UG", "KE", "UG"],
+  });
+  const read = await call(`${service.url}/v0/needs/${created.body.needId}`, "GET", service.keys.read);
+  expect(read.body).toMatchObject({
+    orgName: "River",
+    accelerators: ["PRA-INT", "PRA"],
+    concernsCountryCode: ["UG", "KE"],
+  });
+});
