@@ -4,6 +4,7 @@ import { pino } from "pino";
 import type { Logger } from "pino";
 import { processConfig } from "../config.ts";
 import type { Config } from "../config.ts";
+import { createNames } from "../graph/namespaces.ts";
 import { createGraphStore } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { createApp } from "./app.ts";
@@ -51,7 +52,7 @@ export async function startServer({
     logger,
     routes: [
       ...needRoutes,
-      ...commitmentRoutes,
+      ...commitmentRoutes({ database, store, names: createNames(config) }),
       ...engagementClaimRoutes,
       ...acceleratorRoutes,
       ...healthRoutes(database, store),

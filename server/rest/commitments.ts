@@ -1,7 +1,14 @@
+import type { Response } from "express";
 import { z } from "zod";
-import type { RestRoute } from "./route.ts";
+import type { Names } from "../../graph/namespaces.ts";
+import type { GraphStore } from "../../graph/store.ts";
+import type { Identity } from "../identity.ts";
+import { listFromGraph } from "./commitments-graph.ts";
+import type { GraphCommitment } from "./commitments-graph.ts";
+import type { Input, RestRoute } from "./route.ts";
 import * as s from "./schemas.ts";
 import { listStatement, recordStatement } from "./statement.ts";
+import type { Database } from "./statement.ts";
 
 const commitment = z
   .object({
@@ -40,19 +47,44 @@ const statusChange = z.strictObject({
   actorEmail: s.email,
 });
 
-const filters = {
-  orgUri: `"orgUri" = $1 ->> 'orgUri'`,
-  status: `status = ($1 ->> 'status')::app_public.commitment_status`,
-  concernsNeedId: `"concernsNeedId" = ($1 ->> 'concernsNeedId')::uuid`,
+const list = {
+  view: "rest.commitments",
+  items: "commitments",
+  id: "commitmentId",
+  filters: {
+    orgUri: `"orgUri" = $1 ->> 'orgUri'`,
+    status: `status = ($1 ->> 'status')::app_public.commitment_status`,
+    concernsNeedId: `"concernsNeedId" = ($1 ->> 'concernsNeedId')::uuid`,
+  },
 };
 
-export const commitmentRoutes: RestRoute[] = [
-  {
+/** The routes of commitments. Their list is read from the graph; from the table where the graph cannot be reached. */
+export function commitmentRoutes(parts: {
+  database: Database;
+  store: GraphStore;
+  names: Names;
+}): RestRoute[] {
+  return [listRoute(parts), ...recordRoutes];
+}
+
+function listRoute({
+  database,
+  store,
+  names,
+}: {
+  database: Database;
+  store: GraphStore;
+  names: Names;
+}): RestRoute {
+  return {
     method: "get",
     path: "/v0/commitments",
     operationId: "listCommitments",
     tag: "Commitments",
-    summary: "List commitments, newest first",
+    summary: "List commitments, newest first, as the graph has them",
+    description:
+      "The header X-Data-Source says graph, or database where the graph could not be reached. The graph keeps no " +
+      "order in lists of codes, so they come in alphabetical order from it.",
     query: z.object({
       orgUri: s.filterText,
       status: s.commitmentStatus.optional(),
@@ -65,9 +97,37 @@ export const commitmentRoutes: RestRoute[] = [
       description: "The page, and how many commitments match in all.",
     },
     errors: [],
-    statement: (input) =>
-      listStatement({ view: "rest.commitments", items: "commitments", id: "commitmentId", filters }, input),
-  },
+    handle: async (request, response, input) => {
+      const found = await listFromGraph(store, names, input);
+      if (!found) return answerFromTable(database, request.identity, response, input);
+      const commitments = await withTableOnlyFields(database, request.identity, found.commitments);
+      response.set("x-data-source", "graph").json({ commitments, total: found.total });
+    },
+  };
+}
+
+async function answerFromTable(database: Database, identity: Identity, response: Response, input: Input) {
+  const answer = await database.answer(identity, listStatement(list, input), input);
+  response.set("x-data-source", "database").type("application/json").send(answer);
+}
+
+/** What the graph does not hold: the e-mail, which is personal, and how far the graph itself is. */
+async function withTableOnlyFields(database: Database, identity: Identity, commitments: GraphCommitment[]) {
+  const answer = await database.answer(
+    identity,
+    `select json_object_agg(c."commitmentId", json_build_array(c."declaredByEmail", c."graphStatus"))::text
+     from rest.commitments as c
+     where c."commitmentId" in (select id::uuid from jsonb_array_elements_text($1 -> 'ids') as id)`,
+    { ids: commitments.map((commitment) => commitment.commitmentId) },
+  );
+  const known = JSON.parse(answer ?? "{}") as Record<string, [email: string, graphStatus: string]>;
+  return commitments.map(({ commitmentId, orgUri, orgName, ...rest }) => {
+    const [declaredByEmail = null, graphStatus = "pending"] = known[commitmentId] ?? [];
+    return { commitmentId, orgUri, orgName, declaredByEmail, ...rest, graphStatus };
+  });
+}
+
+const recordRoutes: RestRoute[] = [
   {
     method: "get",
     path: "/v0/commitments/{commitmentId}",

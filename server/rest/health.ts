@@ -39,7 +39,6 @@ export function healthRoutes(database: Database, store: GraphStore): RestRoute[]
           "degraded: the graph store does not answer; tripleCount is null then. Writes are kept and wait.",
       },
       errors: [],
-      statement: "",
       handle: async (request, response) => {
         const [triples, answer] = await Promise.all([
           tripleCount(),

@@ -32,10 +32,10 @@ export type RestRoute = {
   /** What else the statement needs to know, that is not the caller's to say. */
   context?: (request: Request) => Input;
   /** The SQL that answers with one text of JSON; its $1 is the input. No row at all is `missing`. */
-  statement: string | ((input: Input) => string);
+  statement?: string | ((input: Input) => string);
   /** The refusal when the statement answers null. */
   missing?: { code: string; message: string };
-  /** For a route whose answer does not come from one statement; then `statement` is not run. */
+  /** Instead of a statement, for a route whose answer does not come from one. */
   handle?: (request: Request, response: Response, input: Input) => Promise<void>;
 };
 
@@ -72,7 +72,8 @@ function handler(route: RestRoute, database: Database) {
     const input = { ...check(request), ...route.context?.(request) };
     if (route.handle) return route.handle(request, response, input);
 
-    const statement = typeof route.statement === "string" ? route.statement : route.statement(input);
+    const statement =
+      typeof route.statement === "function" ? route.statement(input) : (route.statement ?? "");
     const answer = await database.answer(request.identity, statement, input, idempotencyKey(route, request));
     if (answer === null) {
       throw new ApiError(
