@@ -124,3 +124,8 @@ export function processConfig(): Config {
   }
   return loadConfig(process.env);
 }
+
+/** Whether an address is reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}

@@ -1,9 +1,9 @@
 // The embedded database and graph store as several processes share them: the service, and the operator's tool
 // beside it or alone. The last one to leave PostgreSQL stops it; the graph store lives in the process that has it.
-import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddedPostgres } from "./db/embedded.ts";
+import { findEmbeddedStore, startEmbeddedStore } from "./graph/embedded/index.ts";
 import { takeLock } from "./lock.ts";
 
 /** A part that runs for this process and maybe for others too. */
@@ -58,56 +58,32 @@ export async function joinEmbeddedPostgres(dataDir: string): Promise<Joined> {
   });
 }
 
-/** What starts the graph store of a directory and answers where it listens. */
-export type StartStore = (dir: string) => Promise<{ url: string; stop: () => Promise<void> }>;
-
 /**
- * Starts the graph store of a data directory in this process, or joins the process that has it.
- * @param start called when no other process has the store
+ * Starts the graph store of a data directory in this process, or joins the process that serves it.
  * @param options.own wait for the other process to end instead of joining it: what the service does
+ * @param options.onFailure called when a store of this process ends without having been asked to
  */
 export async function joinEmbeddedStore(
   dataDir: string,
-  start: StartStore,
-  options: { own?: boolean } = {},
+  options: { queryTimeoutMs: number; own?: boolean; onFailure?: (error: Error) => void },
 ): Promise<Joined> {
-  const announcement = join(dataDir, "graph.json");
+  const dir = join(dataDir, "graph");
   const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const lock = await takeLock(join(dataDir, "graph.lock"), "exclusive", options.own ? PATIENCE_MS : 0);
+  do {
+    const lock = await takeLock(join(dataDir, "graph.lock"), "exclusive", 0);
     if (lock) {
       try {
-        const store = await start(join(dataDir, "graph"));
-        await writeFile(announcement, JSON.stringify({ url: store.url }));
-        return {
-          url: store.url,
-          leave: async () => {
-            await rm(announcement, { force: true });
-            await store.stop();
-            lock.release();
-          },
-        };
+        const { queryTimeoutMs, onFailure } = options;
+        const store = await startEmbeddedStore({ dir, port: 0, queryTimeoutMs, onFailure });
+        return { url: store.url, leave: () => store.stop().finally(() => lock.release()) };
       } catch (error) {
         lock.release();
         throw error;
       }
     }
-    const url = options.own ? undefined : await announcedUrl(announcement);
+    const url = options.own ? undefined : await findEmbeddedStore(dir);
     if (url) return { url, leave: () => Promise.resolve() };
-    if (Date.now() >= deadline) {
-      throw new EmbeddedPartError(`Another process has held ${dataDir}/graph for a minute.`);
-    }
     await sleep(50);
-  }
-}
-
-async function announcedUrl(path: string): Promise<string | undefined> {
-  try {
-    const { url } = JSON.parse(await readFile(path, "utf8")) as { url: string };
-    // Any answer tells that somebody listens; what a crash left behind is refused.
-    await fetch(url, { signal: AbortSignal.timeout(2000) });
-    return url;
-  } catch {
-    return undefined;
-  }
+  } while (Date.now() < deadline);
+  throw new EmbeddedPartError(`Another process has held ${dir} for a minute.`);
 }

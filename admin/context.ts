@@ -78,17 +78,7 @@ export class AdminContext {
   /** Where the graph store is: as configured, or the embedded one, of the running service or of this call. */
   async graphStore(): Promise<GraphStoreEndpoints> {
     if (this.config.graphStore) return this.config.graphStore;
-    this.#store ??= joinEmbeddedStore(this.config.dataDir, async (dir) => {
-      const module = "../graph/embedded/main.ts";
-      const { startEmbeddedStore } = (await import(module)) as {
-        startEmbeddedStore: (options: {
-          dir: string;
-          port: number;
-          queryTimeoutMs: number;
-        }) => Promise<{ url: string; stop: () => Promise<void> }>;
-      };
-      return startEmbeddedStore({ dir, port: 0, queryTimeoutMs: this.config.sparqlTimeoutMs });
-    });
+    this.#store ??= joinEmbeddedStore(this.config.dataDir, { queryTimeoutMs: this.config.sparqlTimeoutMs });
     return storeUrls((await this.#store).url);
   }
 

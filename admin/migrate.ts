@@ -1,0 +1,32 @@
+// npm run migrate: brings the database to the current schema and rules, and says what it did.
+import { ConfigError, processConfig } from "../config.ts";
+import { migrate } from "../db/migrate.ts";
+import { requireDatabase } from "../db/reach.ts";
+import { explain } from "../explain.ts";
+import { AdminContext, EXIT } from "./context.ts";
+
+async function main(): Promise<number> {
+  let context: AdminContext | undefined;
+  try {
+    context = new AdminContext(processConfig());
+    const url = await context.databaseUrl();
+    await requireDatabase(url);
+    const applied = await migrate(url);
+    for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
+    context.print(
+      null,
+      applied.length > 0
+        ? `The database is migrated (${applied.length} new), and the rules are applied.`
+        : "The database was up to date; the rules are applied.",
+    );
+    return EXIT.done;
+  } catch (error) {
+    const name = error instanceof ConfigError ? "configuration" : "migrate";
+    process.stderr.write(`${name}: ${explain(error)}\n`);
+    return EXIT.failed;
+  } finally {
+    await context?.close();
+  }
+}
+
+process.exitCode = await main();
