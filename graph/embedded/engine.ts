@@ -1,0 +1,143 @@
+// The embedded store as one thing: a thread that holds the truth, a journal that keeps it, readers that share it.
+import { Journal } from "./journal.ts";
+import { ReaderPool } from "./readers.ts";
+import { StoreThread } from "./thread.ts";
+import { ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
+
+export interface EngineOptions {
+  dir: string;
+  queryTimeoutMs: number;
+}
+
+const CHANGE_TIMEOUT_MS = 120_000;
+const RETRY_MS = 1_000;
+const READERS_READY = 2;
+const READERS_AT_MOST = 4;
+/** A snapshot is due when the journal is larger than this and than the snapshot before. */
+const SNAPSHOT_AFTER_BYTES = 32 * 1024 * 1024;
+
+/** All methods throw TaskRefused, TaskTimeout or ThreadGone. */
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #journal: Journal;
+  readonly #readers: ReaderPool;
+  #writer: Promise<StoreThread>;
+  #snapshot: Promise<void> | undefined;
+  #stopped = false;
+
+  private constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#journal = new Journal(options.dir);
+    this.#readers = new ReaderPool({
+      minimum: READERS_READY,
+      maximum: READERS_AT_MOST,
+      queryTimeoutMs: options.queryTimeoutMs,
+      changeTimeoutMs: CHANGE_TIMEOUT_MS,
+      image: () => this.#image(),
+    });
+    this.#writer = this.#startWriter();
+  }
+
+  /** Resolves when everything the directory holds is loaded. */
+  static async open(options: EngineOptions): Promise<Engine> {
+    const engine = new Engine(options);
+    await engine.#writer;
+    engine.#readers.start();
+    return engine;
+  }
+
+  /** Applies a change; resolves when it is on the disk and every later question sees it. */
+  async change(change: Change): Promise<Answer> {
+    const writer = await this.#writer;
+    const answer = await writer.ask({ kind: "change", change, checked: false }, CHANGE_TIMEOUT_MS);
+    // Its successor has been started without this change.
+    if (writer.gone) throw new ThreadGone("The store was restarted.");
+    const entry = { sequence: answer.sequence, change };
+    try {
+      await this.#journal.append(entry);
+    } catch (error) {
+      // The thread now holds what the disk does not: back to what the disk holds.
+      writer.end();
+      throw new ThreadGone("The change could not be written to the disk.", { cause: error });
+    }
+    this.#readers.push(entry);
+    this.#snapshotIfDue();
+    return answer;
+  }
+
+  /** @param urgent answered by the writing thread when the readers are busy; for questions known to be quick */
+  async ask(
+    question: Question,
+    { urgent, signal }: { urgent: boolean; signal?: AbortSignal },
+  ): Promise<Answer> {
+    if (!urgent || this.#readers.idle) return this.#readers.ask(question, signal);
+    return (await this.#writer).ask(question, this.#options.queryTimeoutMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#readers.stop();
+    await this.#snapshot;
+    const writer = await this.#writer.catch(() => undefined);
+    // Behind the last change in its queue.
+    await writer
+      ?.ask({ kind: "graph", graph: "urn:x-none:", type: "application/n-triples" }, CHANGE_TIMEOUT_MS)
+      .catch(() => undefined);
+    writer?.end();
+    await this.#journal.close();
+  }
+
+  async #startWriter(): Promise<StoreThread> {
+    const { image, entries } = await this.#journal.recover();
+    let loaded = false;
+    const thread = new StoreThread(() => {
+      if (loaded) this.#replaceWriter();
+    });
+    try {
+      const tasks = [
+        thread.ask({ kind: "fill", image }, CHANGE_TIMEOUT_MS, [image.quads.buffer as ArrayBuffer]),
+      ];
+      for (const { change } of entries) {
+        tasks.push(thread.ask({ kind: "change", change, checked: true }, CHANGE_TIMEOUT_MS));
+      }
+      await Promise.all(tasks);
+    } catch (error) {
+      thread.end();
+      throw error;
+    }
+    loaded = true;
+    return thread;
+  }
+
+  #replaceWriter(): void {
+    if (this.#stopped) return;
+    this.#writer = this.#startWriter();
+    this.#writer.then(
+      // Readers may have been copied with a change that never reached the disk.
+      () => this.#readers.renew(),
+      () => setTimeout(() => this.#replaceWriter(), RETRY_MS).unref(),
+    );
+  }
+
+  async #image(): Promise<Image> {
+    const writer = await this.#writer;
+    const { sequence, bytes } = await writer.ask({ kind: "dump" }, CHANGE_TIMEOUT_MS);
+    return { sequence, quads: bytes ?? new Uint8Array() };
+  }
+
+  #snapshotIfDue(): void {
+    const { journal, snapshot } = this.#journal.sizes;
+    if (this.#snapshot || journal < SNAPSHOT_AFTER_BYTES || journal < snapshot) return;
+    this.#snapshot = this.#takeSnapshot()
+      // The journal still holds everything; the next change tries again.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#snapshot = undefined;
+      });
+  }
+
+  async #takeSnapshot(): Promise<void> {
+    const rotatedAt = await this.#journal.rotate();
+    await this.#journal.keep(await this.#image(), rotatedAt);
+  }
+}

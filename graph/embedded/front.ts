@@ -1,0 +1,65 @@
+// Entry of the thread that serves the embedded store on a loopback port.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { parentPort, workerData } from "node:worker_threads";
+import { Engine } from "./engine.ts";
+import { createHandler } from "./http.ts";
+import { lockDirectory, PROBE_PATH, StoreInUse } from "./lock.ts";
+
+export interface FrontOptions {
+  dir: string;
+  port: number;
+  queryTimeoutMs: number;
+}
+
+export type FrontMessage =
+  { kind: "listening"; port: number } | { kind: "failed"; message: string; inUseAt?: string };
+
+// In pages of 64 KiB: a query that would use more than 2 GiB ends with its reader, not with the process.
+setFlagsFromString("--wasm-max-mem-pages=32768");
+
+const HOST = "127.0.0.1";
+const STOP_GRACE_MS = 5_000;
+
+function tell(message: FrontMessage): void {
+  parentPort?.postMessage(message, []);
+}
+
+async function main({ dir, port, queryTimeoutMs }: FrontOptions): Promise<void> {
+  const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, HOST, resolve);
+  });
+  const actualPort = (server.address() as AddressInfo).port;
+  let handle: ReturnType<typeof createHandler> | undefined;
+  server.on("request", (request, response) => {
+    if (request.url === PROBE_PATH) return;
+    if (handle) void handle(request, response);
+    else response.writeHead(503).end("The store is starting.\n");
+  });
+  const lock = await lockDirectory(dir, `http://${HOST}:${actualPort}`, server);
+  const engine = await Engine.open({ dir, queryTimeoutMs });
+  handle = createHandler(engine);
+  tell({ kind: "listening", port: actualPort });
+
+  parentPort?.once("message", () => {
+    void (async () => {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      server.closeIdleConnections();
+      setTimeout(() => server.closeAllConnections(), STOP_GRACE_MS).unref();
+      await engine.stop();
+      server.closeAllConnections();
+      await closed;
+      await lock.release();
+      parentPort?.close();
+    })();
+  });
+}
+
+main(workerData as FrontOptions).catch((error: unknown) => {
+  const message = error instanceof Error ? error.message : String(error);
+  tell({ kind: "failed", message, inUseAt: error instanceof StoreInUse ? error.url : undefined });
+  setTimeout(() => process.exit(1), 50);
+});

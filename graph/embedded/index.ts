@@ -1,0 +1,77 @@
+// The graph store of a machine that has no other: Oxigraph in threads of this process, behind the same protocols.
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import type { FrontMessage, FrontOptions } from "./front.ts";
+import { findHolder, StoreInUse } from "./lock.ts";
+
+export { StoreInUse } from "./lock.ts";
+
+export interface EmbeddedStoreOptions {
+  /** where the store keeps its files; made when it is not there */
+  dir: string;
+  /** on loopback; 0, the default, for any free one */
+  port?: number;
+  /** 30,000 unless given */
+  queryTimeoutMs?: number;
+  /** called when the store ends without having been stopped */
+  onFailure?: (error: Error) => void;
+}
+
+export interface EmbeddedStore {
+  /** the dataset's URL, as in FUSEKI_URL */
+  url: string;
+  port: number;
+  /** Ends running queries, finishes changes, and resolves when the files are closed. */
+  stop(): Promise<void>;
+}
+
+const FRONT = fileURLToPath(new URL("./front.ts", import.meta.url));
+const DATASET_PATH = "/engagement";
+const STOP_TIMEOUT_MS = 30_000;
+
+/**
+ * Starts the store on a directory; resolves when all that the directory holds can be queried.
+ * @throws StoreInUse when another process serves the directory; Error when the port or the files cannot be used
+ */
+export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+  const { dir, port = 0, queryTimeoutMs = 30_000 } = options;
+  const front = new Worker(FRONT, { workerData: { dir, port, queryTimeoutMs } satisfies FrontOptions });
+  const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();
+  const { promise: listening, resolve, reject } = Promise.withResolvers<number>();
+  let stopping = false;
+  const failed = (error: Error) => {
+    reject(error);
+    if (!stopping) options.onFailure?.(error);
+    stopping = true;
+  };
+  front.on("error", (error) => failed(error as Error));
+  front.on("exit", () => {
+    failed(new Error("The embedded graph store ended."));
+    onExit();
+  });
+  front.on("message", (message: FrontMessage) => {
+    if (message.kind === "listening") resolve(message.port);
+    else reject(message.inUseAt ? new StoreInUse(message.inUseAt) : new Error(message.message));
+  });
+  // Until it listens, its end is this function's error and nobody else's.
+  stopping = true;
+  const actualPort = await listening;
+  stopping = false;
+  return {
+    url: `http://127.0.0.1:${actualPort}${DATASET_PATH}`,
+    port: actualPort,
+    async stop() {
+      stopping = true;
+      front.postMessage("stop", []);
+      const timer = setTimeout(() => void front.terminate(), STOP_TIMEOUT_MS);
+      await exited;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** The dataset's URL of the process that serves a directory now, if one does. */
+export async function findEmbeddedStore(dir: string): Promise<string | undefined> {
+  const holder = await findHolder(dir);
+  return holder && holder + DATASET_PATH;
+}

@@ -1,0 +1,109 @@
+// Entry of a thread that holds one Oxigraph store. Tasks are done one after the other, in the order they come.
+import { parentPort } from "node:worker_threads";
+import * as oxigraph from "oxigraph";
+import type { Answer, Change, Dataset, Reply, Task } from "./tasks.ts";
+
+const N_QUADS = "application/n-quads";
+const encoder = new TextEncoder();
+
+let store = new oxigraph.Store();
+let sequence = 0;
+
+parentPort?.on("message", (task: Task) => {
+  let reply: Reply;
+  try {
+    reply = { ok: true, answer: perform(task) };
+  } catch (error) {
+    reply = {
+      ok: false,
+      message: error instanceof Error ? error.message : String(error),
+      broken: isBroken(error),
+    };
+  }
+  const bytes = reply.ok ? reply.answer.bytes : undefined;
+  parentPort?.postMessage(reply, bytes ? [bytes.buffer as ArrayBuffer] : []);
+});
+
+/**
+ * Oxigraph reports what it refuses as a plain Error. Anything else is a trap of its WebAssembly instance, after
+ * which no store of this thread can be trusted.
+ */
+function isBroken(error: unknown): boolean {
+  return !(error instanceof Error) || error.constructor !== Error || "code" in error;
+}
+
+function perform(task: Task): Answer {
+  switch (task.kind) {
+    case "fill":
+      store = new oxigraph.Store();
+      store.load(task.image.quads, { format: N_QUADS, lenient: true, no_transaction: true });
+      sequence = task.image.sequence;
+      return { sequence };
+    case "dump":
+      return { sequence, bytes: encoder.encode(store.dump({ format: N_QUADS })) };
+    case "query":
+      return { sequence, bytes: encoder.encode(query(task.sparql, task.type, task.dataset)) };
+    case "graph":
+      return { sequence, bytes: graph(task.graph, task.type) };
+    case "change":
+    default: {
+      const existed = change(task.change, task.checked);
+      sequence += 1;
+      return { sequence, existed };
+    }
+  }
+}
+
+function query(sparql: string, type: string, dataset: Dataset): string {
+  const scope =
+    dataset === "union"
+      ? { use_default_graph_as_union: true }
+      : dataset === "query"
+        ? {}
+        : {
+            default_graph: dataset.defaultGraphs.map((iri) => oxigraph.namedNode(iri)),
+            named_graphs: dataset.namedGraphs.map((iri) => oxigraph.namedNode(iri)),
+          };
+  return store.query(sparql, { ...scope, results_format: type }) as string;
+}
+
+function graph(iri: string | null, type: string): Uint8Array | undefined {
+  if (iri === null) return encoder.encode(query("CONSTRUCT WHERE { ?s ?p ?o }", type, "union"));
+  if (!exists(iri)) return undefined;
+  return encoder.encode(store.dump({ format: type, from_graph_name: oxigraph.namedNode(iri) }));
+}
+
+/** @param checked the change has been applied elsewhere before, so its data is known to be well-formed */
+function change(operation: Change, checked: boolean): boolean | undefined {
+  if (operation.kind === "update") {
+    store.update(operation.sparql);
+    return undefined;
+  }
+  const existed = exists(operation.graph);
+  if (operation.kind === "drop") {
+    drop(operation.graph);
+    return existed;
+  }
+  const { data, type, graph: target, replace } = operation;
+  const base = target ?? undefined;
+  if (replace) {
+    // There is no transaction over the two steps: what cannot be loaded must be found before anything is dropped.
+    if (!checked) for (const _ of oxigraph.parse([data], { format: type, base_iri: base })) void _;
+    drop(target);
+  }
+  store.load(data, {
+    format: type,
+    base_iri: base,
+    to_graph_name: target === null ? oxigraph.defaultGraph() : oxigraph.namedNode(target),
+    lenient: replace || checked,
+  });
+  return existed;
+}
+
+function exists(iri: string | null): boolean {
+  return store.query(iri === null ? "ASK { ?s ?p ?o }" : `ASK { GRAPH <${iri}> { ?s ?p ?o } }`) as boolean;
+}
+
+function drop(iri: string | null): void {
+  store.update(iri === null ? "DROP SILENT DEFAULT" : `DROP SILENT GRAPH <${iri}>`);
+}

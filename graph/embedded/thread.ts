@@ -1,0 +1,78 @@
+// The other end of a store thread: asks it, watches its time, ends it.
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { TaskRefused, TaskTimeout, ThreadGone, type Answer, type Reply, type Task } from "./tasks.ts";
+
+const ENTRY = fileURLToPath(new URL("./store-thread.ts", import.meta.url));
+
+interface Pending {
+  timeoutMs: number;
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+/**
+ * One thread with one store. Tasks are answered in the order in which they were asked. The only way to stop a task
+ * that runs is to end the thread, which loses its store.
+ */
+export class StoreThread {
+  readonly #worker = new Worker(ENTRY);
+  readonly #pending: Pending[] = [];
+  readonly #onGone: (thread: StoreThread) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #gone = false;
+
+  /** @param onGone called once, when the thread has ended for whatever reason */
+  constructor(onGone: (thread: StoreThread) => void) {
+    this.#onGone = onGone;
+    this.#worker.on("message", (reply: Reply) => this.#settle(reply));
+    this.#worker.on("error", (error) => this.end(new ThreadGone(error.message)));
+    this.#worker.on("exit", () => this.end());
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  /**
+   * @param timeoutMs counted from when the thread turns to the task; then the thread is ended
+   * @throws TaskRefused, TaskTimeout, ThreadGone
+   */
+  ask(task: Task, timeoutMs: number, transfer: readonly ArrayBuffer[] = []): Promise<Answer> {
+    if (this.#gone) return Promise.reject(new ThreadGone("The thread has ended."));
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.#pending.push({ timeoutMs, resolve, reject });
+    this.#worker.postMessage(task, [...transfer]);
+    if (this.#pending.length === 1) this.#watchFirst();
+    return promise;
+  }
+
+  /** Ends the thread at once; `reason` is what its running task fails with, the waiting ones with ThreadGone. */
+  end(reason: Error = new ThreadGone("The thread was ended.")): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    clearTimeout(this.#timer);
+    void this.#worker.terminate();
+    const [running, ...waiting] = this.#pending.splice(0);
+    running?.reject(reason);
+    for (const task of waiting) task.reject(new ThreadGone("The thread was ended."));
+    this.#onGone(this);
+  }
+
+  #settle(reply: Reply): void {
+    if (!reply.ok && reply.broken) {
+      this.end(new TaskRefused(`This is too much for the store (${reply.message}).`));
+      return;
+    }
+    const task = this.#pending.shift();
+    clearTimeout(this.#timer);
+    if (this.#pending.length > 0) this.#watchFirst();
+    if (reply.ok) task?.resolve(reply.answer);
+    else task?.reject(new TaskRefused(reply.message));
+  }
+
+  #watchFirst(): void {
+    const { timeoutMs } = this.#pending[0] as Pending;
+    this.#timer = setTimeout(() => this.end(new TaskTimeout(`Ended after ${timeoutMs} ms.`)), timeoutMs);
+  }
+}
