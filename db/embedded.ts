@@ -29,24 +29,26 @@ export class EmbeddedPostgresError extends Error {
 /**
  * Starts the PostgreSQL whose data is in a directory, or joins it where it runs already. Makes the cluster and
  * the service's database the first time.
- * @param dir the directory; created when absent
+ * @param directory created when absent
  * @param settings PostgreSQL settings, such as { fsync: "off" } for tests
  * @throws EmbeddedPostgresError
  */
 export async function startEmbeddedPostgres(
-  dir: string,
+  directory: string,
   settings: Record<string, string> = {},
 ): Promise<EmbeddedPostgres> {
+  // PostgreSQL's programs run elsewhere, so they are given full paths.
+  const dir = resolve(directory);
   const account = await postgresAccount(dir);
   const binaries = await loadBinaries();
-  const data = join(resolve(dir), "cluster");
+  const data = join(dir, "cluster");
   await mkdir(dir, { recursive: true });
   if (account) await chown(dir, account.uid, account.gid);
 
   const password = await readOrMake(join(dir, "password"), () => randomBytes(24).toString("base64url"));
   if (!(await exists(data))) {
     // Under another name until it is whole: what an interrupted first start leaves behind is no cluster.
-    const making = join(resolve(dir), "cluster.new");
+    const making = join(dir, "cluster.new");
     await rm(making, { recursive: true, force: true });
     const passwordFile = join(dir, "initdb-password");
     await writeFile(passwordFile, password, { mode: 0o600 });
@@ -120,7 +122,7 @@ async function postgresAccount(dir: string): Promise<Account | undefined> {
   const [, , uid, gid] = line.split(":").map(Number) as [number, number, number, number];
   const ids = { uid, gid };
   // A checkout below a directory that only root may enter, such as root's home, is out of that account's reach.
-  const reachable = (await everyoneMayEnter(resolve(dir))) && (await everyoneMayEnter(import.meta.dirname));
+  const reachable = (await everyoneMayEnter(dir)) && (await everyoneMayEnter(import.meta.dirname));
   const wrapper = reachable
     ? []
     : [
