@@ -135,3 +135,21 @@ grant execute on function
   app_private.country_problems(text, text),
   app_private.country_problems(text, text[])
 to api_write;
+
+-- Onboarding.
+grant execute on function
+  app_public.claim_organization,
+  app_public.check_user
+to api_write;
+
+-- Review, members, organizations and platform roles.
+grant execute on function
+  app_public.review_organization_claim,
+  app_public.organization_claims_for_review,
+  app_public.set_member_role,
+  app_public.set_member_status,
+  app_public.organization_members,
+  app_public.update_organization,
+  app_public.set_platform_role,
+  app_public.platform_users
+to api_review;

@@ -15,6 +15,12 @@
 \ir commitments.sql
 \ir engagement-claims.sql
 \ir expiry.sql
+\ir domains.sql
+\ir free-mail-domains.sql
+\ir organizations.sql
+\ir members.sql
+\ir platform-users.sql
 \ir organization-claims.sql
+\ir mail.sql
 \ir church-search.sql
 \ir grants.sql

@@ -45,7 +45,6 @@ $$;
 comment on function app_private.authorize is
   'True when the person may do this for the organization; else refuses with 403 membership_required or insufficient_role.';
 
--- Organizations are public; people and memberships are read by the rules alone.
-create policy read on app_public.organizations for select to api_read using (true);
+-- People and memberships are read by the rules alone.
 create policy read on app_public.organization_permissions for select to api_read using (true);
 create policy read on app_public.platform_permissions for select to api_read using (true);

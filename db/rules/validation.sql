@@ -143,3 +143,12 @@ begin
 end
 $$;
 comment on function app_private.refuse_problems is 'Refuses with 400 validation_failed when there is any problem, naming each one.';
+
+create function app_private.page_problems("limit" integer, "offset" integer) returns jsonb
+language sql immutable
+return case
+    when coalesce("limit", 1) between 1 and 200 then '[]'
+    else app_private.problem('limit', 'must be from 1 to 200')
+  end
+  || case when coalesce("offset", 0) >= 0 then '[]' else app_private.problem('offset', 'must be at least 0') end;
+comment on function app_private.page_problems is 'Problems of the limit and offset of a list.';

@@ -38,9 +38,10 @@ export async function buildWorld(db: pg.Pool): Promise<void> {
         ('${ORG}', '${suspendedClaimant}', 'org_contributor', 'suspended'),
         ('${OTHER_ORG}', '${otherAdmin}', 'org_admin', 'active')
       ) as m (org_uri, email, role, status) join app_public.users using (email);
-    insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status, granted_role)
-      select user_id, '${ORG}', 'River Mission', 'river.example', 'approved', 'org_contributor'
+    insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain)
+      select user_id, '${ORG}', 'River Mission', 'river.example'
       from app_public.users where email in ('${claimant}', '${suspendedClaimant}');
+    update app_public.organization_claims set status = 'approved', granted_role = 'org_contributor';
     insert into app_public.accelerators (code, concept_uri, kind, pref_label, broader_code, deprecated_at) values
       ('PRA', 'https://ontology.example.org/core#accelerator-PRA', 'accelerator', 'Prayer', null, null),
       ('PRA-INT', 'https://ontology.example.org/core#accelerator-PRA-INT', 'function', 'Intercession', 'PRA', null),

@@ -1,0 +1,80 @@
+-- Mail: who is told what, and when. The texts are composed by the worker (worker/mail-texts.ts).
+
+create function app_private.claim_mail_data(claim app_public.organization_claims) returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select jsonb_strip_nulls(jsonb_build_object(
+    'claimId', claim.claim_id,
+    'orgName', claim.org_name,
+    'orgUri', claim.org_uri,
+    'isNewOrg', claim.is_new_org,
+    'newOrgType', claim.new_org_type,
+    'newOrgWebsite', claim.new_org_website,
+    'orgDomain', claim.org_domain,
+    'domainMatch', claim.domain_match,
+    'claimantEmail', u.email,
+    'claimantName', nullif(concat_ws(' ', u.first_name, u.last_name), ''),
+    'statedRoles', to_jsonb(claim.stated_roles),
+    'role', claim.granted_role,
+    'notes', claim.review_notes))
+  from app_public.users as u where u.user_id = claim.user_id;
+end;
+comment on function app_private.claim_mail_data is 'What the mails about a claim are made of.';
+
+create function app_private.mail_claim_step() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if new.status in ('approved', 'rejected') then
+    insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
+    select format('claim:%s:%s', new.claim_id, new.status), 'claim_' || new.status, u.email, u.first_name,
+      app_private.claim_mail_data(new)
+    from app_public.users as u
+    where u.user_id = new.user_id
+    on conflict (unique_key) do nothing;
+  elsif new.routed_to = 'organization' then
+    insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
+    select format('claim:%s:request:%s', new.claim_id, u.user_id), 'claim_request', u.email, u.first_name,
+      app_private.claim_mail_data(new)
+    from app_public.memberships as m
+    join app_public.organization_permissions as p on p.role = m.role and p.permission = 'members:manage'
+    join app_public.users as u on u.user_id = m.user_id
+    where m.org_uri = new.org_uri and m.status = 'active' and u.user_id <> new.user_id
+    on conflict (unique_key) do nothing;
+  else
+    insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
+    select format('claim:%s:queue:%s', new.claim_id, u.user_id), 'claim_queue', u.email, u.first_name,
+      app_private.claim_mail_data(new)
+    from app_public.users as u
+    where u.user_id in (
+        select r.user_id from app_public.platform_roles as r
+        join app_public.platform_permissions as p on p.role = r.role and p.permission = 'claims:review')
+      and u.user_id <> new.user_id
+    on conflict (unique_key) do nothing;
+  end if;
+  return null;
+end
+$$;
+comment on function app_private.mail_claim_step is
+  'Row trigger: tells the claimant the decision, the organization''s administrators of a request, and the platform''s '
+  'reviewers of what waits for them. The mail is part of the transaction that it tells of.';
+create trigger mail_step after update on app_public.organization_claims
+  for each row when (old.status is distinct from new.status and new.status <> 'reviewed')
+  execute function app_private.mail_claim_step();
+
+create function app_private.wake_mailer() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (select from written) then
+    perform graphile_worker.add_job('send_mails');
+  end if;
+  return null;
+end
+$$;
+comment on function app_private.wake_mailer is 'Statement trigger: has the worker look for mails that wait.';
+create trigger wake after insert on app_private.mails
+  referencing new table as written for each statement execute function app_private.wake_mailer();

@@ -1,0 +1,202 @@
+-- Members of organizations: who manages them, and that no organization loses its last administrator.
+
+create function app_private.managed_organizations(email text) returns setof text
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select m.org_uri
+  from app_public.users as u
+  join app_public.memberships as m on m.user_id = u.user_id and m.status = 'active'
+  join app_public.organization_permissions as p on p.role = m.role and p.permission = 'members:manage'
+  where lower(u.email) = lower(managed_organizations.email);
+end;
+comment on function app_private.managed_organizations is 'URIs of the organizations whose members a person may manage.';
+
+create function app_private.admit(org_uri text, user_id uuid, role app_public.organization_role) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- Who has become a member by another way in the meantime keeps that membership as it is.
+  insert into app_public.memberships as m (org_uri, user_id, role)
+  values (admit.org_uri, admit.user_id, admit.role)
+  on conflict (org_uri, user_id) do update set role = excluded.role, status = 'active' where m.status = 'revoked';
+end;
+comment on function app_private.admit is 'Makes a person a member, or once more a member, of an organization.';
+
+create function app_private.keep_an_org_admin() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  bereft text;
+begin
+  for bereft in
+    select distinct before.org_uri
+    from before
+    where before.role = 'org_admin' and before.status = 'active'
+    order by 1
+  loop
+    -- Two administrators who step down at once wait for each other here. The lock on who remains makes a
+    -- transaction with an old snapshot fail instead of trusting it.
+    perform app_private.lock_organization(bereft);
+    perform from app_public.memberships as m
+    where m.org_uri = bereft and m.role = 'org_admin' and m.status = 'active'
+    limit 1 for share;
+    if not found then
+      perform app_private.refuse(409, 'last_admin',
+        'An organization keeps at least one active org_admin; make somebody else org_admin first.');
+    end if;
+  end loop;
+  return null;
+end
+$$;
+comment on function app_private.keep_an_org_admin is
+  'Statement trigger: refuses with 409 last_admin to demote, suspend, revoke or delete an organization''s last org_admin.';
+create trigger keep_an_admin_updated after update on app_public.memberships
+  referencing old table as before for each statement execute function app_private.keep_an_org_admin();
+create trigger keep_an_admin_deleted after delete on app_public.memberships
+  referencing old table as before for each statement execute function app_private.keep_an_org_admin();
+create trigger touch before update on app_public.memberships
+  for each row execute function app_private.touch();
+
+create function app_private.record_membership() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into app_private.role_history (user_id, org_uri, role, status, changed_by_email)
+  select coalesce(new.user_id, old.user_id), coalesce(new.org_uri, old.org_uri), coalesce(new.role, old.role)::text,
+    coalesce(new.status::text, 'revoked'), app_private.current_actor();
+  return null;
+end
+$$;
+comment on function app_private.record_membership is 'Row trigger: notes each change of a membership, with who made it and when.';
+create trigger record_change after insert or delete on app_public.memberships
+  for each row execute function app_private.record_membership();
+create trigger record_update after update on app_public.memberships
+  for each row when (old.role is distinct from new.role or old.status is distinct from new.status)
+  execute function app_private.record_membership();
+
+create function app_private.member(org_uri text, user_id uuid) returns app_public.organization_member
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select (o.org_uri, o.name, u.email, u.first_name, u.last_name, m.role, m.status, m.created_at, m.updated_at
+    )::app_public.organization_member
+  from app_public.memberships as m
+  join app_public.organizations as o on o.org_uri = m.org_uri
+  join app_public.users as u on u.user_id = m.user_id
+  where m.org_uri = member.org_uri and m.user_id = member.user_id;
+end;
+comment on function app_private.member is 'A membership as callers see it.';
+
+create function app_private.change_member(
+  org_uri text, user_email text, role app_public.organization_role, status app_public.membership_status
+) returns app_public.organization_member
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  changed app_public.memberships;
+begin
+  perform app_private.lock_organization(org_uri);
+  update app_public.memberships as m
+  set role = coalesce(change_member.role, m.role), status = coalesce(change_member.status, m.status)
+  from app_public.users as u
+  where u.user_id = m.user_id and lower(u.email) = lower(user_email) and m.org_uri = change_member.org_uri
+  returning m.* into changed;
+  if not found then
+    perform app_private.refuse(404, 'member_not_found', 'This person is no member of the organization.');
+  end if;
+  return app_private.member(changed.org_uri, changed.user_id);
+end
+$$;
+comment on function app_private.change_member is
+  'Sets a member''s role or status, for whoever may; null leaves it. Refuses with 404 member_not_found.';
+
+create function app_private.add_member(
+  org_uri text, email text, role app_public.organization_role, first_name text default null, last_name text default null
+) returns app_public.organization_member
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  person app_public.users;
+begin
+  if app_private.lock_organization(org_uri) is null then
+    perform app_private.refuse(404, 'organization_not_found', 'There is no organization with this URI.');
+  end if;
+  person := app_private.remember_user(email, first_name, last_name);
+  insert into app_public.memberships as m (org_uri, user_id, role)
+  values (add_member.org_uri, person.user_id, add_member.role)
+  on conflict (org_uri, user_id) do update set role = excluded.role, status = 'active';
+  return app_private.member(org_uri, person.user_id);
+end
+$$;
+comment on function app_private.add_member is
+  'For the operator: makes a person an active member in a role, whatever they were before. '
+  'Refuses with 404 organization_not_found.';
+
+create function app_public.set_member_role(
+  org_uri text, user_email text, role app_public.organization_role, admin_email text
+) returns app_public.organization_member
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.refuse_problems(
+    app_private.http_uri_problems('orgUri', org_uri)
+    || app_private.email_problems('userEmail', user_email)
+    || app_private.required_problems('role', role::text)
+    || app_private.email_problems('adminEmail', admin_email));
+  perform app_private.name_actor(admin_email);
+  perform app_private.authorize(org_uri, admin_email, 'members:manage');
+  return app_private.change_member(org_uri, user_email, role, null);
+end
+$$;
+comment on function app_public.set_member_role is
+  E'@resultFieldName member\nGives a member of an organization another role. The person named by adminEmail must be allowed to '
+  'manage its members. Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope, '
+  '404 member_not_found, 409 last_admin.';
+
+create function app_public.set_member_status(
+  org_uri text, user_email text, status app_public.membership_status, admin_email text
+) returns app_public.organization_member
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.refuse_problems(
+    app_private.http_uri_problems('orgUri', org_uri)
+    || app_private.email_problems('userEmail', user_email)
+    || app_private.required_problems('status', status::text)
+    || app_private.email_problems('adminEmail', admin_email));
+  perform app_private.name_actor(admin_email);
+  perform app_private.authorize(org_uri, admin_email, 'members:manage');
+  return app_private.change_member(org_uri, user_email, null, status);
+end
+$$;
+comment on function app_public.set_member_status is
+  E'@resultFieldName member\nSuspends a membership, revokes it, or makes it active again. The person named by adminEmail must be '
+  'allowed to manage the organization''s members. Errors: 400 validation_failed, 403 membership_required, '
+  'insufficient_role, insufficient_scope, 404 member_not_found, 409 last_admin.';
+
+create function app_public.organization_members(org_uri text, admin_email text)
+returns setof app_public.organization_member
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.refuse_problems(
+    app_private.http_uri_problems('orgUri', org_uri) || app_private.email_problems('x-admin-email', admin_email));
+  perform app_private.authorize(org_uri, admin_email, 'members:manage');
+  return query
+    select found.*
+    from app_public.memberships as m, lateral app_private.member(m.org_uri, m.user_id) as found
+    where m.org_uri = organization_members.org_uri
+    order by lower(found.user_email);
+end
+$$;
+comment on function app_public.organization_members is
+  E'The members of an organization, by e-mail, for those who may manage them. '
+  'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope.';

@@ -1,0 +1,97 @@
+-- Organizations: which are public, what is well-formed, and what their administrators may change.
+
+create policy read on app_public.organizations for select to api_read using (status = 'active');
+
+-- What the rules need to know beside the environment of a process. `npm run migrate` writes GRAPH_DATA_URL here.
+insert into app_private.settings (name, value, description)
+values ('graph_data_url', '"https://data.example.org"',
+        'GRAPH_DATA_URL: new organizations are named under its /org/. Written by every migrate.')
+on conflict (name) do update set description = excluded.description;
+
+create function app_private.validate_organization() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  new.name := app_private.trimmed(new.name);
+  new.type := app_private.trimmed(new.type);
+  new.website := app_private.trimmed(new.website);
+  perform app_private.refuse_problems(
+    app_private.http_uri_problems('orgUri', new.org_uri)
+    || app_private.text_problems('name', new.name)
+    || app_private.text_problems('type', new.type, required => false)
+    || case when new.website is null then '[]' else app_private.http_uri_problems('website', new.website) end
+    || app_private.domain_problems('domain', new.domain));
+  new.domain := app_private.normal_domain(new.domain);
+  return new;
+end
+$$;
+comment on function app_private.validate_organization is
+  'Row trigger: trims what was given, refuses what is malformed with 400, and keeps the domain in its normal form.';
+create trigger validate before insert or update of org_uri, name, type, website, domain on app_public.organizations
+  for each row execute function app_private.validate_organization();
+create trigger touch before update on app_public.organizations
+  for each row execute function app_private.touch();
+
+create function app_private.propose_organization(name text, type text, website text, domain text)
+returns app_public.organizations
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- Opaque, because names change and URIs must not.
+  insert into app_public.organizations (org_uri, name, type, website, domain, status)
+  select (s.value #>> '{}') || '/org/' || gen_random_uuid(), propose_organization.name, propose_organization.type,
+    propose_organization.website,
+    case when not app_private.is_free_mail(app_private.normal_domain(propose_organization.domain))
+      then propose_organization.domain end,
+    'proposed'
+  from app_private.settings as s where s.name = 'graph_data_url'
+  returning *;
+end;
+comment on function app_private.propose_organization is
+  'Enters a new organization, not public yet, under {GRAPH_DATA_URL}/org/. A mail provider''s domain is not taken for its own.';
+
+create function app_private.lock_organization(org_uri text) returns app_public.organizations
+language sql volatile
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select * from app_public.organizations as o where o.org_uri = lock_organization.org_uri for no key update;
+end;
+comment on function app_private.lock_organization is
+  'The organization, locked until the transaction ends, so that whoever changes its people does so one at a time.';
+
+create function app_public.update_organization(
+  org_uri text, admin_email text,
+  name text default null, type text default null, website text default null, domain text default null
+) returns app_public.organizations
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  updated app_public.organizations;
+begin
+  perform app_private.refuse_problems(
+    app_private.http_uri_problems('orgUri', org_uri)
+    || app_private.email_problems('adminEmail', admin_email)
+    || case when name is null then '[]' else app_private.text_problems('name', app_private.trimmed(name)) end
+    || case when num_nonnulls(name, type, website, domain) = 0
+         then app_private.problem('name', 'is required unless type, website or domain is given') else '[]' end
+    || app_private.domain_problems('domain', domain)
+    || case when app_private.is_free_mail(app_private.normal_domain(domain))
+         then app_private.problem('domain', 'is a mail provider''s domain, not an organization''s') else '[]' end);
+  perform app_private.name_actor(admin_email);
+  perform app_private.authorize(org_uri, admin_email, 'organization:manage');
+  update app_public.organizations as o set
+    name = coalesce(update_organization.name, o.name),
+    type = coalesce(update_organization.type, o.type),
+    website = coalesce(update_organization.website, o.website),
+    domain = coalesce(update_organization.domain, o.domain)
+  where o.org_uri = update_organization.org_uri
+  returning * into updated;
+  return updated;
+end
+$$;
+comment on function app_public.update_organization is
+  E'@resultFieldName organization\nChanges an organization''s name, type, website or domain. What is left out stays; an empty text '
+  'clears type, website or domain. The person named by adminEmail must be allowed to manage the organization. '
+  'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope.';
