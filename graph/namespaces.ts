@@ -32,6 +32,8 @@ export interface Names extends NamesConfig {
   acceleratorsGraph: string;
   /** named graph of the people-group registry */
   peopleGroupsGraph: string;
+  /** named graph of the countries */
+  countriesGraph: string;
   /** `ns:EngagementAcceleratorScheme` */
   scheme: string;
   ns: (local: string) => string;
@@ -59,6 +61,7 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
     graphs,
     acceleratorsGraph: `${graphDataUrl}/accelerators/`,
     peopleGroupsGraph: `${graphDataUrl}/his/`,
+    countriesGraph: `${graphDataUrl}/iso3166/`,
     scheme: `${namespaceUrl}EngagementAcceleratorScheme`,
     ns: (local) => namespaceUrl + local,
     record: (kind, id) => graphs[kind] + id,

@@ -1,0 +1,95 @@
+import type { Quad } from "@rdfjs/types";
+import { DCTERMS, PROV, RDF, SKOS, XSD } from "./namespaces.ts";
+import type { Names, RecordKind } from "./namespaces.ts";
+import { termText } from "./ntriples.ts";
+import { namedNode } from "./terms.ts";
+import type { RecordTriples } from "./triples.ts";
+
+/** Writes triples in the syntax that Turtle and SPARQL share, with the prefixes of `header`. */
+export interface TurtleWriter {
+  /** PREFIX lines, as both languages take them */
+  header: string;
+  /** The statements of triples that follow each other by subject, with a newline at the end. */
+  write: (quads: Iterable<Quad>) => string;
+}
+
+/** Prepares the writer for one set of names. */
+export function createTurtleWriter(names: Names): TurtleWriter {
+  const prefixes: Record<string, string> = {
+    ns: names.namespaceUrl,
+    rdf: RDF,
+    xsd: XSD,
+    skos: SKOS,
+    prov: PROV,
+    dct: DCTERMS,
+  };
+  const header = Object.entries(prefixes)
+    .map(([prefix, iri]) => `PREFIX ${prefix}: <${iri}>\n`)
+    .join("");
+  // The few dozen predicates and datatypes come up millions of times.
+  const short = new Map<string, string>();
+  const shorten = (iri: string): string => {
+    let text = short.get(iri);
+    if (text === undefined) {
+      const prefix = Object.entries(prefixes).find(
+        ([, base]) => iri.startsWith(base) && /^[A-Za-z][A-Za-z0-9]*$/.test(iri.slice(base.length)),
+      );
+      text = prefix ? `${prefix[0]}:${iri.slice(prefix[1].length)}` : termText(namedNode(iri));
+      short.set(iri, text);
+    }
+    return text;
+  };
+  const objectText = (object: Quad["object"]): string => {
+    if (object.termType !== "Literal" || object.language) return termText(object);
+    if (object.datatype.value === `${XSD}string`) return termText(object);
+    const text = termText(object);
+    return `${text.slice(0, text.lastIndexOf("^^"))}^^${shorten(object.datatype.value)}`;
+  };
+
+  return {
+    header,
+    write(quads) {
+      let text = "";
+      let subject: string | undefined;
+      for (const quad of quads) {
+        const part = `${shorten(quad.predicate.value)} ${objectText(quad.object)}`;
+        if (quad.subject.value === subject) text += ` ;\n  ${part}`;
+        else text += `${subject === undefined ? "" : " .\n"}${termText(quad.subject)} ${part}`;
+        subject = quad.subject.value;
+      }
+      return subject === undefined ? "" : `${text} .\n`;
+    },
+  };
+}
+
+/** A record of which nothing is to be in the graph. */
+export interface Withdrawal {
+  kind: RecordKind;
+  iri: string;
+}
+
+/**
+ * One SPARQL update that puts records in the place of what the graph holds of them, and takes others
+ * out of it.
+ */
+export function replaceRecords(
+  writer: TurtleWriter,
+  names: Names,
+  records: readonly RecordTriples[],
+  withdrawals: readonly Withdrawal[],
+): string {
+  const operations: string[] = [];
+  for (const [kind, graph] of Object.entries(names.graphs)) {
+    const subjects = [...records, ...withdrawals].filter((subject) => subject.kind === kind);
+    if (subjects.length === 0) continue;
+    const iris = subjects.map((subject) => `<${subject.iri}>`).join(" ");
+    operations.push(
+      `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { VALUES ?s { ${iris} } GRAPH <${graph}> { ?s ?p ?o } }`,
+    );
+    const triples = records
+      .filter((record) => record.kind === kind)
+      .map((record) => writer.write(record.quads));
+    if (triples.length > 0) operations.push(`INSERT DATA { GRAPH <${graph}> {\n${triples.join("")}} }`);
+  }
+  return `${writer.header}${operations.join(" ;\n")}`;
+}

@@ -1,0 +1,168 @@
+// Empties what is dirty into the graph. Level-triggered: it reads which records are dirty and their current
+// rows, never what a job says, so a wake-up that is late, doubled or lost can lose nothing.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pool, PoolClient } from "pg";
+import type { Logger } from "pino";
+import { GraphUnavailable } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { markAgain, noteOutcomes, prepare, write } from "./projection.ts";
+import type { Prepared, Projector } from "./projection.ts";
+import { readDirty } from "./records.ts";
+import { writeDirtyReferences } from "./references.ts";
+
+export interface DrainOptions {
+  pool: Pool;
+  store: GraphStore;
+  projector: Projector;
+  logger: Logger;
+  /** records a batch */
+  batchSize?: number;
+}
+
+/** How a drain ended. */
+export type DrainResult =
+  | { state: "drained"; records: number }
+  /** another process is at it */
+  | { state: "busy" }
+  /** the store is down; nothing is lost, and `drain` may be called again later */
+  | { state: "store_unavailable"; reason: string };
+
+// Any number will do, as long as all versions of this program agree on it.
+const DRAIN_LOCK = 7203545;
+const BATCH_SIZE = 1_000;
+// Writers that have joined a wake-up are about to commit; their lag is what is waited here.
+const SHORTEST_WAIT_MS = 5;
+const LONGEST_WAIT_MS = 50;
+// After this long the lock is offered to whoever waits for it, such as a rebuild.
+const TURN_MS = 2_000;
+
+/**
+ * Brings everything that is dirty into the graph, and stays until no writer is about to commit more.
+ * @throws what the database connection throws when it breaks; the next call goes on where this one ended
+ */
+export async function drain(options: DrainOptions, signal?: AbortSignal): Promise<DrainResult> {
+  const { pool, logger } = options;
+  // Lock and work share a connection: one that has lost the lock cannot note anything any more.
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  const noteFailure = (error: Error) => (failure = error);
+  client.on("error", noteFailure);
+  let records = 0;
+  try {
+    for (;;) {
+      if (!(await tryLock(client))) return { state: "busy" };
+      try {
+        records += await drainLocked(client, options, signal);
+      } finally {
+        if (!failure) await client.query("select pg_advisory_unlock($1)", [DRAIN_LOCK]);
+      }
+      // A job that found the lock taken a moment ago has left its work to this one.
+      if (signal?.aborted || !(await hasWork(client))) return { state: "drained", records };
+    }
+  } catch (error) {
+    if (!(error instanceof GraphUnavailable)) {
+      failure ??= error instanceof Error ? error : new Error(String(error));
+      throw error;
+    }
+    logger.debug({ err: error }, "the graph store is unavailable");
+    return { state: "store_unavailable", reason: error.message };
+  } finally {
+    client.off("error", noteFailure);
+    client.release(failure);
+  }
+}
+
+/**
+ * Does something while no drain is going on anywhere; waits for the one that is.
+ * @param work may use the connection that it is given
+ */
+export async function betweenDrains<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [DRAIN_LOCK]);
+    return await work(client);
+  } finally {
+    // Ends the session, and with it the lock.
+    client.release(true);
+  }
+}
+
+async function tryLock(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>("select pg_try_advisory_lock($1) as locked", [
+    DRAIN_LOCK,
+  ]);
+  return rows[0]!.locked;
+}
+
+/** Whether anything waits for a drain. */
+export async function hasWork(db: Pool | PoolClient): Promise<boolean> {
+  const { rows } = await db.query<{ found: boolean }>(
+    `select exists (select from app_private.graph_records where revision <> synced_revision)
+       or exists (select from app_private.graph_references where revision <> synced_revision)
+       or exists (select from app_private.graph_wakeups) as found`,
+  );
+  return rows[0]!.found;
+}
+
+async function drainLocked(client: PoolClient, options: DrainOptions, signal?: AbortSignal): Promise<number> {
+  const { store, projector, logger, batchSize = BATCH_SIZE } = options;
+  const turnEnds = Date.now() + TURN_MS;
+  let records = 0;
+  let wait = SHORTEST_WAIT_MS;
+  for (;;) {
+    if (signal?.aborted || Date.now() >= turnEnds) break;
+    const writersAhead = await takeWakeups(client);
+    await writeDirtyReferences(projector, client, store, logger, signal);
+    const revisions = await readDirty(client, batchSize);
+    const noted = revisions.length > 0 ? await projectBatch(client, revisions, options, signal) : 0;
+    records += noted;
+    if (noted > 0) {
+      wait = SHORTEST_WAIT_MS;
+      continue;
+    }
+    if (revisions.length === 0 && !writersAhead) break;
+    // A record that a writer holds was written for nothing; the more patience, the less of that.
+    await sleep(revisions.length > 0 ? wait * 4 : wait);
+    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+  }
+  return records;
+}
+
+/**
+ * Takes the wake-ups that no writer holds. One that a writer has joined stays, for what that writer is
+ * about to commit is not to be seen yet.
+ * @returns whether wake-ups are left
+ */
+async function takeWakeups(client: PoolClient): Promise<boolean> {
+  await client.query(
+    `delete from app_private.graph_wakeups where wakeup_id in
+       (select wakeup_id from app_private.graph_wakeups for update skip locked)`,
+  );
+  const { rows } = await client.query<{ left: boolean }>(
+    "select exists (select from app_private.graph_wakeups) as left",
+  );
+  return rows[0]!.left;
+}
+
+async function projectBatch(
+  client: PoolClient,
+  revisions: Awaited<ReturnType<typeof readDirty>>,
+  { pool, store, projector, logger }: DrainOptions,
+  signal?: AbortSignal,
+): Promise<number> {
+  const prepared: Prepared = await prepare(projector, client, revisions);
+  for (const { revision, errors } of prepared.refused) {
+    logger.info({ kind: revision.kind, id: revision.id, errors }, "the load check refused a record");
+  }
+  const outcomes = await write(projector, store, prepared, signal);
+  try {
+    return await noteOutcomes(client, outcomes);
+  } catch (error) {
+    // The lock may have gone with the connection, and another process may have written newer revisions
+    // before this one's update arrived. Written once more, they are right whatever the order was.
+    await markAgain(pool, outcomes).catch((cause: unknown) => {
+      logger.warn({ err: cause }, "the records of a broken drain could not be marked again");
+    });
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+// New editions of the controlled lists, from Turtle into the tables. What they may be and what they mean for
+// records is the database's rule (db/rules/graph-references.sql).
+import type { Names } from "../graph/namespaces.ts";
+import { parseAccelerators } from "../graph/vocabulary.ts";
+import type { PeopleGroup, VocabularyProblem } from "../graph/vocabulary.ts";
+import type { Queryable } from "./records.ts";
+
+/** What a new edition of the vocabulary did, in numbers of codes; `rechecked` counts records. */
+export interface VocabularyImport {
+  added: number;
+  changed: number;
+  deprecated: number;
+  rechecked: number;
+  /** concepts that were left out */
+  problems: readonly VocabularyProblem[];
+}
+
+/**
+ * Takes over an edition of the accelerator scheme.
+ * @param turtle SKOS; in the default namespace or the configured one
+ * @throws VocabularyError when the text cannot be read or holds no usable concept
+ */
+export async function importVocabulary(
+  db: Queryable,
+  turtle: string,
+  names: Names,
+): Promise<VocabularyImport> {
+  const { accelerators, problems } = parseAccelerators(turtle, names);
+  const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> }>(
+    "select app_private.import_accelerators($1) as result",
+    [JSON.stringify(accelerators)],
+  );
+  return { ...rows[0]!.result, problems };
+}
+
+/** What an import of people groups did, in numbers of groups; `rechecked` counts records. */
+export interface PeopleGroupImport {
+  added: number;
+  changed: number;
+  rechecked: number;
+}
+
+/** Adds people groups to the registry. Once there is one, records may only refer to groups that are in it. */
+export async function importPeopleGroups(
+  db: Queryable,
+  peopleGroups: readonly PeopleGroup[],
+): Promise<PeopleGroupImport> {
+  const { rows } = await db.query<{ result: PeopleGroupImport }>(
+    "select app_private.import_people_groups($1) as result",
+    [JSON.stringify(peopleGroups)],
+  );
+  const result = rows[0]!.result;
+  // A record that was checked against the old registry while the import had not committed is found now.
+  const again = await db.query<{ marked: string }>("select app_private.recheck_records() as marked");
+  return { ...result, rechecked: result.rechecked + Number(again.rows[0]!.marked) };
+}

@@ -1,0 +1,193 @@
+// What the mails say. Names, notes and organizations come from strangers: they are text here, never markup, and
+// never more than one line where one line is meant.
+
+/** What a mail about an organization claim is made of: app_private.claim_mail_data. */
+export type ClaimMailData = {
+  claimId: string;
+  orgName: string;
+  orgUri: string;
+  isNewOrg: boolean;
+  newOrgType?: string;
+  newOrgWebsite?: string;
+  orgDomain?: string;
+  domainMatch: boolean;
+  claimantEmail: string;
+  claimantName?: string;
+  statedRoles?: string[];
+  role?: "org_admin" | "org_contributor" | "org_member";
+  notes?: string;
+};
+
+export type MailKind = "claim_approved" | "claim_rejected" | "claim_request" | "claim_queue";
+
+/** A mail as it is sent. */
+export type MailText = { subject: string; text: string; html: string };
+
+/** What stands in a mail, from top to bottom. */
+type Part =
+  { text: string } | { quote: string } | { facts: [label: string, value: string][] } | { link: string };
+
+const LONGEST_LINE = 200;
+
+/**
+ * Composes a mail.
+ * @param recipientName how the person is greeted
+ * @param platformUrl of the dashboard, without a trailing slash
+ */
+export function composeMail(
+  kind: MailKind,
+  data: ClaimMailData,
+  recipientName: string | null,
+  platformUrl: string,
+): MailText {
+  const { subject, parts } = COMPOSERS[kind](data, platformUrl);
+  const greeting = recipientName ? `Hello ${line(recipientName)},` : "Hello,";
+  const all: Part[] = [{ text: greeting }, ...parts, { text: "Engagement Graph" }];
+  return {
+    subject: line(subject),
+    text: `${all.map(asText).join("\n\n")}\n`,
+    html: `<!doctype html>\n<html lang="en"><body>\n${all.map(asHtml).join("\n")}\n</body></html>\n`,
+  };
+}
+
+const ROLES = {
+  org_admin: "an administrator (org_admin)",
+  org_contributor: "a contributor (org_contributor)",
+  org_member: "a member (org_member)",
+};
+
+type Composer = (data: ClaimMailData, platformUrl: string) => { subject: string; parts: Part[] };
+
+const COMPOSERS: Record<MailKind, Composer> = {
+  claim_approved: (data) => {
+    const org = line(data.orgName);
+    return {
+      subject: `Welcome: you now belong to ${org}`,
+      parts: [
+        {
+          text: `Your request to belong to ${org} has been approved. You are ${ROLES[data.role ?? "org_member"]} of it now.`,
+        },
+        ...(data.notes
+          ? [{ text: "The person who reviewed your request wrote:" }, { quote: data.notes }]
+          : []),
+        { text: "There is nothing else you need to do." },
+      ],
+    };
+  },
+
+  claim_rejected: (data) => {
+    const org = line(data.orgName);
+    return {
+      subject: `Your request to belong to ${org}`,
+      parts: [
+        { text: `Your request to belong to ${org} has been reviewed, and it was not approved.` },
+        { text: "The person who reviewed it wrote:" },
+        { quote: data.notes ?? "" },
+        { text: "If you think that this is a mistake, you are welcome to send a new request." },
+      ],
+    };
+  },
+
+  claim_request: (data, platformUrl) => {
+    const org = line(data.orgName);
+    return {
+      subject: `${line(data.claimantName ?? data.claimantEmail)} asks to belong to ${org}`,
+      parts: [
+        { text: `Somebody says that they belong to ${org}, and you are one of its administrators:` },
+        { facts: claimantFacts(data) },
+        {
+          text: "Do you know this person? Please approve the request, or reject it with a word of explanation:",
+        },
+        { link: `${platformUrl}/admin/claims` },
+      ],
+    };
+  },
+
+  claim_queue: (data, platformUrl) => {
+    const org = line(data.orgName);
+    return {
+      subject: data.isNewOrg ? `New organization to review: ${org}` : `Claim to review: ${org}`,
+      parts: [
+        {
+          text: data.isNewOrg
+            ? "Somebody has entered a new organization and asks to belong to it:"
+            : "Somebody asks to belong to an organization that has no administrator yet:",
+        },
+        {
+          facts: [
+            ["Organization", org],
+            ["URI", line(data.orgUri)],
+            ...(data.newOrgType ? [["Type", line(data.newOrgType)] as [string, string]] : []),
+            ...(data.newOrgWebsite ? [["Website", line(data.newOrgWebsite)] as [string, string]] : []),
+            ...claimantFacts(data),
+          ],
+        },
+        { text: "It waits for a reviewer:" },
+        { link: `${platformUrl}/admin/claims` },
+      ],
+    };
+  },
+};
+
+function claimantFacts(data: ClaimMailData): [string, string][] {
+  const match = data.domainMatch
+    ? "the e-mail address is at it"
+    : "the e-mail address is not at it, or a mail provider's";
+  return [
+    ["Name", line(data.claimantName ?? "not given")],
+    ["E-mail", line(data.claimantEmail)],
+    ["Domain", data.orgDomain ? `${line(data.orgDomain)}: ${match}` : "the organization has none registered"],
+    ...(data.statedRoles?.length
+      ? [["Role, as they put it", line(data.statedRoles.join(", "))] as [string, string]]
+      : []),
+  ];
+}
+
+/** A text as one line that is not too long: no line breaks, no control characters, nothing that turns it around. */
+function line(text: string): string {
+  const one = text
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  const characters = Array.from(one);
+  return characters.length > LONGEST_LINE ? `${characters.slice(0, LONGEST_LINE - 1).join("")}…` : one;
+}
+
+function quotedLines(text: string): string[] {
+  return text
+    .split(/\r\n|[\r\n\u2028\u2029]/)
+    .map((one) => one.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ""));
+}
+
+function asText(part: Part): string {
+  if ("quote" in part)
+    return quotedLines(part.quote)
+      .map((one) => `> ${one}`)
+      .join("\n");
+  if ("facts" in part) return part.facts.map(([label, value]) => `  ${label}: ${value}`).join("\n");
+  return "link" in part ? part.link : part.text;
+}
+
+function asHtml(part: Part): string {
+  if ("quote" in part) {
+    return `<blockquote>${quotedLines(part.quote).map(escapeHtml).join("<br>")}</blockquote>`;
+  }
+  if ("facts" in part) {
+    const items = part.facts.map(([label, value]) => `<li>${escapeHtml(label)}: ${escapeHtml(value)}</li>`);
+    return `<ul>${items.join("")}</ul>`;
+  }
+  if ("link" in part) return `<p><a href="${escapeHtml(part.link)}">${escapeHtml(part.link)}</a></p>`;
+  return `<p>${escapeHtml(part.text)}</p>`;
+}
+
+const ESCAPES: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+}

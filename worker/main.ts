@@ -1,0 +1,128 @@
+// The worker: from the database to the graph, and what is done by the clock.
+// `npm run worker` runs it as a process of its own; `npm start` runs it beside the server.
+import { setTimeout as sleep } from "node:timers/promises";
+import { Logger as GraphileLogger, run } from "graphile-worker";
+import type { Runner } from "graphile-worker";
+import type { Pool } from "pg";
+import { pino } from "pino";
+import type { Logger } from "pino";
+import { processConfig } from "../config.ts";
+import type { Config } from "../config.ts";
+import { createPool } from "../db/pool.ts";
+import { createGraphStore } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { createDrainer } from "./drainer.ts";
+import { createProjector } from "./projection.ts";
+import { crontab, taskList } from "./tasks/index.ts";
+
+export interface WorkerOptions {
+  /** as the role that owns the schema */
+  databaseUrl: string;
+  store: GraphStore;
+  config: Config;
+  logger: Logger;
+}
+
+export interface Worker {
+  /** Lets what is in progress end, within seconds, and closes the worker's connections. */
+  stop: () => Promise<void>;
+}
+
+const CONCURRENT_JOBS = 4;
+// Jobs, the drain, the timer, and graphile-worker's own.
+const CONNECTIONS = CONCURRENT_JOBS + 6;
+const RESTART_MS = 1_000;
+
+/**
+ * Starts the worker; it goes on through outages of the database and the graph store.
+ * @throws when the database cannot be reached at the start
+ */
+export async function startWorker({ databaseUrl, store, config, logger }: WorkerOptions): Promise<Worker> {
+  const onError = (error: Error) => logger.debug({ err: error }, "a database connection broke");
+  const pool = createPool(databaseUrl, {
+    max: CONNECTIONS,
+    application_name: "engagement-worker",
+    onError,
+  });
+  try {
+    await pool.query("select");
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  const drainer = createDrainer({ pool, store, projector: createProjector(config), logger });
+  const jobs = superviseJobs(
+    pool,
+    () =>
+      run({
+        pgPool: pool,
+        noHandleSignals: true,
+        taskList: taskList({ pool, config, drainer, logger }),
+        crontab: crontab(),
+        logger: graphileLogger(logger),
+        preset: { worker: { concurrentJobs: CONCURRENT_JOBS, pollInterval: 1_000 } },
+      }),
+    logger,
+  );
+  // What was left by the last one is not left to wait for the next write.
+  void drainer.wake();
+  return {
+    async stop() {
+      await Promise.all([jobs.stop(), drainer.stop()]);
+      await pool.end();
+    },
+  };
+}
+
+/** Keeps the job runner running: it gives up after some failures in a row, which an outage may bring. */
+function superviseJobs(pool: Pool, start: () => Promise<Runner>, logger: Logger): Worker {
+  const stopping = new AbortController();
+  let runner: Runner | undefined;
+
+  async function supervise(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        runner = await start();
+        if (stopping.signal.aborted) await runner.stop();
+        await runner.promise;
+      } catch (error) {
+        if (!stopping.signal.aborted)
+          logger.warn({ err: error }, "the job runner ended; it is started again");
+      }
+      runner = undefined;
+      if (!stopping.signal.aborted)
+        await sleep(RESTART_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  const ended = supervise();
+  return {
+    async stop() {
+      stopping.abort();
+      // A runner that is on its way down already says so by throwing.
+      await runner?.stop().catch(() => undefined);
+      await ended;
+    },
+  };
+}
+
+/** Graphile-worker tells every job; that is detail here. */
+function graphileLogger(logger: Logger): GraphileLogger {
+  return new GraphileLogger(() => (level, message) => {
+    if (level === "error") logger.warn(message);
+    else logger.debug(message);
+  });
+}
+
+if (import.meta.main) {
+  const config = processConfig();
+  const logger = pino({ level: config.logLevel });
+  if (!config.databaseUrl || !config.graphStore) {
+    logger.fatal("npm run worker needs DATABASE_URL and FUSEKI_URL; npm start brings its own");
+    process.exit(1);
+  }
+  const store = createGraphStore(config.graphStore);
+  const worker = await startWorker({ config, databaseUrl: config.databaseUrl, store, logger });
+  logger.info("working");
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void worker.stop());
+}

@@ -1,0 +1,226 @@
+// Brings revisions of records into the graph: build, check, write. Knows nothing of queues and locks.
+import { createLoadCheck } from "../graph/load-check.ts";
+import type { LoadCheck, LoadError } from "../graph/load-check.ts";
+import { createNames } from "../graph/namespaces.ts";
+import type { Names, NamesConfig, RecordKind } from "../graph/namespaces.ts";
+import { GraphRejected, GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { createTripleBuilder } from "../graph/triples.ts";
+import type { RecordTriples, TripleBuilder } from "../graph/triples.ts";
+import { createTurtleWriter, replaceRecords } from "../graph/turtle.ts";
+import type { TurtleWriter } from "../graph/turtle.ts";
+import { checkContext, readLists } from "./records.ts";
+import type { Queryable, Revision } from "./records.ts";
+
+// In characters. Stores read an update whole before they begin with it.
+const LONGEST_UPDATE = 8_000_000;
+
+/** What became of one revision: in the graph, refused, or (a deleted row) gone from it. */
+export interface Outcome {
+  kind: RecordKind;
+  id: string;
+  revision: string;
+  state: "synced" | "rejected" | "removed";
+  errors: readonly LoadError[];
+}
+
+/** Everything that turns rows into triples, for one set of names. */
+export interface Projector {
+  names: Names;
+  build: TripleBuilder;
+  check: LoadCheck;
+  writer: TurtleWriter;
+}
+
+/** Prepares a projector; reads the shapes. */
+export function createProjector(config: NamesConfig): Projector {
+  const names = createNames(config);
+  return {
+    names,
+    build: createTripleBuilder(names),
+    check: createLoadCheck(names),
+    writer: createTurtleWriter(names),
+  };
+}
+
+/** Revisions that have been built and checked: what the graph should hold of them. */
+export interface Prepared {
+  accepted: { revision: Revision; triples: RecordTriples }[];
+  refused: { revision: Revision; errors: readonly LoadError[] }[];
+  /** revisions whose rows have been deleted */
+  gone: Revision[];
+}
+
+/** Builds the triples of revisions and checks them against the shapes. */
+export async function prepare(
+  projector: Projector,
+  db: Queryable,
+  revisions: readonly Revision[],
+): Promise<Prepared> {
+  const lists = await readLists(db, revisions);
+  const built: Prepared["accepted"] = [];
+  const gone: Revision[] = [];
+  for (const revision of revisions) {
+    if (revision.record) built.push({ revision, triples: projector.build(revision.record, lists.concepts) });
+    else gone.push(revision);
+  }
+  const errors = await projector.check(
+    built.map(({ triples }) => triples),
+    checkContext(lists, projector.names),
+  );
+  if (errors.size === 0) return { accepted: built, refused: [], gone };
+  return {
+    accepted: built.filter(({ triples }) => !errors.has(triples.iri)),
+    refused: built
+      .filter(({ triples }) => errors.has(triples.iri))
+      .map(({ revision, triples }) => ({ revision, errors: errors.get(triples.iri) ?? [] })),
+    gone,
+  };
+}
+
+/**
+ * Replaces what the graph holds of the prepared revisions, in one update. Where the store refuses that,
+ * halves find the records that it refuses, and the others go in.
+ * @throws GraphUnavailable when the store cannot be used now; some of it may have been written
+ */
+export async function write(
+  projector: Projector,
+  store: GraphStore,
+  prepared: Prepared,
+  signal?: AbortSignal,
+): Promise<Outcome[]> {
+  const { names, writer } = projector;
+  const outcomes: Outcome[] = [];
+  const withdrawn = [
+    ...prepared.refused.map(({ revision, errors }) => outcome(revision, "rejected", errors)),
+    ...prepared.gone.map((revision) => outcome(revision, "removed")),
+  ];
+  async function load(accepted: Prepared["accepted"], withdrawals: readonly Outcome[]): Promise<void> {
+    const update = replaceRecords(
+      writer,
+      names,
+      accepted.map(({ triples }) => triples),
+      withdrawals.map(({ kind, id }) => ({ kind, iri: names.record(kind, id) })),
+    );
+    if (update.length > LONGEST_UPDATE && accepted.length > 1) {
+      await inHalves(accepted, withdrawals);
+      return;
+    }
+    try {
+      await updateOnceMore(store, update, signal);
+      outcomes.push(...withdrawals, ...accepted.map(({ revision }) => outcome(revision, "synced")));
+    } catch (error) {
+      if (!(error instanceof GraphRejected)) throw error;
+      await afterRefusal(accepted, withdrawals, error);
+    }
+  }
+
+  async function inHalves(accepted: Prepared["accepted"], withdrawals: readonly Outcome[]): Promise<void> {
+    const middle = Math.ceil(accepted.length / 2);
+    await load(accepted.slice(0, middle), withdrawals);
+    await load(accepted.slice(middle), []);
+  }
+
+  async function afterRefusal(
+    accepted: Prepared["accepted"],
+    withdrawals: readonly Outcome[],
+    cause: GraphRejected,
+  ): Promise<void> {
+    const [record] = accepted;
+    if (!record) {
+      // An update that only takes records out holds nothing that a store could refuse for its content.
+      throw new GraphUnavailable(`The graph store refuses every update: ${cause.message}`, { cause });
+    }
+    if (accepted.length > 1) {
+      await inHalves(accepted, withdrawals);
+      return;
+    }
+    const refusal = { path: "", message: `The graph store refused the record: ${cause.message}` };
+    await load([], [...withdrawals, outcome(record.revision, "rejected", [refusal])]);
+  }
+
+  if (prepared.accepted.length + withdrawn.length > 0) await load(prepared.accepted, withdrawn);
+  return outcomes;
+}
+
+function outcome(revision: Revision, state: Outcome["state"], errors: readonly LoadError[] = []): Outcome {
+  return { kind: revision.kind, id: revision.id, revision: revision.revision, state, errors };
+}
+
+/** A kept-alive connection may have been closed by the store meanwhile; an update can safely be sent again. */
+async function updateOnceMore(store: GraphStore, update: string, signal?: AbortSignal): Promise<void> {
+  try {
+    await store.update(update, { signal });
+  } catch (error) {
+    if (!(error instanceof GraphUnavailable) || error instanceof GraphTimeout || signal?.aborted) throw error;
+    await store.update(update, { signal });
+  }
+}
+
+/**
+ * Notes what the graph now holds, for exactly the revisions that were written. Rows that a writer holds at
+ * this moment are left out: they are about to have another revision, and nobody waits for anybody. What was
+ * removed keeps its row here, as the memory that there is to be nothing in the graph.
+ * @returns how many were noted
+ */
+export async function noteOutcomes(db: Queryable, outcomes: readonly Outcome[]): Promise<number> {
+  const { rowCount } = await db.query({
+    name: "note_outcomes",
+    text: `
+      with written as (
+        select * from unnest(
+          $1::app_public.record_kind[], $2::uuid[], $3::bigint[], $4::app_public.graph_status[], $5::jsonb[]
+        ) as w (kind, record_id, revision, state, errors)
+      ), free as materialized (
+        select r.kind, r.record_id, w.revision, w.state, w.errors
+        from app_private.graph_records as r
+        join written as w on r.kind = w.kind and r.record_id = w.record_id
+        where r.revision = w.revision
+        for no key update of r skip locked
+      )
+      update app_private.graph_records as r
+      set synced_revision = f.revision, synced_at = now(), dirty_since = null, state = f.state, errors = f.errors
+      from free as f
+      where r.kind = f.kind and r.record_id = f.record_id`,
+    values: [
+      outcomes.map((each) => each.kind),
+      outcomes.map((each) => each.id),
+      outcomes.map((each) => each.revision),
+      outcomes.map((each) => (each.state === "removed" ? "synced" : each.state)),
+      outcomes.map((each) => JSON.stringify(each.errors)),
+    ],
+  });
+  return rowCount ?? 0;
+}
+
+/** Marks records whose state in the graph has become uncertain, or that were never marked at all. */
+export async function markAgain(
+  db: Queryable,
+  records: readonly { kind: RecordKind; id: string }[],
+): Promise<void> {
+  await db.query(
+    `insert into app_private.graph_records as r (kind, record_id)
+     select * from unnest($1::app_public.record_kind[], $2::uuid[])
+     on conflict (kind, record_id) do update
+       set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending'`,
+    [records.map((each) => each.kind), records.map((each) => each.id)],
+  );
+}
+
+/** Marks every list and every record, in steps that no writer has to wait for long. */
+export async function markAll(db: Queryable): Promise<void> {
+  await db.query("update app_private.graph_references set revision = revision + 1");
+  const { rows } = await db.query<{ now: string }>("select now()");
+  for (;;) {
+    const { rowCount } = await db.query(
+      `update app_private.graph_records as r
+       set revision = r.revision + 1, dirty_since = now(), state = 'pending'
+       where (r.kind, r.record_id) in (
+         select kind, record_id from app_private.graph_records
+         where revision = synced_revision and synced_at < $1 limit 10000 for no key update skip locked
+       )`,
+      [rows[0]!.now],
+    );
+    if (!rowCount) return;
+  }
+}

@@ -1,0 +1,170 @@
+// What the worker reads of the tables: the rows of records, and the lists that they point into.
+import type { ClientBase } from "pg";
+import type { Names, RecordKind } from "../graph/namespaces.ts";
+import type { CheckContext } from "../graph/load-check.ts";
+import type { ConceptIris, ProjectedRecord } from "../graph/triples.ts";
+
+/** Anything that runs queries: a connection, or a pool. */
+export type Queryable = Pick<ClientBase, "query">;
+
+/** A record at one revision; without `record` where its row has been deleted. */
+export interface Revision {
+  kind: RecordKind;
+  id: string;
+  revision: string;
+  record: ProjectedRecord | undefined;
+}
+
+/** The lists, as far as a batch needs them. */
+export interface Lists {
+  concepts: ConceptIris;
+  /** the ROP3 codes that are registered, of those asked for; undefined as long as there is no registry */
+  peopleGroups: ReadonlySet<string> | undefined;
+  /** the records that exist, of those asked for */
+  targets: readonly { kind: RecordKind; id: string }[];
+}
+
+const utc = (column: string) =>
+  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as ${column}`;
+const TIMES = `${utc("created_at")}, ${utc("updated_at")}`;
+
+// The columns that reach the graph, and no others: what is not read here cannot get there.
+const SOURCES: Record<RecordKind, { table: string; key: string; columns: string }> = {
+  need: {
+    table: "app_public.needs",
+    key: "need_id",
+    columns: `need_id, org_uri, org_name, need_description, accelerators, concerns_people_group_rop3,
+      concerns_country_code, status, ${TIMES}`,
+  },
+  commitment: {
+    table: "app_public.commitments",
+    key: "commitment_id",
+    columns: `commitment_id, org_uri, org_name, commitment_description, accelerator_scope, concerns_need_id,
+      concerns_people_group_rop3, concerns_country_code, target_completion_date, status, ${TIMES}`,
+  },
+  engagement_claim: {
+    table: "app_public.engagement_claims",
+    key: "claim_id",
+    columns: `claim_id, org_uri, org_name, engagement_accelerators, people_group_rop3, people_group_name,
+      people_group_rog3, country_code, country_name, description, fulfills_commitment_id, status, ${TIMES}`,
+  },
+};
+
+const rowAsJson = (kind: RecordKind) => {
+  const { table, key, columns } = SOURCES[kind];
+  return `when '${kind}' then
+    (select row_to_json(found) from (select ${columns} from ${table} where ${key} = marked.record_id) as found)`;
+};
+const ROW = `case marked.kind ${rowAsJson("need")} ${rowAsJson("commitment")} ${rowAsJson("engagement_claim")} end`;
+
+interface MarkedRow {
+  kind: RecordKind;
+  id: string;
+  revision: string;
+  row: ProjectedRecord["row"] | null;
+}
+
+function toRevision({ kind, id, revision, row }: MarkedRow): Revision {
+  return { kind, id, revision, record: row === null ? undefined : ({ kind, row } as ProjectedRecord) };
+}
+
+/** The records that have waited longest for the graph, with their rows, all of one moment. */
+export async function readDirty(db: Queryable, limit: number): Promise<Revision[]> {
+  const { rows } = await db.query<MarkedRow>({
+    name: "read_dirty",
+    text: `
+      with marked as materialized (
+        select kind, record_id, revision from app_private.graph_records
+        where revision <> synced_revision order by dirty_since limit $1
+      )
+      select marked.kind, marked.record_id as id, marked.revision, ${ROW} as row from marked`,
+    values: [limit],
+  });
+  return rows.map(toRevision);
+}
+
+/**
+ * A page of all records of a kind in the order of their ids, with their revisions.
+ * @param after the last id of the page before; undefined for the first page
+ */
+export async function readPage(
+  db: Queryable,
+  kind: RecordKind,
+  after: string | undefined,
+  limit: number,
+): Promise<(Revision & { isSynced: boolean; state: string })[]> {
+  const { table, key, columns } = SOURCES[kind];
+  const { rows } = await db.query<MarkedRow & { isSynced: boolean; state: string }>(
+    `select '${kind}' as kind, page.${key} as id, coalesce(marked.revision, 0) as revision,
+       coalesce(marked.revision = marked.synced_revision, false) as "isSynced",
+       coalesce(marked.state, 'pending') as state, row_to_json(page) as row
+     from (select ${columns} from ${table} where ${key} > $1 order by ${key} limit $2) as page
+     left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = page.${key}
+     order by page.${key}`,
+    [after ?? "00000000-0000-0000-0000-000000000000", limit],
+  );
+  return rows.map((row) => ({ ...toRevision(row), isSynced: row.isSynced, state: row.state }));
+}
+
+/** The number of records of a kind. */
+export async function countRecords(db: Queryable, kind: RecordKind): Promise<number> {
+  const { rows } = await db.query<{ count: string }>(`select count(*) from ${SOURCES[kind].table}`);
+  return Number(rows[0]!.count);
+}
+
+/**
+ * The lists for a batch. To be read after the batch: a list that changes in between marks the records
+ * that it concerns anew.
+ */
+export async function readLists(db: Queryable, records: readonly Revision[]): Promise<Lists> {
+  const peopleGroups = new Set<string>();
+  const needs = new Set<string>();
+  const commitments = new Set<string>();
+  for (const { record } of records) {
+    if (!record) continue;
+    if (record.kind === "engagement_claim") {
+      if (record.row.people_group_rop3 !== null) peopleGroups.add(record.row.people_group_rop3);
+      if (record.row.fulfills_commitment_id !== null) commitments.add(record.row.fulfills_commitment_id);
+    } else {
+      for (const rop3 of record.row.concerns_people_group_rop3 ?? []) peopleGroups.add(rop3);
+      if (record.kind === "commitment" && record.row.concerns_need_id !== null) {
+        needs.add(record.row.concerns_need_id);
+      }
+    }
+  }
+  const { rows } = await db.query<{
+    concepts: Record<string, string> | null;
+    hasRegistry: boolean;
+    peopleGroups: string[];
+    needs: string[];
+    commitments: string[];
+  }>({
+    name: "read_lists",
+    text: `
+      select
+        (select json_object_agg(code, concept_uri) from app_public.accelerators) as concepts,
+        exists (select from app_public.people_groups) as "hasRegistry",
+        array(select rop3 from app_public.people_groups where rop3 = any ($1)) as "peopleGroups",
+        array(select need_id::text from app_public.needs where need_id = any ($2)) as needs,
+        array(select commitment_id::text from app_public.commitments where commitment_id = any ($3)) as commitments`,
+    values: [[...peopleGroups], [...needs], [...commitments]],
+  });
+  const found = rows[0]!;
+  return {
+    concepts: new Map(Object.entries(found.concepts ?? {})),
+    peopleGroups: found.hasRegistry ? new Set(found.peopleGroups) : undefined,
+    targets: [
+      ...found.needs.map((id) => ({ kind: "need" as const, id })),
+      ...found.commitments.map((id) => ({ kind: "commitment" as const, id })),
+    ],
+  };
+}
+
+/** The lists as the load check takes them. */
+export function checkContext(lists: Lists, names: Names): CheckContext {
+  return {
+    concepts: lists.concepts.values(),
+    peopleGroups: lists.peopleGroups && new Set([...lists.peopleGroups].map(names.peopleGroup)),
+    targets: lists.targets.map(({ kind, id }) => ({ kind, iri: names.record(kind, id) })),
+  };
+}

@@ -1,0 +1,90 @@
+// The named graphs of the controlled lists, each written whole when its list has changed.
+import { Readable } from "node:stream";
+import type { Quad } from "@rdfjs/types";
+import type { Names } from "../graph/namespaces.ts";
+import { acceleratorTriples, countryTriples, peopleGroupTriples } from "../graph/reference-triples.ts";
+import type { Logger } from "pino";
+import { GraphRejected } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import type { Accelerator, Country, PeopleGroup } from "../graph/vocabulary.ts";
+import type { Projector } from "./projection.ts";
+import type { Queryable } from "./records.ts";
+
+/** A controlled list with a named graph of its own, as `graph_references` names it. */
+export type Reference = "accelerators" | "people_groups" | "countries";
+
+export const REFERENCES: readonly Reference[] = ["accelerators", "people_groups", "countries"];
+
+/** IRI of the named graph of a list. */
+export function referenceGraph(names: Names, reference: Reference): string {
+  if (reference === "accelerators") return names.acceleratorsGraph;
+  return reference === "people_groups" ? names.peopleGroupsGraph : names.countriesGraph;
+}
+
+/** What the graph should hold of a list. */
+export async function referenceTriples(db: Queryable, names: Names, reference: Reference): Promise<Quad[]> {
+  if (reference === "accelerators") {
+    const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
+      `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
+         broader_code as "broaderCode", deprecated_at is not null as deprecated
+       from app_public.accelerators order by code`,
+    );
+    return [...acceleratorTriples(rows, names)];
+  }
+  if (reference === "people_groups") {
+    const { rows } = await db.query<PeopleGroup>(
+      "select rop3, name from app_public.people_groups order by rop3",
+    );
+    return [...peopleGroupTriples(rows, names)];
+  }
+  const { rows } = await db.query<Country>("select alpha2, name from app_public.countries order by alpha2");
+  return [...countryTriples(rows, names)];
+}
+
+/** Puts a list in the place of what its named graph holds. */
+export async function writeReference(
+  projector: Projector,
+  db: Queryable,
+  store: GraphStore,
+  reference: Reference,
+  signal?: AbortSignal,
+): Promise<void> {
+  const quads = await referenceTriples(db, projector.names, reference);
+  const body = Readable.from(turtleChunks(projector, quads));
+  await store.putGraph(referenceGraph(projector.names, reference), body, "text/turtle", { signal });
+}
+
+/** Writes the lists that have changed since the graph last had them. */
+export async function writeDirtyReferences(
+  projector: Projector,
+  db: Queryable,
+  store: GraphStore,
+  logger: Logger,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { rows } = await db.query<{ name: Reference; revision: string }>(
+    "select name, revision from app_private.graph_references where revision <> synced_revision",
+  );
+  for (const { name, revision } of rows) {
+    try {
+      await writeReference(projector, db, store, name, signal);
+    } catch (error) {
+      // Sending it again would not help, and records must not wait for it; `graph verify` will tell.
+      if (!(error instanceof GraphRejected)) throw error;
+      logger.error({ err: error, list: name }, "the graph store refuses a list");
+    }
+    await db.query(
+      "update app_private.graph_references set synced_revision = $2, synced_at = now() where name = $1",
+      [name, revision],
+    );
+  }
+}
+
+const QUADS_PER_CHUNK = 2_000;
+
+function* turtleChunks({ writer }: Projector, quads: readonly Quad[]): Generator<string> {
+  yield writer.header;
+  for (let start = 0; start < quads.length; start += QUADS_PER_CHUNK) {
+    yield writer.write(quads.slice(start, start + QUADS_PER_CHUNK));
+  }
+}

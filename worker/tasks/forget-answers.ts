@@ -1,0 +1,12 @@
+import type { TaskDefinition } from "./task.ts";
+
+/** Forgets the answers that were kept for Idempotency-Keys, when their day is over. */
+export const forgetAnswers: TaskDefinition = {
+  name: "forget_answers",
+  schedule: "17 * * * *",
+  create:
+    ({ pool }) =>
+    async () => {
+      await pool.query("select app_private.forget_old_answers()");
+    },
+};

@@ -1,0 +1,10 @@
+import type { TaskDefinition } from "./task.ts";
+
+/** Brings what is dirty into the graph; writers add this job, in the transaction of the write. */
+export const projectRecords: TaskDefinition = {
+  name: "project_records",
+  create:
+    ({ drainer }) =>
+    () =>
+      drainer.wake(),
+};
