@@ -1,0 +1,37 @@
+// The yardstick of the REST figures: an Express route as one writes it by hand, running the same SQL, with neither
+// key nor validation nor error handling.
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { createPool } from "../db/pool.ts";
+import { needRoutes } from "../server/rest/needs.ts";
+
+const pool = createPool(process.env["DATABASE_URL"]!, { max: 20 });
+const statementOf = (method: string, path: string): string => {
+  const { statement } = needRoutes.find((route) => route.method === method && route.path === path)!;
+  return typeof statement === "function" ? statement({}) : statement!;
+};
+const declare = statementOf("post", "/v0/needs");
+const list = statementOf("get", "/v0/needs");
+const run = async (statement: string, input: unknown) => {
+  const { rows } = await pool.query<{ answer: string }>({
+    name: "run_as",
+    text: "select app_private.run_as('api_write', $1, $2) as answer",
+    values: [statement, JSON.stringify(input)],
+  });
+  return rows[0]!.answer;
+};
+
+const app = express();
+app.post("/v0/needs", express.json(), async (request, response) => {
+  response
+    .status(201)
+    .type("json")
+    .send(await run(declare, request.body));
+});
+app.get("/v0/needs", async (request, response) => {
+  response.type("json").send(await run(list, { limit: Number(request.query["limit"] ?? 50), offset: 0 }));
+});
+const server = app.listen(0, "127.0.0.1", () => {
+  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+});
+process.once("SIGTERM", () => process.exit(0));

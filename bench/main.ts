@@ -1,0 +1,23 @@
+// npm run bench [part …]: measures side by side and prints the tables of docs/benchmarks.md.
+import { cpus } from "node:os";
+import type { Figure } from "./support.ts";
+
+const PARTS: Record<string, () => Promise<Figure[]>> = {
+  rest: async () => (await import("./rest.ts")).benchRest(),
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in PARTS));
+if (unknown.length > 0) {
+  process.stderr.write(`No such part: ${unknown.join(", ")}. Parts: ${Object.keys(PARTS).join(", ")}.\n`);
+  process.exit(2);
+}
+process.stdout.write(`${cpus().length} × ${cpus()[0]?.model ?? "?"}, Node ${process.version}\n`);
+for (const [name, part] of Object.entries(PARTS)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  process.stdout.write(`\n| ${name} | measured | aim |\n|---|---|---|\n`);
+  for (const { subject, measured, aim } of await part()) {
+    process.stdout.write(`| ${subject} | ${measured} | ${aim ?? "–"} |\n`);
+  }
+}
+process.exit(0);

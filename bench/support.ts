@@ -1,0 +1,118 @@
+// What the benchmarks share: a database of their own, child processes, and rounds that alternate, because a
+// machine's speed drifts and only ratios within one run mean anything.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import autocannon from "autocannon";
+import type pg from "pg";
+import { startEmbeddedPostgres } from "../db/embedded.ts";
+import { migrate } from "../db/migrate.ts";
+import { createPool } from "../db/pool.ts";
+import { issueTestKey } from "../test/support/database.ts";
+import { buildWorld } from "../test/support/world.ts";
+
+/** One line of docs/benchmarks.md. */
+export type Figure = { subject: string; measured: string; aim?: string };
+
+/** A migrated database with the people and organizations of the tests, durable as in production. */
+export type BenchDatabase = {
+  dir: string;
+  url: string;
+  serverUrl: string;
+  owner: pg.Pool;
+  key: string;
+  stop: () => Promise<void>;
+};
+
+export async function startBenchDatabase(): Promise<BenchDatabase> {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-bench-"));
+  const postgres = await startEmbeddedPostgres(join(dir, "postgres"), { shared_buffers: "512MB" });
+  await migrate(postgres.url);
+  const owner = createPool(postgres.url, { max: 4 });
+  await owner.query("alter role engagement_server login password 'bench'");
+  await buildWorld(owner);
+  const serverUrl = new URL(postgres.url);
+  serverUrl.username = "engagement_server";
+  serverUrl.password = "bench";
+  return {
+    dir,
+    url: postgres.url,
+    serverUrl: serverUrl.href,
+    owner,
+    key: await issueTestKey(owner, "api_write"),
+    stop: async () => {
+      await owner.end();
+      await postgres.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A child process that has said that it listens. */
+export type Child = { url: string; stop: () => Promise<void> };
+
+/** Starts a script that prints a line holding its URL once it listens. */
+export async function startChild(script: string, env: Record<string, string>): Promise<Child> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script)], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const url = await new Promise<string>((found, failed) => {
+    let text = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      const match = /http:\/\/[\d.]+:\d+/.exec(text);
+      if (match) found(match[0]);
+    });
+    child.once("exit", (code) => failed(new Error(`${script} ended with ${code}`)));
+  });
+  return { url, stop: () => ended(child) };
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((done) => {
+    child.once("exit", () => done());
+    child.kill("SIGTERM");
+  });
+}
+
+/** Runs contenders in turns, several rounds, and answers the median of each. */
+export async function inTurns<Name extends string>(
+  rounds: number,
+  contenders: Record<Name, () => Promise<number>>,
+): Promise<Record<Name, number>> {
+  const names = Object.keys(contenders) as Name[];
+  const results = new Map<Name, number[]>(names.map((name) => [name, []]));
+  for (const name of names) await contenders[name]();
+  for (let round = 0; round < rounds; round++) {
+    for (const name of round % 2 ? names.toReversed() : names)
+      results.get(name)!.push(await contenders[name]());
+  }
+  return Object.fromEntries(names.map((name) => [name, median(results.get(name)!)])) as Record<Name, number>;
+}
+
+/** Requests per second that a URL answers with success; anything else is an error of the benchmark. */
+export async function requestsPerSecond(options: autocannon.Options): Promise<number> {
+  const result = await autocannon({ connections: 16, duration: 3, ...options });
+  if (result.non2xx > 0 || result.errors > 0) {
+    throw new Error(`${options.url}: ${result.non2xx} refusals, ${result.errors} errors`);
+  }
+  return result.requests.average;
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** @param share 0.99 for the 99th percentile */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** A number as docs/benchmarks.md shows it: three digits that mean something. */
+export function round(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString("en");
+}
