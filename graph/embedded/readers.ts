@@ -159,7 +159,7 @@ export class ReaderPool {
   }
 
   #startOne(): void {
-    const thread = new StoreThread(() => {
+    const thread = new StoreThread({ background: true }, () => {
       this.#readers.delete(reader);
       this.start();
     });

@@ -1,9 +1,12 @@
 // Entry of a thread that holds one Oxigraph store. Tasks are done one after the other, in the order they come.
-import { parentPort } from "node:worker_threads";
+import { readlinkSync } from "node:fs";
+import { setPriority } from "node:os";
+import { parentPort, workerData } from "node:worker_threads";
 import * as oxigraph from "oxigraph";
-import type { Answer, Change, Dataset, Reply, Task } from "./tasks.ts";
+import type { Answer, Change, Dataset, Reply, Task, ThreadOptions } from "./tasks.ts";
 
 const N_QUADS = "application/n-quads";
+const BACKGROUND_PRIORITY = 10;
 const encoder = new TextEncoder();
 
 let store = new oxigraph.Store();
@@ -38,6 +41,7 @@ function perform(task: Task): Answer {
       store = new oxigraph.Store();
       store.load(task.image.quads, { format: N_QUADS, lenient: true, no_transaction: true });
       sequence = task.image.sequence;
+      if ((workerData as ThreadOptions).background) yieldToOthers();
       return { sequence };
     case "dump":
       return { sequence, bytes: encoder.encode(store.dump({ format: N_QUADS })) };
@@ -51,6 +55,19 @@ function perform(task: Task): Answer {
       sequence += 1;
       return { sequence, existed };
     }
+  }
+}
+
+/**
+ * Lowers this thread's priority for good, where the system has such a thing (Linux): a query that takes all the time
+ * it can get must not take it from the service's other threads.
+ */
+function yieldToOthers(): void {
+  try {
+    const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
+    setPriority(thread, BACKGROUND_PRIORITY);
+  } catch {
+    // another system
   }
 }
 

@@ -1,5 +1,10 @@
 // What the threads of the embedded store are asked to do, and how they answer.
 
+export interface ThreadOptions {
+  /** works when nobody else has anything to do */
+  background: boolean;
+}
+
 /** A change of the store; the journal keeps these as they came. `graph` null is the default graph. */
 export type Change =
   | { kind: "update"; sparql: string }

@@ -1,7 +1,15 @@
 // The other end of a store thread: asks it, watches its time, ends it.
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { TaskRefused, TaskTimeout, ThreadGone, type Answer, type Reply, type Task } from "./tasks.ts";
+import {
+  TaskRefused,
+  TaskTimeout,
+  ThreadGone,
+  type Answer,
+  type Reply,
+  type Task,
+  type ThreadOptions,
+} from "./tasks.ts";
 
 const ENTRY = fileURLToPath(new URL("./store-thread.ts", import.meta.url));
 
@@ -16,14 +24,15 @@ interface Pending {
  * that runs is to end the thread, which loses its store.
  */
 export class StoreThread {
-  readonly #worker = new Worker(ENTRY);
+  readonly #worker: Worker;
   readonly #pending: Pending[] = [];
   readonly #onGone: (thread: StoreThread) => void;
   #timer: NodeJS.Timeout | undefined;
   #gone = false;
 
   /** @param onGone called once, when the thread has ended for whatever reason */
-  constructor(onGone: (thread: StoreThread) => void) {
+  constructor(options: ThreadOptions, onGone: (thread: StoreThread) => void) {
+    this.#worker = new Worker(ENTRY, { workerData: options });
     this.#onGone = onGone;
     this.#worker.on("message", (reply: Reply) => this.#settle(reply));
     this.#worker.on("error", (error) => this.end(new ThreadGone(error.message)));

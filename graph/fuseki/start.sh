@@ -1,0 +1,38 @@
+#!/bin/sh
+# Runs Fuseki with config.ttl in the foreground. Needs Java 17.
+#   FUSEKI_PASSWORD    of the user "engagement"; required
+#   FUSEKI_JAR         the server's jar; default /opt/fuseki/fuseki-server.jar
+#   FUSEKI_DATA        folder of the database; default /var/lib/fuseki
+#   FUSEKI_PORT        default 3030
+#   FUSEKI_HOST        "loopback" to listen on this machine only; default all interfaces
+#   SPARQL_TIMEOUT_MS  the longest a query may take; default 30000
+#   JAVA_OPTS          for instance -Xmx4g
+set -eu
+: "${FUSEKI_PASSWORD:?must be set}"
+here=$(cd "$(dirname "$0")" && pwd)
+jar=${FUSEKI_JAR:-/opt/fuseki/fuseki-server.jar}
+data=${FUSEKI_DATA:-/var/lib/fuseki}
+
+mkdir -p "$data"
+cd "$data"
+
+# Hashed, so that no character of the password means anything to the file's format.
+if command -v md5sum >/dev/null; then
+  hash=$(printf %s "$FUSEKI_PASSWORD" | md5sum | cut -c1-32)
+else
+  hash=$(printf %s "$FUSEKI_PASSWORD" | md5 -q)
+fi
+(umask 077 && printf 'engagement: MD5:%s\n' "$hash" >passwd)
+
+# A killed server leaves its lock behind, and its number may belong to somebody else by now, which TDB2 would take
+# for a running server. Only one server is ever given this folder.
+rm -f tdb2/tdb.lock
+
+host_option=
+if [ "${FUSEKI_HOST:-}" = loopback ]; then host_option=--localhost; fi
+
+# shellcheck disable=SC2086 # JAVA_OPTS is a list
+exec java ${JAVA_OPTS:--Xmx2g} -cp "$jar" org.apache.jena.fuseki.main.cmds.FusekiMainCmd \
+  --config="$here/config.ttl" --passwd=passwd --auth=basic \
+  --port="${FUSEKI_PORT:-3030}" $host_option --no-cors --ping --compact \
+  --timeout="${SPARQL_TIMEOUT_MS:-30000}"
