@@ -38,7 +38,9 @@ grant select on
   rest.needs,
   rest.commitments,
   rest.engagement_claims,
-  rest.churches
+  rest.churches,
+  rest.accelerators,
+  rest.health
 to api_read;
 
 grant execute on function

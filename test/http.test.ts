@@ -1,0 +1,236 @@
+// What HTTP itself asks of every route.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+let service: TestService;
+let listed: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  listed = await startTestService({ config: { corsOrigins: ["https://app.example.org"] } });
+});
+afterAll(async () => {
+  await service.stop();
+  await listed.stop();
+});
+
+const need = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  declaredByEmail: contributor,
+  needDescription: "Audio Scriptures",
+  accelerators: ["PRA-INT"],
+};
+
+describe("preflight", () => {
+  test.each([
+    "/v0/needs",
+    "/v0/needs/status",
+    "/v0/commitments",
+    "/v0/commitments/status",
+    "/v0/engagement-claims",
+    "/v0/engagement-claims/submit",
+    "/v0/sparql",
+    "/v0/no-such-path",
+    "/graphql",
+  ])("OPTIONS %s", async (path) => {
+    const answer = await call(`${service.url}${path}`, "OPTIONS", undefined, undefined, {
+      origin: "https://app.example.org",
+      "access-control-request-method": "POST",
+    });
+    expect(answer).toMatchObject({ status: 204, body: "" });
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    expect(answer.headers.get("access-control-allow-methods")).toContain("POST");
+    expect(answer.headers.get("access-control-allow-headers")).toContain("authorization");
+  });
+
+  test("only the configured origins are allowed", async () => {
+    const from = async (origin: string) =>
+      (await call(`${listed.url}/v0/needs`, "OPTIONS", undefined, undefined, { origin })).headers.get(
+        "access-control-allow-origin",
+      );
+    expect(await from("https://app.example.org")).toBe("https://app.example.org");
+    expect(await from("https://evil.example.org")).toBeNull();
+  });
+});
+
+test("an error carries CORS headers too, so that a page can read it", async () => {
+  const answer = await call(`${service.url}/v0/needs`, "GET", undefined, undefined, {
+    origin: "https://app.example.org",
+  });
+  expect(answer.status).toBe(401);
+  expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+});
+
+test.each([
+  ["DELETE", "/v0/needs", "GET, POST, HEAD, OPTIONS"],
+  ["PUT", "/v0/needs/00000000-0000-4000-8000-000000000000", "GET, HEAD, OPTIONS"],
+  ["GET", "/v0/needs/status", "POST, OPTIONS"],
+  ["POST", "/v0/accelerators", "GET, HEAD, OPTIONS"],
+])("%s %s is 405 and says what is allowed", async (method, path, allow) => {
+  const answer = await call(`${service.url}${path}`, method, service.keys.review);
+  expect(answer).toMatchObject({ status: 405, body: { error: "method_not_allowed", statusCode: 405 } });
+  expect(answer.headers.get("allow")).toBe(allow);
+});
+
+test("an unknown path is 404, and 401 to a stranger where a key is asked for", async () => {
+  expect((await call(`${service.url}/v0/nothing`, "GET", undefined)).status).toBe(401);
+  expect(await call(`${service.url}/v0/nothing`, "GET", service.keys.read)).toMatchObject({
+    status: 404,
+    body: { error: "not_found" },
+  });
+  expect((await call(`${service.url}/nothing`, "GET", undefined)).status).toBe(404);
+  expect(await call(`${service.url}/v0/needs/%ZZ`, "GET", service.keys.read)).toMatchObject({
+    status: 400,
+    body: { error: "validation_failed" },
+  });
+});
+
+test("a caller that accepts no JSON gets 406", async () => {
+  const answer = await call(`${service.url}/v0/needs`, "GET", service.keys.read, undefined, {
+    accept: "text/html",
+  });
+  expect(answer).toMatchObject({ status: 406, body: { error: "not_acceptable" } });
+});
+
+test("a record that is not there is 404 by its own code", async () => {
+  const nowhere = "00000000-0000-4000-8000-000000000000";
+  const get = async (path: string) =>
+    (await call(`${service.url}/v0/${path}/${nowhere}`, "GET", service.keys.read)).body;
+  expect(await get("needs")).toMatchObject({ statusCode: 404, error: "need_not_found" });
+  expect(await get("commitments")).toMatchObject({ statusCode: 404, error: "commitment_not_found" });
+  expect(await get("engagement-claims")).toMatchObject({
+    statusCode: 404,
+    error: "engagement_claim_not_found",
+  });
+});
+
+test("no answer tells of the server's inside", async () => {
+  const answer = await call(`${service.url}/v0/needs`, "POST", service.keys.write, "{");
+  expect(JSON.stringify(answer.body)).not.toMatch(/at |node_modules|select|position/i);
+  expect(answer.headers.get("x-powered-by")).toBeNull();
+  expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+});
+
+describe("an Idempotency-Key", () => {
+  const declare = (body: object, key: string, apiKey = service.keys.write) =>
+    call(`${service.url}/v0/needs`, "POST", apiKey, body, { "idempotency-key": key });
+  const count = async () =>
+    (await call(`${service.url}/v0/needs?limit=1`, "GET", service.keys.read)).body.total;
+
+  test("replays the first answer to the same request", async () => {
+    const first = await declare(need, "one");
+    const before = await count();
+    const again = await declare(need, "one");
+    expect(first.status).toBe(201);
+    expect(again).toMatchObject({ status: 201, body: first.body });
+    expect(await count()).toBe(before);
+  });
+
+  test("is refused with another request", async () => {
+    await declare(need, "two");
+    const other = await declare({ ...need, needDescription: "Other" }, "two");
+    expect(other).toMatchObject({ status: 409, body: { error: "idempotency_key_reused" } });
+  });
+
+  test("belongs to one API key", async () => {
+    const first = await declare(need, "three");
+    const other = await declare(need, "three", service.keys.review);
+    expect(other.status).toBe(201);
+    expect(other.body.needId).not.toBe(first.body.needId);
+  });
+
+  test("ten at once make one record", async () => {
+    const before = await count();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => declare(need, "four")));
+    expect(new Set(answers.map((answer) => answer.body.needId)).size).toBe(1);
+    expect(await count()).toBe(before + 1);
+  });
+
+  test("a refused request can be mended and sent again with it", async () => {
+    expect((await declare({ ...need, accelerators: ["NO-SUCH"] }, "five")).status).toBe(422);
+    expect((await declare(need, "five")).status).toBe(201);
+  });
+});
+
+describe("lists", () => {
+  test("page without gap or repetition, newest first, with the total of all matches", async () => {
+    const made: string[] = [];
+    for (let i = 0; i < 7; i++) {
+      const declared = await call(`${listed.url}/v0/needs`, "POST", listed.keys.write, {
+        ...need,
+        concernsCountryCode: i % 2 ? ["KE"] : ["UG", "KE"],
+        concernsPeopleGroupRop3: ["104425"],
+      });
+      made.unshift(declared.body.needId);
+    }
+    const seen: string[] = [];
+    for (let offset = 0; offset < 7; offset += 3) {
+      const page = await call(`${listed.url}/v0/needs?limit=3&offset=${offset}`, "GET", listed.keys.read);
+      expect(page.body.total).toBe(7);
+      seen.push(...page.body.needs.map((item: { needId: string }) => item.needId));
+    }
+    expect(seen).toEqual(made);
+
+    const total = async (query: string) =>
+      (await call(`${listed.url}/v0/needs?${query}`, "GET", listed.keys.read)).body.total;
+    expect(await total("countryCode=UG")).toBe(4);
+    expect(await total("countryCode=KE&rop3=104425")).toBe(7);
+    expect(await total("rop3=999999")).toBe(0);
+    expect(await total("accelerator=PRA-INT")).toBe(7);
+    expect(await total("accelerator=PRA")).toBe(0);
+    expect(await total(`orgUri=${encodeURIComponent(ORG)}&status=open`)).toBe(7);
+    expect(await total("status=met")).toBe(0);
+    expect(await total("noSuchParameter=1")).toBe(7);
+    expect((await call(`${listed.url}/v0/needs?offset=100`, "GET", listed.keys.read)).body).toEqual({
+      needs: [],
+      total: 7,
+    });
+  });
+
+  test("ties of the same moment are broken by id", async () => {
+    await listed.database.owner.query("update app_public.needs set created_at = '2026-01-01'");
+    const { needs } = (await call(`${listed.url}/v0/needs`, "GET", listed.keys.read)).body;
+    const ids = needs.map((item: { needId: string }) => item.needId);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+  });
+
+  test("engagement claims are the active ones unless asked otherwise", async () => {
+    const submit = {
+      orgUri: ORG,
+      orgName: "River Mission",
+      claimedByEmail: contributor,
+      engagementAccelerators: ["PRA"],
+      peopleGroupRop3: "104425",
+      countryCode: "KE",
+    };
+    const post = (path: string, body: object) =>
+      call(`${listed.url}${path}`, "POST", listed.keys.write, body);
+    const first = await post("/v0/engagement-claims/submit", submit);
+    await post("/v0/engagement-claims/submit", submit);
+    await post("/v0/engagement-claims/status", {
+      claimId: first.body.claimId,
+      status: "completed",
+      actorEmail: contributor,
+    });
+    const get = async (query: string) =>
+      (await call(`${listed.url}/v0/engagement-claims?${query}`, "GET", listed.keys.read)).body;
+    expect((await get("")).total).toBe(1);
+    expect((await get("status=completed")).claims[0].claimId).toBe(first.body.claimId);
+    expect((await get("status=paused")).total).toBe(0);
+    expect((await get("rop3=104425&countryCode=KE")).total).toBe(1);
+  });
+});
+
+test("the probes answer without a key", async () => {
+  expect(await call(`${service.url}/healthz`, "GET", undefined)).toMatchObject({ status: 200 });
+  expect(await call(`${service.url}/readyz`, "GET", undefined)).toMatchObject({ status: 200 });
+});
+
+test("health says that the graph is down and that writes wait for it", async () => {
+  const health = await call(`${service.url}/v0/health`, "GET", service.keys.read);
+  expect(health.body).toMatchObject({ status: "degraded", tripleCount: null, rejected: 0 });
+  expect(health.body.pending).toBeGreaterThan(0);
+  expect(health.body.oldestPendingSeconds).toBeGreaterThan(0);
+});

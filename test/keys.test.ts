@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { startServer } from "../server/main.ts";
+import type { RunningServer } from "../server/main.ts";
+import { issueTestKey } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+let service: TestService;
+let second: RunningServer;
+beforeAll(async () => {
+  service = await startTestService();
+  second = await startServer({
+    config: loadConfig({ PORT: "0", RATE_LIMIT_PER_MINUTE: "3" }),
+    databaseUrl: service.database.serverUrl,
+    store: service.store,
+    logger: pino({ level: "silent" }),
+  });
+});
+afterAll(async () => {
+  await second.stop();
+  await service.stop();
+});
+
+const PATHS = ["/v0/needs", "/v0/commitments", "/v0/engagement-claims", "/v0/accelerators", "/v0/health"];
+
+describe("every route wants a key", () => {
+  test.each(PATHS)("%s without one", async (path) => {
+    const answer = await call(`${service.url}${path}`, "GET", undefined);
+    expect(answer).toMatchObject({ status: 401, body: { error: "missing_api_key", statusCode: 401 } });
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+  });
+
+  test("an unknown, an expired and a revoked key get one answer", async () => {
+    const expired = await issueTestKey(service.database.owner, "api_read", { expiresAt: "2020-01-01" });
+    const revoked = await issueTestKey(service.database.owner, "api_read");
+    await service.database.owner.query(
+      "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
+      [revoked],
+    );
+    const answers = await Promise.all(
+      [`ek_${"x".repeat(43)}`, expired, revoked].map((key) => call(`${service.url}/v0/needs`, "GET", key)),
+    );
+    expect(answers[0]).toMatchObject({ status: 401, body: { error: "invalid_api_key" } });
+    for (const answer of answers) {
+      expect(answer.body).toEqual(answers[0]!.body);
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    }
+  });
+
+  test.each([["Basic ZWs6"], ["Bearer"], ["Bearer a b"], [""], ["ek_abc"]])(
+    "the header %j is no key",
+    async (header) => {
+      const answer = await call(`${service.url}/v0/needs`, "GET", undefined, undefined, {
+        authorization: header,
+      });
+      expect(answer.status).toBe(401);
+    },
+  );
+
+  test("the scheme's case does not matter", async () => {
+    const header = { authorization: `bearer ${service.keys.read}` };
+    expect((await call(`${service.url}/v0/needs`, "GET", undefined, undefined, header)).status).toBe(200);
+  });
+
+  test("a key in the query is no key here", async () => {
+    expect((await call(`${service.url}/v0/needs?apiKey=${service.keys.read}`, "GET", undefined)).status).toBe(
+      401,
+    );
+  });
+});
+
+test("a revocation holds at once in every process, and an expiry without one", async () => {
+  const key = await issueTestKey(service.database.owner, "api_read");
+  const soon = await issueTestKey(service.database.owner, "api_read", {
+    expiresAt: new Date(Date.now() + 1500).toISOString(),
+  });
+  for (const { url } of [service, second]) {
+    expect((await call(`${url}/v0/accelerators`, "GET", key)).status).toBe(200);
+    expect((await call(`${url}/v0/accelerators`, "GET", soon)).status).toBe(200);
+  }
+  await service.database.owner.query(
+    "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
+    [key],
+  );
+  for (const { url } of [service, second]) {
+    await refusedSoon(url, key);
+  }
+  await refusedSoon(service.url, soon);
+});
+
+test("a server that lost its listener asks the database each time, and listens again", async () => {
+  const key = await issueTestKey(service.database.owner, "api_read");
+  expect((await call(`${service.url}/v0/accelerators`, "GET", key)).status).toBe(200);
+  await service.database.owner.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = 'listen api_keys'",
+  );
+  await service.database.owner.query(
+    "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
+    [key],
+  );
+  await refusedSoon(service.url, key);
+  await eventually(async () => {
+    const { rows } = await service.database.owner.query(
+      "select count(*)::integer as n from pg_stat_activity where datname = current_database() and query = 'listen api_keys'",
+    );
+    expect(rows).toEqual([{ n: 2 }]);
+  });
+});
+
+async function refusedSoon(url: string, key: string): Promise<void> {
+  await eventually(
+    async () => expect((await call(`${url}/v0/accelerators`, "GET", key)).status).toBe(401),
+    3000,
+  );
+}
+
+describe("the rate limit", () => {
+  test("holds for a key and tells it when to come back", async () => {
+    const key = await issueTestKey(service.database.owner, "api_read", { ratePerMinute: 2 });
+    const other = await issueTestKey(service.database.owner, "api_read");
+    const statuses = [];
+    for (let i = 0; i < 3; i++)
+      statuses.push((await call(`${service.url}/v0/accelerators`, "GET", key)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    const refused = await call(`${service.url}/v0/needs`, "POST", key, "{");
+    expect(refused).toMatchObject({ status: 429, body: { error: "rate_limited" } });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(refused.headers.get("ratelimit")).toMatch(/r=0/);
+    expect(refused.headers.get("ratelimit-policy")).toMatch(/q=2/);
+    expect((await call(`${service.url}/v0/accelerators`, "GET", other)).status).toBe(200);
+  });
+
+  test("is the configured one for a key without its own", async () => {
+    const key = await issueTestKey(service.database.owner, "api_read");
+    await service.database.owner.query(
+      "update app_private.api_keys set rate_per_minute = null where key_hash = sha256(convert_to($1, 'utf8'))",
+      [key],
+    );
+    const statuses = [];
+    for (let i = 0; i < 4; i++)
+      statuses.push((await call(`${second.url}/v0/accelerators`, "GET", key)).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  });
+});
