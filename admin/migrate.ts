@@ -2,6 +2,7 @@
 import { ConfigError, processConfig } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { requireDatabase } from "../db/reach.ts";
+import { saveSettings } from "../db/settings.ts";
 import { explain } from "../explain.ts";
 import { AdminContext, EXIT } from "./context.ts";
 
@@ -12,6 +13,7 @@ async function main(): Promise<number> {
     const url = await context.databaseUrl();
     await requireDatabase(url);
     const applied = await migrate(url);
+    await saveSettings(await context.pool(), context.config);
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     context.print(
       null,

@@ -8,12 +8,17 @@ import { createNames } from "../graph/namespaces.ts";
 import { createGraphStore } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { createApp } from "./app.ts";
+import { createGraphql } from "./graphql.ts";
 import { createServerPool, KeyRing } from "./identity.ts";
 import { acceleratorRoutes } from "./rest/accelerators.ts";
+import { claimReviewRoutes } from "./rest/claim-review.ts";
 import { commitmentRoutes } from "./rest/commitments.ts";
 import { engagementClaimRoutes } from "./rest/engagement-claims.ts";
 import { healthRoutes } from "./rest/health.ts";
+import { memberRoutes } from "./rest/members.ts";
 import { needRoutes } from "./rest/needs.ts";
+import { onboardingRoutes } from "./rest/onboarding.ts";
+import { userRoutes } from "./rest/users.ts";
 import { Database } from "./rest/statement.ts";
 
 /** What a server runs on. */
@@ -45,6 +50,8 @@ export async function startServer({
   const database = new Database(pool);
   await keys.start();
 
+  const graphql = await createGraphql({ pool, logger });
+
   const app = await createApp({
     config,
     database,
@@ -55,8 +62,14 @@ export async function startServer({
       ...commitmentRoutes({ database, store, names: createNames(config) }),
       ...engagementClaimRoutes,
       ...acceleratorRoutes,
+      ...onboardingRoutes,
+      ...claimReviewRoutes,
+      ...memberRoutes,
+      ...userRoutes,
       ...healthRoutes(database, store),
     ],
+    doors: [graphql.addTo],
+    pages: [graphql.addExplorerTo],
     ready: async () => {
       try {
         await pool.query("select");
@@ -81,6 +94,7 @@ export async function startServer({
       const impatience = setTimeout(() => server.closeAllConnections(), 5_000);
       await closed;
       clearTimeout(impatience);
+      await graphql.release();
       await keys.stop();
       await pool.end();
     },

@@ -2,11 +2,12 @@
 import type { TaskList } from "graphile-worker";
 import { expireCommitments } from "./expire-commitments.ts";
 import { forgetAnswers } from "./forget-answers.ts";
+import { sendWaitingMails } from "./mail.ts";
 import { projectRecords } from "./project-records.ts";
 import { sweep } from "./sweep.ts";
 import type { TaskContext, TaskDefinition } from "./task.ts";
 
-const TASKS: readonly TaskDefinition[] = [projectRecords, sweep, expireCommitments, forgetAnswers];
+const TASKS: readonly TaskDefinition[] = [projectRecords, sweep, expireCommitments, forgetAnswers, sendWaitingMails];
 
 /** The tasks as graphile-worker takes them. */
 export function taskList(context: TaskContext): TaskList {

@@ -1,0 +1,79 @@
+import { z } from "zod";
+import * as m from "./membership-schemas.ts";
+import type { RestRoute } from "./route.ts";
+import * as s from "./schemas.ts";
+
+const MEMBER = `json_build_object(
+  'orgUri', member.org_uri, 'userEmail', member.user_email, 'firstName', member.first_name,
+  'lastName', member.last_name, 'role', member.role, 'status', member.status,
+  'createdAt', member.created_at, 'updatedAt', member.updated_at)`;
+
+export const memberRoutes: RestRoute[] = [
+  {
+    method: "get",
+    path: "/v0/orgs/members",
+    operationId: "listMembers",
+    tag: "Members",
+    summary: "List the members of an organization, by e-mail, for an org_admin of it",
+    headers: m.actingAdmin,
+    query: z.object({ orgUri: s.httpUri }),
+    answer: {
+      status: 200,
+      schema: z.object({ members: z.array(m.member), total: z.int() }),
+      description: "All members, whatever their status.",
+    },
+    errors: ["membership_required", "insufficient_role"],
+    statement: `
+      select json_build_object(
+        'members', coalesce(json_agg(${MEMBER} order by lower(member.user_email)), '[]'), 'total', count(*))::text
+      from app_public.organization_members($1 ->> 'orgUri', $1 ->> 'x-admin-email') as member`,
+  },
+  {
+    method: "post",
+    path: "/v0/orgs/members/role",
+    operationId: "setMemberRole",
+    tag: "Members",
+    summary: "Give a member another role",
+    body: m.memberRoleChange,
+    answer: { status: 200, schema: m.member, description: "The member, with that role." },
+    errors: ["membership_required", "insufficient_role", "member_not_found", "last_admin"],
+    statement: `
+      select ${MEMBER}::text
+      from app_public.set_member_role(
+        $1 ->> 'orgUri', $1 ->> 'userEmail', ($1 ->> 'role')::app_public.organization_role,
+        $1 ->> 'adminEmail') as member`,
+  },
+  {
+    method: "post",
+    path: "/v0/orgs/members/status",
+    operationId: "setMemberStatus",
+    tag: "Members",
+    summary: "Suspend or revoke a membership, or make it active again",
+    body: m.memberStatusChange,
+    answer: { status: 200, schema: m.member, description: "The member, with that status." },
+    errors: ["membership_required", "insufficient_role", "member_not_found", "last_admin"],
+    statement: `
+      select ${MEMBER}::text
+      from app_public.set_member_status(
+        $1 ->> 'orgUri', $1 ->> 'userEmail', ($1 ->> 'status')::app_public.membership_status,
+        $1 ->> 'adminEmail') as member`,
+  },
+  {
+    method: "post",
+    path: "/v0/orgs/metadata",
+    operationId: "updateOrganization",
+    tag: "Members",
+    summary: "Change an organization's name, type, website or domain",
+    description: "What is left out stays as it is; an empty text clears type, website or domain.",
+    body: m.organizationChange,
+    answer: { status: 200, schema: m.organization, description: "The organization as it is now." },
+    errors: ["membership_required", "insufficient_role"],
+    statement: `
+      select json_build_object(
+        'orgUri', organization.org_uri, 'name', organization.name, 'type', organization.type,
+        'website', organization.website, 'domain', organization.domain, 'updatedAt', organization.updated_at)::text
+      from app_public.update_organization(
+        $1 ->> 'orgUri', $1 ->> 'adminEmail', $1 ->> 'name', $1 ->> 'type', $1 ->> 'website',
+        $1 ->> 'domain') as organization`,
+  },
+];

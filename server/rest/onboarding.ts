@@ -1,0 +1,46 @@
+import { z } from "zod";
+import * as m from "./membership-schemas.ts";
+import type { RestRoute } from "./route.ts";
+import * as s from "./schemas.ts";
+
+const checkUser: Omit<RestRoute, "method" | "operationId"> = {
+  path: "/v0/onboarding/check-user",
+  tag: "Onboarding",
+  summary: "Ask whether a person is known, and for which organization they act",
+  answer: { status: 200, schema: m.userCheck, description: "What is known of the person." },
+  errors: [],
+  statement: `
+    select json_strip_nulls(json_build_object(
+      'exists', found."exists", 'firstName', found.first_name, 'lastName', found.last_name,
+      'orgUri', found.org_uri, 'orgName', found.org_name, 'orgType', found.org_type))::text
+    from app_public.check_user($1 ->> 'email') as found`,
+};
+
+export const onboardingRoutes: RestRoute[] = [
+  {
+    method: "post",
+    path: "/v0/onboarding/claim-org",
+    operationId: "claimOrganization",
+    tag: "Onboarding",
+    summary: "Say that a person belongs to an organization, or to a new one",
+    description:
+      "Approved at once, with the role org_admin, when the person's e-mail is at the organization's registered " +
+      "domain and nobody has claimed the organization before. Else the claim waits for a review.",
+    body: m.organizationClaim,
+    idempotent: true,
+    answer: { status: 200, schema: m.claimResult, description: "What became of the claim at once." },
+    errors: ["organization_not_found", "already_member", "claim_pending", "idempotency_key_reused"],
+    statement: `
+      select json_build_object(
+        'claimId', claim.claim_id, 'resultVariant', claim.result_variant, 'orgUri', claim.org_uri,
+        'orgName', claim.org_name, 'status', claim.status)::text
+      from jsonb_to_record($1) as given (
+        "userEmail" text, "firstName" text, "lastName" text, roles text[], "orgName" text, "isNewOrg" boolean,
+        "orgUri" text, "orgDomain" text, "newOrgName" text, "newOrgType" text, "newOrgWebsite" text),
+      app_public.claim_organization(
+        given."userEmail", given."firstName", given."lastName", given.roles, given."orgName", given."isNewOrg",
+        given."orgUri", given."orgDomain", given."newOrgName", given."newOrgType", given."newOrgWebsite") as claim`,
+  },
+  { ...checkUser, method: "get", operationId: "checkUser", query: z.object({ email: s.email }) },
+  { ...checkUser, method: "post", operationId: "checkUserByPost", body: z.strictObject({ email: s.email }) },
+];

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import * as m from "./membership-schemas.ts";
+import type { RestRoute } from "./route.ts";
+import * as s from "./schemas.ts";
+
+const USER = `json_build_object(
+  'userId', person.user_id, 'email', person.email, 'firstName', person.first_name, 'lastName', person.last_name,
+  'platformRoles', person.platform_roles,
+  'memberships', (
+    select coalesce(json_agg(json_build_object(
+      'orgUri', membership.org_uri, 'orgName', membership.org_name, 'role', membership.role,
+      'status', membership.status)), '[]')
+    from unnest(person.memberships) as membership),
+  'createdAt', person.created_at)`;
+
+export const userRoutes: RestRoute[] = [
+  {
+    method: "get",
+    path: "/v0/admin/users",
+    operationId: "listUsers",
+    tag: "Platform users",
+    summary: "List everybody the service knows, newest first",
+    headers: m.actingAdmin,
+    query: z.object(s.paging),
+    answer: {
+      status: 200,
+      schema: z.object({ users: z.array(m.platformUser), total: z.int() }),
+      description: "The page, and how many there are in all.",
+    },
+    errors: ["permission_required"],
+    statement: `
+      select json_build_object(
+        'users', (
+          select coalesce(json_agg(${USER} order by place), '[]')
+          from unnest(page.users) with ordinality as person (
+            user_id, email, first_name, last_name, platform_roles, memberships, created_at, place)),
+        'total', page.total)::text
+      from app_public.platform_users(
+        $1 ->> 'x-admin-email', ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer) as page`,
+  },
+  {
+    method: "post",
+    path: "/v0/admin/users/role",
+    operationId: "setPlatformRole",
+    tag: "Platform users",
+    summary: "Give a person a role on the platform, or take it away",
+    body: m.platformRoleChange,
+    answer: { status: 200, schema: m.platformUser, description: "The person, with their roles." },
+    errors: ["permission_required", "user_not_found", "last_admin"],
+    statement: `
+      select ${USER}::text
+      from app_public.set_platform_role(
+        $1 ->> 'userEmail', ($1 ->> 'role')::app_public.platform_role, $1 ->> 'adminEmail',
+        ($1 ->> 'action')::app_public.platform_role_action) as person`,
+  },
+];

@@ -1,0 +1,166 @@
+// Sends the mails that wait in app_private.mails. Which mails there are is decided in db/rules/mail.sql.
+//
+// A mail is sent once however often this runs: its row is locked while it is handed over, and marked in the same
+// transaction. The one edge is a process that dies after the server has taken the mail and before the mark is
+// committed: the mail goes out again, with the same Message-ID, by which receivers recognise it.
+import type pg from "pg";
+import type { Logger } from "pino";
+import { composeMail } from "./mail-texts.ts";
+import type { ClaimMailData, MailKind } from "./mail-texts.ts";
+import { MailRefused, MailServerUnavailable } from "./mailer.ts";
+import type { Mailer } from "./mailer.ts";
+
+/** What sending needs. */
+export type MailOptions = {
+  /** Of the role that owns the schema. */
+  pool: pg.Pool;
+  /** Undefined: mails are written to the log and kept in the database. */
+  mailer: Mailer | undefined;
+  /** Of the dashboard, without a trailing slash. */
+  platformUrl: string;
+  logger: Logger;
+};
+
+/** How a run ended. */
+export type MailResult = { sent: number; kept: number; refused: number; delayedSeconds: number | undefined };
+
+const GIVE_UP_AFTER = "3 days";
+
+/**
+ * Sends every mail that is due. A server that is down is no error: the mails are put off, for longer the longer
+ * it lasts (a second to a minute), and a job is left behind that comes back for them.
+ */
+export async function sendMails(options: MailOptions): Promise<MailResult> {
+  const result: MailResult = { sent: 0, kept: 0, refused: 0, delayedSeconds: undefined };
+  const client = await options.pool.connect();
+  let broken = false;
+  try {
+    while (result.delayedSeconds === undefined && (await sendNext(client, options, result)));
+    return result;
+  } catch (error) {
+    broken = true;
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+type MailRow = {
+  mail_id: string;
+  kind: MailKind;
+  recipient: string;
+  recipient_name: string | null;
+  data: ClaimMailData;
+  subject: string | null;
+  text_body: string | null;
+  html_body: string | null;
+};
+
+/** Deals with one mail, in one transaction; false when none is due. */
+async function sendNext(client: pg.PoolClient, options: MailOptions, result: MailResult): Promise<boolean> {
+  await client.query("begin");
+  const { rows } = await client.query<MailRow>(
+    `select mail_id, kind, recipient, recipient_name, data, subject, text_body, html_body
+     from app_private.mails
+     where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
+     order by next_attempt_at, created_at limit 1
+     for update skip locked`,
+  );
+  const [row] = rows;
+  if (row) await deliver(client, row, options, result);
+  await client.query("commit");
+  return row !== undefined;
+}
+
+async function deliver(
+  client: pg.PoolClient,
+  row: MailRow,
+  options: MailOptions,
+  result: MailResult,
+): Promise<void> {
+  const { mailer, logger } = options;
+  const mail = await composed(client, row, options.platformUrl);
+  const about = { mailId: row.mail_id, kind: row.kind };
+  if (!mailer) {
+    logger.info(
+      { ...about, to: mail.to, subject: mail.subject, text: mail.text },
+      "mail kept: SMTP_URL is not set",
+    );
+    await client.query("update app_private.mails set kept_at = now() where mail_id = $1", [row.mail_id]);
+    result.kept++;
+    return;
+  }
+  try {
+    await mailer.send(mail);
+    await client.query(
+      "update app_private.mails set sent_at = now(), delayed_since = null, last_error = null where mail_id = $1",
+      [row.mail_id],
+    );
+    logger.info(about, "mail sent");
+    result.sent++;
+  } catch (error) {
+    if (error instanceof MailRefused) {
+      await noteRefusal(client, row, error);
+      logger.warn(
+        { ...about, reason: error.message, forGood: error.forGood },
+        "the mail server refused a mail",
+      );
+      result.refused++;
+    } else if (error instanceof MailServerUnavailable) {
+      result.delayedSeconds = await putOff(client, error);
+      logger.warn({ reason: error.message, seconds: result.delayedSeconds }, "mail put off: no mail server");
+    } else {
+      throw error;
+    }
+  }
+}
+
+/** The mail as it was first composed, so that every attempt sends the same. */
+async function composed(client: pg.PoolClient, row: MailRow, platformUrl: string) {
+  const address = { id: row.mail_id, to: row.recipient, toName: row.recipient_name };
+  if (row.subject !== null && row.text_body !== null && row.html_body !== null) {
+    return { ...address, subject: row.subject, text: row.text_body, html: row.html_body };
+  }
+  const mail = composeMail(row.kind, row.data, row.recipient_name, platformUrl);
+  await client.query(
+    "update app_private.mails set subject = $2, text_body = $3, html_body = $4 where mail_id = $1",
+    [row.mail_id, mail.subject, mail.text, mail.html],
+  );
+  return { ...address, ...mail };
+}
+
+/** A mail that the server may still take later is tried again after minutes, then hours. */
+async function noteRefusal(client: pg.PoolClient, row: MailRow, refusal: MailRefused): Promise<void> {
+  await client.query(
+    `update app_private.mails set
+       attempts = attempts + 1, last_error = $2,
+       failed_at = case when $3 or created_at < now() - interval '${GIVE_UP_AFTER}' then now() end,
+       next_attempt_at = now() + least(interval '1 minute' * 2 ^ attempts, interval '4 hours')
+     where mail_id = $1`,
+    [row.mail_id, refusal.message, refusal.forGood],
+  );
+}
+
+async function putOff(client: pg.PoolClient, reason: Error): Promise<number> {
+  const { rows } = await client.query<{ seconds: number }>(
+    `with due as (
+       select mail_id from app_private.mails
+       where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
+       for update skip locked
+     ),
+     delay as (
+       select least(60, greatest(1, extract(epoch from now() - min(m.delayed_since)) / 2))::float8 as seconds
+       from app_private.mails as m join due using (mail_id)
+     ),
+     put_off as (
+       update app_private.mails as m set
+         delayed_since = coalesce(m.delayed_since, now()), last_error = $1,
+         next_attempt_at = now() + make_interval(secs => delay.seconds)
+       from due, delay where m.mail_id = due.mail_id
+     )
+     select seconds, graphile_worker.add_job('send_mails', run_at => now() + make_interval(secs => seconds))
+     from delay`,
+    [reason.message],
+  );
+  return rows[0]!.seconds;
+}
