@@ -1,0 +1,263 @@
+// npm start: everything in one process. Brings up what is not configured (PostgreSQL, graph store), then the
+// worker and the server, and takes it all down again in the opposite order when a signal says so.
+import { randomBytes } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { escapeLiteral } from "pg";
+import type pg from "pg";
+import { pino } from "pino";
+import { ConfigError, isLoopback, processConfig } from "./config.ts";
+import type { Config } from "./config.ts";
+import { DEMO_KEY_ID, demoKeyIsLive, isUntouched, loadDemo } from "./db/demo/load.ts";
+import { migrate } from "./db/migrate.ts";
+import { createPool } from "./db/pool.ts";
+import { requireDatabase } from "./db/reach.ts";
+import { saveSettings } from "./db/settings.ts";
+import { joinEmbeddedPostgres, joinEmbeddedStore } from "./embedded.ts";
+import { explain } from "./explain.ts";
+import { createNames } from "./graph/namespaces.ts";
+import { createGraphStore, storeUrls } from "./graph/store.ts";
+import type { GraphStore } from "./graph/store.ts";
+import { readStarterVocabulary } from "./graph/vocabulary.ts";
+import { greeting } from "./greeting.ts";
+import { takeLock } from "./lock.ts";
+import { startServer } from "./server/main.ts";
+import { importVocabulary } from "./worker/imports.ts";
+import { startWorker } from "./worker/main.ts";
+
+/** Everything has this long to stop before the process ends anyway. */
+const STOP_PATIENCE_MS = 20_000;
+
+/** The service cannot start as things are; the message is one line for the operator. */
+class StartError extends Error {
+  override name = "StartError";
+}
+
+/** A signal came while the service was starting. */
+class Interrupted extends Error {
+  override name = "Interrupted";
+}
+
+const asked = new AbortController();
+// A terminal sends Ctrl-C to npm and to this process, and npm passes it on: the second one changes nothing.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => asked.abort());
+
+/** Rejects when a part that was up ends by itself. */
+const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+failed.catch(() => undefined);
+process.once("uncaughtException", fail);
+
+/** What is up, in the order in which it came, with what takes it down. */
+const up: { name: string; stop: () => Promise<void> | void }[] = [];
+
+/** Brings up one part, and no further part once a signal has come. */
+async function bringUp<T>(
+  name: string,
+  begin: () => Promise<T>,
+  stop: (part: T) => Promise<void> | void,
+): Promise<T> {
+  if (asked.signal.aborted) throw new Interrupted();
+  const part = await begin();
+  up.push({ name, stop: () => stop(part) });
+  return part;
+}
+
+async function start(config: Config): Promise<string> {
+  const logger = pino({ level: config.logLevel }, pino.destination(2));
+  const lockedDir = await takeDataDir(config);
+  await requireFreePort(config);
+  const { ownerUrl, serverUrl } = await openDatabase(config);
+  const owner = await bringUp(
+    "database connections",
+    () => Promise.resolve(createPool(ownerUrl, { max: 2 })),
+    (pool) => pool.end(),
+  );
+  await fillDatabase(config, owner);
+  const store = await openGraphStore(config);
+  await bringUp(
+    "worker",
+    () => startWorker({ config, databaseUrl: ownerUrl, store, logger }),
+    (worker) => worker.stop(),
+  );
+  const server = await bringUp(
+    "server",
+    () => startServer({ config, databaseUrl: serverUrl, store, logger }),
+    (running) => running.stop(),
+  );
+  if (lockedDir) await announce(lockedDir, server.url);
+  return greeting(config, server.url, owner);
+}
+
+/** Keeps a second service away from the same embedded parts. */
+async function takeDataDir(config: Config): Promise<string | undefined> {
+  if (config.databaseUrl && config.graphStore) return undefined;
+  const dir = config.dataDir;
+  await bringUp(
+    "lock",
+    async () => {
+      const lock = await takeLock(join(dir, "service.lock"), "exclusive", 0);
+      if (lock) return lock;
+      const other = await readFile(join(dir, "service.json"), "utf8").then(
+        (text) => JSON.parse(text) as { pid: number; url: string },
+        () => undefined,
+      );
+      const where = other ? ` (process ${other.pid}, ${other.url})` : "";
+      throw new StartError(
+        `DATA_DIR: another npm start is running on ${dir}${where}; stop it, or set DATA_DIR to another directory`,
+      );
+    },
+    (lock) => lock.release(),
+  );
+  return dir;
+}
+
+async function announce(dir: string, url: string): Promise<void> {
+  const path = join(dir, "service.json");
+  await bringUp(
+    "announcement",
+    () => writeFile(path, JSON.stringify({ pid: process.pid, url })),
+    () => rm(path, { force: true }),
+  );
+}
+
+/** Asks for the port before anything else is started, so that the answer comes at once. */
+async function requireFreePort({ port, host }: Config): Promise<void> {
+  const probe = createServer();
+  await new Promise<void>((listening, failed) => {
+    probe.once("error", failed).listen(port, host, listening);
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw new StartError(portProblem(error, port, host), { cause: error });
+  });
+  await new Promise((closed) => probe.close(closed));
+}
+
+function portProblem(error: NodeJS.ErrnoException, port: number, host: string): string {
+  switch (error.code) {
+    case "EADDRINUSE":
+      return `PORT: ${port} is in use on ${host}; stop what listens there, or set PORT to a free one`;
+    case "EACCES":
+      return `PORT: ${port} may not be opened by this user; set PORT to one above 1023`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `HOST: ${host} is no address of this machine`;
+    default:
+      return `PORT: ${port} cannot be opened on ${host}: ${error.message}`;
+  }
+}
+
+async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverUrl: string }> {
+  if (config.databaseUrl) {
+    const url = config.databaseUrl;
+    await requireDatabase(url).catch((error: unknown) => {
+      throw new StartError(`DATABASE_URL: ${explain(error)}`, { cause: error });
+    });
+    if (asked.signal.aborted) throw new Interrupted();
+    await migrate(url);
+    return { ownerUrl: url, serverUrl: url };
+  }
+  const postgres = await bringUp(
+    "PostgreSQL",
+    () => joinEmbeddedPostgres(config.dataDir),
+    (joined) => joined.leave(),
+  );
+  await migrate(postgres.url);
+  return { ownerUrl: postgres.url, serverUrl: await serverLogin(postgres.url) };
+}
+
+/** Gives the server's own login of the embedded database a password for the time of this process. */
+async function serverLogin(ownerUrl: string): Promise<string> {
+  const password = randomBytes(24).toString("base64url");
+  const pool = createPool(ownerUrl, { max: 1 });
+  await pool.query(`alter role engagement_server login password ${escapeLiteral(password)}`);
+  await pool.end();
+  const url = new URL(ownerUrl);
+  url.username = "engagement_server";
+  url.password = password;
+  return url.href;
+}
+
+/** Gives a database without a vocabulary the starter list, and the untouched embedded one the demo. */
+async function fillDatabase(config: Config, owner: pg.Pool): Promise<void> {
+  await saveSettings(owner, config);
+  const { rows } = await owner.query<{ empty: boolean }>(
+    "select not exists (select from app_public.accelerators) as empty",
+  );
+  if (rows[0]?.empty) await importVocabulary(owner, readStarterVocabulary(), createNames(config));
+  const wantsDemo = !config.databaseUrl && (await isUntouched(owner));
+  if (!isLoopback(config.host) && (wantsDemo || (await demoKeyIsLive(owner)))) {
+    throw new StartError(
+      `HOST: ${config.host} is not a loopback address, and the demo data comes with a key that everybody knows; ` +
+        `start once on 127.0.0.1 and run: npm run admin -- keys revoke ${DEMO_KEY_ID}`,
+    );
+  }
+  if (wantsDemo) await loadDemo(owner, config.graphDataUrl);
+}
+
+async function openGraphStore(config: Config): Promise<GraphStore> {
+  const timeoutMs = config.sparqlTimeoutMs;
+  let urls = config.graphStore;
+  if (!urls) {
+    const embedded = await bringUp(
+      "graph store",
+      () => joinEmbeddedStore(config.dataDir, { queryTimeoutMs: timeoutMs, own: true, onFailure: fail }),
+      (joined) => joined.leave(),
+    );
+    urls = storeUrls(embedded.url);
+  }
+  return bringUp(
+    "graph connections",
+    () => Promise.resolve(createGraphStore({ ...urls, timeoutMs })),
+    (client) => client.close(),
+  );
+}
+
+/** Takes down what is up, the last first; one that fails to stop does not keep the others up. */
+async function stop(): Promise<boolean> {
+  const impatience = setTimeout(() => {
+    process.stderr.write(`npm start: ${up.at(-1)?.name ?? "something"} did not stop in time\n`);
+    process.exit(1);
+  }, STOP_PATIENCE_MS);
+  let clean = true;
+  for (let part = up.at(-1); part; part = up.at(-1)) {
+    try {
+      await part.stop();
+    } catch (error) {
+      clean = false;
+      process.stderr.write(`npm start: stopping ${part.name}: ${explain(error)}\n`);
+    }
+    up.pop();
+  }
+  clearTimeout(impatience);
+  return clean;
+}
+
+function untilAsked(): Promise<void> {
+  return new Promise((done) => {
+    if (asked.signal.aborted) done();
+    asked.signal.addEventListener("abort", () => done(), { once: true });
+  });
+}
+
+async function main(): Promise<number> {
+  let failure: unknown;
+  try {
+    process.stdout.write(`${await start(processConfig())}\n`);
+    await Promise.race([untilAsked(), failed]);
+    process.stdout.write("Stopping ...\n");
+  } catch (error) {
+    failure = error;
+  }
+  // Ctrl-C during the start is an order like any other; what it broke on the way is no news.
+  if (failure !== undefined && !asked.signal.aborted) {
+    process.stderr.write(`${failure instanceof ConfigError ? "" : "npm start: "}${explain(failure)}\n`);
+  } else {
+    failure = undefined;
+  }
+  const clean = await stop();
+  if (clean && failure === undefined) process.stdout.write("Stopped.\n");
+  return clean && failure === undefined ? 0 : 1;
+}
+
+process.exit(await main());
