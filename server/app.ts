@@ -28,6 +28,8 @@ export type AppParts = {
   doors?: readonly Door[];
   /** Doors that need no key: pages and probes. */
   pages?: readonly Door[];
+  /** Counts and times requests. */
+  measure?: RequestHandler;
   /** Whether the parts the service stands on answer; for /readyz. */
   ready: () => Promise<boolean>;
 };
@@ -53,6 +55,7 @@ export async function createApp(parts: AppParts): Promise<Express> {
       customLogLevel: (_request, response) => (response.statusCode >= 500 ? "error" : "debug"),
     }),
   );
+  if (parts.measure) app.use(parts.measure);
   app.use(helmet());
   app.use(crossOrigin(config.corsOrigins));
 

@@ -10,6 +10,7 @@ import type { GraphStore } from "../graph/store.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql.ts";
 import { createServerPool, KeyRing } from "./identity.ts";
+import { createMetrics, serveMetrics } from "./metrics.ts";
 import { acceleratorRoutes } from "./rest/accelerators.ts";
 import { claimReviewRoutes } from "./rest/claim-review.ts";
 import { commitmentRoutes } from "./rest/commitments.ts";
@@ -19,6 +20,7 @@ import { memberRoutes } from "./rest/members.ts";
 import { needRoutes } from "./rest/needs.ts";
 import { onboardingRoutes } from "./rest/onboarding.ts";
 import { userRoutes } from "./rest/users.ts";
+import { sparqlRoutes } from "./rest/sparql.ts";
 import { Database } from "./rest/statement.ts";
 
 /** What a server runs on. */
@@ -52,7 +54,12 @@ export async function startServer({
 
   const graphql = await createGraphql({ pool, logger });
 
+  const metrics = config.metricsPort === undefined ? undefined : createMetrics(pool);
+  const metricsServer =
+    metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
+
   const app = await createApp({
+    ...(metrics && { measure: metrics.middleware }),
     config,
     database,
     keys,
@@ -68,7 +75,13 @@ export async function startServer({
       ...userRoutes,
       ...healthRoutes(database, store),
     ],
-    doors: [graphql.addTo],
+    doors: [
+      graphql.addTo,
+      (app, guard) => {
+        app.use("/v0/sparql", ...guard);
+        app.use(sparqlRoutes({ store, timeoutMs: config.sparqlTimeoutMs }));
+      },
+    ],
     pages: [graphql.addExplorerTo],
     ready: async () => {
       try {
@@ -95,6 +108,7 @@ export async function startServer({
       await closed;
       clearTimeout(impatience);
       await graphql.release();
+      await metricsServer?.stop();
       await keys.stop();
       await pool.end();
     },

@@ -1,4 +1,5 @@
-// One PostgreSQL for the whole run, with a migrated template that each test file clones.
+// One PostgreSQL for the whole run, with a migrated template that each test file clones. TEST_DATABASE_URL names
+// another one to test against, as a superuser: any release from 15 on.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,21 +16,31 @@ export const TEMPLATE = "engagement_template";
 export const SERVER_PASSWORD = "server-password-of-the-tests";
 
 export default async function globalSetup(): Promise<void> {
+  const url = process.env["TEST_DATABASE_URL"] ?? (await startPostgres());
+  process.env["TEST_POSTGRES_URL"] = url;
+
+  const template = new URL(url);
+  template.pathname = `/${TEMPLATE}`;
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(`drop database if exists ${TEMPLATE} with (force)`);
+  await client.query(`create database ${TEMPLATE}`);
+  await migrate(template.href);
+  await client.query(`alter role engagement_server login password '${SERVER_PASSWORD}'`);
+  await client.end();
+}
+
+async function startPostgres(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-test-"));
-  const postgres = await startEmbeddedPostgres(dir, {
+  // Nothing here has to survive a crash of the machine.
+  const settings = {
     fsync: "off",
     synchronous_commit: "off",
     full_page_writes: "off",
     max_connections: "300",
-  });
+  };
+  const postgres = await startEmbeddedPostgres(dir, settings);
   globalThis.testPostgres = postgres;
   process.env["TEST_POSTGRES_DIR"] = dir;
-  process.env["TEST_POSTGRES_URL"] = postgres.urlOf("postgres");
-
-  const client = new pg.Client(postgres.urlOf("postgres"));
-  await client.connect();
-  await client.query(`create database ${TEMPLATE}`);
-  await migrate(postgres.urlOf(TEMPLATE));
-  await client.query(`alter role engagement_server login password '${SERVER_PASSWORD}'`);
-  await client.end();
+  return postgres.urlOf("postgres");
 }

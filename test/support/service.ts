@@ -1,9 +1,14 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pino } from "pino";
 import { loadConfig } from "../../config.ts";
 import type { Config } from "../../config.ts";
-import { createGraphStore } from "../../graph/store.ts";
+import { startEmbeddedStore } from "../../graph/embedded/index.ts";
+import { createGraphStore, storeUrls } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import { startServer } from "../../server/main.ts";
+import { startWorker } from "../../worker/main.ts";
 import { createTestDatabase, issueTestKey } from "./database.ts";
 import type { TestDatabase } from "./database.ts";
 import { buildWorld } from "./world.ts";
@@ -16,6 +21,39 @@ export type TestService = {
   keys: { read: string; write: string; review: string };
   stop: () => Promise<void>;
 };
+
+/** A graph store and the worker that fills it, for tests that follow a record into the graph. */
+export async function startTestServiceWithGraph(
+  options: { config?: Partial<Config> } = {},
+): Promise<TestService> {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-store-"));
+  const embedded = await startEmbeddedStore({ dir, port: 0, queryTimeoutMs: 5_000 });
+  const store = createGraphStore(storeUrls(embedded.url));
+  const service = await startTestService({ ...options, store });
+  const worker = await startWorker({
+    databaseUrl: service.database.url,
+    store,
+    config: testConfig(options.config),
+    logger: pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
+  });
+  return {
+    ...service,
+    stop: async () => {
+      await worker.stop();
+      await service.stop();
+      store.close();
+      await embedded.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function testConfig(differences: Partial<Config> = {}): Config {
+  return {
+    ...loadConfig({ PORT: "0", LOG_LEVEL: "silent", RATE_LIMIT_PER_MINUTE: "1000000" }),
+    ...differences,
+  };
+}
 
 /** Where nothing listens: for tests that need no graph. */
 const NO_STORE = "http://127.0.0.1:9";
@@ -37,10 +75,7 @@ export async function startTestService(
       updateUrl: `${NO_STORE}/update`,
       graphStoreUrl: `${NO_STORE}/data`,
     });
-  const config = {
-    ...loadConfig({ PORT: "0", LOG_LEVEL: "silent", RATE_LIMIT_PER_MINUTE: "1000000" }),
-    ...options.config,
-  };
+  const config = testConfig(options.config);
   const server = await startServer({
     config,
     databaseUrl: database.serverUrl,

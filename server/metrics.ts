@@ -1,0 +1,85 @@
+// Prometheus metrics, on a port of their own: what the process does, what callers ask, and how far the graph is
+// behind the tables.
+import { createServer } from "node:http";
+import type { RequestHandler } from "express";
+import type pg from "pg";
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** What is measured, and how requests are counted. */
+export type Metrics = { registry: Registry; middleware: RequestHandler };
+
+/** @param pool of the server's login; the state of the graph is read as any key may read it */
+export function createMetrics(pool: pg.Pool): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const seconds = new Histogram({
+    name: "http_request_duration_seconds",
+    help: "Time to the end of the answer, by method, route and status.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30],
+    registers: [registry],
+  });
+  const pending = new Gauge({
+    name: "graph_records_pending",
+    help: "Records whose current revision has not reached the graph.",
+    registers: [registry],
+    async collect() {
+      const health = await readHealth(pool);
+      pending.set(health.pending);
+      oldest.set(health.oldestPendingSeconds);
+      rejected.set(health.rejected);
+    },
+  });
+  const oldest = new Gauge({
+    name: "graph_oldest_pending_seconds",
+    help: "How long the oldest of them has waited.",
+    registers: [registry],
+  });
+  const rejected = new Gauge({
+    name: "graph_records_rejected",
+    help: "Records that the load check keeps out of the graph.",
+    registers: [registry],
+  });
+
+  return {
+    registry,
+    middleware: (request, response, next) => {
+      const stop = seconds.startTimer({ method: request.method });
+      response.once("close", () => {
+        // The route's pattern, not the path: an id in a label would make a series of its own.
+        const { path } = (request.route ?? {}) as { path?: unknown };
+        stop({ route: typeof path === "string" ? path : "other", status: response.statusCode });
+      });
+      next();
+    },
+  };
+}
+
+/** Serves GET /metrics on loopback or wherever the server listens, never on the server's own port. */
+export function serveMetrics(
+  registry: Registry,
+  host: string,
+  port: number,
+): Promise<{ stop: () => Promise<void> }> {
+  const server = createServer((_request, response) => {
+    registry.metrics().then(
+      (text) => response.setHeader("content-type", registry.contentType).end(text),
+      () => response.writeHead(503).end(),
+    );
+  });
+  return new Promise((listening, failed) => {
+    server.once("error", failed);
+    server.listen(port, host, () =>
+      listening({ stop: () => new Promise((done) => void server.close(() => done())) }),
+    );
+  });
+}
+
+type Health = { pending: number; oldestPendingSeconds: number; rejected: number };
+
+async function readHealth(pool: pg.Pool): Promise<Health> {
+  const { rows } = await pool.query<{ answer: string }>(
+    "select app_private.run_as('api_read', 'select row_to_json(health)::text from rest.health') as answer",
+  );
+  return JSON.parse(rows[0]!.answer) as Health;
+}

@@ -1,0 +1,205 @@
+// Membership through each door: the same operations, the same answers, whatever carries them.
+import { randomBytes } from "node:crypto";
+import type pg from "pg";
+import { call } from "./service.ts";
+import type { TestService } from "./service.ts";
+
+type Scope = "read" | "write" | "review";
+type Fields = Record<string, unknown>;
+
+/** What a door answered: the value of a success, or status and code of a refusal as "403 permission_required". */
+export type Reply = { value?: any; refusal?: string }; // oxlint-disable-line typescript/no-explicit-any -- whatever the wire says
+
+/** The operations of membership; every field by its name on the wire. */
+export type MembershipDoor = {
+  claim: (input: Fields, scope?: Scope) => Promise<Reply>;
+  review: (input: Fields, scope?: Scope) => Promise<Reply>;
+  claims: (adminEmail: string, filter?: Fields, scope?: Scope) => Promise<Reply>;
+  checkUser: (email: string, scope?: Scope) => Promise<Reply>;
+  members: (orgUri: string, adminEmail: string, scope?: Scope) => Promise<Reply>;
+  setMemberRole: (input: Fields, scope?: Scope) => Promise<Reply>;
+  setMemberStatus: (input: Fields, scope?: Scope) => Promise<Reply>;
+  updateOrganization: (input: Fields, scope?: Scope) => Promise<Reply>;
+  users: (adminEmail: string, scope?: Scope) => Promise<Reply>;
+  setPlatformRole: (input: Fields, scope?: Scope) => Promise<Reply>;
+  declareNeed: (input: Fields, scope?: Scope) => Promise<Reply>;
+  declareCommitment: (input: Fields, scope?: Scope) => Promise<Reply>;
+  submitEngagementClaim: (input: Fields, scope?: Scope) => Promise<Reply>;
+};
+
+export const DOORS = ["REST", "GraphQL"] as const;
+
+/** A door onto a running service. */
+export function membershipDoor(name: (typeof DOORS)[number], service: () => TestService): MembershipDoor {
+  return name === "REST" ? restDoor(service) : graphqlDoor(service);
+}
+
+function restDoor(service: () => TestService): MembershipDoor {
+  const send = async (method: string, path: string, scope: Scope, body?: Fields, adminEmail?: string) => {
+    const { url, keys } = service();
+    const headers: Record<string, string> = adminEmail === undefined ? {} : { "x-admin-email": adminEmail };
+    const answer = await call(`${url}${path}`, method, keys[scope], body, headers);
+    return answer.status < 300
+      ? { value: camelCased(answer.body) }
+      : { refusal: `${answer.status} ${answer.body.error}` };
+  };
+  const post = (path: string, usual: Scope) => (input: Fields, scope?: Scope) =>
+    send("POST", path, scope ?? usual, input);
+  return {
+    claim: post("/v0/onboarding/claim-org", "write"),
+    review: post("/v0/admin/claims/review", "review"),
+    claims: (adminEmail, filter = {}, scope = "review") =>
+      send("GET", `/v0/admin/claims?${new URLSearchParams(filter as Record<string, string>)}`, scope, undefined, adminEmail),
+    checkUser: (email, scope = "write") =>
+      send("GET", `/v0/onboarding/check-user?${new URLSearchParams({ email })}`, scope),
+    members: (orgUri, adminEmail, scope = "review") =>
+      send("GET", `/v0/orgs/members?${new URLSearchParams({ orgUri })}`, scope, undefined, adminEmail),
+    setMemberRole: post("/v0/orgs/members/role", "review"),
+    setMemberStatus: post("/v0/orgs/members/status", "review"),
+    updateOrganization: post("/v0/orgs/metadata", "review"),
+    users: (adminEmail, scope = "review") => send("GET", "/v0/admin/users", scope, undefined, adminEmail),
+    setPlatformRole: post("/v0/admin/users/role", "review"),
+    declareNeed: post("/v0/needs", "write"),
+    declareCommitment: post("/v0/commitments", "write"),
+    submitEngagementClaim: post("/v0/engagement-claims/submit", "write"),
+  };
+}
+
+function graphqlDoor(service: () => TestService): MembershipDoor {
+  const send = async (query: string, variables: Fields, scope: Scope, find: (data: any) => unknown) => {
+    const { url, keys } = service();
+    const { body } = await call(`${url}/graphql`, "POST", keys[scope], { query, variables });
+    const [error] = body.errors ?? [];
+    return error
+      ? { refusal: `${error.extensions?.statusCode} ${error.extensions?.code}` }
+      : { value: find(body.data) };
+  };
+  const mutation =
+    (name: string, result: string, fields: string, usual: Scope = "review") =>
+    (input: Fields, scope: Scope = usual) =>
+      send(
+        `mutation ($input: ${name[0]!.toUpperCase()}${name.slice(1)}Input!) { ${name}(input: $input) { ${result} { ${fields} } } }`,
+        { input },
+        scope,
+        (data) => data[name][result],
+      );
+  const member = "orgUri userEmail firstName lastName role status";
+  const user = `userId email firstName lastName platformRoles memberships { orgUri orgName role status } createdAt`;
+  return {
+    claim: mutation("claimOrganization", "claim", "claimId resultVariant orgUri orgName status", "write"),
+    review: mutation("reviewOrganizationClaim", "decision", "claimId newStatus"),
+    claims: (adminEmail, filter = {}, scope = "review") =>
+      send(
+        `query ($adminEmail: String!, $status: ClaimReviewStatus, $limit: Int, $offset: Int) {
+           organizationClaimsForReview(adminEmail: $adminEmail, status: $status, limit: $limit, offset: $offset) {
+             total
+             claims { claimId userEmail userFirstName userLastName orgUri orgName isNewOrg emailDomain orgDomain
+               domainMatch status routedTo resultVariant newOrgWebsite newOrgType reviewedBy reviewedAt reviewNotes
+               createdAt } } }`,
+        { adminEmail, ...filter },
+        scope,
+        ({ organizationClaimsForReview: page }) => ({ ...page, total: Number(page.total) }),
+      ),
+    checkUser: (email, scope = "write") =>
+      send(
+        "query ($email: String!) { checkUser(email: $email) { exists firstName lastName orgUri orgName orgType } }",
+        { email },
+        scope,
+        ({ checkUser }) => withoutNulls(checkUser),
+      ),
+    members: (orgUri, adminEmail, scope = "review") =>
+      send(
+        `query ($orgUri: String!, $adminEmail: String!) {
+           organizationMembers(orgUri: $orgUri, adminEmail: $adminEmail) { nodes { ${member} } } }`,
+        { orgUri, adminEmail },
+        scope,
+        ({ organizationMembers: { nodes } }) => ({ members: nodes, total: nodes.length }),
+      ),
+    setMemberRole: mutation("setMemberRole", "member", member),
+    setMemberStatus: mutation("setMemberStatus", "member", member),
+    updateOrganization: mutation("updateOrganization", "organization", "orgUri name type website domain"),
+    users: (adminEmail, scope = "review") =>
+      send(
+        `query ($adminEmail: String!) { platformUsers(adminEmail: $adminEmail) { total users { ${user} } } }`,
+        { adminEmail },
+        scope,
+        ({ platformUsers: page }) => ({ ...page, total: Number(page.total) }),
+      ),
+    setPlatformRole: mutation("setPlatformRole", "user", user),
+    declareNeed: mutation("declareNeed", "need", "needId status", "write"),
+    declareCommitment: mutation("declareCommitment", "commitment", "commitmentId status", "write"),
+    submitEngagementClaim: mutation("submitEngagementClaim", "engagementClaim", "claimId status", "write"),
+  };
+}
+
+/** The claims of the review dashboard by their GraphQL names; everything else has those names already. */
+function camelCased(body: any): any {
+  if (!Array.isArray(body?.claims)) return body;
+  return {
+    ...body,
+    claims: body.claims.map((claim: Fields) =>
+      Object.fromEntries(
+        Object.entries(claim).map(([name, value]) => [
+          name === "id" ? "claimId" : name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+          value,
+        ]),
+      ),
+    ),
+  };
+}
+
+function withoutNulls(value: Fields): Fields {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
+}
+
+export const platformAdmin = "admin@platform.example";
+export const support = "support@platform.example";
+
+/** Adds a platform admin and a support user. */
+export async function addPlatformPeople(db: pg.Pool): Promise<void> {
+  await db.query(
+    `with person as (insert into app_public.users (email) values ($1), ($2) returning user_id, email)
+     insert into app_public.platform_roles (user_id, role)
+     select user_id, (case email when $1 then 'admin' else 'support' end)::app_public.platform_role from person`,
+    [platformAdmin, support],
+  );
+}
+
+/** An organization of one test's own, at a domain of its own. */
+export type TestOrganization = { uri: string; name: string; domain: string };
+
+/**
+ * Adds an organization.
+ * @param members role of each, by what stands before the @ of their e-mail at the organization's domain
+ */
+export async function addOrganization(
+  db: pg.Pool,
+  members: Record<string, string> = {},
+  options: { domain?: string } = {},
+): Promise<TestOrganization> {
+  const id = randomBytes(6).toString("hex");
+  const domain = options.domain ?? `${id}.example`;
+  const organization = { uri: `https://data.example.org/org/${id}`, name: `Mission ${id}`, domain };
+  await db.query("insert into app_public.organizations (org_uri, name, domain) values ($1, $2, $3)", [
+    organization.uri,
+    organization.name,
+    domain,
+  ]);
+  for (const [person, role] of Object.entries(members)) {
+    await db.query("select app_private.add_member($1, $2, $3)", [organization.uri, `${person}@${domain}`, role]);
+  }
+  return organization;
+}
+
+/** The body of a claim to an organization. */
+export function claimOf(organization: TestOrganization, userEmail: string): Fields {
+  return {
+    userEmail,
+    firstName: "Ana",
+    lastName: "Silva",
+    roles: ["field coordinator"],
+    orgName: organization.name,
+    isNewOrg: false,
+    orgUri: organization.uri,
+  };
+}
