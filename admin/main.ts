@@ -6,6 +6,8 @@ import { registerConfig } from "./config.ts";
 import { AdminContext, EXIT } from "./context.ts";
 import { registerKeys } from "./keys.ts";
 import { registerOrgs } from "./orgs.ts";
+import { registerPeopleGroups } from "./people-groups.ts";
+import { registerVocabulary } from "./vocabulary.ts";
 
 /** The tool with all its commands. */
 export function buildProgram(context: AdminContext): Command {
@@ -20,6 +22,8 @@ export function buildProgram(context: AdminContext): Command {
     .exitOverride();
   registerKeys(program, context);
   registerOrgs(program, context);
+  registerVocabulary(program, context);
+  registerPeopleGroups(program, context);
   registerConfig(program, context);
   for (const command of allCommands(program)) {
     if (command.commands.length === 0) {
