@@ -90,6 +90,8 @@ function fromDatabase(error: DatabaseError): ApiError {
   // Data that a type or a constraint refuses and that no rule described better.
   if (state.startsWith("22")) return refuse(400, "validation_failed", "A value is not well-formed.");
   if (state.startsWith("23")) return refuse(400, "validation_failed", "The values do not fit together.");
+  // query_canceled: the statement's own timeout.
+  if (state === "57014") return refuse(504, "query_timeout", "The query takes too long; ask for less.");
   if (UNAVAILABLE.test(state))
     return refuse(503, "database_unavailable", "The database is not available; try again.");
   return refuse(500, "internal_error", "The service failed to answer; the failure has been logged.");

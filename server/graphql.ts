@@ -1,0 +1,66 @@
+// The GraphQL door: PostGraphile on /graphql, its explorer on /graphiql.
+import "./graphql/environment.ts";
+import express from "express";
+import type { Express, RequestHandler } from "express";
+import type { Pool } from "pg";
+import type { Logger } from "pino";
+import { postgraphile } from "postgraphile";
+import { grafserv } from "postgraphile/grafserv/express/v4";
+import type { GraphQLSchema } from "postgraphile/graphql";
+import { publicErrors } from "./graphql/errors.ts";
+import { EXPLORER_PATH, explorerHeaders } from "./graphql/explorer.ts";
+import { answerErrors, readRequest } from "./graphql/http.ts";
+import { makePreset } from "./graphql/preset.ts";
+
+/** What the GraphQL door needs. */
+export type GraphqlOptions = {
+  /** Connects as engagement_server; its owner ends it, after release(). */
+  pool: Pool;
+  logger: Pick<Logger, "error">;
+  /** A statement that takes longer is ended, and answered with 504 query_timeout. */
+  statementTimeoutMs?: number;
+};
+
+/** The GraphQL door. */
+export type GraphqlDoor = {
+  /** Puts /graphql on an application, behind what gives a request its identity. */
+  addTo: (app: Express, guard: RequestHandler[]) => Promise<void>;
+  /** Puts /graphiql on an application; the page itself needs no key. */
+  addExplorerTo: (app: Express) => void;
+  schema: () => Promise<GraphQLSchema>;
+  release: () => Promise<void>;
+};
+
+/**
+ * Builds the schema from the database and makes it ready to be served.
+ * @throws when the database cannot be read or does not give a valid schema
+ */
+export async function createGraphql({
+  pool,
+  logger,
+  statementTimeoutMs = 10_000,
+}: GraphqlOptions): Promise<GraphqlDoor> {
+  const publicError = publicErrors(logger);
+  const instance = postgraphile(makePreset(pool, { publicError, statementTimeoutMs }));
+  const server = instance.createServ(grafserv);
+  await Promise.all([instance.getSchema(), server.ready()]);
+  const serve = express.Router();
+  await server.addTo(serve as Express, null, false);
+  return {
+    async addTo(app, guard) {
+      app.all("/graphql", ...guard, readRequest);
+      app.use((request, response, next) =>
+        request.path === "/graphql" ? serve(request, response, next) : next(),
+      );
+      app.use("/graphql", answerErrors(publicError));
+    },
+    addExplorerTo(app) {
+      app.use(EXPLORER_PATH, explorerHeaders);
+      app.use((request, response, next) =>
+        request.path.startsWith(EXPLORER_PATH) ? serve(request, response, next) : next(),
+      );
+    },
+    schema: async () => instance.getSchema(),
+    release: () => instance.release() as Promise<void>,
+  };
+}

@@ -1,0 +1,47 @@
+// Which columns can be filtered, ordered and counted by, and what is left out of the schema as a rule.
+import type { PgResourceParameter } from "postgraphile/@dataplan/pg";
+
+export const BehaviorsPlugin: GraphileConfig.Plugin = {
+  name: "BehaviorsPlugin",
+  schema: {
+    entityBehavior: {
+      pgCodecAttribute: {
+        inferred: {
+          after: ["inferred"],
+          provides: ["columnRules"],
+          callback(behavior, [codec, name], build) {
+            const attribute = codec.attributes[name]!;
+            const isList = Boolean(attribute.codec.arrayOfCodec);
+            const isEnum = build.dataplanPg.isEnumCodec(attribute.codec);
+            const isDocument = /^jsonb?$/.test(attribute.codec.name);
+            return [
+              behavior,
+              ...(isList ? (["-orderBy", "-aggregate"] as const) : []),
+              ...(isEnum ? (["attribute:orderBy"] as const) : []),
+              ...(isDocument ? (["-filterBy", "-orderBy", "-aggregate"] as const) : []),
+            ];
+          },
+        },
+      },
+      // A function with a limit of its own answers a plain list.
+      pgResource: {
+        override: {
+          after: ["override"],
+          provides: ["functionRules"],
+          callback: (behavior, { parameters }) =>
+            (parameters as PgResourceParameter[] | undefined)?.some(({ name }) => name === "limit")
+              ? [behavior, "queryField:resource:list", "-queryField:resource:connection"]
+              : behavior,
+        },
+      },
+      // One record is asked for by its key, and by nothing else.
+      pgResourceUnique: {
+        inferred: {
+          after: ["inferred"],
+          provides: ["oneKey"],
+          callback: (behavior, [, unique]) => (unique.isPrimary ? behavior : [behavior, "-single"]),
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,51 @@
+// Errors of GraphQL as callers see them: the codes and statuses of REST, in extensions.code and .statusCode.
+import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import { isSafeError } from "postgraphile/grafast";
+import { GraphQLError } from "postgraphile/graphql";
+import { ApiError, apiErrorFrom } from "../errors.ts";
+
+/** Turns whatever went wrong into what a caller is told, and logs what is our own doing. */
+export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLError {
+  return (error) => {
+    const at = error instanceof GraphQLError ? error : undefined;
+    if (at && PUBLIC.has(at)) return at;
+    const cause = causeOf(error);
+    const told = toldOf(at, cause);
+    let extensions: Record<string, unknown> = { code: told.code, statusCode: told.statusCode };
+    if (told.details) extensions["details"] = told.details;
+    if (told.statusCode >= 500) {
+      const errorId = randomUUID();
+      extensions = { ...extensions, errorId };
+      logger.error({ err: cause, errorId, path: at?.path }, told.code);
+    }
+    // Without originalError, of which a serializer might tell.
+    const answer = new GraphQLError(told.message, {
+      nodes: at?.nodes,
+      source: at?.source,
+      positions: at?.positions,
+      path: at?.path,
+      extensions,
+    });
+    PUBLIC.add(answer);
+    return answer;
+  };
+}
+
+// Errors pass here more than once on their way out.
+const PUBLIC = new WeakSet<GraphQLError>();
+
+function causeOf(error: unknown): unknown {
+  let cause = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause;
+}
+
+function toldOf(at: GraphQLError | undefined, cause: unknown): ApiError {
+  const invalid = (message: string) => new ApiError(400, "validation_failed", message, { cause });
+  // Syntax, validation and the values of variables: said by GraphQL itself, before anything ran.
+  if (cause instanceof GraphQLError && at?.path === undefined) return invalid(cause.message);
+  // What a plugin threw for the caller to read, such as an empty object in a filter.
+  if (cause instanceof Error && isSafeError(cause)) return invalid(cause.message);
+  return apiErrorFrom(cause);
+}

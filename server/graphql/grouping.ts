@@ -1,0 +1,122 @@
+// By what aggregates group: single columns, the items of lists (one group a code, not one a combination), and the
+// months and days of creation. And how many records are in a group.
+import type { PgSelectQueryBuilder, PgSelectSingleStep } from "postgraphile/@dataplan/pg";
+
+const PERIODS = ["month", "day"] as const;
+
+// Free texts, keys and the instants of updates make as many groups as there are records.
+const GROUPABLE =
+  /^(status|.*_status|kind|type|org_uri|org_name|broader_code|.*accelerators|accelerator_scope)$|country|people_group|_(need|commitment)_id$|^(created|changed)_at$/;
+
+type Grouping = { description: string; apply: (query: PgSelectQueryBuilder) => void };
+
+export const GroupingPlugin: GraphileConfig.Plugin = {
+  name: "GroupingPlugin",
+  after: ["PgAggregatesSpecsPlugin", "PgAggregatesAddAggregateTypesPlugin"],
+  schema: {
+    behaviorRegistry: {
+      add: {
+        // Named by the plugin that adds groupedAggregates, registered by one that this schema leaves out.
+        "resource:groupedAggregates:having": {
+          description: "may groups be filtered?",
+          entities: ["pgResource"],
+        },
+      },
+    },
+    hooks: {
+      GraphQLEnumType_values(values, build, context) {
+        const { isPgAggregateGroupEnum, pgTypeResource: table } = context.scope;
+        if (!isPgAggregateGroupEnum || !table?.codec.attributes) return values;
+        const { codec: tableCodec } = table;
+        const groupings = Object.keys(tableCodec.attributes)
+          .filter((name) => GROUPABLE.test(name) && !isKey(table, name))
+          .filter((name) => build.behavior.pgCodecAttributeMatches([tableCodec, name], "select"))
+          .flatMap((attributeName) => {
+            const name = build.inflection.aggregateGroupByAttributeEnum({ resource: table, attributeName });
+            return groupingsOf(build, table, attributeName).map(
+              ({ suffix, description, apply }) =>
+                [name + suffix, { description, extensions: { grafast: { apply } } }] as const,
+            );
+          });
+        return build.extend(values, Object.fromEntries(groupings), "Adding groupings");
+      },
+      GraphQLObjectType_fields(fields, build, context) {
+        if (!context.scope.isPgAggregateContainerType) return fields;
+        const { sql, graphql } = build;
+        const { TYPES } = build.dataplanPg;
+        return build.extend(
+          fields,
+          {
+            count: context.fieldWithHooks({ fieldName: "count" }, () => ({
+              description: "How many records there are.",
+              type: new graphql.GraphQLNonNull(graphql.GraphQLInt),
+              plan: ($group: PgSelectSingleStep) => $group.select(sql`count(*)`, TYPES.int),
+            })),
+          },
+          "Adding the count of records",
+        );
+      },
+      GraphQLObjectType_fields_field: (field, _build, context) =>
+        context.scope.isPgAggregateContainerType && context.scope.fieldName === "keys"
+          ? {
+              ...field,
+              description: "What the group has in common: one value for each item of groupBy, as text.",
+            }
+          : field,
+    },
+  },
+};
+
+type Table = NonNullable<GraphileBuild.ScopeEnum["pgTypeResource"]>;
+
+function isKey(table: Table, name: string): boolean {
+  return table.uniques.some(
+    (unique: { attributes: readonly string[] }) =>
+      unique.attributes.length === 1 && unique.attributes[0] === name,
+  );
+}
+
+function groupingsOf(
+  build: GraphileBuild.Build,
+  table: Table,
+  attributeName: string,
+): (Grouping & { suffix: string })[] {
+  const { sql } = build;
+  const { TYPES } = build.dataplanPg;
+  const codec = table.codec.attributes[attributeName].codec;
+  const field = build.inflection.attribute({ codec: table.codec, attributeName });
+  const column = (query: PgSelectQueryBuilder) => sql`${query.alias}.${sql.identifier(attributeName)}`;
+
+  if (codec.arrayOfCodec) {
+    return [
+      {
+        suffix: "",
+        description: `One group for each code of \`${field}\`. A record is in the group of every code that it has.`,
+        apply(query) {
+          // A join and not unnest() itself, which would pair the items of two lists instead of crossing them.
+          const alias = sql.identifier(Symbol(attributeName));
+          query.join({ type: "cross", lateral: true, from: sql`unnest(${column(query)})`, alias });
+          query.groupBy({ fragment: sql`${alias}.${alias}`, codec: codec.arrayOfCodec });
+        },
+      },
+    ];
+  }
+  if (codec === TYPES.timestamptz) {
+    return PERIODS.map((period) => ({
+      suffix: `_TRUNCATED_TO_${period.toUpperCase()}`,
+      description: `One group for each ${period} of \`${field}\`, in UTC. Its key is the first instant of it.`,
+      apply: (query) =>
+        query.groupBy({
+          fragment: sql`date_trunc(${sql.literal(period)}, ${column(query)}, 'UTC')`,
+          codec: TYPES.timestamptz,
+        }),
+    }));
+  }
+  return [
+    {
+      suffix: "",
+      description: `One group for each value of \`${field}\`.`,
+      apply: (query) => query.groupBy({ fragment: column(query), codec }),
+    },
+  ];
+}

@@ -1,0 +1,62 @@
+// GraphQL over HTTP: what a request must look like before it is read, and what every refusal looks like.
+import express from "express";
+import type { ErrorRequestHandler, RequestHandler } from "express";
+import type { GraphQLError } from "postgraphile/graphql";
+import { ApiError, apiErrorFrom } from "../errors.ts";
+
+const MEDIA_TYPES = ["application/graphql-response+json", "application/json"];
+const parseJson = express.json({ limit: "256kb", type: "application/json" });
+
+/** Refuses what is no GraphQL request, and parses the body of what is one. */
+export const readRequest: RequestHandler = (request, response, next) => {
+  if (request.method !== "POST") {
+    throw new ApiError(405, "method_not_allowed", "Send GraphQL requests with POST.", {
+      headers: { allow: "POST, OPTIONS" },
+    });
+  }
+  if (!request.accepts(MEDIA_TYPES)) {
+    throw new ApiError(406, "not_acceptable", `GraphQL answers ${MEDIA_TYPES.join(" or ")}.`);
+  }
+  if (!request.is("application/json")) {
+    throw new ApiError(415, "unsupported_media_type", "Send the body as application/json.");
+  }
+  parseJson(request, response, (error?: unknown) => {
+    if (error) return next(error);
+    const problem = problemOf(request.body);
+    next(problem === undefined ? undefined : new ApiError(400, "validation_failed", problem));
+  });
+};
+
+function problemOf(body: unknown): string | undefined {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return "The body must be one JSON object: {query, operationName, variables}.";
+  }
+  const { query, operationName, variables } = body as Record<string, unknown>;
+  if (typeof query !== "string" || query.trim() === "")
+    return "query must be the text of a GraphQL document.";
+  if (operationName !== undefined && operationName !== null && typeof operationName !== "string") {
+    return "operationName must be a string.";
+  }
+  if (
+    variables !== undefined &&
+    variables !== null &&
+    (typeof variables !== "object" || Array.isArray(variables))
+  ) {
+    return "variables must be an object.";
+  }
+  return undefined;
+}
+
+/** Answers errors of the requests to /graphql, those of the key and the rate limit included, as GraphQL does. */
+export function answerErrors(publicError: (error: unknown) => GraphQLError): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const { statusCode, headers } = apiErrorFrom(error);
+    const type = request.accepts(MEDIA_TYPES) || "application/json";
+    response
+      .status(statusCode)
+      .set(headers)
+      .type(type)
+      .send(JSON.stringify({ errors: [publicError(error)] }));
+  };
+}

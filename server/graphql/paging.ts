@@ -1,0 +1,76 @@
+// Pages: how many records a list answers when nobody says, and in which order.
+import type { ConnectionStep } from "postgraphile/grafast";
+
+/** Records in a page of a list at the root of a query, when neither first nor last is given. */
+export const PAGE_DEFAULT = 50;
+/** The same for a list within a list, where pages multiply. */
+export const PAGE_DEFAULT_NESTED = 20;
+/** The most that first or last may ask for; cost.ts refuses more. */
+export const PAGE_MAX = 200;
+
+type PagedList = ConnectionStep<unknown>;
+
+export const PagingPlugin: GraphileConfig.Plugin = {
+  name: "PagingPlugin",
+  after: ["PgFirstLastBeforeAfterArgsPlugin", "PgConnectionArgOrderByDefaultValuePlugin"],
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields_field(field, build, context) {
+        const { plan } = field;
+        if (!context.scope.isPgFieldConnection || !plan) return field;
+        const { constant, lambda } = build.grafast;
+        const byDefault = context.Self.name === "Query" ? PAGE_DEFAULT : PAGE_DEFAULT_NESTED;
+        return {
+          ...field,
+          plan($parent, fieldArgs, info) {
+            const $list = plan($parent, fieldArgs, info) as PagedList;
+            const $last = "$last" in fieldArgs ? fieldArgs.getRaw("last") : constant(null);
+            const $first = lambda([fieldArgs.getRaw("first"), $last], ([first, last]) =>
+              typeof first === "number" || typeof last === "number" ? first : byDefault,
+            );
+            $list.setFirst($first);
+            $list.setLast($last);
+            return $list;
+          },
+        };
+      },
+      GraphQLObjectType_fields_field_args(args, _build, context) {
+        const { first, last, offset: _offset, ...others } = args;
+        // A function that answers a list has its own limit.
+        if (context.scope.isPgFieldSimpleCollection) return others;
+        if (!context.scope.isPgFieldConnection || !first) return args;
+        const byDefault = context.Self.name === "Query" ? PAGE_DEFAULT : PAGE_DEFAULT_NESTED;
+        const pageSize = (text: string) =>
+          `${text} 0 to ${PAGE_MAX}; ${byDefault} when neither first nor last is given.`;
+        return {
+          ...args,
+          // Both are applied by the field's plan, which knows of the one and the other.
+          first: { ...first, applyPlan: undefined, description: pageSize("Only the first so many records:") },
+          ...(last && {
+            last: { ...last, applyPlan: undefined, description: pageSize("Only the last so many records:") },
+          }),
+        };
+      },
+      // Newest first, as in REST.
+      GraphQLObjectType_fields_field_args_arg(arg, build, context) {
+        const { argName, isPgFieldConnection, pgFieldResource } = context.scope;
+        if (
+          argName !== "orderBy" ||
+          !isPgFieldConnection ||
+          !pgFieldResource?.codec.attributes?.["created_at"]
+        ) {
+          return arg;
+        }
+        const { inflection } = build;
+        const orderings = build.getTypeByName(
+          inflection.orderByType(inflection.tableType(pgFieldResource.codec)),
+        );
+        if (!(orderings instanceof build.graphql.GraphQLEnumType)) return arg;
+        const newest = ["CREATED_AT_DESC", "PRIMARY_KEY_DESC"].map(
+          (name) => orderings.getValue(name)?.value as unknown,
+        );
+        return newest.includes(undefined) ? arg : { ...arg, defaultValue: newest };
+      },
+    },
+  },
+};

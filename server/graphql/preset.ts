@@ -1,0 +1,93 @@
+// The GraphQL schema: PostGraphile over app_public, as the API roles see it.
+import "./environment.ts";
+import type { Pool } from "pg";
+import { PgAggregatesPreset } from "@graphile/pg-aggregates";
+import type { GraphQLError } from "postgraphile/graphql";
+import { makePgService } from "postgraphile/adaptors/pg";
+import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
+import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
+import { BehaviorsPlugin } from "./behaviors.ts";
+import { boundedExecution } from "./execution.ts";
+import { EXPLORER_FILES, EXPLORER_PATH, ExplorerPlugin, explorerConfig } from "./explorer.ts";
+import { ExtensionTypesPlugin } from "./extensions.ts";
+import { GroupingPlugin } from "./grouping.ts";
+import { ListsPlugin } from "./lists.ts";
+import { NamingPlugin } from "./naming.ts";
+import { PagingPlugin } from "./paging.ts";
+import { TagsPlugin } from "./tags.ts";
+
+/**
+ * What the schema is made of and how it is served.
+ * @param options.publicError tells a caller of an error
+ * @param options.statementTimeoutMs a statement that takes longer is ended
+ */
+export function makePreset(
+  pool: Pool,
+  options: { publicError: (error: unknown) => GraphQLError; statementTimeoutMs: number },
+): GraphileConfig.Preset {
+  const { publicError, statementTimeoutMs } = options;
+  return {
+    extends: [PostGraphileAmberPreset, PostGraphileConnectionFilterPreset, PgAggregatesPreset],
+    plugins: [
+      TagsPlugin,
+      NamingPlugin,
+      BehaviorsPlugin,
+      ExtensionTypesPlugin,
+      PagingPlugin,
+      GroupingPlugin,
+      ListsPlugin,
+      ExplorerPlugin,
+      boundedExecution(publicError),
+    ],
+    disablePlugins: [
+      "NodePlugin",
+      "QueryQueryPlugin",
+      "MutationPayloadQueryPlugin",
+      "PgMutationPayloadEdgePlugin",
+      "PgConditionArgumentPlugin",
+      "PgConditionCustomFieldsPlugin",
+      "PgIndexBehaviorsPlugin",
+      "SwallowErrorsPlugin",
+      "PgAggregatesAddGroupByAggregateEnumValuesForAttributesPlugin",
+      "PgAggregatesAddHavingAggregateTypesPlugin",
+      "PgAggregatesFilterRelationalAggregatesPlugin",
+    ],
+    grafserv: {
+      graphqlPath: "/graphql",
+      graphqlOverGET: false,
+      graphiqlOnGraphQLGET: false,
+      graphiqlPath: EXPLORER_PATH,
+      graphiqlStaticPath: EXPLORER_FILES,
+      websockets: false,
+      maskError: publicError,
+    },
+    grafast: {
+      explain: false,
+      // The role is all that the database is told of a caller; what it may do is decided there.
+      context: ({ expressv4 }) => ({
+        pgSettings: { role: expressv4!.req.identity.scope, statement_timeout: String(statementTimeoutMs) },
+      }),
+    },
+    ruru: explorerConfig,
+    gather: { pgStrictFunctions: true },
+    pgServices: [makePgService({ pool, schemas: ["app_public"], pubsub: false })],
+    schema: {
+      defaultBehavior: "-insert -update -delete -node -aggregate:orderBy",
+      connectionFilterRelations: true,
+      connectionFilterAllowEmptyObjectInput: true,
+      // No filter at all may be null; nulls within one are refused by bounds.ts, in words.
+      connectionFilterAllowNullInput: true,
+      connectionFilterComputedColumns: false,
+      connectionFilterSetofFunctions: false,
+      connectionFilterAllowedOperators: OPERATORS,
+    },
+  };
+}
+
+// What indexes serve or one pass over the rows answers; no regular expressions.
+const OPERATORS = [
+  ...["isNull", "equalTo", "notEqualTo", "in", "notIn"],
+  ...["lessThan", "lessThanOrEqualTo", "greaterThan", "greaterThanOrEqualTo"],
+  ...["includesInsensitive", "startsWith", "startsWithInsensitive"],
+  ...["contains", "containedBy", "overlaps"],
+];

@@ -1,0 +1,42 @@
+// What of the database GraphQL shows, where the general rules of this folder would show too much or misname it.
+import { jsonPgSmartTags } from "postgraphile/utils";
+
+const HIDDEN = { behavior: "-*" };
+const NOT_A_LIST_OF_ITS_OWN = { behavior: "-query:resource:connection -query:resource:single" };
+
+export const TagsPlugin = jsonPgSmartTags({
+  version: 1,
+  config: {
+    class: {
+      "app_public.accelerators": {
+        constraint: { accelerators_broader_code_fkey: { tags: { foreignFieldName: "narrower" } } },
+      },
+      "app_public.status_history": {
+        tags: { name: "status_change", ...NOT_A_LIST_OF_ITS_OWN },
+        constraint: {
+          status_history_need_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
+          status_history_commitment_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
+          status_history_engagement_claim_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
+        },
+      },
+      // The enum of the same name keeps it.
+      "app_public.platform_roles": { tags: { name: "platform_role_grant" } },
+      "app_public.organization_permissions": { tags: HIDDEN },
+      "app_public.platform_permissions": { tags: HIDDEN },
+      // Churches are found by their search, whose cost does not grow with their number.
+      "app_public.churches": {
+        tags: { behavior: "-query:resource:connection -filter -order -aggregates -groupedAggregates" },
+        constraint: {
+          churches_country_fkey: {
+            tags: { behavior: "-singularRelation:resource:single -manyRelation:resource:connection" },
+          },
+        },
+      },
+    },
+    procedure: {
+      "app_public.needs_graph_status": { tags: { behavior: "+filterBy" } },
+      "app_public.commitments_graph_status": { tags: { behavior: "+filterBy" } },
+      "app_public.engagement_claims_graph_status": { tags: { behavior: "+filterBy" } },
+    },
+  },
+});

@@ -1,0 +1,24 @@
+// What the plugins of this folder and of @graphile/pg-aggregates add to PostGraphile's types.
+import "postgraphile";
+import "@graphile/pg-aggregates/dist/AddAggregateTypesPlugin.js";
+import "@graphile/pg-aggregates/dist/AddGroupByAggregateEnumValuesForAttributesPlugin.js";
+import "@graphile/pg-aggregates/dist/InflectionPlugin.js";
+import "@graphile/pg-aggregates/dist/interfaces.js";
+
+declare global {
+  namespace GraphileBuild {
+    interface BehaviorStrings {
+      "resource:groupedAggregates:having": true;
+    }
+  }
+  namespace GraphileConfig {
+    interface GatherHelpers {
+      extensionTypes: Record<string, never>;
+    }
+    interface Provides {
+      columnRules: true;
+      functionRules: true;
+      oneKey: true;
+    }
+  }
+}
