@@ -4,6 +4,7 @@ import { ConfigError, processConfig } from "../config.ts";
 import { explain, refusalCode } from "../explain.ts";
 import { registerConfig } from "./config.ts";
 import { AdminContext, EXIT } from "./context.ts";
+import { registerGraph } from "./graph.ts";
 import { registerKeys } from "./keys.ts";
 import { registerOrgs } from "./orgs.ts";
 import { registerPeopleGroups } from "./people-groups.ts";
@@ -24,6 +25,7 @@ export function buildProgram(context: AdminContext): Command {
   registerOrgs(program, context);
   registerVocabulary(program, context);
   registerPeopleGroups(program, context);
+  registerGraph(program, context);
   registerConfig(program, context);
   for (const command of allCommands(program)) {
     if (command.commands.length === 0) {

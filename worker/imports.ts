@@ -52,5 +52,5 @@ export async function importPeopleGroups(
   const result = rows[0]!.result;
   // A record that was checked against the old registry while the import had not committed is found now.
   const again = await db.query<{ marked: string }>("select app_private.recheck_records() as marked");
-  return { ...result, rechecked: result.rechecked + Number(again.rows[0]!.marked) };
+  return { ...result, rechecked: Math.max(result.rechecked, Number(again.rows[0]!.marked)) };
 }

@@ -83,27 +83,68 @@ export async function readDirty(db: Queryable, limit: number): Promise<Revision[
   return rows.map(toRevision);
 }
 
+/** A record as a whole look at the tables sees it. */
+export interface PageRow extends Revision {
+  /** whether the graph was last given this revision, or refused it */
+  isSynced: boolean;
+  state: "pending" | "synced" | "rejected";
+}
+
+async function readRows(
+  db: Queryable,
+  kind: RecordKind,
+  condition: string,
+  values: readonly unknown[],
+): Promise<PageRow[]> {
+  const { table, key, columns } = SOURCES[kind];
+  const { rows } = await db.query<MarkedRow & Pick<PageRow, "isSynced" | "state">>(
+    `select '${kind}' as kind, page.${key} as id, coalesce(marked.revision, 0) as revision,
+       coalesce(marked.revision = marked.synced_revision, false) as "isSynced",
+       coalesce(marked.state, 'pending') as state, row_to_json(page) as row
+     from (select ${columns} from ${table} where ${key} ${condition}) as page
+     left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = page.${key}
+     order by page.${key}`,
+    [...values],
+  );
+  return rows.map((row) => ({ ...toRevision(row), isSynced: row.isSynced, state: row.state }));
+}
+
 /**
- * A page of all records of a kind in the order of their ids, with their revisions.
+ * A page of all records of a kind in the order of their ids.
  * @param after the last id of the page before; undefined for the first page
  */
-export async function readPage(
+export function readPage(
   db: Queryable,
   kind: RecordKind,
   after: string | undefined,
   limit: number,
-): Promise<(Revision & { isSynced: boolean; state: string })[]> {
-  const { table, key, columns } = SOURCES[kind];
-  const { rows } = await db.query<MarkedRow & { isSynced: boolean; state: string }>(
-    `select '${kind}' as kind, page.${key} as id, coalesce(marked.revision, 0) as revision,
-       coalesce(marked.revision = marked.synced_revision, false) as "isSynced",
-       coalesce(marked.state, 'pending') as state, row_to_json(page) as row
-     from (select ${columns} from ${table} where ${key} > $1 order by ${key} limit $2) as page
+): Promise<PageRow[]> {
+  const { key } = SOURCES[kind];
+  return after === undefined
+    ? readRows(db, kind, `is not null order by ${key} limit $1`, [limit])
+    : readRows(db, kind, `> $2 order by ${key} limit $1`, [limit, after]);
+}
+
+/** Some records of a kind; those that do not exist are left out. */
+export function readRecords(db: Queryable, kind: RecordKind, ids: readonly string[]): Promise<PageRow[]> {
+  return readRows(db, kind, "= any ($1)", [ids]);
+}
+
+/** Which of some records exist, and what the graph made of them. */
+export async function existingIds(
+  db: Queryable,
+  kind: RecordKind,
+  ids: readonly string[],
+): Promise<Map<string, PageRow["state"]>> {
+  const { table, key } = SOURCES[kind];
+  const { rows } = await db.query<{ id: string; state: PageRow["state"] }>(
+    `select page.${key} as id, coalesce(marked.state, 'pending') as state
+     from ${table} as page
      left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = page.${key}
-     order by page.${key}`,
-    [after ?? "00000000-0000-0000-0000-000000000000", limit],
+     where page.${key} = any ($1)`,
+    [ids],
   );
-  return rows.map((row) => ({ ...toRevision(row), isSynced: row.isSynced, state: row.state }));
+  return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
 /** The number of records of a kind. */

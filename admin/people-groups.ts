@@ -1,0 +1,91 @@
+import { createReadStream } from "node:fs";
+import type { Command } from "commander";
+import { parse } from "csv-parse";
+import { createNames } from "../graph/namespaces.ts";
+import { parsePeopleGroups } from "../graph/vocabulary.ts";
+import type { PeopleGroup } from "../graph/vocabulary.ts";
+import { importPeopleGroups } from "../worker/imports.ts";
+import { AdminError } from "./context.ts";
+import type { AdminContext } from "./context.ts";
+import { readText, reportProblems } from "./vocabulary.ts";
+
+/** people-groups import. */
+export function registerPeopleGroups(program: Command, context: AdminContext): void {
+  const peopleGroups = program
+    .command("people-groups")
+    .description("The registry of people groups. Once there is one, records may only refer to groups in it.");
+
+  peopleGroups
+    .command("import")
+    .description("Add people groups, or rename them. Records that were refused are checked again.")
+    .argument("<file.csv|ttl>", "CSV with the header rop3,name (more columns are allowed), or SKOS in Turtle")
+    .option("--strict", "change nothing when any row has a problem")
+    .action(async (file: string, options: { strict?: boolean }) => {
+      const strict = options.strict ?? false;
+      const groups = /\.(ttl|turtle)$/i.test(file)
+        ? await fromTurtle(file, context, strict)
+        : await fromCsv(file, context, strict);
+      if (groups.length === 0) throw new AdminError(`${file} holds no people group.`);
+      const result = await importPeopleGroups(await context.pool(), groups);
+      context.print(
+        { ...result, read: groups.length },
+        `${groups.length} people groups read: ${result.added} added, ${result.changed} renamed; ` +
+          `${result.rechecked} records are checked again.`,
+      );
+    });
+}
+
+async function fromTurtle(file: string, context: AdminContext, strict: boolean): Promise<PeopleGroup[]> {
+  const { peopleGroups, problems } = parsePeopleGroups(await readText(file), createNames(context.config));
+  reportProblems(context, problems, strict);
+  return peopleGroups;
+}
+
+type CsvRecord = { record: Record<string, string>; info: { lines: number } };
+
+async function fromCsv(file: string, context: AdminContext, strict: boolean): Promise<PeopleGroup[]> {
+  const parser = parse({
+    bom: true,
+    columns: (header: string[]) => header.map((name) => name.trim().toLowerCase()),
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    trim: true,
+  });
+  const source = createReadStream(file, "utf8");
+  source.on("error", (error) => parser.destroy(error));
+  const progress = context.progress("people groups");
+  const groups: PeopleGroup[] = [];
+  let bad = 0;
+  try {
+    for await (const row of source.pipe(parser) as AsyncIterable<CsvRecord>) {
+      const { rop3, name } = row.record;
+      if (rop3 === undefined || name === undefined) {
+        if (groups.length + bad === 0) throw new AdminError(`${file} has no columns rop3 and name.`);
+      }
+      const problem = problemOf(rop3, name);
+      if (problem === undefined) groups.push({ rop3: rop3!, name: name! });
+      else {
+        bad += 1;
+        const line = `${file}:${row.info.lines}: ${problem}`;
+        if (strict) context.note(line);
+        else context.warn(`${line}; left out`);
+      }
+      progress.advance();
+    }
+  } catch (error) {
+    if (error instanceof AdminError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AdminError(`${file} cannot be read: ${reason}`, { cause: error });
+  } finally {
+    progress.done();
+  }
+  if (strict && bad > 0) throw new AdminError(`${bad} rows have a problem; nothing was changed.`);
+  return groups;
+}
+
+function problemOf(rop3: string | undefined, name: string | undefined): string | undefined {
+  if (rop3 === undefined || !/^\d{6}$/.test(rop3)) return `"${rop3 ?? ""}" is not a ROP3 code of six digits`;
+  if (name === undefined || name === "") return `${rop3} has no name`;
+  return undefined;
+}

@@ -1,0 +1,68 @@
+import { readFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { createNames } from "../graph/namespaces.ts";
+import { parseAccelerators } from "../graph/vocabulary.ts";
+import type { VocabularyProblem } from "../graph/vocabulary.ts";
+import { importVocabulary } from "../worker/imports.ts";
+import { AdminError } from "./context.ts";
+import type { AdminContext } from "./context.ts";
+
+/** vocabulary import. */
+export function registerVocabulary(program: Command, context: AdminContext): void {
+  const vocabulary = program.command("vocabulary").description("The accelerator scheme: its codes");
+
+  vocabulary
+    .command("import")
+    .description(
+      "Take over an edition of the accelerator scheme. A code missing from it is deprecated, not deleted.",
+    )
+    .argument("<file.ttl>", "SKOS in Turtle: notation, prefLabel, broader")
+    .option("--strict", "change nothing when any concept has a problem")
+    .action(async (file: string, options: { strict?: boolean }) => {
+      const turtle = await readText(file);
+      const names = createNames(context.config);
+      const { problems } = parseAccelerators(turtle, names);
+      reportProblems(context, problems, options.strict ?? false);
+      const result = await importVocabulary(await context.pool(), turtle, names);
+      context.print(
+        result,
+        `${result.added} codes added, ${result.changed} changed, ${result.deprecated} deprecated; ` +
+          `${result.rechecked} records are checked again.`,
+      );
+    });
+}
+
+/**
+ * Reads a file that the operator named.
+ * @throws AdminError when it cannot be read
+ */
+export async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new AdminError(
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/**
+ * Reports concepts that are left out.
+ * @throws AdminError when there are any and the operator wants none
+ */
+export function reportProblems(
+  context: AdminContext,
+  problems: readonly VocabularyProblem[],
+  strict: boolean,
+): void {
+  for (const { concept, message } of problems) {
+    if (strict) context.note(`${concept}: ${message}`);
+    else context.warn(`${concept}: ${message}; left out`);
+  }
+  if (strict && problems.length > 0) {
+    throw new AdminError(`${problems.length} concepts have a problem; nothing was changed.`);
+  }
+}

@@ -1,0 +1,111 @@
+// Writes the whole graph anew from the tables, while both are in use.
+import { Readable } from "node:stream";
+import type { Pool, PoolClient } from "pg";
+import { RECORD_KINDS } from "../graph/namespaces.ts";
+import type { RecordKind } from "../graph/namespaces.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { betweenDrains } from "./drain.ts";
+import { markAgain, prepare } from "./projection.ts";
+import type { Projector } from "./projection.ts";
+import { countRecords, readPage } from "./records.ts";
+import { REFERENCES, writeReference } from "./references.ts";
+
+export interface RebuildOptions {
+  pool: Pool;
+  store: GraphStore;
+  projector: Projector;
+  /** told how many records there are, once */
+  onTotal?: (records: number) => void;
+  /** told of every page of records */
+  onProgress?: (records: number) => void;
+}
+
+/** What a rebuild wrote. */
+export interface RebuildResult {
+  records: number;
+  /** records that the load check refuses, which are therefore not in the graph */
+  rejected: number;
+}
+
+const PAGE_SIZE = 1_000;
+
+/**
+ * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
+ * whole. Records that change meanwhile are marked, and the next drain brings them in.
+ * @throws GraphUnavailable, GraphRejected; a graph that was not reached yet is then as it was
+ */
+export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
+  const { pool, store, projector, onTotal } = options;
+  for (const reference of REFERENCES) await writeReference(projector, pool, store, reference);
+  await pool.query("update app_private.graph_references set synced_revision = revision, synced_at = now()");
+  const result: RebuildResult = { records: 0, rejected: 0 };
+  const counts = await Promise.all(RECORD_KINDS.map((kind) => countRecords(pool, kind)));
+  onTotal?.(counts.reduce((sum, count) => sum + count, 0));
+  for (const kind of RECORD_KINDS) await rebuildGraph(kind, options, result);
+  return result;
+}
+
+async function rebuildGraph(kind: RecordKind, options: RebuildOptions, result: RebuildResult): Promise<void> {
+  const { pool, store, projector } = options;
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    // All pages are of one moment, so that what changes later is known by its time.
+    await client.query("begin transaction isolation level repeatable read, read only");
+    const { rows } = await client.query<{ since: string }>("select now() as since");
+    const doubtful: { kind: RecordKind; id: string }[] = [];
+    const body = Readable.from(dump(kind, client, options, result, doubtful));
+    await store.putGraph(projector.names.graphs[kind], body, "text/turtle");
+    await client.query("commit");
+    await betweenDrains(pool, async (connection) => {
+      await markAgain(connection, doubtful);
+      await markWrittenSince(connection, kind, rows[0]!.since);
+    });
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    client.release(failure);
+  }
+}
+
+async function* dump(
+  kind: RecordKind,
+  client: PoolClient,
+  { projector, onProgress }: RebuildOptions,
+  result: RebuildResult,
+  doubtful: { kind: RecordKind; id: string }[],
+): AsyncGenerator<string> {
+  yield projector.writer.header;
+  let after: string | undefined;
+  for (;;) {
+    const page = await readPage(client, kind, after, PAGE_SIZE);
+    if (page.length === 0) return;
+    const { accepted, refused } = await prepare(projector, client, page);
+    yield accepted.map(({ triples }) => projector.writer.write(triples.quads)).join("");
+    result.records += accepted.length;
+    result.rejected += refused.length;
+    // The drain decides about a record whose check comes out differently now, as after a change of the shapes.
+    const rejected = new Set(refused.map(({ revision }) => revision.id));
+    for (const { id, isSynced, state } of page) {
+      if (isSynced && (state === "rejected") !== rejected.has(id)) doubtful.push({ kind, id });
+      else if (!isSynced) doubtful.push({ kind, id });
+    }
+    after = page.at(-1)!.id;
+    onProgress?.(page.length);
+  }
+}
+
+/**
+ * Marks what drains have written since the rebuild read the tables: the dump may have overwritten it with
+ * what was so before. No drain is under way, so none can note such a write later.
+ */
+async function markWrittenSince(client: PoolClient, kind: RecordKind, since: string): Promise<void> {
+  await client.query(
+    `update app_private.graph_records
+     set revision = revision + 1, dirty_since = coalesce(dirty_since, now()), state = 'pending'
+     where kind = $1 and synced_at >= $2`,
+    [kind, since],
+  );
+  await client.query("select app_private.wake_projection()");
+}

@@ -1,0 +1,92 @@
+// How far the graph is behind the tables.
+import type { Pool } from "pg";
+import type { LoadError } from "../graph/load-check.ts";
+import { RECORD_KINDS } from "../graph/namespaces.ts";
+import type { Names, RecordKind } from "../graph/namespaces.ts";
+import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+
+/** One named graph and the records that belong into it. */
+export interface GraphStatus {
+  kind: RecordKind;
+  graph: string;
+  records: number;
+  pending: number;
+  synced: number;
+  rejected: number;
+  /** triples in the store; null when it cannot be asked */
+  triples: number | null;
+}
+
+export interface ProjectionStatus {
+  storeAvailable: boolean;
+  graphs: GraphStatus[];
+  /** how long the oldest change has been waiting */
+  oldestPendingSeconds: number;
+  lastSyncedAt: string | null;
+  /** controlled lists whose graph is behind */
+  pendingLists: string[];
+  /** the records refused last, at most twenty */
+  rejected: { kind: RecordKind; id: string; errors: LoadError[] }[];
+}
+
+/** Looks at both sides; a store that is down is part of the answer. */
+export async function projectionStatus(
+  pool: Pool,
+  store: GraphStore,
+  names: Names,
+): Promise<ProjectionStatus> {
+  const counts = await pool.query<Record<"kind" | "records" | "pending" | "synced" | "rejected", string>>(
+    `select kind, count(*) as records, count(*) filter (where revision <> synced_revision) as pending,
+       count(*) filter (where revision = synced_revision and state = 'synced') as synced,
+       count(*) filter (where revision = synced_revision and state = 'rejected') as rejected
+     from app_private.graph_records group by kind`,
+  );
+  const { rows: times } = await pool.query<{ oldest: number; last: string | null; lists: string[] }>(
+    `select
+       (select coalesce(extract(epoch from now() - min(dirty_since)), 0)::float8
+        from app_private.graph_records where revision <> synced_revision) as oldest,
+       (select to_json(max(synced_at)) from app_private.graph_records) as last,
+       array(select name from app_private.graph_references where revision <> synced_revision order by name) as lists`,
+  );
+  const { rows: rejected } = await pool.query<ProjectionStatus["rejected"][number]>(
+    `select kind, record_id as id, errors from app_private.graph_records
+     where state = 'rejected' and revision = synced_revision order by synced_at desc limit 20`,
+  );
+  const triples = await countTriples(store, names);
+  const byKind = new Map(counts.rows.map((row) => [row.kind, row]));
+  return {
+    storeAvailable: triples !== undefined,
+    graphs: RECORD_KINDS.map((kind) => {
+      const row = byKind.get(kind);
+      return {
+        kind,
+        graph: names.graphs[kind],
+        records: Number(row?.records ?? 0),
+        pending: Number(row?.pending ?? 0),
+        synced: Number(row?.synced ?? 0),
+        rejected: Number(row?.rejected ?? 0),
+        triples: triples ? (triples.get(names.graphs[kind]) ?? 0) : null,
+      };
+    }),
+    oldestPendingSeconds: times[0]!.oldest,
+    lastSyncedAt: times[0]!.last,
+    pendingLists: times[0]!.lists,
+    rejected,
+  };
+}
+
+async function countTriples(store: GraphStore, names: Names): Promise<Map<string, number> | undefined> {
+  const graphs = Object.values(names.graphs)
+    .map((graph) => `<${graph}>`)
+    .join(" ");
+  try {
+    const rows = await store.select(
+      `SELECT ?g (COUNT(*) AS ?n) WHERE { VALUES ?g { ${graphs} } GRAPH ?g { ?s ?p ?o } } GROUP BY ?g`,
+    );
+    return new Map(rows.map((row) => [row["g"]?.value ?? "", Number(row["n"]?.value ?? 0)]));
+  } catch (error) {
+    if (error instanceof GraphUnavailable || error instanceof GraphRejected) return undefined;
+    throw error;
+  }
+}
