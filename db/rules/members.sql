@@ -129,7 +129,7 @@ begin
   person := app_private.remember_user(email, first_name, last_name);
   insert into app_public.memberships as m (org_uri, user_id, role)
   values (add_member.org_uri, person.user_id, add_member.role)
-  on conflict (org_uri, user_id) do update set role = excluded.role, status = 'active';
+  on conflict on constraint memberships_pkey do update set role = excluded.role, status = 'active';
   return app_private.member(org_uri, person.user_id);
 end
 $$;

@@ -367,3 +367,4 @@ $$;
 comment on function app_public.organization_claims_for_review is
   E'Organization claims, newest first. A platform user with claims:review sees all, an administrator of organizations '
   'those that were sent to them. Errors: 400 validation_failed, 403 permission_required, insufficient_scope.';
+comment on column app_public.organization_claim_item.id is E'@name claim_id\nThe claim''s claimId.';

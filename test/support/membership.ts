@@ -49,7 +49,13 @@ function restDoor(service: () => TestService): MembershipDoor {
     claim: post("/v0/onboarding/claim-org", "write"),
     review: post("/v0/admin/claims/review", "review"),
     claims: (adminEmail, filter = {}, scope = "review") =>
-      send("GET", `/v0/admin/claims?${new URLSearchParams(filter as Record<string, string>)}`, scope, undefined, adminEmail),
+      send(
+        "GET",
+        `/v0/admin/claims?${new URLSearchParams(filter as Record<string, string>)}`,
+        scope,
+        undefined,
+        adminEmail,
+      ),
     checkUser: (email, scope = "write") =>
       send("GET", `/v0/onboarding/check-user?${new URLSearchParams({ email })}`, scope),
     members: (orgUri, adminEmail, scope = "review") =>
@@ -186,7 +192,11 @@ export async function addOrganization(
     domain,
   ]);
   for (const [person, role] of Object.entries(members)) {
-    await db.query("select app_private.add_member($1, $2, $3)", [organization.uri, `${person}@${domain}`, role]);
+    await db.query("select app_private.add_member($1, $2, $3)", [
+      organization.uri,
+      `${person}@${domain}`,
+      role,
+    ]);
   }
   return organization;
 }

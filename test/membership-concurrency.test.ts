@@ -1,0 +1,168 @@
+// What must hold when people act at the same moment.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import pg from "pg";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+let service: TestService;
+let pool: pg.Pool;
+beforeAll(async () => {
+  service = await startTestService({ world: false });
+  await m.addPlatformPeople(service.database.owner);
+  pool = new pg.Pool({ connectionString: service.database.url, max: 50 });
+});
+afterAll(async () => {
+  await pool.end();
+  await service.stop();
+});
+
+const db = () => service.database.owner;
+const ROUNDS = 20;
+const CLAIMS = 50;
+
+async function activeAdmins(orgUri: string): Promise<number> {
+  const { rows } = await db().query<{ n: number }>(
+    `select count(*)::integer as n from app_public.memberships
+     where org_uri = $1 and role = 'org_admin' and status = 'active'`,
+    [orgUri],
+  );
+  return rows[0]!.n;
+}
+
+function tally(answers: string[]): Record<string, number> {
+  return Object.fromEntries(
+    [...Map.groupBy(answers, (answer) => answer)].map(([answer, given]) => [answer, given.length]),
+  );
+}
+
+test(`${CLAIMS} simultaneous first claims from the matching domain end in one auto-approval, ${ROUNDS} times over`, async () => {
+  const rest = m.membershipDoor("REST", () => service);
+  // Half of the rounds over HTTP, half on connections of their own, where nothing stands between the claims.
+  const inSql = async (organization: m.TestOrganization, email: string) => {
+    const { rows } = await pool.query<{ variant: string }>(
+      `select result_variant as variant
+         from app_public.claim_organization($1, 'Ana', 'Silva', '{}', $2, false, $3)`,
+      [email, organization.name, organization.uri],
+    );
+    return rows[0]!.variant;
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    const organization = await m.addOrganization(db());
+    const answers = await Promise.all(
+      Array.from({ length: CLAIMS }, async (_, place) => {
+        const email = `person${place}@${organization.domain}`;
+        if (round % 2) return inSql(organization, email);
+        return (await rest.claim(m.claimOf(organization, email))).value.resultVariant as string;
+      }),
+    );
+    expect(tally(answers)).toEqual({ claimed: 1, "request-sent": CLAIMS - 1 });
+    expect(await activeAdmins(organization.uri)).toBe(1);
+  }
+}, 180_000);
+
+test("the same person claiming at once from many places has one claim", async () => {
+  const door = m.membershipDoor("REST", () => service);
+  for (let round = 0; round < 5; round++) {
+    const organization = await m.addOrganization(db(), { head: "org_admin" });
+    const claim = m.claimOf(organization, `same${round}@elsewhere.example`);
+    const replies = await Promise.all(Array.from({ length: 10 }, () => door.claim(claim)));
+    expect(tally(replies.map((reply) => reply.refusal ?? "taken"))).toEqual({
+      taken: 1,
+      "409 claim_pending": 9,
+    });
+  }
+});
+
+test.each(m.DOORS)(
+  "two reviewers deciding at once through %s: one decides, the other gets 409",
+  async (name) => {
+    const door = m.membershipDoor(name, () => service);
+    for (let round = 0; round < 20; round++) {
+      const organization = await m.addOrganization(db(), { head: "org_admin" });
+      const { value } = await door.claim(m.claimOf(organization, "ana@elsewhere.example"));
+      const replies = await Promise.all([
+        door.review({ claimId: value.claimId, action: "approve", adminEmail: `head@${organization.domain}` }),
+        door.review({ claimId: value.claimId, action: "reject", notes: "No.", adminEmail: m.support }),
+      ]);
+      expect(replies.map((reply) => reply.refusal ?? "decided").toSorted()).toEqual([
+        "409 already_reviewed",
+        "decided",
+      ]);
+      const decided = replies.find((reply) => reply.value)!.value.newStatus as string;
+      const { rows } = await db().query(
+        `select c.status::text, (select count(*)::integer from app_public.memberships as m
+         where m.org_uri = c.org_uri and m.user_id = c.user_id) as memberships,
+         (select count(*)::integer from app_public.organization_claim_history as h where h.claim_id = c.claim_id) as steps
+       from app_public.organization_claims as c where claim_id = $1`,
+        [value.claimId],
+      );
+      expect(rows).toEqual([{ status: decided, memberships: decided === "approved" ? 1 : 0, steps: 4 }]);
+    }
+  },
+);
+
+test.each(m.DOORS)("two org_admins stepping down at once through %s leave one", async (name) => {
+  const door = m.membershipDoor(name, () => service);
+  for (let round = 0; round < 20; round++) {
+    const organization = await m.addOrganization(db(), { one: "org_admin", two: "org_admin" });
+    const replies = await Promise.all(
+      ["one", "two"].map((person, place) => {
+        const email = `${person}@${organization.domain}`;
+        const change = { orgUri: organization.uri, userEmail: email, adminEmail: email };
+        return place
+          ? door.setMemberRole({ ...change, role: "org_member" })
+          : door.setMemberStatus({ ...change, status: "revoked" });
+      }),
+    );
+    expect(replies.map((reply) => reply.refusal ?? "done").toSorted()).toEqual(["409 last_admin", "done"]);
+    expect(await activeAdmins(organization.uri)).toBe(1);
+  }
+});
+
+test("two platform admins dismissing each other at once leave one", async () => {
+  const door = m.membershipDoor("REST", () => service);
+  await db().query("insert into app_public.users (email) values ('second@platform.example')");
+  for (let round = 0; round < 10; round++) {
+    await db().query(
+      "insert into app_public.platform_roles (user_id, role) select user_id, 'admin' from app_public.users where email in ($1, $2) on conflict do nothing",
+      [m.platformAdmin, "second@platform.example"],
+    );
+    const revoke = (userEmail: string, adminEmail: string) =>
+      door.setPlatformRole({ userEmail, role: "admin", action: "revoke", adminEmail });
+    const replies = await Promise.all([
+      revoke(m.platformAdmin, "second@platform.example"),
+      revoke("second@platform.example", m.platformAdmin),
+    ]);
+    // Who has been dismissed first may not dismiss any more, or would dismiss the last one.
+    expect(replies.filter((reply) => reply.value).length).toBe(1);
+    expect(replies.find((reply) => reply.refusal)!.refusal).toMatch(
+      /^(409 last_admin|403 permission_required)$/,
+    );
+    const { rows } = await db().query("select from app_public.platform_roles where role = 'admin'");
+    expect(rows.length).toBe(1);
+  }
+});
+
+test("a transaction with an old snapshot cannot take the last admin away either", async () => {
+  const organization = await m.addOrganization(db(), { one: "org_admin", two: "org_admin" });
+  const demote = (client: pg.ClientBase, person: string) =>
+    client.query(
+      `update app_public.memberships set role = 'org_member' where org_uri = $1
+       and user_id = (select user_id from app_public.users where email = $2)`,
+      [organization.uri, `${person}@${organization.domain}`],
+    );
+  const late = await pool.connect();
+  try {
+    await late.query("begin isolation level repeatable read");
+    await late.query("select count(*) from app_public.memberships");
+    const early = await pool.connect();
+    await demote(early, "two");
+    early.release();
+    await expect(demote(late, "one")).rejects.toMatchObject({ code: "40001" });
+    await late.query("rollback");
+  } finally {
+    late.release();
+  }
+  expect(await activeAdmins(organization.uri)).toBe(1);
+});

@@ -1,0 +1,138 @@
+// When an e-mail address speaks for an organization: the very same domain, and no mail provider's.
+import { domainToASCII } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { freeMailDomains } from "../db/generate-free-mail-domains.ts";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ world: false });
+});
+afterAll(() => service.stop());
+
+const db = () => service.database.owner;
+let number = 0;
+
+describe.each(m.DOORS)("a first claim through %s", (name) => {
+  const door = m.membershipDoor(name, () => service);
+  const variant = async (registered: string | null, email: string) => {
+    const org = await m.addOrganization(db(), {}, { domain: registered ?? undefined });
+    if (registered === null) {
+      await db().query("update app_public.organizations set domain = null where org_uri = $1", [org.uri]);
+    }
+    return (await door.claim(m.claimOf(org, email))).value.resultVariant as string;
+  };
+  const someone = () => `someone${number++}`;
+
+  test.each([
+    ["example.org", "example.org"],
+    ["example.org", "EXAMPLE.Org"],
+    ["Example.ORG", "example.org"],
+    ["example.org.", "example.org"],
+    ["münchen-mission.example", "xn--mnchen-mission-gsb.example"],
+    ["MÜNCHEN-mission.example", "xn--mnchen-mission-gsb.example"],
+    ["xn--mnchen-mission-gsb.example", "XN--MNCHEN-MISSION-GSB.example"],
+  ])("registered %s, e-mail at %s: the same domain, approved at once", async (registered, domain) => {
+    expect(await variant(registered, `${someone()}@${domain}`)).toBe("claimed");
+  });
+
+  test.each([
+    ["example.org", "mail.example.org"],
+    ["mail.example.org", "example.org"],
+    ["example.org", "evil-example.org"],
+    ["example.org", "EVIL-EXAMPLE.ORG"],
+    ["example.org", "example.org.evil.com"],
+    ["example.org", "exampleXorg.com"],
+    ["example.org", "example.com"],
+    ["example.org", "example.or"],
+    ["example.org", "examp1e.org"],
+    // The same letters in Cyrillic.
+    ["example.org", domainToASCII("ехаmрlе.org")],
+    ["ехаmрlе.org", "example.org"],
+    ["münchen-mission.example", "munchen-mission.example"],
+    [null, "example.org"],
+  ])("registered %s, e-mail at %s: no match", async (registered, domain) => {
+    expect(await variant(registered, `${someone()}@${domain}`)).toBe("manual-review");
+  });
+
+  test.each([
+    "gmail.com",
+    "GMail.com",
+    "googlemail.com",
+    "outlook.com",
+    "yahoo.co.uk",
+    "proton.me",
+    "xn--mll-hoa.email",
+  ])("registered and e-mail at %s, a mail provider's domain: no match", async (domain) => {
+    expect(await variant(domain, `${someone()}@${domain}`)).toBe("manual-review");
+  });
+
+  test.each(["a@example.org.", "a@example..org", "a@münchen.example", "a@b@example.org", "a@example.org\n"])(
+    "%j is no e-mail address",
+    async (email) => {
+      const org = await m.addOrganization(db(), {}, { domain: "example.org" });
+      expect(await door.claim(m.claimOf(org, email))).toEqual({ refusal: "400 validation_failed" });
+    },
+  );
+
+  test("what a claimant says of an existing organization's domain is of no consequence", async () => {
+    const org = await m.addOrganization(db());
+    const claim = { ...m.claimOf(org, "someone@evil.example"), orgDomain: "evil.example" };
+    expect((await door.claim(claim)).value.resultVariant).toBe("manual-review");
+  });
+});
+
+test("the database knows every mail provider of the package email-providers, and no more", async () => {
+  const { rows } = await db().query<{ domain: string }>("select domain from app_private.free_mail_domains");
+  const known = rows.map((row) => row.domain).toSorted();
+  expect(known).toEqual(freeMailDomains());
+  expect(known.length).toBeGreaterThan(5000);
+  expect(known).toEqual(expect.arrayContaining(["gmail.com", "gmx.de", "qq.com", "icloud.com"]));
+});
+
+test("domains are brought into the form that the URL standard gives them", async () => {
+  const names = [
+    "bücher.example",
+    "BÜCHER.example",
+    "faß.example",
+    "例え.テスト",
+    "пример.испытание",
+    "παράδειγμα.δοκιμή",
+    "مثال.إختبار",
+    "उदाहरण.परीक्षा",
+    "実例。com",
+    "ｅｘａｍｐｌｅ.org",
+    "xn--bcher-kva.example",
+    "a-ü-b.ñandú.cl",
+    "🕊.example",
+    "ليهمابتكلموشعربي؟.example".replace("؟", ""),
+    "他们为什么不说中文.example",
+    "Pročprostěnemluvíčesky.example",
+    "ひとつ屋根の下2.example",
+    "MajiでKoiする5秒前.example",
+  ];
+  const { rows } = await db().query<{ name: string; normal: string }>(
+    "select name, app_private.normal_domain(name) as normal from unnest($1::text[]) as name",
+    [names],
+  );
+  expect(Object.fromEntries(rows.map((row) => [row.name, row.normal]))).toEqual(
+    Object.fromEntries(names.map((name) => [name, domainToASCII(name)])),
+  );
+});
+
+test.each([
+  "example",
+  "exa mple.org",
+  "https://example.org",
+  "@example.org",
+  "-a.example",
+  "a..example",
+  `${"a".repeat(64)}.org`,
+])("%j cannot be registered as a domain", async (domain) => {
+  await expect(m.addOrganization(db(), {}, { domain })).rejects.toMatchObject({
+    code: "PT400",
+    detail: "validation_failed",
+  });
+});
