@@ -1,5 +1,6 @@
-// Lists hold no nulls, and what the load check found is a list of problems rather than a document.
-import type { GraphQLType } from "postgraphile/graphql";
+// Lists hold no nulls, a record always has a graphStatus, and what the load check found is a list of problems
+// rather than a document.
+import type { GraphQLEnumType, GraphQLType } from "postgraphile/graphql";
 
 export const ListsPlugin: GraphileConfig.Plugin = {
   name: "ListsPlugin",
@@ -25,6 +26,11 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         const { GraphQLList, GraphQLNonNull } = build.graphql;
         const { pgFieldAttribute, fieldName } = context.scope;
         if (pgFieldAttribute?.codec.arrayOfCodec) return { ...field, type: withoutNulls(build, field.type) };
+        if (fieldName === "graphStatus")
+          return {
+            ...field,
+            type: new GraphQLNonNull(build.getOutputTypeByName("GraphStatus") as GraphQLEnumType),
+          };
         if (fieldName !== "graphErrors") return field;
         const problem = build.getOutputTypeByName("GraphError");
         return {

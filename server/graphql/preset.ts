@@ -7,6 +7,7 @@ import { makePgService } from "postgraphile/adaptors/pg";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import { BehaviorsPlugin } from "./behaviors.ts";
+import { DescriptionsPlugin, StatusDescriptionsPlugin } from "./descriptions.ts";
 import { boundedExecution } from "./execution.ts";
 import { EXPLORER_FILES, EXPLORER_PATH, ExplorerPlugin, explorerConfig } from "./explorer.ts";
 import { ExtensionTypesPlugin } from "./extensions.ts";
@@ -30,6 +31,8 @@ export function makePreset(
     extends: [PostGraphileAmberPreset, PostGraphileConnectionFilterPreset, PgAggregatesPreset],
     plugins: [
       TagsPlugin,
+      DescriptionsPlugin,
+      StatusDescriptionsPlugin,
       NamingPlugin,
       BehaviorsPlugin,
       ExtensionTypesPlugin,

@@ -2,41 +2,52 @@
 import { jsonPgSmartTags } from "postgraphile/utils";
 
 const HIDDEN = { behavior: "-*" };
-const NOT_A_LIST_OF_ITS_OWN = { behavior: "-query:resource:connection -query:resource:single" };
+const WITHOUT_AGGREGATES = { behavior: "-aggregates -groupedAggregates" };
 
-export const TagsPlugin = jsonPgSmartTags({
-  version: 1,
-  config: {
-    class: {
-      "app_public.accelerators": {
-        constraint: { accelerators_broader_code_fkey: { tags: { foreignFieldName: "narrower" } } },
-      },
-      "app_public.status_history": {
-        tags: { name: "status_change", ...NOT_A_LIST_OF_ITS_OWN },
-        constraint: {
-          status_history_need_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
-          status_history_commitment_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
-          status_history_engagement_claim_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
+export const TagsPlugin = jsonPgSmartTags(
+  {
+    version: 1,
+    config: {
+      class: {
+        "app_public.accelerators": {
+          constraint: { accelerators_broader_code_fkey: { tags: { foreignFieldName: "narrower" } } },
         },
-      },
-      // The enum of the same name keeps it.
-      "app_public.platform_roles": { tags: { name: "platform_role_grant" } },
-      "app_public.organization_permissions": { tags: HIDDEN },
-      "app_public.platform_permissions": { tags: HIDDEN },
-      // Churches are found by their search, whose cost does not grow with their number.
-      "app_public.churches": {
-        tags: { behavior: "-query:resource:connection -filter -order -aggregates -groupedAggregates" },
-        constraint: {
-          churches_country_fkey: {
-            tags: { behavior: "-singularRelation:resource:single -manyRelation:resource:connection" },
+        "app_public.status_history": {
+          tags: {
+            name: "status_change",
+            behavior: "-query:resource:connection -query:resource:single -aggregates -groupedAggregates",
+          },
+          constraint: {
+            status_history_need_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
+            status_history_commitment_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
+            status_history_engagement_claim_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
+          },
+        },
+        "app_public.countries": { tags: WITHOUT_AGGREGATES },
+        "app_public.people_groups": { tags: WITHOUT_AGGREGATES },
+        // The enum of the same name keeps it.
+        "app_public.platform_roles": { tags: { name: "platform_role_grant" } },
+        "app_public.organization_permissions": { tags: HIDDEN },
+        "app_public.platform_permissions": { tags: HIDDEN },
+        // Churches are found by their search, whose cost does not grow with their number.
+        "app_public.churches": {
+          tags: { behavior: "-query:resource:connection -filter -order -aggregates -groupedAggregates" },
+          constraint: {
+            churches_country_fkey: {
+              tags: {
+                behavior: "-singularRelation:resource:single -manyRelation:resource:connection -filterBy",
+              },
+            },
           },
         },
       },
-    },
-    procedure: {
-      "app_public.needs_graph_status": { tags: { behavior: "+filterBy" } },
-      "app_public.commitments_graph_status": { tags: { behavior: "+filterBy" } },
-      "app_public.engagement_claims_graph_status": { tags: { behavior: "+filterBy" } },
+      procedure: {
+        "app_public.needs_graph_status": { tags: { behavior: "+filterBy" } },
+        "app_public.commitments_graph_status": { tags: { behavior: "+filterBy" } },
+        "app_public.engagement_claims_graph_status": { tags: { behavior: "+filterBy" } },
+      },
     },
   },
-});
+  null,
+  { name: "TagsPlugin" },
+);
