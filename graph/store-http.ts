@@ -122,6 +122,8 @@ function exchange(
     const contentType = incoming.headers["content-type"] ?? "";
     const body = new WholeBody(mediaType(contentType));
     fail = (error) => body.destroy(error);
+    // Kept by the stream for whoever reads it; it may come before anybody does.
+    body.on("error", () => undefined);
     incoming.on("error", (error) => body.destroy(unfinished(error)));
     // Ends the connection to the store when whoever reads the body gives up.
     body.on("close", () => {

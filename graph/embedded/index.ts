@@ -1,4 +1,5 @@
 // The graph store of a machine that has no other: Oxigraph in threads of this process, behind the same protocols.
+// One difference to Fuseki: a triple that stands in two named graphs stands twice in the union of them.
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { FrontMessage, FrontOptions } from "./front.ts";
@@ -35,7 +36,11 @@ const STOP_TIMEOUT_MS = 30_000;
  */
 export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
   const { dir, port = 0, queryTimeoutMs = 30_000 } = options;
-  const front = new Worker(FRONT, { workerData: { dir, port, queryTimeoutMs } satisfies FrontOptions });
+  const front = new Worker(FRONT, {
+    // Options of the process that concern its own script only would stop a thread from starting.
+    execArgv: [],
+    workerData: { dir, port, queryTimeoutMs } satisfies FrontOptions,
+  });
   const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();
   const { promise: listening, resolve, reject } = Promise.withResolvers<number>();
   let stopping = false;

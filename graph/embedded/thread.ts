@@ -32,7 +32,7 @@ export class StoreThread {
 
   /** @param onGone called once, when the thread has ended for whatever reason */
   constructor(options: ThreadOptions, onGone: (thread: StoreThread) => void) {
-    this.#worker = new Worker(ENTRY, { workerData: options });
+    this.#worker = new Worker(ENTRY, { execArgv: [], workerData: options });
     this.#onGone = onGone;
     this.#worker.on("message", (reply: Reply) => this.#settle(reply));
     this.#worker.on("error", (error) => this.end(new ThreadGone(error.message)));

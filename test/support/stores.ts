@@ -25,15 +25,15 @@ export const testStores: readonly TestStore[] = [
     available: true,
     start: async (options) => {
       const store = await startEmbeddedStore(options);
-      return running(store.url, {}, store.stop);
+      return running(store.url, {}, () => store.stop());
     },
   },
   {
     name: "Fuseki",
     available: fusekiIsAvailable,
     start: async (options) => {
-      const { url, user, password, stop } = await startFuseki(options);
-      return running(url, { user, password }, stop);
+      const fuseki = await startFuseki(options);
+      return running(fuseki.url, fuseki, () => fuseki.stop());
     },
   },
 ];

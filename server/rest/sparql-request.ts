@@ -1,0 +1,146 @@
+// What a request to /v0/sparql asks for, in any of the forms of the SPARQL 1.1 Protocol.
+import type { Request } from "express";
+import { z } from "zod";
+import { mediaType } from "../../graph/media-types.ts";
+import { ApiError, validationFailed } from "../errors.ts";
+
+/** A query as it was sent, not yet judged. */
+export type SparqlRequest = Readonly<{
+  text: string;
+  defaultGraphs: readonly string[];
+  namedGraphs: readonly string[];
+}>;
+
+const DIRECT = "application/sparql-query";
+const UPDATE = "application/sparql-update";
+const FORM = "application/x-www-form-urlencoded";
+const JSON_TYPE = "application/json";
+
+const graphs = z.union([z.string(), z.array(z.string())]).optional();
+const jsonBody = z.strictObject({
+  query: z.string(),
+  "default-graph-uri": graphs,
+  "named-graph-uri": graphs,
+});
+
+/** An absolute IRI without the characters that an IRI reference cannot hold. */
+const ABSOLUTE_IRI = /^[a-z][a-z0-9+.-]*:[^<>"{}|^`\\\s]*$/i;
+
+/**
+ * Reads the query and its dataset from the body and the address.
+ * @param maxBytes the longest body, in bytes
+ * @throws ApiError 400, 403 read_only, 413 or 415
+ */
+export async function readSparqlRequest(request: Request, maxBytes: number): Promise<SparqlRequest> {
+  const type = requireKnownType(request);
+  const body = decode(await readBody(request, maxBytes));
+  const address = new URL(request.originalUrl, "http://localhost").searchParams;
+  if (type === DIRECT) return withDataset(body, address);
+  if (type === FORM) return fromForm(new URLSearchParams(body), address);
+  return fromJson(body, address);
+}
+
+function requireKnownType(request: Request): string {
+  const header = request.get("content-type");
+  const type = mediaType(header);
+  if (type === UPDATE) throw readOnly();
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(header ?? "")?.[1]?.toLowerCase() ?? "utf-8";
+  const encoding = request.get("content-encoding") ?? "identity";
+  if (
+    ![DIRECT, FORM, JSON_TYPE].includes(type) ||
+    !["utf-8", "utf8", "us-ascii"].includes(charset) ||
+    encoding !== "identity"
+  ) {
+    throw new ApiError(
+      415,
+      "unsupported_media_type",
+      `Send the query as ${DIRECT}, ${FORM} or ${JSON_TYPE}, in UTF-8 and without a content encoding.`,
+    );
+  }
+  return type;
+}
+
+function fromForm(form: URLSearchParams, address: URLSearchParams): SparqlRequest {
+  if (form.has("update")) throw readOnly();
+  const queries = form.getAll("query");
+  if (queries.length > 1) throw validationFailed([{ path: "query", message: "is given more than once" }]);
+  const [text] = queries;
+  if (text === undefined) throw validationFailed([{ path: "query", message: "is required" }]);
+  return withDataset(text, address, form);
+}
+
+function fromJson(body: string, address: URLSearchParams): SparqlRequest {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch (error) {
+    throw new ApiError(400, "validation_failed", "The body is not well-formed JSON.", { cause: error });
+  }
+  const parsed = jsonBody.safeParse(value);
+  if (!parsed.success) {
+    throw validationFailed(
+      parsed.error.issues.map(({ path, message }) => ({
+        path: path.join("."),
+        message: `is not valid: ${message}`,
+      })),
+    );
+  }
+  const dataset = new URLSearchParams();
+  for (const name of ["default-graph-uri", "named-graph-uri"] as const) {
+    for (const graph of [parsed.data[name] ?? []].flat()) dataset.append(name, graph);
+  }
+  return withDataset(parsed.data.query, address, dataset);
+}
+
+function withDataset(text: string, ...sources: URLSearchParams[]): SparqlRequest {
+  const all = (name: string) => sources.flatMap((source) => source.getAll(name));
+  const request = { text, defaultGraphs: all("default-graph-uri"), namedGraphs: all("named-graph-uri") };
+  const problems = [
+    ...request.defaultGraphs.filter(isNotAbsolute).map(() => "default-graph-uri"),
+    ...request.namedGraphs.filter(isNotAbsolute).map(() => "named-graph-uri"),
+  ];
+  if (problems.length > 0) {
+    throw validationFailed(problems.map((path) => ({ path, message: "must be an absolute IRI" })));
+  }
+  return request;
+}
+
+function isNotAbsolute(iri: string): boolean {
+  return !ABSOLUTE_IRI.test(iri);
+}
+
+/** An update, by whatever sign it shows itself. */
+export function readOnly(): ApiError {
+  return new ApiError(403, "read_only", "This endpoint only answers queries; updates are not accepted.");
+}
+
+function decode(body: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch (error) {
+    throw new ApiError(400, "validation_failed", "The body is not well-formed UTF-8.", { cause: error });
+  }
+}
+
+/** The whole body; one that is too long is left unread, so that the caller can still read the answer. */
+function readBody(request: Request, maxBytes: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  request.on("data", (chunk: Buffer) => {
+    length += chunk.length;
+    if (length <= maxBytes) {
+      chunks.push(chunk);
+      return;
+    }
+    chunks.length = 0;
+    reject(
+      new ApiError(413, "payload_too_large", `A query may have at most ${maxBytes} bytes.`, {
+        headers: { connection: "close" },
+      }),
+    );
+  });
+  request.on("end", () => resolve(Buffer.concat(chunks)));
+  request.on("error", reject);
+  return promise;
+}

@@ -1,0 +1,153 @@
+// POST /v0/sparql: questions to the whole graph, from whoever has a key.
+import { Router } from "express";
+import type { Request, Response } from "express";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
+import { guardQuery, QueryRefused, type GuardedQuery } from "../../graph/sparql-guard.ts";
+import { GraphRejected, GraphTimeout, GraphUnavailable, type GraphStore } from "../../graph/store.ts";
+import type { Door } from "../app.ts";
+import { ApiError } from "../errors.ts";
+import { readOnly, readSparqlRequest } from "./sparql-request.ts";
+
+export type SparqlDependencies = {
+  store: GraphStore;
+  /** for one query, its answer included, in milliseconds */
+  timeoutMs: number;
+  /** queries that one key may have running at the same time; 4 unless given */
+  maxConcurrent?: number;
+  /** the longest body, in bytes; 64 KiB unless given */
+  maxBytes?: number;
+};
+
+const PATH = "/v0/sparql";
+const MAX_CONCURRENT = 4;
+const MAX_BYTES = 64 * 1024;
+const RETRY_AFTER_SECONDS = "5";
+
+/** The route; requests must have passed requireKey. It reads its own body: no body parser may stand before it. */
+export function sparqlRoutes(dependencies: SparqlDependencies): Router {
+  const { maxConcurrent = MAX_CONCURRENT, maxBytes = MAX_BYTES } = dependencies;
+  const running = new Map<string, number>();
+  const router = Router();
+
+  router.post(PATH, async (request, response) => {
+    const { keyId } = request.identity;
+    const count = running.get(keyId) ?? 0;
+    if (count >= maxConcurrent) {
+      throw new ApiError(429, "rate_limited", `This API key has ${maxConcurrent} queries running already.`, {
+        headers: { "retry-after": "1" },
+      });
+    }
+    running.set(keyId, count + 1);
+    response.once("close", () => {
+      const left = (running.get(keyId) ?? 1) - 1;
+      if (left > 0) running.set(keyId, left);
+      else running.delete(keyId);
+    });
+    await answer(request, response, dependencies, maxBytes);
+  });
+
+  router.all(PATH, () => {
+    throw new ApiError(405, "method_not_allowed", "Send queries with POST.", {
+      headers: { allow: "POST, OPTIONS" },
+    });
+  });
+  return router;
+}
+
+/** The route behind a key, for the application. */
+export function sparqlDoor(dependencies: SparqlDependencies): Door {
+  return (app, guards) => {
+    app.use(PATH, ...guards);
+    app.use(sparqlRoutes(dependencies));
+  };
+}
+
+async function answer(
+  request: Request,
+  response: Response,
+  { store, timeoutMs }: SparqlDependencies,
+  maxBytes: number,
+): Promise<void> {
+  const { text, defaultGraphs, namedGraphs } = await readSparqlRequest(request, maxBytes);
+  const query = guard(text);
+  const type = negotiateType(request, query);
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  let body: Readable;
+  try {
+    ({ body } = await store.query(query.text, {
+      accept: ALIASES.get(type) ?? type,
+      defaultGraphs,
+      namedGraphs,
+      timeoutMs,
+      signal: gone.signal,
+    }));
+    await firstBytes(body);
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    throw failure(error);
+  }
+  response.status(200);
+  response.set({
+    "content-type": type.startsWith("text/") ? `${type}; charset=utf-8` : type,
+    "cache-control": "no-store",
+    vary: "Accept",
+  });
+  try {
+    await pipeline(body, response);
+  } catch (error) {
+    // The caller has the beginning of an answer; the broken connection tells that it is not the whole.
+    if (!gone.signal.aborted) request.log?.warn({ err: error }, "a query's answer broke off");
+  }
+}
+
+function guard(text: string): GuardedQuery {
+  try {
+    return guardQuery(text);
+  } catch (error) {
+    if (!(error instanceof QueryRefused)) throw error;
+    if (error.reason === "update") throw readOnly();
+    if (error.reason === "federation") throw new ApiError(403, "federation_disabled", error.message);
+    throw malformed(error.message, error.position);
+  }
+}
+
+function negotiateType(request: Request, { form }: GuardedQuery): string {
+  const answersGraph = form === "construct" || form === "describe";
+  const offers = answersGraph ? GRAPH_TYPES : [...BINDING_TYPES, ...ALIASES.keys()];
+  const type = negotiate(request.get("accept"), offers);
+  if (type) return type;
+  const names = answersGraph ? GRAPH_TYPES : BINDING_TYPES;
+  throw new ApiError(406, "not_acceptable", `${form.toUpperCase()} answers ${names.join(", ")}.`);
+}
+
+/** Waits until the store has begun to answer, while its failure can still become a status of ours. */
+function firstBytes(body: Readable): Promise<void> {
+  if (body.errored) return Promise.reject(body.errored);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  body.once("error", reject).once("readable", resolve).once("end", resolve);
+  return promise;
+}
+
+function failure(error: unknown): unknown {
+  if (error instanceof GraphTimeout) {
+    return new ApiError(504, "query_timeout", "The query took too long and was ended.", { cause: error });
+  }
+  if (error instanceof GraphUnavailable) {
+    return new ApiError(503, "graph_unavailable", "The graph store is not available; try again later.", {
+      cause: error,
+      headers: { "retry-after": RETRY_AFTER_SECONDS },
+    });
+  }
+  if (error instanceof GraphRejected) return malformed(error.message, error.position);
+  return error;
+}
+
+function malformed(message: string, position?: { line: number; column: number }): ApiError {
+  const details = position && [
+    { path: "query", message: `line ${position.line}, column ${position.column}` },
+  ];
+  return new ApiError(400, "malformed_query", message, { details });
+}

@@ -1,0 +1,142 @@
+// What only the embedded store has to prove: that its threads can die and its process can be killed.
+import { spawn } from "node:child_process";
+import { appendFile, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { findEmbeddedStore, startEmbeddedStore, StoreInUse } from "../graph/embedded/index.ts";
+import type { EmbeddedStore } from "../graph/embedded/index.ts";
+import { createGraphStore, GraphRejected, storeUrls } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+
+let dir: string;
+let store: EmbeddedStore;
+let client: GraphStore;
+
+const start = async () => {
+  store = await startEmbeddedStore({ dir, queryTimeoutMs: 5_000 });
+  client = createGraphStore(storeUrls(store.url));
+};
+const restart = async () => {
+  client.close();
+  await store.stop();
+  await start();
+};
+const add = (value: number) => client.update(`INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> ${value} } }`);
+const values = async () =>
+  (await client.select("SELECT ?o { <urn:s> <urn:p> ?o } ORDER BY ?o")).map((row) => Number(row["o"]?.value));
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "embedded-store-"));
+  await start();
+});
+afterEach(async () => {
+  client.close();
+  await store.stop();
+  await rm(dir, { recursive: true });
+});
+
+test("a second process on the same folder is told where the first serves, and may come when it is gone", async () => {
+  await expect(startEmbeddedStore({ dir })).rejects.toThrow(StoreInUse);
+  await expect(startEmbeddedStore({ dir })).rejects.toThrow(new URL(store.url).host);
+  expect(await findEmbeddedStore(dir)).toBe(store.url);
+  await store.stop();
+  expect(await findEmbeddedStore(dir)).toBeUndefined();
+  await start();
+});
+
+test("a port in use is an error and leaves nothing running", async () => {
+  const other = await mkdtemp(join(tmpdir(), "embedded-store-"));
+  await expect(startEmbeddedStore({ dir: other, port: store.port })).rejects.toThrow("EADDRINUSE");
+  await rm(other, { recursive: true });
+});
+
+test("what was acknowledged survives SIGKILL", async () => {
+  await store.stop();
+  const script = `
+    import { startEmbeddedStore } from ${JSON.stringify(new URL("../graph/embedded/index.ts", import.meta.url).href)};
+    import { createGraphStore, storeUrls } from ${JSON.stringify(new URL("../graph/store.ts", import.meta.url).href)};
+    const store = await startEmbeddedStore({ dir: ${JSON.stringify(dir)} });
+    const client = createGraphStore(storeUrls(store.url));
+    for (let i = 1; ; i++) {
+      await client.update(\`INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> \${i} } }\`);
+      console.log(i);
+    }`;
+  const victim = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+  });
+  let acknowledged = 0;
+  for await (const chunk of victim.stdout) {
+    acknowledged = Number(String(chunk).trim().split("\n").at(-1));
+    if (acknowledged > 100) break;
+  }
+  victim.kill("SIGKILL");
+  expect(acknowledged).toBeGreaterThan(100);
+  await new Promise((resolve) => void victim.once("close", resolve));
+  await start();
+  const kept = await values();
+  expect(kept.length).toBeGreaterThanOrEqual(acknowledged);
+  expect(kept).toEqual(kept.map((_, i) => i + 1));
+});
+
+test("an entry of the journal that was cut off is dropped, and what follows is kept", async () => {
+  await add(1);
+  await store.stop();
+  const [journal] = (await readdir(dir)).filter((name) => name.startsWith("journal-"));
+  await appendFile(join(dir, journal!), Buffer.from([200, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]));
+  await start();
+  expect(await values()).toEqual([1]);
+  await add(2);
+  await restart();
+  expect(await values()).toEqual([1, 2]);
+});
+
+test("a large journal becomes a snapshot", async () => {
+  const text = "x".repeat(2_000_000);
+  await client.update(`INSERT DATA { GRAPH <urn:g> { <urn:big> <urn:p> "${text}" } }`);
+  await add(1);
+  await restart();
+  expect((await readdir(dir)).filter((name) => name.startsWith("snapshot-"))).toHaveLength(1);
+  await add(2);
+  await restart();
+  expect(await values()).toEqual([1, 2]);
+  expect(await client.ask("ASK { <urn:big> ?p ?o FILTER(STRLEN(?o) = 2000000) }")).toBe(true);
+});
+
+test("a query that breaks the engine is refused, and the next one is answered", async () => {
+  await add(1);
+  const deep = `SELECT * { ${"{".repeat(5_000)}${"}".repeat(5_000)} }`;
+  for (let i = 0; i < 3; i++) await expect(client.query(deep)).rejects.toThrow(GraphRejected);
+  // The same from the service itself may reach the writing thread; the store is made again from its files.
+  await Promise.allSettled([
+    client.select(deep),
+    client.select(deep),
+    client.select(deep),
+    client.select(deep),
+  ]);
+  await expect(
+    client.update(`INSERT { <urn:s> <urn:p> 2 } WHERE { ${"{".repeat(5_000)}${"}".repeat(5_000)} }`),
+  ).rejects.toThrow();
+  expect(await values()).toEqual([1]);
+  await add(3);
+  expect(await values()).toEqual([1, 3]);
+  await restart();
+  expect(await values()).toEqual([1, 3]);
+});
+
+test("a page in a browser is not answered", async () => {
+  const ask = `${store.url}/query?query=${encodeURIComponent("ASK {}")}`;
+  expect((await fetch(ask)).status).toBe(200);
+  expect((await fetch(ask, { headers: { origin: "https://evil.example.org" } })).status).toBe(403);
+  expect(
+    (
+      await fetch(`${store.url}/update`, {
+        method: "POST",
+        body: new URLSearchParams({ update: "DROP ALL" }),
+        headers: { origin: "null" },
+      })
+    ).status,
+  ).toBe(403);
+});

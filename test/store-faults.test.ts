@@ -1,0 +1,212 @@
+// What the client of the graph store makes of stores that fail: a typed error, and never half an answer.
+import { createServer } from "node:http";
+import type { RequestListener, Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import {
+  createGraphStore,
+  GraphRejected,
+  GraphTimeout,
+  GraphUnavailable,
+  storeUrls,
+} from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { readAll } from "../graph/store-http.ts";
+
+const JSON_TYPE = "application/sparql-results+json";
+const ROWS = `{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"urn:s"}}]}}`;
+
+let server: Server | undefined;
+let client: GraphStore | undefined;
+afterEach(() => {
+  client?.close();
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** A client of a store that answers everything as told. */
+async function storeThat(answer: RequestListener): Promise<GraphStore> {
+  server = createServer(answer);
+  await new Promise<void>((resolve) => void server?.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  client = createGraphStore({ ...storeUrls(`http://127.0.0.1:${port}/ds`), timeoutMs: 300 });
+  return client;
+}
+
+const answering = (status: number, type: string, body: string) =>
+  storeThat((request, response) => {
+    request.resume();
+    response.writeHead(status, { "content-type": type }).end(body);
+  });
+
+const readers: [string, (store: GraphStore) => Promise<unknown>][] = [
+  ["select", (store) => store.select("SELECT * { ?s ?p ?o }")],
+  ["ask", (store) => store.ask("ASK {}")],
+  ["construct", (store) => store.construct("CONSTRUCT WHERE { ?s ?p ?o }")],
+  ["query", async (store) => readAll((await store.query("SELECT * { ?s ?p ?o }")).body)],
+  ["getGraph", async (store) => readAll((await store.getGraph("urn:g"))!.body)],
+];
+const writers: [string, (store: GraphStore) => Promise<unknown>][] = [
+  ["update", (store) => store.update("INSERT DATA { <urn:s> <urn:p> 1 }")],
+  ["putGraph", (store) => store.putGraph("urn:g", "<urn:s> <urn:p> 1 .", "text/turtle", { timeoutMs: 300 })],
+  [
+    "postGraph",
+    (store) => store.postGraph("urn:g", "<urn:s> <urn:p> 1 .", "text/turtle", { timeoutMs: 300 }),
+  ],
+  ["deleteGraph", (store) => store.deleteGraph("urn:g")],
+];
+const everything = [...readers, ...writers];
+
+test.each(everything)("%s: nobody listens", async (_name, call) => {
+  const store = createGraphStore(storeUrls("http://127.0.0.1:9/ds"));
+  await expect(call(store)).rejects.toThrow(GraphUnavailable);
+  expect(await store.isAvailable()).toBe(false);
+});
+
+describe.each([500, 502, 503, 401, 403, 429])("status %i", (status) => {
+  test.each(everything)("%s", async (_name, call) => {
+    const store = await answering(status, "text/plain", "no");
+    await expect(call(store)).rejects.toThrow(GraphUnavailable);
+  });
+});
+
+describe("no answer until the time limit", () => {
+  test.each(everything.filter(([name]) => name !== "getGraph"))("%s", async (_name, call) => {
+    const store = await storeThat((request) => void request.resume());
+    await expect(call(store)).rejects.toThrow(GraphTimeout);
+  });
+});
+
+describe("half an answer", () => {
+  const cut: [string, RequestListener][] = [
+    [
+      "with a length that is not reached",
+      (request, response) => {
+        request.resume();
+        response.writeHead(200, { "content-type": JSON_TYPE, "content-length": ROWS.length });
+        response.write(ROWS.slice(0, 40), () => response.destroy());
+      },
+    ],
+    [
+      "in chunks without the last",
+      (request, response) => {
+        request.resume();
+        response.writeHead(200, { "content-type": JSON_TYPE });
+        response.write(ROWS, () => response.destroy());
+      },
+    ],
+    [
+      "with a proper end",
+      (request, response) => {
+        request.resume();
+        response.writeHead(200, { "content-type": JSON_TYPE }).end(ROWS.slice(0, 40));
+      },
+    ],
+    [
+      "that stops coming",
+      (request, response) => {
+        request.resume();
+        response.writeHead(200, { "content-type": JSON_TYPE }).write(ROWS.slice(0, 40));
+      },
+    ],
+  ];
+  test.each(cut)("%s", async (_name, answer) => {
+    const store = await storeThat(answer);
+    await expect(store.select("SELECT * { ?s ?p ?o }")).rejects.toThrow(GraphUnavailable);
+    await expect(store.query("SELECT * { ?s ?p ?o }").then(({ body }) => readAll(body))).rejects.toThrow(
+      GraphUnavailable,
+    );
+  });
+
+  test("that Fuseki cancelled after its 200", async () => {
+    const notice =
+      "\n##  Query cancelled due to timeout during execution   ##\n##  ****          Incomplete results           ****   ##\n";
+    const store = await answering(200, "text/csv", `s\r\nurn:s\r\n${notice}`);
+    const { body } = await store.query("SELECT * { ?s ?p ?o }", { accept: "text/csv" });
+    await expect(readAll(body)).rejects.toThrow(GraphTimeout);
+  });
+
+  test("is not mistaken for one when the text merely looks odd", async () => {
+    const text = `s\r\n"##  Incomplete results  ##"\r\n${"x".repeat(5_000)}\r\n`;
+    const store = await answering(200, "text/csv", text);
+    const { body } = await store.query("SELECT * { ?s ?p ?o }", { accept: "text/csv" });
+    expect(await readAll(body)).toBe(text);
+  });
+});
+
+describe("200 with an error inside", () => {
+  test.each([
+    ["an HTML page", "text/html", "<h1>Error 500</h1>"],
+    ["JSON of another kind", "application/json", `{"error":"out of memory"}`],
+    ["JSON of the right type without results", JSON_TYPE, `{"error":"out of memory"}`],
+    ["text under the right type", JSON_TYPE, "Virtuoso 42000 Error }"],
+  ])("for a query: %s", async (_name, type, body) => {
+    const store = await answering(200, type, body);
+    await expect(store.select("SELECT * { ?s ?p ?o }")).rejects.toThrow(GraphUnavailable);
+    await expect(store.ask("ASK {}")).rejects.toThrow(GraphUnavailable);
+    expect(await store.isAvailable()).toBe(false);
+  });
+  test.each(writers)("for a change: %s", async (_name, call) => {
+    const store = await answering(
+      200,
+      "text/html",
+      "<h1>Error</h1> update failed: java.lang.OutOfMemoryError",
+    );
+    await expect(call(store)).rejects.toThrow(GraphUnavailable);
+  });
+  test.each(writers)("but Fuseki's page of success is one: %s", async (_name, call) => {
+    const store = await answering(200, "text/html", "<h1>Success</h1><p>Update succeeded</p>");
+    await call(store);
+  });
+  test("a redirect is no confirmation", async () => {
+    const store = await answering(302, "text/plain", "");
+    await expect(store.update("CLEAR ALL")).rejects.toThrow(GraphUnavailable);
+  });
+});
+
+describe("refusals", () => {
+  test.each([
+    ['Parse error: Encountered "<EOF>" at line 3, column 18.', { line: 3, column: 18 }],
+    ["Parse error: Lexical error at line 1, column 13.  Encountered", { line: 1, column: 13 }],
+    ["error at 2:28: expected one of", { line: 2, column: 28 }],
+    ["Parser error at line 7 between columns 49 and 53: no", { line: 7, column: 49 }],
+    ["[line: 5, col: 3 ] Undefined prefix: zz", { line: 5, column: 3 }],
+    ["it is refused", undefined],
+  ])("%s", async (text, position) => {
+    const store = await answering(400, "text/plain", text);
+    const refused = store.update("nonsense");
+    await expect(refused).rejects.toThrow(GraphRejected);
+    await expect(refused).rejects.toMatchObject({ status: 400, position, message: text });
+  });
+});
+
+test("a connection that the store closed meanwhile costs a query nothing", async () => {
+  let requests = 0;
+  const store = await storeThat((request, response) => {
+    requests += 1;
+    // The second request on a connection meets its end.
+    if (requests === 2) request.socket.destroy();
+    else {
+      request.resume();
+      response.writeHead(200, { "content-type": JSON_TYPE }).end(ROWS);
+    }
+  });
+  expect(await store.select("SELECT * { ?s ?p ?o }")).toHaveLength(1);
+  expect(await store.select("SELECT * { ?s ?p ?o }")).toHaveLength(1);
+  expect(requests).toBe(3);
+});
+
+test("a caller who leaves a body unread ends the store's work on it", async () => {
+  let closed = false;
+  const store = await storeThat((request, response) => {
+    request.resume();
+    response.on("close", () => (closed = true));
+    response.writeHead(200, { "content-type": JSON_TYPE });
+    const timer = setInterval(() => response.write(ROWS.repeat(1_000)), 5);
+    response.on("close", () => clearInterval(timer));
+  });
+  const { body } = await store.query("SELECT * { ?s ?p ?o }", { timeoutMs: 10_000 });
+  body.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(closed).toBe(true);
+});

@@ -1,0 +1,369 @@
+// The graph store and its client: the same suite for every engine the service may stand on.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { GraphRejected, GraphTimeout } from "../graph/store.ts";
+import { readAll } from "../graph/store-http.ts";
+import { testStores } from "./support/stores.ts";
+import type { RunningStore } from "./support/stores.ts";
+
+const QUERY_TIMEOUT_MS = 2_000;
+const A = "https://data.example.org/a/";
+const B = "https://data.example.org/b/";
+
+/** More solutions than anybody could count. */
+const RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }";
+
+describe.each(testStores)("$name", ({ name, available, start }) => {
+  const inEngine = available ? test : test.skip;
+  let dir: string;
+  let store: RunningStore;
+
+  beforeAll(async () => {
+    if (!available) return;
+    dir = await mkdtemp(join(tmpdir(), "graph-store-"));
+    store = await start({ dir, queryTimeoutMs: QUERY_TIMEOUT_MS });
+  });
+  afterAll(async () => {
+    if (!available) return;
+    await store.stop();
+    await rm(dir, { recursive: true });
+  });
+  beforeEach(async () => {
+    if (available) await store.client.update("DROP ALL");
+  });
+
+  const count = async (pattern = "?s ?p ?o", options = {}) => {
+    const [row] = await store.client.select(`SELECT (COUNT(*) AS ?n) { ${pattern} }`, options);
+    return Number(row?.["n"]?.value);
+  };
+  const request = (path: string, init: RequestInit = {}) =>
+    fetch(store.url + path, {
+      ...init,
+      headers: { ...store.headers, ...(init.headers as Record<string, string>) },
+    });
+  const fill = async () => {
+    await store.client.update(`INSERT DATA {
+      GRAPH <${A}> { <urn:s> <urn:p> "in A", "also in A" }
+      GRAPH <${B}> { <urn:s> <urn:p> "in B", "also in B" } }`);
+  };
+
+  describe("SPARQL 1.1 Protocol", () => {
+    const ask = `ASK { GRAPH <${A}> { <urn:s> <urn:p> "in A" } }`;
+    const form = (fields: Record<string, string>) => ({
+      method: "POST",
+      body: new URLSearchParams(fields),
+    });
+    const direct = (type: string, body: string) => ({
+      method: "POST",
+      body,
+      headers: { "content-type": type },
+    });
+
+    inEngine.each<[string, string, () => RequestInit]>([
+      ["GET", `/query?query=${encodeURIComponent(ask)}`, () => ({})],
+      ["POST, form", "/query", () => form({ query: ask })],
+      ["POST, direct", "/query", () => direct("application/sparql-query", ask)],
+    ])("query by %s", async (_name, path, init) => {
+      await fill();
+      const answer = await request(path, init());
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ boolean: true });
+    });
+
+    inEngine.each<[string, (update: string) => RequestInit]>([
+      ["form", (update) => form({ update })],
+      ["direct", (update) => direct("application/sparql-update", update)],
+    ])("update by POST, %s", async (_name, init) => {
+      const answer = await request("/update", init(`INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> 1 } }`));
+      expect([200, 204]).toContain(answer.status);
+      expect(await count()).toBe(1);
+    });
+
+    inEngine("an update sent to the query endpoint changes nothing", async () => {
+      const update = `INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> 1 } }`;
+      expect(
+        (await request("/query", direct("application/sparql-update", update))).status,
+      ).toBeGreaterThanOrEqual(400);
+      expect((await request("/query", form({ update }))).status).toBeGreaterThanOrEqual(400);
+      expect((await request("/query", form({ query: update }))).status).toBe(400);
+      expect(await count()).toBe(0);
+    });
+
+    inEngine.each([
+      ["no query", {}],
+      ["a query that breaks off", { query: "SELECT * {" }],
+    ])("400 for %s", async (_name, fields) => {
+      expect((await request("/query", form(fields as Record<string, string>))).status).toBe(400);
+    });
+  });
+
+  describe("datasets", () => {
+    const values = async (
+      query: string,
+      options: { defaultGraphs?: string[]; namedGraphs?: string[] } = {},
+    ) => {
+      const { body } = await store.client.query(query, { ...options, accept: "text/csv" });
+      return (await readAll(body)).trim().split(/\r?\n/).slice(1).toSorted();
+    };
+    const all = "SELECT ?o { ?s ?p ?o }";
+    const named = "SELECT ?o { GRAPH ?g { ?s ?p ?o } }";
+
+    inEngine("the default graph is the union of the named graphs", async () => {
+      await fill();
+      expect(await values(all)).toEqual(["also in A", "also in B", "in A", "in B"]);
+      expect(await values(named)).toEqual(["also in A", "also in B", "in A", "in B"]);
+    });
+    inEngine("FROM and FROM NAMED choose", async () => {
+      await fill();
+      expect(await values(`SELECT ?o FROM <${A}> { ?s ?p ?o }`)).toEqual(["also in A", "in A"]);
+      expect(
+        await values(
+          `PREFIX d: <https://data.example.org/>\nSELECT ?o FROM <${A}>\nFROM <${B}> { ?s ?p ?o }`,
+        ),
+      ).toEqual(["also in A", "also in B", "in A", "in B"]);
+      expect(await values(`SELECT ?o FROM NAMED <${B}> { GRAPH ?g { ?s ?p ?o } }`)).toEqual([
+        "also in B",
+        "in B",
+      ]);
+    });
+    inEngine("the word FROM inside a comment, a string, an IRI or a variable chooses nothing", async () => {
+      await fill();
+      expect(
+        await values(
+          `# FROM <${A}>\nSELECT ?o { ?s ?p ?o FILTER(?o != "FROM <urn:x>" && ?p != <urn:from>) }`,
+        ),
+      ).toHaveLength(4);
+      expect(await values("SELECT ?o ?from { ?s ?p ?o OPTIONAL { ?o ?p ?from } }")).toHaveLength(4);
+    });
+    inEngine("the protocol's graphs take the place of the query's", async () => {
+      await fill();
+      expect(await values(`SELECT ?o FROM <${A}> { ?s ?p ?o }`, { defaultGraphs: [B] })).toEqual([
+        "also in B",
+        "in B",
+      ]);
+      expect(await values(all, { defaultGraphs: [A, B] })).toHaveLength(4);
+      expect(await values(all, { namedGraphs: [A] })).toEqual([]);
+      expect(await values(named, { namedGraphs: [A] })).toEqual(["also in A", "in A"]);
+      expect(await values(named, { defaultGraphs: [A] })).toEqual([]);
+    });
+  });
+
+  describe("formats", () => {
+    inEngine.each([
+      ["application/sparql-results+json", /"value"\s*:\s*"in A"/],
+      ["application/sparql-results+xml", /<literal>in A<\/literal>/],
+      ["text/csv", /^o\r?\nalso in A\r?\nin A/],
+      ["text/tab-separated-values", /^\?o\n"also in A"\n"in A"/],
+    ])("SELECT as %s", async (accept, expected) => {
+      await fill();
+      const answer = await store.client.query(`SELECT ?o FROM <${A}> { ?s ?p ?o } ORDER BY ?o`, { accept });
+      expect(answer.contentType).toContain(accept);
+      expect(await readAll(answer.body)).toMatch(expected);
+    });
+    inEngine.each([
+      ["application/sparql-results+json", /"boolean"\s*:\s*true/],
+      ["application/sparql-results+xml", /<boolean>true<\/boolean>/],
+      ["text/csv", /true/],
+      ["text/tab-separated-values", /true/],
+    ])("ASK as %s", async (accept, expected) => {
+      await fill();
+      expect(await readAll((await store.client.query("ASK { ?s ?p ?o }", { accept })).body)).toMatch(
+        expected,
+      );
+    });
+    inEngine.each([
+      ["text/turtle", /^<urn:s>\s+<https:\/\/example.org\/p>\s+"(also )?in A"/m],
+      ["application/n-triples", /^<urn:s> <https:\/\/example.org\/p> "in A" \.$/m],
+      ["application/ld+json", /"in A"/],
+      ["application/rdf+xml", />in A</],
+    ])("CONSTRUCT as %s", async (accept, expected) => {
+      await fill();
+      const answer = await store.client.query(
+        `CONSTRUCT { ?s <https://example.org/p> ?o } FROM <${A}> WHERE { ?s ?p ?o }`,
+        {
+          accept,
+        },
+      );
+      expect(answer.contentType).toContain(accept);
+      expect(await readAll(answer.body)).toMatch(expected);
+    });
+    inEngine("DESCRIBE", async () => {
+      await fill();
+      expect(await store.client.construct("DESCRIBE <urn:s>")).toContain('<urn:s> <urn:p> "in A" .');
+    });
+  });
+
+  describe("Graph Store Protocol", () => {
+    inEngine("put replaces, post adds, delete removes one graph and no other", async () => {
+      await fill();
+      await store.client.putGraph(A, '<urn:new> <urn:p> "1" .', "application/n-triples");
+      expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(1);
+      await store.client.postGraph(A, '<urn:new> <urn:p> "2", "1" .', "text/turtle");
+      expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(2);
+      await store.client.deleteGraph(A);
+      expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(0);
+      expect(await count(`GRAPH <${B}> { ?s ?p ?o }`)).toBe(2);
+      await store.client.deleteGraph(A);
+    });
+    inEngine("a graph is put from a stream and read as one", async () => {
+      const lines = Array.from({ length: 5_000 }, (_, i) => `<urn:s${i}> <urn:p> "${i}" .\n`);
+      await store.client.putGraph(A, Readable.from(lines), "application/n-triples");
+      const answer = await store.client.getGraph(A);
+      const read = (await readAll(answer!.body)).trim().split("\n");
+      expect(read.toSorted()).toEqual(lines.map((line) => line.trim()).toSorted());
+    });
+    inEngine("a graph that is not there is undefined", async () => {
+      expect(await store.client.getGraph("https://data.example.org/none/")).toBeUndefined();
+    });
+    inEngine("data that is malformed is refused whole, and the graph stays as it was", async () => {
+      await fill();
+      const put = store.client.putGraph(A, "<urn:a> <urn:b> 1 .\n<urn:a> <urn:b> oops .", "text/turtle");
+      await expect(put).rejects.toThrow(GraphRejected);
+      await expect(put).rejects.toMatchObject({ status: 400, position: { line: 2 } });
+      expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(2);
+    });
+    inEngine("a stream that fails on the way changes nothing", async () => {
+      await fill();
+      async function* broken() {
+        yield '<urn:a> <urn:b> "1" .\n';
+        await Promise.resolve();
+        throw new Error("the source broke");
+      }
+      await expect(
+        store.client.putGraph(A, Readable.from(broken()), "application/n-triples"),
+      ).rejects.toThrow();
+      expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(2);
+    });
+  });
+
+  describe("updates", () => {
+    inEngine("are done whole or not at all", async () => {
+      await fill();
+      const update = `DROP GRAPH <${B}> ; INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> "half" } } ;
+        LOAD <http://127.0.0.1:9/nothing> INTO GRAPH <${A}>`;
+      await expect(store.client.update(update)).rejects.toThrow();
+      expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(2);
+      expect(await count(`GRAPH <${B}> { ?s ?p ?o }`)).toBe(2);
+    });
+    inEngine("that are malformed are rejected with their place", async () => {
+      const update = store.client.update("INSERT DATA {\n GRAPH <urn:g> { <urn:s> <urn:p> }\n}");
+      await expect(update).rejects.toThrow(GraphRejected);
+      await expect(update).rejects.toMatchObject({ position: { line: 2 } });
+    });
+    inEngine("are seen by every query that is asked after them", async () => {
+      for (let i = 1; i <= 40; i++) {
+        await store.client.update(`INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> ${i} } }`);
+        const { body } = await store.client.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", {
+          accept: "text/csv",
+        });
+        expect((await readAll(body)).trim().split(/\r?\n/)[1]).toBe(String(i));
+      }
+    });
+    inEngine("of a thousand records at once replace what was there", async () => {
+      const ids = Array.from({ length: 1_000 }, (_, i) => `<urn:record:${i}>`);
+      for (const round of [1, 2]) {
+        await store.client.update(`
+          DELETE { GRAPH <${A}> { ?s ?p ?o } } WHERE { VALUES ?s { ${ids.join(" ")} } GRAPH <${A}> { ?s ?p ?o } } ;
+          INSERT DATA { GRAPH <${A}> { ${ids.map((id) => `${id} <urn:p> ${round}, "a", "b" .`).join("\n")} } }`);
+      }
+      expect(await count()).toBe(3_000);
+      expect(await count("?s <urn:p> 1")).toBe(0);
+    });
+  });
+
+  describe("text", () => {
+    const texts = {
+      quotes: `"double" 'single' """three""" '''three'''`,
+      backslashes: "\\ \\n \\u0041 \\\\",
+      "control characters": "tab\tline\nfeed\rreturn \u0001\u001f\u007f",
+      injection: `" . } } ; DROP ALL ; INSERT DATA { GRAPH <urn:x> { <urn:a> <urn:b> "`,
+      emoji: "👩‍👩‍👧‍👦 🏳️‍🌈",
+      "right to left": "שלום \u202eעולם\u202c العربية",
+      "composed and decomposed": "\u00e9 e\u0301",
+      "outside the BMP": "𝔘𐍈",
+      "white space at the ends": "  x  ",
+      angles: "<urn:x> & <!-- ]]> -->",
+      percent: "100% %20 +",
+    };
+    const escape = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007F");
+
+    inEngine.each(Object.entries(texts))("%s comes back byte for byte", async (_name, text) => {
+      await store.client.update(`INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> ${escape(text)} } }`);
+      await store.client.postGraph(A, `<urn:t> <urn:p> ${escape(text)} .`, "application/n-triples");
+      const rows = await store.client.select("SELECT ?o { ?s ?p ?o }");
+      expect(rows.map((row) => row["o"]?.value)).toEqual([text, text]);
+      expect(await store.client.ask(`ASK { <urn:t> <urn:p> ${escape(text)} }`)).toBe(true);
+    });
+  });
+
+  describe("a runaway query", () => {
+    const runaway = () => store.client.query(RUNAWAY, { timeoutMs: 30_000 });
+    const someData = () =>
+      store.client.putGraph(
+        A,
+        Array.from({ length: 1_000 }, (_, i) => `<urn:s${i}> <urn:p> <urn:o${i}> .`).join("\n"),
+        "application/n-triples",
+      );
+
+    inEngine("ends at the engine's own time limit, and harms nobody meanwhile", async () => {
+      await someData();
+      const began = performance.now();
+      const ended = expect(runaway()).rejects.toThrow(GraphTimeout);
+      for (let i = 0; i < 10; i++) {
+        expect(await count("<urn:s1> ?p ?o")).toBe(1);
+        const { body } = await store.client.query("ASK { <urn:s2> ?p ?o }");
+        expect(await readAll(body)).toContain("true");
+        await store.client.update(`INSERT DATA { GRAPH <${B}> { <urn:s> <urn:p> ${i} } }`);
+      }
+      expect(performance.now() - began).toBeLessThan(QUERY_TIMEOUT_MS);
+      await ended;
+      expect(performance.now() - began).toBeLessThan(QUERY_TIMEOUT_MS * 3);
+      expect(await count()).toBe(1_010);
+    });
+
+    inEngine("whose answer has begun breaks off instead of ending", async () => {
+      await someData();
+      const streaming = async () =>
+        readAll(
+          (await store.client.query("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", { timeoutMs: 30_000 }))
+            .body,
+        );
+      await expect(streaming()).rejects.toThrow(GraphTimeout);
+    });
+
+    inEngine("is given up at the client's time limit", async () => {
+      await someData();
+      const began = performance.now();
+      await expect(store.client.query(RUNAWAY, { timeoutMs: 300 })).rejects.toThrow(GraphTimeout);
+      expect(performance.now() - began).toBeLessThan(QUERY_TIMEOUT_MS);
+      expect(await count("<urn:s1> ?p ?o")).toBe(1);
+    });
+
+    inEngine("is given up when its caller goes", async () => {
+      await someData();
+      const caller = new AbortController();
+      const query = store.client.query(RUNAWAY, { signal: caller.signal });
+      setTimeout(() => caller.abort(), 200);
+      await expect(query).rejects.toMatchObject({ name: "AbortError" });
+      expect(await count("<urn:s1> ?p ?o")).toBe(1);
+    });
+  });
+
+  inEngine("a stop and a second start keep what was there", async () => {
+    await fill();
+    await store.client.putGraph("https://data.example.org/c/", "<urn:c> <urn:p> 1 .", "text/turtle");
+    await store.client.deleteGraph(B);
+    const before = await store.client.construct("CONSTRUCT WHERE { ?s ?p ?o }");
+    await store.stop();
+    expect(await store.client.isAvailable()).toBe(false);
+    store = await start({ dir, queryTimeoutMs: QUERY_TIMEOUT_MS });
+    const after = await store.client.construct("CONSTRUCT WHERE { ?s ?p ?o }");
+    expect(after.split("\n").toSorted()).toEqual(before.split("\n").toSorted());
+    expect(await count()).toBe(3);
+    expect(name).toBeDefined();
+  });
+});
