@@ -155,6 +155,7 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
     });
     if (asked.signal.aborted) throw new Interrupted();
     await migrate(url);
+    await withPool(url, mayBecomeApiRoles);
     return { ownerUrl: url, serverUrl: url };
   }
   const postgres = await bringUp(
@@ -166,16 +167,33 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
   return { ownerUrl: postgres.url, serverUrl: await serverLogin(postgres.url) };
 }
 
+/** Here the one login serves as well, which an owner that is no superuser must be allowed to. */
+async function mayBecomeApiRoles(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ rolsuper: boolean }>(
+    "select rolsuper from pg_roles where rolname = current_user",
+  );
+  if (!rows[0]?.rolsuper) await pool.query("grant api_read, api_write, api_review to current_user");
+}
+
 /** Gives the server's own login of the embedded database a password for the time of this process. */
 async function serverLogin(ownerUrl: string): Promise<string> {
   const password = randomBytes(24).toString("base64url");
-  const pool = createPool(ownerUrl, { max: 1 });
-  await pool.query(`alter role engagement_server login password ${escapeLiteral(password)}`);
-  await pool.end();
+  await withPool(ownerUrl, (pool) =>
+    pool.query(`alter role engagement_server login password ${escapeLiteral(password)}`),
+  );
   const url = new URL(ownerUrl);
   url.username = "engagement_server";
   url.password = password;
   return url.href;
+}
+
+async function withPool(url: string, work: (pool: pg.Pool) => Promise<unknown>): Promise<void> {
+  const pool = createPool(url, { max: 1 });
+  try {
+    await work(pool);
+  } finally {
+    await pool.end();
+  }
 }
 
 /** Gives a database without a vocabulary the starter list, and the untouched embedded one the demo. */
