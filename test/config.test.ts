@@ -1,0 +1,129 @@
+import { describe, expect, test } from "@jest/globals";
+import { ConfigError, isLoopback, loadConfig } from "../config.ts";
+import { admin } from "./support/process.ts";
+
+describe("the configuration", () => {
+  test("has the documented defaults", () => {
+    expect(loadConfig({})).toEqual({
+      port: 3000,
+      host: "127.0.0.1",
+      databaseUrl: undefined,
+      graphStore: undefined,
+      graphDataUrl: "https://data.example.org",
+      namespaceUrl: "https://ontology.example.org/core#",
+      platformUrl: undefined,
+      smtpUrl: undefined,
+      mailFrom: "Engagement Graph <no-reply@localhost>",
+      corsOrigins: ["*"],
+      rateLimitPerMinute: 200,
+      sparqlTimeoutMs: 30_000,
+      logLevel: "info",
+      metricsPort: undefined,
+      dataDir: ".data",
+    });
+  });
+
+  test("takes an empty value for an unset one", () => {
+    const empty = Object.fromEntries(
+      ["PORT", "HOST", "DATABASE_URL", "FUSEKI_URL", "SMTP_URL", "LOG_LEVEL", "METRICS_PORT"].map((name) => [
+        name,
+        "",
+      ]),
+    );
+    expect(loadConfig(empty)).toEqual(loadConfig({}));
+  });
+
+  test("derives the endpoints of the graph store, which single variables override", () => {
+    const FUSEKI_URL = "http://store.example:3030/engagement/";
+    expect(loadConfig({ FUSEKI_URL, FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" }).graphStore).toEqual({
+      queryUrl: "http://store.example:3030/engagement/query",
+      updateUrl: "http://store.example:3030/engagement/update",
+      graphStoreUrl: "http://store.example:3030/engagement/data",
+      user: "u",
+      password: "p",
+    });
+    const SPARQL_QUERY_URL = "http://replica.example/sparql";
+    expect(loadConfig({ FUSEKI_URL, SPARQL_QUERY_URL }).graphStore).toMatchObject({
+      queryUrl: SPARQL_QUERY_URL,
+      updateUrl: "http://store.example:3030/engagement/update",
+    });
+  });
+
+  test("splits the allowed origins", () => {
+    expect(loadConfig({ CORS_ORIGINS: "https://a.example, https://b.example" }).corsOrigins).toEqual([
+      "https://a.example",
+      "https://b.example",
+    ]);
+  });
+
+  test.each([
+    ["PORT", "http"],
+    ["PORT", "65536"],
+    ["PORT", "-1"],
+    ["DATABASE_URL", "mysql://localhost/x"],
+    ["DATABASE_URL", "not a url"],
+    ["FUSEKI_URL", "localhost:3030"],
+    ["SPARQL_UPDATE_URL", "ftp://localhost/update"],
+    ["GRAPH_DATA_URL", "https://data.example.org/"],
+    ["NAMESPACE_URL", "https://ontology.example.org/core"],
+    ["PLATFORM_URL", "dashboard"],
+    ["SMTP_URL", "http://mail.example"],
+    ["RATE_LIMIT_PER_MINUTE", "0"],
+    ["SPARQL_TIMEOUT_MS", "soon"],
+    ["LOG_LEVEL", "loud"],
+    ["METRICS_PORT", "x"],
+  ])("refuses %s=%s in one line that names it", (name, value) => {
+    let refusal: unknown;
+    try {
+      loadConfig({ [name]: value });
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toBeInstanceOf(ConfigError);
+    const { message } = refusal as ConfigError;
+    expect(message).toMatch(new RegExp(`^${name}: .`));
+    expect(message).not.toContain("\n");
+  });
+
+  test("refuses half a graph store", () => {
+    expect(() => loadConfig({ SPARQL_QUERY_URL: "http://localhost/query" })).toThrow(ConfigError);
+  });
+
+  test("knows what is reached from this machine alone", () => {
+    expect(["127.0.0.1", "127.1.2.3", "::1", "localhost"].every(isLoopback)).toBe(true);
+    expect(["0.0.0.0", "::", "192.168.0.1", "127.example.org", "1127.0.0.1"].some(isLoopback)).toBe(false);
+  });
+});
+
+describe("admin config", () => {
+  const settings = {
+    DATABASE_URL: "postgres://owner:s3cret-a@db.example/engagement?sslmode=require",
+    FUSEKI_URL: "http://store.example:3030/engagement",
+    FUSEKI_USER: "engagement",
+    FUSEKI_PASSWORD: "s3cret-b",
+    SMTP_URL: "smtps://mailer:s3cret-c@mail.example",
+  };
+
+  test("shows what is in effect and no secret", async () => {
+    const shown = await admin(["config"], settings);
+    expect(shown).toMatchObject({ code: 0, stderr: "" });
+    expect(shown.stdout).toContain(
+      "DATABASE_URL=postgres://owner:********@db.example/engagement?sslmode=require",
+    );
+    expect(shown.stdout).toContain("SPARQL_UPDATE_URL=http://store.example:3030/engagement/update");
+    expect(shown.stdout).not.toContain("s3cret");
+  });
+
+  test("is one JSON value with --json", async () => {
+    const { stdout } = await admin(["config", "--json"], settings);
+    expect(JSON.parse(stdout)).toMatchObject({ PORT: 3000, FUSEKI_PASSWORD: "********", METRICS_PORT: null });
+    expect(stdout).not.toContain("s3cret");
+  });
+
+  test("ends with 2 and one line on a bad value", async () => {
+    const refused = await admin(["config", "--json"], { PORT: "http" });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/^error: PORT: .+\n$/);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ message: expect.stringMatching(/^PORT: /) });
+  });
+});

@@ -1,0 +1,129 @@
+// Commands as an operator runs them: real processes, their output and exit codes.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export const ROOT = resolve(import.meta.dirname, "../..");
+
+/** What a finished command left. */
+export type Outcome = { code: number | null; stdout: string; stderr: string };
+
+/** Configuration of the machine that runs the tests must not reach the commands under test. */
+const NEUTRAL = [
+  "DATABASE_URL",
+  "FUSEKI_URL",
+  "SPARQL_QUERY_URL",
+  "PLATFORM_URL",
+  "SMTP_URL",
+  "METRICS_PORT",
+];
+
+/** An environment for a command: this one's, without its configuration of the service. */
+export function environment(settings: Record<string, string>): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    NODE_OPTIONS: "",
+    ...Object.fromEntries(NEUTRAL.map((name) => [name, ""])),
+    HOST: "127.0.0.1",
+    ...settings,
+  };
+}
+
+/** Runs a command in the project's folder to its end. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  settings: Record<string, string> = {},
+): Promise<Outcome> {
+  const child = spawn(command, args, { cwd: ROOT, env: environment(settings), stdio: "pipe" });
+  const output = collect(child);
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, ...output() };
+}
+
+/** The operator's tool: `npm run admin -- <args>`. */
+export function admin(args: readonly string[], settings: Record<string, string>): Promise<Outcome> {
+  return run(process.execPath, ["admin/main.ts", ...args], settings);
+}
+
+/** A command that goes on until it is told to stop. */
+export type Running = {
+  child: ChildProcess;
+  output: () => { stdout: string; stderr: string };
+  /** Resolves when a text has been printed on standard output; fails when the command ends before. */
+  prints: (text: string) => Promise<void>;
+  /** Sends a signal to the command and all it has started, as a terminal does, and waits for its end. */
+  end: (signal: NodeJS.Signals) => Promise<number | null>;
+  ended: Promise<number | null>;
+};
+
+/** Starts a command in a process group of its own. */
+export function launch(
+  command: string,
+  args: readonly string[],
+  settings: Record<string, string> = {},
+): Running {
+  const env = environment(settings);
+  const child = spawn(command, args, { cwd: ROOT, env, stdio: "pipe", detached: true });
+  const output = collect(child);
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  return {
+    child,
+    output,
+    ended,
+    prints: async (text) => {
+      while (!output().stdout.includes(text)) {
+        if (child.exitCode !== null || child.signalCode !== null) {
+          throw new Error(`The command ended early: ${output().stdout}${output().stderr}`);
+        }
+        await sleep(20);
+      }
+    },
+    end: (signal) => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, signal);
+      return ended;
+    },
+  };
+}
+
+function collect(child: ChildProcess): () => { stdout: string; stderr: string } {
+  const texts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.setEncoding("utf8").on("data", (chunk: string) => (texts[name] += chunk));
+  }
+  return () => ({ ...texts });
+}
+
+/** A port of loopback that is free now. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+/** A data directory of a test's own, with what removes it. */
+export async function temporaryDataDir(): Promise<{ dir: string; remove: () => Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-data-"));
+  return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
+}
+
+/** Ids of the processes whose command line names a text, as Linux tells them. */
+export async function processesNaming(text: string): Promise<number[]> {
+  const ids = (await readdir("/proc")).map(Number).filter((id) => id > 0 && id !== process.pid);
+  const named = await Promise.all(
+    ids.map(async (id) => {
+      const commandLine = await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
+      return commandLine.includes(text) ? [id] : [];
+    }),
+  );
+  return named.flat();
+}
