@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually } from "./support/eventually.ts";
 import { call, startTestServiceWithGraph } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { contributor, ORG, OTHER_ORG, otherAdmin } from "./support/world.ts";
+import { contributor, member, ORG, OTHER_ORG, otherAdmin } from "./support/world.ts";
 
 const NS = "https://ontology.example.org/core#";
 const DATA = "https://data.example.org";
@@ -97,6 +97,40 @@ test("need, commitment and attestation come back together, and each change of st
     const read = await call(`${service.url}/v0/needs/${need.body.needId}`, "GET", service.keys.read);
     expect(read.body.graphStatus).toBe("synced");
   });
+});
+
+test("a refused write leaves no triple", async () => {
+  const before = await sparql("select (count(*) as ?n) where { graph ?g { ?s ?p ?o } }");
+  const need = {
+    orgUri: ORG,
+    orgName: "River Mission",
+    needDescription: "Refused",
+    accelerators: ["PRA"],
+    declaredByEmail: member,
+  };
+  expect((await post("/v0/needs", need)).status).toBe(403);
+  expect(
+    (await post("/v0/needs", { ...need, declaredByEmail: contributor, accelerators: ["NO"] })).status,
+  ).toBe(422);
+  expect((await post("/v0/needs", { ...need, declaredByEmail: contributor, orgName: "" })).status).toBe(400);
+  // A write after the refused ones arrives, and nothing but it.
+  const accepted = await post("/v0/needs", {
+    ...need,
+    declaredByEmail: contributor,
+    needDescription: "Accepted",
+  });
+  await eventually(async () =>
+    expect(
+      await sparql(
+        `select ?text where { <${DATA}/needs/${accepted.body.needId}> <${NS}needDescription> ?text }`,
+      ),
+    ).toEqual([{ text: "Accepted" }]),
+  );
+  const added = await sparql(
+    `select (count(*) as ?n) where { <${DATA}/needs/${accepted.body.needId}> ?p ?o }`,
+  );
+  const after = await sparql("select (count(*) as ?n) where { graph ?g { ?s ?p ?o } }");
+  expect(Number(after[0]!["n"])).toBe(Number(before[0]!["n"]) + Number(added[0]!["n"]));
 });
 
 test("no e-mail address and no personal name is in the graph", async () => {
