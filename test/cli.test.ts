@@ -1,0 +1,300 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { admin, launch, processesNaming, run, temporaryDataDir } from "./support/process.ts";
+import { startTestService } from "./support/service.ts";
+
+let database: TestDatabase;
+let settings: { DATABASE_URL: string };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  settings = { DATABASE_URL: database.url };
+});
+afterAll(() => database.drop());
+
+/** Runs a command with --json and answers its value; standard output may hold nothing else. */
+async function json(...args: string[]): Promise<any> /* oxlint-disable-line typescript/no-explicit-any */ {
+  const { stdout } = await admin([...args, "--json"], settings);
+  return JSON.parse(stdout);
+}
+
+describe("help", () => {
+  test.each([
+    [[], ["keys", "orgs", "vocabulary", "people-groups", "config"]],
+    [["keys"], ["issue", "list", "revoke"]],
+    [
+      ["keys", "issue"],
+      ["--label <text>", "--scope <scope>", "--expires <date>", "--rate <per minute>", "--json"],
+    ],
+    [
+      ["orgs", "add"],
+      ["--uri <uri>", "--name <text>", "--domain <domain>", "--type <text>", "--website <url>"],
+    ],
+    [
+      ["vocabulary", "import"],
+      ["file.ttl", "--strict"],
+    ],
+  ])("of %j names what there is", async (command, names) => {
+    const { code, stdout, stderr } = await admin([...command, "--help"], {});
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const name of names) expect(stdout).toContain(name);
+  });
+
+  test("comes without being asked for where a command is missing", async () => {
+    const { code, stderr } = await admin(["keys"], {});
+    expect(code).toBe(2);
+    expect(stderr).toContain("issue");
+  });
+});
+
+describe("what cannot be done", () => {
+  test.each([
+    ["an unknown command", ["kyes", "list"]],
+    ["an unknown option", ["keys", "list", "--all"]],
+    ["a missing option", ["keys", "issue", "--label", "x"]],
+    ["a scope that is none", ["keys", "issue", "--label", "x", "--scope", "api_all"]],
+    [
+      "a day that does not exist",
+      ["keys", "issue", "--label", "x", "--scope", "api_read", "--expires", "2999-02-30"],
+    ],
+    [
+      "an expiry in the past",
+      ["keys", "issue", "--label", "x", "--scope", "api_read", "--expires", "2020-01-01"],
+    ],
+    ["a rate of zero", ["keys", "issue", "--label", "x", "--scope", "api_read", "--rate", "0"]],
+    ["an unknown key", ["keys", "revoke", "00000000-0000-4000-8000-000000000000"]],
+    ["a key id that is none", ["keys", "revoke", "x"]],
+    ["an organization without an address", ["orgs", "add", "--uri", "river", "--name", "River"]],
+    ["an organization without a name", ["orgs", "add", "--uri", "https://x.example/o", "--name", " "]],
+    [
+      "a domain that is none",
+      ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", "@x"],
+    ],
+    ["a file that is not there", ["vocabulary", "import", "missing.ttl"]],
+  ])("%s ends with 2 and says why", async (_, command) => {
+    const { code, stdout, stderr } = await admin(command, settings);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: .+/);
+  });
+
+  test("an unreachable database is one line, without the password, on both outputs", async () => {
+    const { code, stdout, stderr } = await admin(["keys", "list", "--json"], {
+      DATABASE_URL: "postgres://owner:s3cret@127.0.0.1:1/engagement",
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^error: .+\n$/);
+    expect(JSON.parse(stdout)).toMatchObject({ error: expect.any(String), message: expect.any(String) });
+    expect(stdout + stderr).not.toContain("s3cret");
+  });
+
+  test("a database without the schema is told what to run", async () => {
+    const empty = await createTestDatabase({ template: false });
+    try {
+      const { code, stderr } = await admin(["keys", "list"], { DATABASE_URL: empty.url });
+      expect(code).toBe(2);
+      expect(stderr).toContain("npm run migrate");
+    } finally {
+      await empty.drop();
+    }
+  });
+});
+
+describe("keys", () => {
+  test("are issued once, as described, and stored by their hash alone", async () => {
+    const issued = await json(
+      ...["keys", "issue", "--label", "Partner X", "--scope", "api_write"],
+      ...["--expires", "2999-12-31", "--rate", "77"],
+    );
+    expect(issued).toEqual({
+      keyId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      key: expect.stringMatching(/^ek_[A-Za-z0-9_-]{43}$/),
+      label: "Partner X",
+      scope: "api_write",
+      expiresAt: "2999-12-31T00:00:00.000Z",
+      ratePerMinute: 77,
+      createdAt: expect.any(String),
+    });
+    const { rows } = await database.owner.query(
+      `select key_id, to_jsonb(k)::text as everything from app_private.api_keys as k
+       where key_hash = sha256(convert_to($1, 'utf8'))`,
+      [issued.key],
+    );
+    expect(rows).toEqual([{ key_id: issued.keyId, everything: expect.not.stringContaining(issued.key) }]);
+
+    const listed: { keyId: string }[] = await json("keys", "list");
+    expect(listed.find(({ keyId }) => keyId === issued.keyId)).toMatchObject({
+      label: "Partner X",
+      scope: "api_write",
+      ratePerMinute: 77,
+      state: "live",
+      isDemo: false,
+    });
+    expect(JSON.stringify(listed)).not.toContain(issued.key);
+  });
+
+  test("open the service until they are revoked", async () => {
+    const service = await startTestService();
+    try {
+      const own = { DATABASE_URL: service.database.url };
+      const { stdout } = await admin(["keys", "issue", "--label", "r", "--scope", "api_read", "--json"], own);
+      const { keyId, key } = JSON.parse(stdout) as { keyId: string; key: string };
+      const status = async () => {
+        const answer = await fetch(`${service.url}/v0/needs`, {
+          headers: { authorization: `Bearer ${key}` },
+        });
+        await answer.text();
+        return answer.status;
+      };
+      expect(await status()).toBe(200);
+      const revoked = await admin(["keys", "revoke", keyId], own);
+      expect(revoked).toMatchObject({ code: 0, stderr: "" });
+      expect(await status()).toBe(401);
+      // Revoking again is no error and does not move the time.
+      expect((await admin(["keys", "revoke", keyId], own)).code).toBe(0);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  test("are listed for people as a table", async () => {
+    const { code, stdout } = await admin(["keys", "list"], settings);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^key id +scope +state/);
+  });
+});
+
+describe("orgs add", () => {
+  const uri = "https://data.example.org/org/delta";
+
+  test("adds an organization, its domain in lower case, once", async () => {
+    const command = ["orgs", "add", "--uri", uri, "--name", " Delta Mission ", "--domain", "Delta.Example"];
+    expect(await json(...command, "--type", "agency", "--website", "https://delta.example")).toEqual({
+      orgUri: uri,
+      name: "Delta Mission",
+      type: "agency",
+      website: "https://delta.example",
+      domain: "delta.example",
+    });
+    const again = await admin(command, settings);
+    expect(again.code).toBe(2);
+    const { rows } = await database.owner.query(
+      "select count(*)::integer as count from app_public.organizations where org_uri = $1",
+      [uri],
+    );
+    expect(rows).toEqual([{ count: 1 }]);
+  });
+});
+
+describe("vocabulary import", () => {
+  test("brings the starter list: 12 accelerators and 49 functions", async () => {
+    expect(await json("vocabulary", "import", "graph/vocabulary/accelerators.ttl")).toMatchObject({
+      added: 61,
+      problems: [],
+    });
+    const { rows } = await database.owner.query(
+      "select kind, count(*)::integer as count from app_public.accelerators group by kind order by kind",
+    );
+    expect(rows).toEqual([
+      { kind: "accelerator", count: 12 },
+      { kind: "function", count: 49 },
+    ]);
+  });
+});
+
+describe("npm run migrate", () => {
+  test("says what it applied, and the second time that nothing was left", async () => {
+    const empty = await createTestDatabase({ template: false });
+    try {
+      const migrate = () => run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: empty.url });
+      const first = await migrate();
+      expect(first).toMatchObject({ code: 0, stderr: "" });
+      expect(first.stdout).toContain("applied db/migrations/0001_foundation.sql");
+      const second = await migrate();
+      expect(second).toMatchObject({ code: 0, stderr: "" });
+      expect(second.stdout).not.toContain("applied db/migrations");
+    } finally {
+      await empty.drop();
+    }
+  });
+
+  test("works for an owner that is no superuser, and again", async () => {
+    const empty = await createTestDatabase({ template: false });
+    const name = `owner_of_${new URL(empty.url).pathname.slice(1)}`;
+    try {
+      await empty.owner.query(`create role ${name} login createrole password 'owner'`);
+      await empty.owner.query(`alter database ${new URL(empty.url).pathname.slice(1)} owner to ${name}`);
+      // The API roles belong to the whole cluster and were made by another owner; it must be allowed to use them.
+      await empty.owner.query(
+        `grant api_read, api_write, api_review, engagement_server to ${name} with admin option`,
+      );
+      const url = new URL(empty.url);
+      url.username = name;
+      url.password = "owner";
+      for (const round of [1, 2]) {
+        const migrated = await run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: url.href });
+        expect({ round, ...migrated }).toMatchObject({ round, code: 0, stderr: "" });
+      }
+    } finally {
+      await empty.owner.query(`reassign owned by ${name} to current_user`);
+      await empty.owner.query(`drop owned by ${name}`);
+      await empty.drop();
+      await asSuperuser((client) => client.query(`drop role ${name}`));
+    }
+  });
+
+  test("ends in one line when the database cannot be reached", async () => {
+    const { code, stderr } = await run(process.execPath, ["admin/migrate.ts"], {
+      DATABASE_URL: "postgres://owner:s3cret@127.0.0.1:1/engagement",
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^migrate: .*127\.0\.0\.1:1.*\n$/);
+    expect(stderr).not.toContain("s3cret");
+  });
+});
+
+describe("on the embedded database", () => {
+  test("starts it for the call, stops it after, and two calls at once share it", async () => {
+    const { dir, remove } = await temporaryDataDir();
+    try {
+      const issue = (label: string) =>
+        admin(["keys", "issue", "--label", label, "--scope", "api_read", "--json"], { DATA_DIR: dir });
+      const both = await Promise.all([issue("one"), issue("two")]);
+      expect(both.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+        { code: 0, stderr: "" },
+        { code: 0, stderr: "" },
+      ]);
+      expect(await processesNaming(dir)).toEqual([]);
+      const listed = await admin(["keys", "list", "--json"], { DATA_DIR: dir });
+      const labels = (JSON.parse(listed.stdout) as { label: string }[]).map(({ label }) => label);
+      expect(labels.toSorted()).toEqual(["one", "two"]);
+      expect(await processesNaming(dir)).toEqual([]);
+    } finally {
+      await remove();
+    }
+  });
+
+  test("an interrupted call leaves no process", async () => {
+    const { dir, remove } = await temporaryDataDir();
+    try {
+      const call = launch(process.execPath, ["admin/main.ts", "keys", "list"], { DATA_DIR: dir });
+      while (!(await readFile(join(dir, "postgres", "password"), "utf8").catch(() => ""))) {
+        await new Promise((soon) => setTimeout(soon, 10));
+      }
+      await call.end("SIGINT");
+      expect(await processesNaming(dir)).toEqual([]);
+    } finally {
+      await remove();
+    }
+  });
+});
+
+async function asSuperuser(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client(process.env["TEST_POSTGRES_URL"]);
+  await client.connect();
+  await work(client);
+  await client.end();
+}
