@@ -38,7 +38,7 @@ const TRICKLE_BYTES = 512 * 1024;
 /** A copy this far behind is cheaper made anew. */
 const OUTDATED_BYTES = 64 * 1024 * 1024;
 /** After so long without an idle reader one more is made, before anybody has to wait for it. */
-const ALL_BUSY_MS = 500;
+const ALL_BUSY_MS = 200;
 const RETIRE_AFTER_MS = 30_000;
 /** How long a question may go on when nobody waits for its answer: a new copy costs more than most answers. */
 const ABANDONED_MS = 500;
@@ -124,10 +124,10 @@ export class ReaderPool {
       return reader;
     }
     if (this.#stopped) throw new ThreadGone("The store is stopping.");
-    this.#grow();
     const { promise, resolve, reject } = Promise.withResolvers<Reader>();
     const waiter: Waiter = { resolve, reject };
     this.#waiters.push(waiter);
+    this.#grow(this.#waiters.length);
     const onAbort = () => {
       const index = this.#waiters.indexOf(waiter);
       if (index >= 0) this.#waiters.splice(index, 1);
@@ -152,10 +152,10 @@ export class ReaderPool {
     reader.idleSince = performance.now();
   }
 
-  /** One more copy, unless one is being made already. */
-  #grow(): void {
-    const filling = [...this.#readers].some((reader) => reader.sequence === undefined);
-    if (!filling && this.#readers.size < this.#options.maximum) this.#startOne();
+  /** One more copy, unless as many as are wanted are being made already. */
+  #grow(wanted: number): void {
+    const filling = [...this.#readers].filter((reader) => reader.sequence === undefined).length;
+    if (filling < wanted && this.#readers.size < this.#options.maximum) this.#startOne();
   }
 
   #startOne(): void {
@@ -201,7 +201,7 @@ export class ReaderPool {
     const quiet = now - this.#lastChangeAt > TICK_MS;
     const ready = this.#ready();
     if (ready.length > 0) this.#lastIdleAt = now;
-    else if (now - this.#lastIdleAt > ALL_BUSY_MS) this.#grow();
+    else if (now - this.#lastIdleAt > ALL_BUSY_MS) this.#grow(1);
     for (const reader of ready) {
       if (this.#readers.size > this.#options.minimum && now - reader.idleSince > RETIRE_AFTER_MS)
         reader.thread.end();

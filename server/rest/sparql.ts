@@ -6,7 +6,6 @@ import { pipeline } from "node:stream/promises";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
 import { guardQuery, QueryRefused, type GuardedQuery } from "../../graph/sparql-guard.ts";
 import { GraphRejected, GraphTimeout, GraphUnavailable, type GraphStore } from "../../graph/store.ts";
-import type { Door } from "../app.ts";
 import { ApiError } from "../errors.ts";
 import { readOnly, readSparqlRequest } from "./sparql-request.ts";
 
@@ -54,14 +53,6 @@ export function sparqlRoutes(dependencies: SparqlDependencies): Router {
     });
   });
   return router;
-}
-
-/** The route behind a key, for the application. */
-export function sparqlDoor(dependencies: SparqlDependencies): Door {
-  return (app, guards) => {
-    app.use(PATH, ...guards);
-    app.use(sparqlRoutes(dependencies));
-  };
 }
 
 async function answer(

@@ -1,0 +1,35 @@
+// The SPARQL door on an application of its own: it needs a graph store, and no database.
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { pino } from "pino";
+import { errorHandler } from "../../server/errors.ts";
+import { sparqlRoutes } from "../../server/rest/sparql.ts";
+import type { SparqlDependencies } from "../../server/rest/sparql.ts";
+
+/** A door that listens; the key of a request is what its header `x-key` says. */
+export type RunningDoor = { url: string; stop: () => Promise<void> };
+
+export async function startSparqlDoor(dependencies: SparqlDependencies): Promise<RunningDoor> {
+  const app = express();
+  const withKey: express.RequestHandler = (request, _response, next) => {
+    request.identity = {
+      keyId: request.get("x-key") ?? "a key",
+      scope: "api_read",
+      ratePerMinute: null,
+      expiresAt: null,
+    };
+    next();
+  };
+  app.use(withKey, sparqlRoutes(dependencies));
+  app.use(errorHandler(pino({ level: "silent" })));
+  const server = app.listen(0, "127.0.0.1");
+  await new Promise((listening) => void server.once("listening", listening));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v0/sparql`,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((closed) => void server.close(closed));
+    },
+  };
+}
