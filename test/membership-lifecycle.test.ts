@@ -489,13 +489,7 @@ test("REST lists a claim by the names that the dashboard expects, and answers a 
   const { value } = await door.claim(m.claimOf(org, "Dashboard@elsewhere.example"));
   const headers = { "x-admin-email": `head@${org.domain}` };
   const list = (query = "", given = headers) =>
-    call(
-      `${service.url}/v0/admin/claims${query}`,
-      "GET",
-      service.keys.review,
-      undefined,
-      given as Record<string, string>,
-    );
+    call(`${service.url}/v0/admin/claims${query}`, "GET", service.keys.review, undefined, given);
   expect((await list("?status=pending")).body).toEqual({
     claims: [
       {

@@ -27,7 +27,9 @@ export type MailText = { subject: string; text: string; html: string };
 type Part =
   { text: string } | { quote: string } | { facts: [label: string, value: string][] } | { link: string };
 
+// In characters. A subject names a person and an organization.
 const LONGEST_LINE = 200;
+const LONGEST_IN_SUBJECT = 80;
 
 /**
  * Composes a mail.
@@ -62,7 +64,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
   claim_approved: (data) => {
     const org = line(data.orgName);
     return {
-      subject: `Welcome: you now belong to ${org}`,
+      subject: `Welcome: you now belong to ${inSubject(data.orgName)}`,
       parts: [
         {
           text: `Your request to belong to ${org} has been approved. You are ${ROLES[data.role ?? "org_member"]} of it now.`,
@@ -78,7 +80,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
   claim_rejected: (data) => {
     const org = line(data.orgName);
     return {
-      subject: `Your request to belong to ${org}`,
+      subject: `Your request to belong to ${inSubject(data.orgName)}`,
       parts: [
         { text: `Your request to belong to ${org} has been reviewed, and it was not approved.` },
         { text: "The person who reviewed it wrote:" },
@@ -91,7 +93,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
   claim_request: (data, platformUrl) => {
     const org = line(data.orgName);
     return {
-      subject: `${line(data.claimantName ?? data.claimantEmail)} asks to belong to ${org}`,
+      subject: `${inSubject(data.claimantName ?? data.claimantEmail)} asks to belong to ${inSubject(data.orgName)}`,
       parts: [
         { text: `Somebody says that they belong to ${org}, and you are one of its administrators:` },
         { facts: claimantFacts(data) },
@@ -106,7 +108,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
   claim_queue: (data, platformUrl) => {
     const org = line(data.orgName);
     return {
-      subject: data.isNewOrg ? `New organization to review: ${org}` : `Claim to review: ${org}`,
+      subject: `${data.isNewOrg ? "New organization" : "Claim"} to review: ${inSubject(data.orgName)}`,
       parts: [
         {
           text: data.isNewOrg
@@ -144,13 +146,17 @@ function claimantFacts(data: ClaimMailData): [string, string][] {
 }
 
 /** A text as one line that is not too long: no line breaks, no control characters, nothing that turns it around. */
-function line(text: string): string {
+function line(text: string, longest = LONGEST_LINE): string {
   const one = text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ")
     .replace(/\s+/g, " ")
     .trim();
   const characters = Array.from(one);
-  return characters.length > LONGEST_LINE ? `${characters.slice(0, LONGEST_LINE - 1).join("")}…` : one;
+  return characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : one;
+}
+
+function inSubject(text: string): string {
+  return line(text, LONGEST_IN_SUBJECT);
 }
 
 function quotedLines(text: string): string[] {

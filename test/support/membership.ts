@@ -6,9 +6,11 @@ import type { TestService } from "./service.ts";
 
 type Scope = "read" | "write" | "review";
 type Fields = Record<string, unknown>;
+/** Whatever the wire says. */
+type Json = any; // oxlint-disable-line typescript/no-explicit-any -- tests look into it freely
 
 /** What a door answered: the value of a success, or status and code of a refusal as "403 permission_required". */
-export type Reply = { value?: any; refusal?: string }; // oxlint-disable-line typescript/no-explicit-any -- whatever the wire says
+export type Reply = { value?: Json; refusal?: string };
 
 /** The operations of membership; every field by its name on the wire. */
 export type MembershipDoor = {
@@ -49,17 +51,11 @@ function restDoor(service: () => TestService): MembershipDoor {
     claim: post("/v0/onboarding/claim-org", "write"),
     review: post("/v0/admin/claims/review", "review"),
     claims: (adminEmail, filter = {}, scope = "review") =>
-      send(
-        "GET",
-        `/v0/admin/claims?${new URLSearchParams(filter as Record<string, string>)}`,
-        scope,
-        undefined,
-        adminEmail,
-      ),
+      send("GET", `/v0/admin/claims?${queryOf(filter)}`, scope, undefined, adminEmail),
     checkUser: (email, scope = "write") =>
-      send("GET", `/v0/onboarding/check-user?${new URLSearchParams({ email })}`, scope),
+      send("GET", `/v0/onboarding/check-user?${queryOf({ email })}`, scope),
     members: (orgUri, adminEmail, scope = "review") =>
-      send("GET", `/v0/orgs/members?${new URLSearchParams({ orgUri })}`, scope, undefined, adminEmail),
+      send("GET", `/v0/orgs/members?${queryOf({ orgUri })}`, scope, undefined, adminEmail),
     setMemberRole: post("/v0/orgs/members/role", "review"),
     setMemberStatus: post("/v0/orgs/members/status", "review"),
     updateOrganization: post("/v0/orgs/metadata", "review"),
@@ -72,7 +68,7 @@ function restDoor(service: () => TestService): MembershipDoor {
 }
 
 function graphqlDoor(service: () => TestService): MembershipDoor {
-  const send = async (query: string, variables: Fields, scope: Scope, find: (data: any) => unknown) => {
+  const send = async (query: string, variables: Fields, scope: Scope, find: (data: Json) => unknown) => {
     const { url, keys } = service();
     const { body } = await call(`${url}/graphql`, "POST", keys[scope], { query, variables });
     const [error] = body.errors ?? [];
@@ -138,8 +134,12 @@ function graphqlDoor(service: () => TestService): MembershipDoor {
   };
 }
 
+function queryOf(parameters: Fields): string {
+  return new URLSearchParams(parameters as Record<string, string>).toString();
+}
+
 /** The claims of the review dashboard by their GraphQL names; everything else has those names already. */
-function camelCased(body: any): any {
+function camelCased(body: Json): Json {
   if (!Array.isArray(body?.claims)) return body;
   return {
     ...body,

@@ -1,0 +1,340 @@
+// Mail against a real SMTP server: who is told what, once, and what happens while the server is away.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { Logger, run } from "graphile-worker";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { composeMail } from "../worker/mail-texts.ts";
+import type { ClaimMailData } from "../worker/mail-texts.ts";
+import { createMailer } from "../worker/mailer.ts";
+import { sendMails } from "../worker/outbox.ts";
+import { taskList } from "../worker/tasks/index.ts";
+import { createDrainer } from "../worker/drainer.ts";
+import { createProjector } from "../worker/projection.ts";
+import { eventually } from "./support/eventually.ts";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { TestMailServer } from "./support/smtp.ts";
+
+const FROM = "River Register <register@service.example>";
+const PLATFORM = "https://platform.example";
+const logger = pino({ level: "silent" });
+
+let service: TestService;
+let door: m.MembershipDoor;
+let smtp: TestMailServer;
+beforeAll(async () => {
+  service = await startTestService({ world: false });
+  await m.addPlatformPeople(service.database.owner);
+  door = m.membershipDoor("REST", () => service);
+});
+afterAll(() => service.stop());
+beforeEach(async () => {
+  await db().query("delete from app_private.mails; delete from graphile_worker._private_jobs");
+  smtp = new TestMailServer();
+  await smtp.start();
+});
+afterEach(() => smtp.stop());
+
+const db = () => service.database.owner;
+const send = (options: { url?: string } = {}) =>
+  sendMails({
+    pool: db(),
+    mailer: createMailer(options.url ?? smtp.url, FROM),
+    platformUrl: PLATFORM,
+    logger,
+  });
+const dueNow = () => db().query("update app_private.mails set next_attempt_at = now()");
+
+type MailRow = {
+  kind: string;
+  recipient: string;
+  attempts: number;
+  last_error: string | null;
+  state: string;
+};
+async function mails(): Promise<MailRow[]> {
+  const { rows } = await db().query<MailRow>(
+    `select kind, recipient, attempts, last_error,
+       case when sent_at is not null then 'sent' when kept_at is not null then 'kept'
+         when failed_at is not null then 'failed' else 'waiting' end as state
+     from app_private.mails order by created_at, recipient`,
+  );
+  return rows;
+}
+
+/** A claim that waits for the head of its organization. */
+async function waitingClaim(email = "ana@elsewhere.example") {
+  const org = await m.addOrganization(db(), { head: "org_admin", other: "org_admin", reader: "org_member" });
+  const { value } = await door.claim(m.claimOf(org, email));
+  return { org, claimId: value.claimId as string, head: `head@${org.domain}` };
+}
+
+describe("who is told what", () => {
+  test("the organization's administrators of a request; the claimant of the approval", async () => {
+    const { org, claimId, head } = await waitingClaim();
+    expect(await send()).toMatchObject({ sent: 2 });
+    expect(smtp.received.map((mail) => mail.to)).toEqual([[head], [`other@${org.domain}`]]);
+    const [request] = smtp.received;
+    expect(request!.headers.get("subject")).toBe(`Ana Silva asks to belong to ${org.name}`);
+    expect(request!.headers.get("from")).toBe("River Register <register@service.example>");
+    expect(request!.from).toBe("register@service.example");
+    expect(request!.body).toContain(`${PLATFORM}/admin/claims`);
+    expect(request!.body).toContain("ana@elsewhere.example");
+    expect(request!.body).toContain("field coordinator");
+
+    await door.review({ claimId, action: "approve", adminEmail: head, role: "org_contributor" });
+    expect(await send()).toMatchObject({ sent: 1 });
+    const decision = smtp.received.at(-1)!;
+    expect(decision.to).toEqual(["ana@elsewhere.example"]);
+    expect(decision.headers.get("subject")).toBe(`Welcome: you now belong to ${org.name}`);
+    expect(decision.body).toContain("Hello Ana,");
+    expect(decision.body).toContain("a contributor (org_contributor)");
+  });
+
+  test("the claimant of the rejection, with the reason", async () => {
+    const { claimId, head } = await waitingClaim();
+    await door.review({
+      claimId,
+      action: "reject",
+      adminEmail: head,
+      notes: "We do not know you.\nWrite to us.",
+    });
+    await send();
+    const decision = smtp.received.find((mail) => mail.to[0] === "ana@elsewhere.example")!;
+    expect(decision.body).toContain("> We do not know you.\r\n> Write to us.");
+    expect(decision.body).toContain("<blockquote>We do not know you.<br>Write to us.</blockquote>");
+  });
+
+  test("the platform's reviewers of what waits for them, but nobody of their own claim", async () => {
+    const org = await m.addOrganization(db());
+    await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+    await door.claim(m.claimOf(org, m.support));
+    expect((await mails()).map(({ kind, recipient }) => [kind, recipient])).toEqual([
+      ["claim_queue", m.platformAdmin],
+      ["claim_queue", m.support],
+      ["claim_queue", m.platformAdmin],
+    ]);
+  });
+
+  test("a claimant who was approved at once", async () => {
+    const org = await m.addOrganization(db());
+    await door.claim(m.claimOf(org, `first@${org.domain}`));
+    await send();
+    expect(smtp.received.map((mail) => mail.to)).toEqual([[`first@${org.domain}`]]);
+    expect(smtp.received[0]!.body).toContain("an administrator (org_admin)");
+  });
+
+  test("nobody of what was refused or rolled back", async () => {
+    const { org, claimId } = await waitingClaim();
+    const before = await mails();
+    await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+    await door.review({ claimId, action: "approve", adminEmail: "nobody@nowhere.example" });
+    expect(await mails()).toEqual(before);
+  });
+});
+
+describe("once", () => {
+  test("however often and however many jobs run at the same time", async () => {
+    for (let n = 0; n < 5; n++) await waitingClaim(`many${n}@elsewhere.example`);
+    await Promise.all(Array.from({ length: 4 }, () => send()));
+    await send();
+    expect(smtp.received.length).toBe(10);
+    expect(new Set(smtp.received.map((mail) => mail.headers.get("message-id"))).size).toBe(10);
+    expect((await mails()).every((mail) => mail.state === "sent")).toBe(true);
+  });
+
+  test("and if the mark is lost after the server took it, again under the same Message-ID with the same text", async () => {
+    await waitingClaim();
+    await send();
+    await db().query("update app_private.mails set sent_at = null");
+    await send();
+    const ids = smtp.received.map((mail) => mail.headers.get("message-id")!).toSorted();
+    expect(ids.length).toBe(4);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids[0]).toMatch(/^<[0-9a-f-]{36}@service\.example>$/);
+    expect(smtp.received[2]!.body.replaceAll(/--_.*/g, "")).toBe(
+      smtp.received[0]!.body.replaceAll(/--_.*/g, ""),
+    );
+  });
+});
+
+describe("a mail server that", () => {
+  test("is down delays mail and burns no attempts; back, it gets everything, by itself", async () => {
+    const config = { ...loadConfig({ SMTP_URL: smtp.url, PLATFORM_URL: PLATFORM, MAIL_FROM: FROM }) };
+    const { store } = service;
+    const drainer = createDrainer({ pool: db(), store, projector: createProjector(config), logger });
+    const { send_mails } = taskList({ pool: db(), config, drainer, logger });
+    await smtp.stop();
+    const runner = await run({
+      pgPool: db(),
+      taskList: { send_mails: send_mails! },
+      crontab: "",
+      noHandleSignals: true,
+      logger: new Logger(() => () => undefined),
+      preset: { worker: { pollInterval: 200 } },
+    });
+    try {
+      const { claimId, head } = await waitingClaim();
+      await eventually(async () => {
+        expect(
+          (await mails()).map(({ state, attempts, last_error }) => [state, attempts, last_error]),
+        ).toEqual([
+          ["waiting", 0, expect.stringContaining("ECONNREFUSED")],
+          ["waiting", 0, expect.stringContaining("ECONNREFUSED")],
+        ]);
+      });
+      await door.review({ claimId, action: "approve", adminEmail: head });
+      await smtp.start();
+      await eventually(async () => {
+        expect((await mails()).map((mail) => mail.state)).toEqual(["sent", "sent", "sent"]);
+      }, 15_000);
+      expect(smtp.received.length).toBe(3);
+      const { rows } = await db().query(
+        "select last_error from graphile_worker.jobs where last_error is not null",
+      );
+      expect(rows).toEqual([]);
+    } finally {
+      await runner.stop();
+      await drainer.stop();
+    }
+  });
+
+  test("closes down, or does not let us in, is as good as down", async () => {
+    await waitingClaim();
+    smtp.refuse = () => ({ code: 421, text: "Closing down" });
+    expect(await send()).toMatchObject({ sent: 0, refused: 0, delayedSeconds: 1 });
+    expect((await mails()).map(({ state, attempts }) => [state, attempts])).toEqual([
+      ["waiting", 0],
+      ["waiting", 0],
+    ]);
+    smtp.refuse = () => undefined;
+    await dueNow();
+    expect(await send({ url: smtp.url.replace("//", "//user:wrong@") })).toMatchObject({ sent: 0 });
+    await dueNow();
+    expect(await send()).toMatchObject({ sent: 2 });
+  });
+
+  test("stays down is asked more and more seldom, but every minute", async () => {
+    await waitingClaim();
+    await smtp.stop();
+    const delays: number[] = [];
+    for (const minutes of [0, 0.1, 1, 60]) {
+      await db().query(
+        `update app_private.mails set next_attempt_at = now(),
+           delayed_since = now() - make_interval(secs => $1)`,
+        [minutes * 60],
+      );
+      delays.push((await send()).delayedSeconds!);
+    }
+    expect(delays.map(Math.round)).toEqual([1, 3, 30, 60]);
+  });
+
+  test("refuses a recipient for good is not asked again, and the others get their mail", async () => {
+    const { head } = await waitingClaim();
+    smtp.refuse = (stage, address) =>
+      stage === "rcpt" && address === head ? { code: 550, text: "No such user" } : undefined;
+    expect(await send()).toMatchObject({ sent: 1, refused: 1 });
+    expect((await mails()).find((mail) => mail.recipient === head)).toMatchObject({
+      state: "failed",
+      attempts: 1,
+      last_error: expect.stringContaining("No such user"),
+    });
+  });
+
+  test("refuses a mail for now is asked again later, for three days", async () => {
+    await waitingClaim();
+    smtp.refuse = (stage) => (stage === "data" ? { code: 451, text: "Greylisted" } : undefined);
+    expect(await send()).toMatchObject({ sent: 0, refused: 2, delayedSeconds: undefined });
+    expect(await send()).toMatchObject({ sent: 0, refused: 0 });
+    await dueNow();
+    smtp.refuse = () => undefined;
+    expect(await send()).toMatchObject({ sent: 2 });
+
+    await waitingClaim("late@elsewhere.example");
+    smtp.refuse = () => ({ code: 451, text: "Greylisted" });
+    await db().query(
+      "update app_private.mails set created_at = now() - interval '73 hours' where sent_at is null",
+    );
+    await send();
+    expect((await mails()).filter((mail) => mail.state === "failed").length).toBe(2);
+  });
+});
+
+test("without SMTP_URL mails are written to the log and kept", async () => {
+  await waitingClaim();
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: (line) => void lines.push(line) });
+  const options = { pool: db(), mailer: undefined, platformUrl: PLATFORM, logger: log };
+  expect(await sendMails(options)).toMatchObject({ kept: 2, sent: 0 });
+  expect(await sendMails(options)).toMatchObject({ kept: 0 });
+  expect(lines.length).toBe(2);
+  expect(lines[0]).toContain("asks to belong to");
+  const { rows } = await db().query("select subject, text_body, html_body from app_private.mails");
+  expect(rows[0]).toEqual({
+    subject: expect.stringContaining("asks to belong to"),
+    text_body: expect.stringContaining("Hello,"),
+    html_body: expect.stringContaining("<p>Hello,</p>"),
+  });
+  expect(await send()).toMatchObject({ sent: 0 });
+});
+
+describe("what strangers write", () => {
+  const nasty = "Ana\r\nBcc: victim@elsewhere.example\r\n\r\n<script>alert(1)</script>";
+
+  test("cannot add headers, recipients or markup", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    await db().query("update app_public.organizations set name = $2 where org_uri = $1", [
+      org.uri,
+      "Evil\r\nX-Injected: yes <b>Org</b>",
+    ]);
+    const { value } = await door.claim({
+      ...m.claimOf(org, "nasty@elsewhere.example"),
+      firstName: nasty,
+      roles: ["a\r\nX-Injected: yes"],
+    });
+    await door.review({
+      claimId: value.claimId,
+      action: "reject",
+      adminEmail: `head@${org.domain}`,
+      notes: "<img src=x onerror=alert(1)>\r\n.\r\nRCPT TO:<victim@elsewhere.example>",
+    });
+    await send();
+    expect(smtp.received.length).toBe(2);
+    for (const mail of smtp.received) {
+      expect(mail.to.length).toBe(1);
+      expect([...mail.headers.keys()].toSorted()).toEqual([
+        ...["auto-submitted", "content-type", "date", "from", "message-id", "mime-version", "subject", "to"],
+      ]);
+      expect(mail.raw).not.toMatch(/^(X-Injected|Bcc):/m);
+      const html = mail.body.slice(mail.body.indexOf("<!doctype html>"));
+      expect(html).not.toMatch(/<(script|img|b)\b/i);
+    }
+  });
+
+  const data: ClaimMailData = {
+    claimId: "00000000-0000-4000-8000-000000000000",
+    orgName: "Ärzte & <Brüder>",
+    orgUri: "https://data.example.org/org/x",
+    isNewOrg: true,
+    domainMatch: false,
+    claimantEmail: "ana@elsewhere.example",
+    claimantName: `${"x".repeat(300)}\u202Eevil`,
+    notes: "a & b",
+  };
+
+  test.each(["claim_approved", "claim_rejected", "claim_request", "claim_queue"] as const)(
+    "stays text in a mail of kind %s",
+    (kind) => {
+      const mail = composeMail(kind, data, "Ana\n<i>", "https://platform.example");
+      expect(mail.subject).toContain("Ärzte & <Brüder>");
+      expect(mail.subject).not.toMatch(/[\p{Cc}\u202e]/u);
+      expect(mail.subject.length).toBeLessThanOrEqual(200);
+      expect(mail.text).toContain("Ärzte & <Brüder>");
+      expect(mail.html).toContain("Ärzte &amp; &lt;Brüder&gt;");
+      expect(mail.html).toContain("<p>Hello Ana &lt;i&gt;,</p>");
+      expect(mail.html).not.toContain("<Brüder>");
+      expect(mail.text).toMatch(/^Hello Ana <i>,\n\n/);
+    },
+  );
+});

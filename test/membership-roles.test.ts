@@ -1,0 +1,283 @@
+// Each cell of the specification's two role tables, allowed and refused, and what goes with managing people.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { buildWorld } from "./support/world.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ world: false });
+  await buildWorld(service.database.owner);
+  await m.addPlatformPeople(service.database.owner);
+});
+afterAll(() => service.stop());
+
+const db = () => service.database.owner;
+const ROLES = ["org_admin", "org_contributor", "org_member"] as const;
+
+describe.each(m.DOORS)("through %s", (name) => {
+  const door = m.membershipDoor(name, () => service);
+  const everyRole = () => m.addOrganization(db(), Object.fromEntries(ROLES.map((role) => [role, role])));
+  const outcome = (reply: m.Reply) => reply.refusal ?? "allowed";
+
+  describe("what a role in an organization may do", () => {
+    const writes = (who: string, org: m.TestOrganization) => {
+      const common = { orgUri: org.uri, orgName: org.name };
+      const email = `${who}@${org.domain}`;
+      return {
+        "declare needs": () =>
+          door.declareNeed({
+            ...common,
+            declaredByEmail: email,
+            needDescription: "x",
+            accelerators: ["PRA"],
+          }),
+        "declare commitments": () =>
+          door.declareCommitment({
+            ...common,
+            declaredByEmail: email,
+            commitmentDescription: "x",
+            acceleratorScope: ["PRA"],
+          }),
+        "submit attestations": () =>
+          door.submitEngagementClaim({ ...common, claimedByEmail: email, engagementAccelerators: ["PRA"] }),
+        "approve members": async () => {
+          const { value } = await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+          return door.review({ claimId: value.claimId, action: "approve", adminEmail: email });
+        },
+        "list members": () => door.members(org.uri, email),
+        "change a member's role": () =>
+          door.setMemberRole({
+            orgUri: org.uri,
+            userEmail: `org_member@${org.domain}`,
+            role: "org_member",
+            adminEmail: email,
+          }),
+        "suspend a member": () =>
+          door.setMemberStatus({
+            orgUri: org.uri,
+            userEmail: `org_contributor@${org.domain}`,
+            status: "suspended",
+            adminEmail: email,
+          }),
+        "manage organization metadata": () =>
+          door.updateOrganization({ orgUri: org.uri, type: "network", adminEmail: email }),
+      };
+    };
+    const submits = ["declare needs", "declare commitments", "submit attestations"];
+
+    test.each(
+      ROLES.flatMap((role) =>
+        Object.keys(writes(role, { uri: "", name: "", domain: "" })).map((what) => [role, what] as const),
+      ),
+    )("%s: %s", async (role, what) => {
+      const org = await everyRole();
+      const reply = await writes(role, org)[what as keyof ReturnType<typeof writes>]();
+      const allowed = role === "org_admin" || (role === "org_contributor" && submits.includes(what));
+      const refusal = what === "approve members" ? "403 permission_required" : "403 insufficient_role";
+      expect(outcome(reply)).toBe(allowed ? "allowed" : refusal);
+    });
+
+    test("an org_admin of another organization, a suspended org_admin and a stranger may do none of it", async () => {
+      const org = await m.addOrganization(db(), {
+        org_admin: "org_admin",
+        gone: "org_admin",
+        org_member: "org_member",
+      });
+      await door.setMemberStatus({
+        orgUri: org.uri,
+        userEmail: `gone@${org.domain}`,
+        status: "suspended",
+        adminEmail: `org_admin@${org.domain}`,
+      });
+      for (const person of ["gone", "unknown"]) {
+        for (const [what, attempt] of Object.entries(writes(person, org))) {
+          if (what === "approve members") continue;
+          expect([person, what, outcome(await attempt())]).toEqual([person, what, "403 membership_required"]);
+        }
+      }
+      const other = await everyRole();
+      const adminEmail = `org_admin@${other.domain}`;
+      const member = { orgUri: org.uri, userEmail: `org_member@${org.domain}`, adminEmail };
+      const refused = { refusal: "403 membership_required" };
+      expect(await door.setMemberRole({ ...member, role: "org_admin" })).toEqual(refused);
+      expect(await door.setMemberStatus({ ...member, status: "revoked" })).toEqual(refused);
+      expect(await door.updateOrganization({ orgUri: org.uri, name: "Taken", adminEmail })).toEqual(refused);
+      expect(await door.members(org.uri, adminEmail)).toEqual(refused);
+    });
+  });
+
+  describe("what a role on the platform may do", () => {
+    const actions = {
+      "review organization claims": async (adminEmail: string) => {
+        const org = await m.addOrganization(db());
+        const { value } = await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+        return door.review({ claimId: value.claimId, action: "approve", adminEmail });
+      },
+      "see all organization claims": (adminEmail: string) => door.claims(adminEmail),
+      "manage user roles": (adminEmail: string) =>
+        door.setPlatformRole({ userEmail: m.support, role: "support", adminEmail }),
+      "view all users": (adminEmail: string) => door.users(adminEmail),
+    };
+    const who = {
+      admin: m.platformAdmin,
+      support: m.support,
+      "no platform role": "contributor@river.example",
+    };
+
+    test.each(Object.keys(who).flatMap((role) => Object.keys(actions).map((what) => [role, what] as const)))(
+      "%s: %s",
+      async (role, what) => {
+        const reply = await actions[what as keyof typeof actions](who[role as keyof typeof who]);
+        const allowed = role === "admin" || (role === "support" && what !== "manage user roles");
+        expect(outcome(reply)).toBe(allowed ? "allowed" : "403 permission_required");
+      },
+    );
+  });
+
+  test("an org_admin gives roles, suspends and readmits, and sees it in the list", async () => {
+    const org = await everyRole();
+    const adminEmail = `org_admin@${org.domain}`;
+    const change = { orgUri: org.uri, userEmail: `ORG_member@${org.domain}`, adminEmail };
+    expect((await door.setMemberRole({ ...change, role: "org_contributor" })).value).toMatchObject({
+      orgUri: org.uri,
+      userEmail: `org_member@${org.domain}`,
+      role: "org_contributor",
+      status: "active",
+    });
+    expect((await door.setMemberStatus({ ...change, status: "suspended" })).value.status).toBe("suspended");
+    const { value } = await door.members(org.uri, adminEmail);
+    expect(value.total).toBe(3);
+    expect(
+      value.members.map((member: { userEmail: string; role: string; status: string }) => [
+        member.userEmail.split("@")[0],
+        member.role,
+        member.status,
+      ]),
+    ).toEqual([
+      ["org_admin", "org_admin", "active"],
+      ["org_contributor", "org_contributor", "active"],
+      ["org_member", "org_contributor", "suspended"],
+    ]);
+    const { rows } = await db().query(
+      `select role, status, changed_by_email from app_private.role_history join app_public.users using (user_id)
+       where org_uri = $1 and email = $2 order by role_history_id`,
+      [org.uri, `org_member@${org.domain}`],
+    );
+    expect(rows).toEqual([
+      { role: "org_member", status: "active", changed_by_email: null },
+      { role: "org_contributor", status: "active", changed_by_email: adminEmail },
+      { role: "org_contributor", status: "suspended", changed_by_email: adminEmail },
+    ]);
+    const nobody = { ...change, userEmail: "nobody@nowhere.example" };
+    expect(await door.setMemberRole({ ...nobody, role: "org_admin" })).toEqual({
+      refusal: "404 member_not_found",
+    });
+  });
+
+  test("the last org_admin cannot be demoted, suspended or revoked", async () => {
+    const org = await everyRole();
+    const email = `org_admin@${org.domain}`;
+    const change = { orgUri: org.uri, userEmail: email, adminEmail: email };
+    const refused = { refusal: "409 last_admin" };
+    expect(await door.setMemberRole({ ...change, role: "org_contributor" })).toEqual(refused);
+    expect(await door.setMemberStatus({ ...change, status: "suspended" })).toEqual(refused);
+    expect(await door.setMemberStatus({ ...change, status: "revoked" })).toEqual(refused);
+    // A suspended org_admin is none.
+    await door.setMemberRole({ ...change, userEmail: `org_member@${org.domain}`, role: "org_admin" });
+    await door.setMemberStatus({ ...change, userEmail: `org_member@${org.domain}`, status: "suspended" });
+    expect(await door.setMemberRole({ ...change, role: "org_contributor" })).toEqual(refused);
+    await door.setMemberStatus({ ...change, userEmail: `org_member@${org.domain}`, status: "active" });
+    expect((await door.setMemberRole({ ...change, role: "org_contributor" })).value.role).toBe(
+      "org_contributor",
+    );
+  });
+
+  test("the last platform admin cannot be dismissed; another one can", async () => {
+    const role = { userEmail: m.platformAdmin, role: "admin", adminEmail: m.platformAdmin };
+    expect(await door.setPlatformRole({ ...role, action: "revoke" })).toEqual({ refusal: "409 last_admin" });
+    const second = { ...role, userEmail: m.support };
+    expect((await door.setPlatformRole({ ...second, action: "grant" })).value.platformRoles).toEqual([
+      "admin",
+      "support",
+    ]);
+    expect((await door.setPlatformRole({ ...second, action: "revoke" })).value.platformRoles).toEqual([
+      "support",
+    ]);
+    const unknown = { ...role, userEmail: "nobody@nowhere.example" };
+    expect(await door.setPlatformRole({ ...unknown, action: "grant" })).toEqual({
+      refusal: "404 user_not_found",
+    });
+  });
+
+  test("an org_admin changes name, type, website and domain; what is left out stays", async () => {
+    const org = await everyRole();
+    const adminEmail = `org_admin@${org.domain}`;
+    const update = (fields: object) => door.updateOrganization({ orgUri: org.uri, adminEmail, ...fields });
+    expect(
+      (await update({ name: " River  ", type: "network", website: "https://river.example" })).value,
+    ).toMatchObject({
+      orgUri: org.uri,
+      name: "River",
+      type: "network",
+      website: "https://river.example",
+      domain: org.domain,
+    });
+    expect((await update({ domain: "BÜCHER.example.", type: "" })).value).toMatchObject({
+      name: "River",
+      type: null,
+      domain: "xn--bcher-kva.example",
+    });
+    const refused = { refusal: "400 validation_failed" };
+    expect(await update({})).toEqual(refused);
+    expect(await update({ name: " " })).toEqual(refused);
+    expect(await update({ website: "javascript:alert(1)" })).toEqual(refused);
+    expect(await update({ domain: "not a domain" })).toEqual(refused);
+    expect(await update({ domain: "gmail.com" })).toEqual(refused);
+  });
+
+  test("a support user sees everybody, with roles and memberships", async () => {
+    const org = await everyRole();
+    const { value } = await door.users(m.support);
+    expect(value.total).toBeGreaterThan(10);
+    const person = value.users.find((user: { email: string }) => user.email === `org_admin@${org.domain}`);
+    expect(person).toEqual({
+      userId: expect.any(String),
+      email: `org_admin@${org.domain}`,
+      firstName: null,
+      lastName: null,
+      platformRoles: [],
+      memberships: [{ orgUri: org.uri, orgName: org.name, role: "org_admin", status: "active" }],
+      createdAt: expect.any(String),
+    });
+  });
+});
+
+test("people, memberships, claims and their history are out of reach of every API role", async () => {
+  const tables = [
+    ...["app_public.users", "app_public.memberships", "app_public.platform_roles"],
+    ...["app_public.organization_claims", "app_public.organization_claim_history"],
+    ...[
+      "app_private.role_history",
+      "app_private.mails",
+      "app_private.free_mail_domains",
+      "app_private.settings",
+    ],
+  ];
+  const client = await db().connect();
+  try {
+    for (const role of ["api_read", "api_write", "api_review"]) {
+      for (const table of tables) {
+        for (const statement of [`select 1 from ${table}`, `delete from ${table}`]) {
+          await client.query("begin");
+          await client.query(`set local role ${role}`);
+          await expect(client.query(statement)).rejects.toMatchObject({ code: "42501" });
+          await client.query("rollback");
+        }
+      }
+    }
+  } finally {
+    client.release();
+  }
+});
