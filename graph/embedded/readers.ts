@@ -33,7 +33,10 @@ interface Waiter {
 
 const RETRY_MS = 1_000;
 const TICK_MS = 250;
-/** Changes that come slower than this are applied as they come, faster ones when they pause or a question needs them. */
+/**
+ * Changes that come slower than this are applied by all readers as they come. Faster ones are followed by one reader
+ * alone, and by the others when they pause or a question needs them.
+ */
 const TRICKLE_BYTES = 512 * 1024;
 /** A copy this far behind is cheaper made anew. */
 const OUTDATED_BYTES = 64 * 1024 * 1024;
@@ -77,7 +80,9 @@ export class ReaderPool {
 
   /** Whether a question would be answered at once. */
   get idle(): boolean {
-    return this.#ready().some((reader) => reader.pendingBytes <= TRICKLE_BYTES);
+    return this.#ready().some(
+      (reader) => reader.pendingBytes <= TRICKLE_BYTES && reader.thread.waiting === 0,
+    );
   }
 
   /** @throws TaskRefused, TaskTimeout, ThreadGone, or the signal's reason */
@@ -202,10 +207,10 @@ export class ReaderPool {
     const ready = this.#ready();
     if (ready.length > 0) this.#lastIdleAt = now;
     else if (now - this.#lastIdleAt > ALL_BUSY_MS) this.#grow(1);
-    for (const reader of ready) {
+    for (const [index, reader] of ready.entries()) {
       if (this.#readers.size > this.#options.minimum && now - reader.idleSince > RETIRE_AFTER_MS)
         reader.thread.end();
-      else if (quiet || reader.pendingBytes <= TRICKLE_BYTES) this.#catchUp(reader);
+      else if (index === 0 || quiet || reader.pendingBytes <= TRICKLE_BYTES) this.#catchUp(reader);
     }
   }
 }

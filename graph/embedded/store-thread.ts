@@ -6,7 +6,7 @@ import * as oxigraph from "oxigraph";
 import type { Answer, Change, Dataset, Reply, Task, ThreadOptions } from "./tasks.ts";
 
 const N_QUADS = "application/n-quads";
-const BACKGROUND_PRIORITY = 10;
+const BACKGROUND_PRIORITY = 5;
 const encoder = new TextEncoder();
 
 let store = new oxigraph.Store();

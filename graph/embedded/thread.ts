@@ -43,6 +43,11 @@ export class StoreThread {
     return this.#gone;
   }
 
+  /** How many tasks are running or waiting. */
+  get waiting(): number {
+    return this.#pending.length;
+  }
+
   /**
    * @param timeoutMs counted from when the thread turns to the task; then the thread is ended
    * @throws TaskRefused, TaskTimeout, ThreadGone
