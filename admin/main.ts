@@ -6,8 +6,10 @@ import { registerConfig } from "./config.ts";
 import { AdminContext, EXIT } from "./context.ts";
 import { registerGraph } from "./graph.ts";
 import { registerKeys } from "./keys.ts";
+import { registerMembers } from "./members.ts";
 import { registerOrgs } from "./orgs.ts";
 import { registerPeopleGroups } from "./people-groups.ts";
+import { registerUsers } from "./users.ts";
 import { registerVocabulary } from "./vocabulary.ts";
 
 /** The tool with all its commands. */
@@ -23,6 +25,8 @@ export function buildProgram(context: AdminContext): Command {
     .exitOverride();
   registerKeys(program, context);
   registerOrgs(program, context);
+  registerMembers(program, context);
+  registerUsers(program, context);
   registerVocabulary(program, context);
   registerPeopleGroups(program, context);
   registerGraph(program, context);

@@ -138,7 +138,10 @@ function claimantFacts(data: ClaimMailData): [string, string][] {
   return [
     ["Name", line(data.claimantName ?? "not given")],
     ["E-mail", line(data.claimantEmail)],
-    ["Domain", data.orgDomain ? `${line(data.orgDomain)}: ${match}` : "the organization has none registered"],
+    [
+      "Domain",
+      data.orgDomain ? `${line(data.orgDomain)} (${match})` : "the organization has none registered",
+    ],
     ...(data.statedRoles?.length
       ? [["Role, as they put it", line(data.statedRoles.join(", "))] as [string, string]]
       : []),

@@ -90,6 +90,24 @@ begin atomic
 end;
 comment on function app_private.member is 'A membership as callers see it.';
 
+create function app_private.members_of(org_uri text) returns setof app_public.organization_member
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not exists (select from app_public.organizations as o where o.org_uri = members_of.org_uri) then
+    perform app_private.refuse(404, 'organization_not_found', 'There is no organization with this URI.');
+  end if;
+  return query
+    select found.*
+    from app_public.memberships as m, lateral app_private.member(m.org_uri, m.user_id) as found
+    where m.org_uri = members_of.org_uri
+    order by lower(found.user_email);
+end
+$$;
+comment on function app_private.members_of is
+  'The members of an organization, by e-mail, for whoever may see them. Refuses with 404 organization_not_found.';
+
 create function app_private.change_member(
   org_uri text, user_email text, role app_public.organization_role, status app_public.membership_status
 ) returns app_public.organization_member
@@ -190,11 +208,7 @@ begin
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', org_uri) || app_private.email_problems('x-admin-email', admin_email));
   perform app_private.authorize(org_uri, admin_email, 'members:manage');
-  return query
-    select found.*
-    from app_public.memberships as m, lateral app_private.member(m.org_uri, m.user_id) as found
-    where m.org_uri = organization_members.org_uri
-    order by lower(found.user_email);
+  return query select * from app_private.members_of(org_uri);
 end
 $$;
 comment on function app_public.organization_members is

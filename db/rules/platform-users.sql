@@ -31,6 +31,22 @@ end;
 comment on function app_private.remember_user is
   'The person with this e-mail, made if unknown. Names that are known already stay.';
 
+create function app_private.known_user(email text) returns app_public.users
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  person app_public.users;
+begin
+  select * into person from app_public.users as u where lower(u.email) = lower(known_user.email);
+  if not found then
+    perform app_private.refuse(404, 'user_not_found', 'The service knows nobody with this e-mail address.');
+  end if;
+  return person;
+end
+$$;
+comment on function app_private.known_user is 'The person with this e-mail; refuses with 404 user_not_found.';
+
 create function app_private.has_platform_permission(email text, permission text) returns boolean
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -149,8 +165,6 @@ create function app_public.set_platform_role(
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  person app_public.users;
 begin
   perform app_private.refuse_problems(
     app_private.email_problems('userEmail', user_email)
@@ -158,11 +172,7 @@ begin
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
   perform app_private.require_platform_permission(admin_email, 'roles:assign');
-  select * into person from app_public.users as u where lower(u.email) = lower(user_email);
-  if not found then
-    perform app_private.refuse(404, 'user_not_found', 'The service knows nobody with this e-mail address.');
-  end if;
-  return app_private.change_platform_role(person, role, coalesce(action, 'grant'));
+  return app_private.change_platform_role(app_private.known_user(user_email), role, coalesce(action, 'grant'));
 end
 $$;
 comment on function app_public.set_platform_role is

@@ -7,7 +7,13 @@ import { projectRecords } from "./project-records.ts";
 import { sweep } from "./sweep.ts";
 import type { TaskContext, TaskDefinition } from "./task.ts";
 
-const TASKS: readonly TaskDefinition[] = [projectRecords, sweep, expireCommitments, forgetAnswers, sendWaitingMails];
+const TASKS: readonly TaskDefinition[] = [
+  projectRecords,
+  sweep,
+  expireCommitments,
+  forgetAnswers,
+  sendWaitingMails,
+];
 
 /** The tasks as graphile-worker takes them. */
 export function taskList(context: TaskContext): TaskList {

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { admin } from "./support/process.ts";
+
+const ORG = "https://data.example.org/org/river";
+
+let database: TestDatabase;
+let settings: { DATABASE_URL: string };
+beforeAll(async () => {
+  database = await createTestDatabase();
+  settings = { DATABASE_URL: database.url };
+  await json("orgs", "add", "--uri", ORG, "--name", "River", "--domain", "river.example");
+});
+afterAll(() => database.drop());
+
+/** Runs a command with --json and answers its value; standard output may hold nothing else. */
+async function json(...args: string[]): Promise<any> /* oxlint-disable-line typescript/no-explicit-any */ {
+  const { code, stdout, stderr } = await admin([...args, "--json"], settings);
+  return code === 0 ? JSON.parse(stdout) : { code, error: JSON.parse(stdout).error, line: stderr };
+}
+
+describe("members", () => {
+  const add = (email: string, role: string, ...more: string[]) =>
+    json("members", "add", "--org", ORG, "--email", email, "--role", role, ...more);
+  const status = (email: string, to: string) =>
+    json("members", "status", "--org", ORG, "--email", email, "--status", to);
+
+  test("are added, listed, suspended and made active again", async () => {
+    expect(
+      await add("ana@river.example", "org_admin", "--first-name", "Ana", "--last-name", "Silva"),
+    ).toEqual({
+      orgUri: ORG,
+      email: "ana@river.example",
+      firstName: "Ana",
+      lastName: "Silva",
+      role: "org_admin",
+      status: "active",
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+    await add("ben@river.example", "org_member");
+    expect(await status("BEN@river.example", "suspended")).toMatchObject({
+      email: "ben@river.example",
+      status: "suspended",
+    });
+    const listed = await json("members", "list", "--org", ORG);
+    expect(listed.map((one: Record<string, string>) => [one["email"], one["role"], one["status"]])).toEqual([
+      ["ana@river.example", "org_admin", "active"],
+      ["ben@river.example", "org_member", "suspended"],
+    ]);
+    expect(await add("ben@river.example", "org_contributor")).toMatchObject({
+      role: "org_contributor",
+      status: "active",
+    });
+    const { stdout } = await admin(["members", "list", "--org", ORG], settings);
+    expect(stdout).toMatch(
+      /^e-mail +role +status +since +name\nana@river\.example +org_admin +active +\d{4}-\d{2}-\d{2} +Ana Silva\n/,
+    );
+  });
+
+  test("cannot be of no organization, nobody, or without a last org_admin", async () => {
+    expect(await json("members", "list", "--org", `${ORG}-not`)).toMatchObject({
+      code: 2,
+      error: "organization_not_found",
+    });
+    const nowhere = [
+      "members",
+      "add",
+      "--org",
+      `${ORG}-not`,
+      "--email",
+      "a@b.example",
+      "--role",
+      "org_member",
+    ];
+    expect(await json(...nowhere)).toMatchObject({ code: 2, error: "organization_not_found" });
+    expect(await add("not an address", "org_member")).toMatchObject({ code: 2, error: "validation_failed" });
+    expect(await status("nobody@river.example", "revoked")).toMatchObject({
+      code: 2,
+      error: "member_not_found",
+    });
+    expect(await status("ana@river.example", "revoked")).toMatchObject({ code: 2, error: "last_admin" });
+    expect(await add("ana@river.example", "org_member")).toMatchObject({ code: 2, error: "last_admin" });
+    const { code, stderr } = await admin(
+      ["members", "add", "--org", ORG, "--email", "a@b.example", "--role", "boss"],
+      settings,
+    );
+    expect(code).toBe(2);
+    expect(stderr).toContain("org_contributor");
+  });
+});
+
+describe("users", () => {
+  const grant = (email: string, role: string) => json("users", "grant", "--email", email, "--role", role);
+  const revoke = (email: string, role: string) => json("users", "revoke", "--email", email, "--role", role);
+
+  test("are given platform roles, which are taken away again, but for the last admin's", async () => {
+    expect(await grant("root@platform.example", "admin")).toMatchObject({
+      email: "root@platform.example",
+      platformRoles: ["admin"],
+    });
+    expect(await grant("ROOT@platform.example", "support")).toMatchObject({
+      platformRoles: ["admin", "support"],
+    });
+    expect(await revoke("root@platform.example", "support")).toMatchObject({ platformRoles: ["admin"] });
+    expect(await revoke("root@platform.example", "admin")).toMatchObject({ code: 2, error: "last_admin" });
+    await grant("second@platform.example", "admin");
+    expect(await revoke("root@platform.example", "admin")).toMatchObject({ platformRoles: [] });
+    expect(await revoke("nobody@platform.example", "admin")).toMatchObject({
+      code: 2,
+      error: "user_not_found",
+    });
+    const users = await json("users", "list");
+    expect(users.find((user: { email: string }) => user.email === "second@platform.example")).toEqual({
+      userId: expect.any(String),
+      email: "second@platform.example",
+      firstName: null,
+      lastName: null,
+      platformRoles: ["admin"],
+      organizations: 0,
+      createdAt: expect.any(String),
+    });
+  });
+});
