@@ -160,7 +160,7 @@ class Measurement {
     const isList = isListType(getNullableType(field.type));
     const occurrences = times * (isList ? listSize(name, field, given, page) : 1);
     // One record belonging to another adds nothing to what its fields are bounded by.
-    if (isList && !type.name.endsWith("Edge")) this.#records += occurrences;
+    if (isList) this.#records += occurrences;
     // Pages and their edges hand the size of the page down to the list within.
     this.#each(type, node.selectionSet, (on, child) => this.#field(on, child, occurrences, pageHere));
   }

@@ -7,7 +7,15 @@ import type { DocumentNode, GraphQLSchema } from "postgraphile/graphql";
 import { measure, parseWithin } from "./bounds.ts";
 
 /** How deep an operation may nest. A chain of needs, commitments and claims by edges and nodes takes 11 levels. */
-const DEPTH = depthLimit({ maxDepth: 14, maxListDepth: 5, maxSelfReferentialDepth: 2, revealDetails: true });
+const DEPTH = depthLimit({
+  maxDepth: 14,
+  maxListDepth: 5,
+  maxSelfReferentialDepth: 2,
+  // As deep as the introspection that graphql-js itself sends.
+  maxIntrospectionDepth: 14,
+  maxDepthByFieldCoordinates: { "__Type.ofType": 9 },
+  revealDetails: true,
+});
 
 type Parsed =
   { document: DocumentNode; errors?: undefined } | { errors: GraphQLError[]; document?: undefined };

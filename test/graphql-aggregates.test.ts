@@ -1,0 +1,113 @@
+// Counting over GraphQL: by status, accelerator, country, organization and month.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { ask, refusal } from "./support/graphql.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { admin, ORG, OTHER_ORG } from "./support/world.ts";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await service.database.owner.query(`
+    insert into app_public.needs
+      (org_uri, org_name, declared_by_email, need_description, accelerators, concerns_country_code, status, created_at)
+    values
+      ('${ORG}', 'River Mission', '${admin}', 'a', '{PRA,PRA-INT}', '{KE,UG}', 'open', '2026-01-31 23:59:59Z'),
+      ('${ORG}', 'River Mission', '${admin}', 'b', '{PRA}', '{KE}', 'met', '2026-02-01 00:00:00Z'),
+      ('${OTHER_ORG}', 'Harbor Trust', '${admin}', 'c', '{PRA-INT}', '{}', 'open', '2026-02-28 12:00:00Z');
+    insert into app_public.engagement_claims
+      (org_uri, org_name, claimed_by_email, engagement_accelerators, country_code, status, created_at)
+    values
+      ('${ORG}', 'River Mission', '${admin}', '{PRA}', 'KE', 'active', '2026-03-01Z'),
+      ('${ORG}', 'River Mission', '${admin}', '{PRA}', 'FJ', 'completed', '2026-03-02Z');
+  `);
+});
+afterAll(() => service.stop());
+
+type Group = { keys: string[]; count: number };
+
+const groups = (found: Group[]): Record<string, number> =>
+  Object.fromEntries(
+    found
+      .toSorted((a, b) => (a.keys.join() < b.keys.join() ? -1 : 1))
+      .map(({ keys, count }) => [keys.join(" "), count]),
+  );
+
+const grouped = async (list: string, groupBy: string) => {
+  const data = await ask(
+    service,
+    `{ list: ${list} { groupedAggregates(groupBy: [${groupBy}]) { keys count } } }`,
+  );
+  return groups(data.list.groupedAggregates);
+};
+
+test.each<[string, string, string, Record<string, number>]>([
+  ["by status", "needs", "STATUS", { met: 1, open: 2 }],
+  ["by organization", "needs", "ORG_URI", { [OTHER_ORG]: 1, [ORG]: 2 }],
+  ["by accelerator, each code by itself", "needs", "ACCELERATORS", { PRA: 2, "PRA-INT": 2 }],
+  ["by country, each code by itself", "needs", "CONCERNS_COUNTRY_CODE", { KE: 2, UG: 1 }],
+  ["by the country of a claim", "engagementClaims", "COUNTRY_CODE", { FJ: 1, KE: 1 }],
+  [
+    "by accelerator and country, in every combination",
+    "needs",
+    "ACCELERATORS, CONCERNS_COUNTRY_CODE",
+    { "PRA KE": 2, "PRA UG": 1, "PRA-INT KE": 1, "PRA-INT UG": 1 },
+  ],
+  [
+    "by accelerator and status",
+    "needs",
+    "ACCELERATORS, STATUS",
+    {
+      "PRA met": 1,
+      "PRA open": 1,
+      "PRA-INT open": 2,
+    },
+  ],
+  [
+    "of what a filter leaves",
+    'needs(filter: { accelerators: { contains: ["PRA"] } })',
+    "STATUS",
+    { met: 1, open: 1 },
+  ],
+])("%s", async (_name, list, groupBy, expected) => {
+  expect(await grouped(list, groupBy)).toEqual(expected);
+});
+
+test("by month, in UTC whatever the database's time zone", async () => {
+  await service.database.owner.query(
+    "do $$ begin execute format('alter database %I set timezone = ''Pacific/Auckland''', current_database()); end $$",
+  );
+  const [first, second] = ["2026-01-01", "2026-02-01"].map((day) => Date.parse(`${day}T00:00:00Z`));
+  const months = await grouped("needs", "CREATED_AT_TRUNCATED_TO_MONTH");
+  expect(Object.entries(months).map(([key, count]) => [Date.parse(key), count])).toEqual([
+    [first, 1],
+    [second, 2],
+  ]);
+});
+
+test("within an organization", async () => {
+  const { organization } = await ask(
+    service,
+    `query ($orgUri: String!) {
+      organization(orgUri: $orgUri) { needs { aggregates { count distinctCount { orgName } } groupedAggregates(groupBy: [STATUS]) { keys count } } }
+    }`,
+    { orgUri: ORG },
+  );
+  expect(organization.needs.aggregates).toEqual({ count: 2, distinctCount: { orgName: "1" } });
+  expect(groups(organization.needs.groupedAggregates)).toEqual({ met: 1, open: 1 });
+});
+
+test("aggregates are of all matches, not of the page", async () => {
+  const { needs } = await ask(service, "{ needs(first: 1) { nodes { needId } aggregates { count } } }");
+  expect(needs.aggregates.count).toBe(3);
+});
+
+test("free texts and keys are no groups", async () => {
+  for (const column of ["NEED_DESCRIPTION", "NEED_ID", "DECLARED_BY_EMAIL", "UPDATED_AT"]) {
+    expect(await refusal(service, `{ needs { groupedAggregates(groupBy: [${column}]) { keys } } }`)).toEqual([
+      "validation_failed",
+      400,
+    ]);
+  }
+});

@@ -1,0 +1,279 @@
+// How GraphQL refuses: the codes and statuses of REST, whatever went wrong and wherever.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { once } from "node:events";
+import express from "express";
+import type { AddressInfo } from "node:net";
+import { createPool } from "../db/pool.ts";
+import { createGraphql } from "../server/graphql.ts";
+import { refusal, send } from "./support/graphql.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { admin, DEPRECATED_CODE, member, ORG, stranger } from "./support/world.ts";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+const UNKNOWN = "00000000-0000-4000-8000-000000000000";
+const need = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  declaredByEmail: admin,
+  needDescription: "Water",
+  accelerators: ["PRA"],
+};
+const commitment = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  declaredByEmail: admin,
+  commitmentDescription: "We dig",
+  acceleratorScope: ["PRA"],
+};
+const claim = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  claimedByEmail: admin,
+  engagementAccelerators: ["PRA"],
+};
+
+const declareNeed = "mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { needId } } }";
+const declareCommitment =
+  "mutation ($input: DeclareCommitmentInput!) { declareCommitment(input: $input) { commitment { commitmentId } } }";
+const submitClaim =
+  "mutation ($input: SubmitEngagementClaimInput!) { submitEngagementClaim(input: $input) { engagementClaim { claimId } } }";
+const updateNeed =
+  "mutation ($input: UpdateNeedStatusInput!) { updateNeedStatus(input: $input) { need { status } } }";
+const updateCommitment =
+  "mutation ($input: UpdateCommitmentStatusInput!) { updateCommitmentStatus(input: $input) { commitment { status } } }";
+const updateClaim =
+  "mutation ($input: UpdateEngagementClaimStatusInput!) { updateEngagementClaimStatus(input: $input) { engagementClaim { status } } }";
+
+describe("a mutation is refused with", () => {
+  test.each<[code: string, status: number, name: string, query: string, input: object]>([
+    ["membership_required", 403, "a stranger", declareNeed, { ...need, declaredByEmail: stranger }],
+    ["insufficient_role", 403, "a member who only reads", declareNeed, { ...need, declaredByEmail: member }],
+    ["validation_failed", 400, "no e-mail address", declareNeed, { ...need, declaredByEmail: "x" }],
+    ["validation_failed", 400, "an empty list", declareNeed, { ...need, accelerators: [] }],
+    ["validation_failed", 400, "blanks for a text", declareNeed, { ...need, needDescription: " \n" }],
+    ["validation_failed", 400, "a NUL character", declareNeed, { ...need, needDescription: "a\u0000b" }],
+    ["validation_failed", 400, "a country of no list", declareNeed, { ...need, concernsCountryCode: ["ke"] }],
+    ["validation_failed", 400, "a missing field", declareNeed, { ...need, orgUri: undefined }],
+    ["validation_failed", 400, "null for a required field", declareNeed, { ...need, orgName: null }],
+    ["validation_failed", 400, "null in a list", declareNeed, { ...need, accelerators: [null] }],
+    ["validation_failed", 400, "a number for a text", declareNeed, { ...need, orgName: 7 }],
+    ["validation_failed", 400, "an unknown field", declareNeed, { ...need, status: "met" }],
+    [
+      "unknown_accelerator_code",
+      422,
+      "a deprecated code",
+      declareNeed,
+      { ...need, accelerators: [DEPRECATED_CODE] },
+    ],
+    [
+      "validation_failed",
+      400,
+      "30 February",
+      declareCommitment,
+      { ...commitment, targetCompletionDate: "2027-02-30" },
+    ],
+    ["validation_failed", 400, "no UUID", declareCommitment, { ...commitment, concernsNeedId: "x" }],
+    [
+      "unknown_need",
+      422,
+      "a need that is not there",
+      declareCommitment,
+      { ...commitment, concernsNeedId: UNKNOWN },
+    ],
+    [
+      "unknown_commitment",
+      422,
+      "a commitment that is not there",
+      submitClaim,
+      { ...claim, fulfillsCommitmentId: UNKNOWN },
+    ],
+    [
+      "need_not_found",
+      404,
+      "no such need",
+      updateNeed,
+      { needId: UNKNOWN, status: "met", actorEmail: admin },
+    ],
+    [
+      "commitment_not_found",
+      404,
+      "no such commitment",
+      updateCommitment,
+      { commitmentId: UNKNOWN, status: "funded", actorEmail: admin },
+    ],
+    [
+      "engagement_claim_not_found",
+      404,
+      "no such claim",
+      updateClaim,
+      { claimId: UNKNOWN, status: "paused", actorEmail: admin },
+    ],
+    [
+      "validation_failed",
+      400,
+      "a status of no list",
+      updateNeed,
+      { needId: UNKNOWN, status: "OPEN", actorEmail: admin },
+    ],
+  ])("%s %d: %s", async (code, status, _name, query, input) => {
+    const answer = await send(service, query, { input }, "write");
+    expect(answer.body.errors[0].extensions).toMatchObject({ code, statusCode: status });
+    expect(JSON.stringify(answer.body)).not.toMatch(/node_modules|select |app_private/);
+  });
+
+  test("insufficient_scope, for every mutation, under a key that only reads", async () => {
+    const inputs: [string, object][] = [
+      [declareNeed, need],
+      [declareCommitment, commitment],
+      [submitClaim, claim],
+      [updateNeed, { needId: UNKNOWN, status: "met", actorEmail: admin }],
+      [updateCommitment, { commitmentId: UNKNOWN, status: "funded", actorEmail: admin }],
+      [updateClaim, { claimId: UNKNOWN, status: "paused", actorEmail: admin }],
+    ];
+    for (const [query, input] of inputs) {
+      expect(await refusal(service, query, { input }, "read")).toEqual(["insufficient_scope", 403]);
+    }
+  });
+
+  test("every problem by its path", async () => {
+    const { body } = await send(
+      service,
+      declareNeed,
+      { input: { ...need, orgUri: "x", concernsCountryCode: ["KE", "XX"] } },
+      "write",
+    );
+    expect(body.errors[0].extensions.details).toEqual([
+      { path: "orgUri", message: expect.any(String) },
+      { path: "concernsCountryCode[1]", message: expect.any(String) },
+    ]);
+    expect(body.errors[0].path).toEqual(["declareNeed"]);
+  });
+
+  test("the others of a request go on", async () => {
+    const { body } = await send(
+      service,
+      `mutation ($good: DeclareNeedInput!, $bad: DeclareNeedInput!) {
+        bad: declareNeed(input: $bad) { need { needId } } good: declareNeed(input: $good) { need { status } }
+      }`,
+      { good: need, bad: { ...need, accelerators: ["NOT-ONE"] } },
+      "write",
+    );
+    expect(body.data).toEqual({ bad: null, good: { need: { status: "open" } } });
+    expect(body.errors).toHaveLength(1);
+  });
+});
+
+describe("over HTTP", () => {
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    call(`${service.url}/graphql`, "POST", service.keys.read, body, headers);
+  const query = JSON.stringify({ query: "{ __typename }" });
+
+  test.each<[string, number, string, string, Record<string, string>]>([
+    ["malformed JSON", 400, "validation_failed", "{", {}],
+    ["a batch", 400, "validation_failed", `[${query}]`, {}],
+    ["no query", 400, "validation_failed", "{}", {}],
+    [
+      "variables that are a list",
+      400,
+      "validation_failed",
+      '{"query": "{ __typename }", "variables": []}',
+      {},
+    ],
+    ["a text with a syntax error", 400, "validation_failed", '{"query": "{"}', {}],
+    ["an unknown field", 400, "validation_failed", '{"query": "{ nothing }"}', {}],
+    [
+      "an operation that is not there",
+      400,
+      "validation_failed",
+      '{"query": "query A { __typename }", "operationName": "B"}',
+      {},
+    ],
+    ["another content type", 415, "unsupported_media_type", query, { "content-type": "text/plain" }],
+    ["an answer of another type", 406, "not_acceptable", query, { accept: "image/png" }],
+    ["10 MB", 413, "payload_too_large", `{"query": "${"x".repeat(10_000_000)}"}`, {}],
+  ])("%s answers %d %s", async (_name, status, code, body, headers) => {
+    const answer = await post(body, headers);
+    expect(answer.status).toBe(status);
+    expect(answer.body.errors[0].extensions).toMatchObject({ code, statusCode: status });
+  });
+
+  test("other methods answer 405", async () => {
+    const answer = await call(`${service.url}/graphql`, "GET", service.keys.read);
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+    expect(answer.body.errors[0].extensions.code).toBe("method_not_allowed");
+  });
+
+  test.each([
+    [undefined, "missing_api_key"],
+    ["ek_unknown", "invalid_api_key"],
+  ])("the key %s answers 401 %s, before anything else", async (key, code) => {
+    const answer = await call(`${service.url}/graphql`, "POST", key, "{");
+    expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    expect(answer.body.errors[0].extensions).toEqual({ code, statusCode: 401 });
+  });
+
+  test("a client of the older media type gets 200 and reads the errors", async () => {
+    const answer = await post('{"query": "{ nothing }"}', { accept: "application/json" });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+    expect(answer.body.errors[0].extensions.code).toBe("validation_failed");
+  });
+});
+
+describe("what is our own doing", () => {
+  const serve = async (
+    options: { statementTimeoutMs?: number },
+    work: (url: string, logged: object[]) => Promise<void>,
+  ) => {
+    const pool = createPool(service.database.serverUrl);
+    const logged: object[] = [];
+    const logger = { error: (details: object) => void logged.push(details) };
+    const graphql = await createGraphql({ pool, logger, ...options });
+    const app = express();
+    await graphql.addTo(app, [
+      (request, _response, next) => {
+        request.identity = { keyId: UNKNOWN, scope: "api_read", ratePerMinute: null, expiresAt: null };
+        next();
+      },
+    ]);
+    const server = app.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`, logged);
+    } finally {
+      server.close();
+      await graphql.release();
+      await pool.end();
+    }
+  };
+
+  test("a statement that takes too long answers 504 query_timeout", async () => {
+    await serve({ statementTimeoutMs: 200 }, async (url) => {
+      const client = await service.database.owner.connect();
+      await client.query("begin; lock table app_public.needs in access exclusive mode");
+      const { body } = await call(url, "POST", undefined, { query: "{ needs { totalCount } }" });
+      await client.query("rollback");
+      client.release();
+      expect(body.errors[0].extensions).toMatchObject({ code: "query_timeout", statusCode: 504 });
+    });
+  });
+
+  test("a failure answers 500 with an id, and the log has the cause under that id", async () => {
+    await serve({}, async (url, logged) => {
+      await service.database.owner.query("alter table app_public.countries rename column name to renamed");
+      const { body } = await call(url, "POST", undefined, { query: "{ countries { nodes { name } } }" });
+      await service.database.owner.query("alter table app_public.countries rename column renamed to name");
+      const { code, statusCode, errorId } = body.errors[0].extensions;
+      expect([code, statusCode]).toEqual(["internal_error", 500]);
+      expect(JSON.stringify(body)).not.toMatch(/renamed|does not exist|select/);
+      expect(logged).toEqual([expect.objectContaining({ errorId, err: expect.any(Error) })]);
+    });
+  });
+});

@@ -1,0 +1,383 @@
+// Records over GraphQL: the chain both ways, filters, orderings, pages.
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { ask, refusal } from "./support/graphql.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { admin, ORG, OTHER_ORG, otherAdmin } from "./support/world.ts";
+
+let service: TestService;
+const ids = { need: "", otherNeed: "", commitment: "", claim: "" };
+
+const river = { orgUri: ORG, orgName: "River Mission", declaredByEmail: admin };
+const harbor = { orgUri: OTHER_ORG, orgName: "Harbor Trust", declaredByEmail: otherAdmin };
+
+beforeAll(async () => {
+  service = await startTestService();
+  const declareNeed = async (input: object) =>
+    (
+      await ask(
+        service,
+        "mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { needId } } }",
+        { input },
+        "write",
+      )
+    ).declareNeed.need.needId as string;
+  ids.need = await declareNeed({
+    ...river,
+    needDescription: "Water & prayer 🚰 بئر",
+    accelerators: ["PRA", "PRA-INT"],
+    concernsCountryCode: ["KE", "UG"],
+    concernsPeopleGroupRop3: ["100123"],
+  });
+  ids.otherNeed = await declareNeed({ ...harbor, needDescription: "Boats", accelerators: ["PRA"] });
+  const commitment = await ask(
+    service,
+    `mutation ($input: DeclareCommitmentInput!) {
+      declareCommitment(input: $input) { commitment { commitmentId status concernsNeed { needId } } }
+    }`,
+    {
+      input: {
+        ...harbor,
+        commitmentDescription: "We dig",
+        acceleratorScope: ["PRA-INT"],
+        concernsNeedId: ids.need,
+        targetCompletionDate: "2028-02-29",
+      },
+    },
+    "write",
+  );
+  ids.commitment = commitment.declareCommitment.commitment.commitmentId;
+  const claim = await ask(
+    service,
+    `mutation ($input: SubmitEngagementClaimInput!) {
+      submitEngagementClaim(input: $input) { engagementClaim { claimId } }
+    }`,
+    {
+      input: {
+        orgUri: ORG,
+        orgName: "River Mission",
+        claimedByEmail: admin,
+        engagementAccelerators: ["PRA"],
+        countryCode: "KE",
+        fulfillsCommitmentId: ids.commitment,
+      },
+    },
+    "write",
+  );
+  ids.claim = claim.submitEngagementClaim.engagementClaim.claimId;
+});
+afterAll(() => service.stop());
+
+describe("the chain", () => {
+  test("from the need to the engagement, with every organization on the way", async () => {
+    const { need } = await ask(
+      service,
+      `query ($needId: UUID!) {
+        need(needId: $needId) {
+          needDescription accelerators concernsCountryCode status graphStatus graphErrors { path message }
+          organization { name }
+          commitments {
+            totalCount
+            nodes {
+              commitmentId targetCompletionDate organization { orgUri }
+              engagementClaims { nodes { claimId organization { name } } }
+            }
+          }
+        }
+      }`,
+      { needId: ids.need },
+    );
+    expect(need).toEqual({
+      needDescription: "Water & prayer 🚰 بئر",
+      accelerators: ["PRA", "PRA-INT"],
+      concernsCountryCode: ["KE", "UG"],
+      status: "open",
+      graphStatus: "pending",
+      graphErrors: [],
+      organization: { name: "River Mission" },
+      commitments: {
+        totalCount: 1,
+        nodes: [
+          {
+            commitmentId: ids.commitment,
+            targetCompletionDate: "2028-02-29",
+            organization: { orgUri: OTHER_ORG },
+            engagementClaims: { nodes: [{ claimId: ids.claim, organization: { name: "River Mission" } }] },
+          },
+        ],
+      },
+    });
+  });
+
+  test("from the engagement back to the need", async () => {
+    const { engagementClaim } = await ask(
+      service,
+      `query ($claimId: UUID!) {
+        engagementClaim(claimId: $claimId) { fulfillsCommitment { concernsNeed { needId organization { orgUri } } } }
+      }`,
+      { claimId: ids.claim },
+    );
+    expect(engagementClaim).toEqual({
+      fulfillsCommitment: { concernsNeed: { needId: ids.need, organization: { orgUri: ORG } } },
+    });
+  });
+
+  test("the whole of it from the root, with no page size given, is within the bounds", async () => {
+    const { needs } = await ask(
+      service,
+      "{ needs { nodes { commitments { nodes { engagementClaims { nodes { claimId } } } } } } }",
+    );
+    expect(needs.nodes).toHaveLength(2);
+  });
+
+  test("an organization has its needs, commitments and engagement claims", async () => {
+    const { organization } = await ask(
+      service,
+      `query ($orgUri: String!) {
+        organization(orgUri: $orgUri) {
+          needs { nodes { needId } } commitments { totalCount } engagementClaims { nodes { claimId } }
+        }
+      }`,
+      { orgUri: ORG },
+    );
+    expect(organization).toEqual({
+      needs: { nodes: [{ needId: ids.need }] },
+      commitments: { totalCount: 0 },
+      engagementClaims: { nodes: [{ claimId: ids.claim }] },
+    });
+  });
+
+  test("the status history says who, from what, to what", async () => {
+    const { updateCommitmentStatus } = await ask(
+      service,
+      `mutation ($input: UpdateCommitmentStatusInput!) {
+        updateCommitmentStatus(input: $input) {
+          commitment { status statusHistory { nodes { fromStatus toStatus changedByEmail } } }
+        }
+      }`,
+      { input: { commitmentId: ids.commitment, status: "in_progress", actorEmail: otherAdmin } },
+      "write",
+    );
+    expect(updateCommitmentStatus.commitment).toEqual({
+      status: "in_progress",
+      statusHistory: {
+        nodes: [
+          { fromStatus: null, toStatus: "declared", changedByEmail: otherAdmin },
+          { fromStatus: "declared", toStatus: "in_progress", changedByEmail: otherAdmin },
+        ],
+      },
+    });
+  });
+
+  test("what the load check found is a list of problems", async () => {
+    await service.database.owner.query(
+      `update app_private.graph_records set synced_revision = revision, state = 'rejected',
+         errors = '[{"path": "orgUri", "message": "is not well-formed"}]' where record_id = $1`,
+      [ids.otherNeed],
+    );
+    const { need } = await ask(
+      service,
+      "query ($needId: UUID!) { need(needId: $needId) { graphStatus graphErrors { path message } } }",
+      { needId: ids.otherNeed },
+    );
+    expect(need).toEqual({
+      graphStatus: "rejected",
+      graphErrors: [{ path: "orgUri", message: "is not well-formed" }],
+    });
+    const { needs } = await ask(
+      service,
+      "{ needs(filter: { graphStatus: { equalTo: rejected } }) { nodes { needId } } }",
+    );
+    expect(needs.nodes).toEqual([{ needId: ids.otherNeed }]);
+  });
+});
+
+describe("vocabulary", () => {
+  test("an accelerator has its functions, a function its accelerator", async () => {
+    const { accelerator, accelerators } = await ask(
+      service,
+      `{
+        accelerator(code: "PRA-INT") { prefLabel kind broader { code } }
+        accelerators(filter: { deprecatedAt: { isNull: true }, kind: { equalTo: accelerator } }) {
+          nodes { code narrower(filter: { deprecatedAt: { isNull: true } }) { nodes { code } } }
+        }
+      }`,
+    );
+    expect(accelerator).toEqual({ prefLabel: "Intercession", kind: "function", broader: { code: "PRA" } });
+    expect(accelerators.nodes).toEqual([{ code: "PRA", narrower: { nodes: [{ code: "PRA-INT" }] } }]);
+  });
+
+  test("countries and people groups can be looked up", async () => {
+    await service.database.owner.query("insert into app_public.people_groups values ('100123', 'Testers')");
+    const { country, peopleGroup } = await ask(
+      service,
+      '{ country(alpha2: "KE") { alpha3 name } peopleGroup(rop3: "100123") { name } }',
+    );
+    expect(country).toEqual({ alpha3: "KEN", name: "Kenya" });
+    expect(peopleGroup).toEqual({ name: "Testers" });
+  });
+});
+
+describe("filters", () => {
+  const needsWhere = async (filter: object) =>
+    (
+      await ask(service, "query ($filter: NeedFilter) { needs(filter: $filter) { nodes { needId } } }", {
+        filter,
+      })
+    ).needs.nodes.map(({ needId }: { needId: string }) => (needId === ids.need ? "need" : "otherNeed"));
+
+  test.each<[string, object, string[]]>([
+    ["status", { status: { equalTo: "open" } }, ["otherNeed", "need"]],
+    ["several statuses", { status: { in: ["met", "withdrawn"] } }, []],
+    ["organization", { orgUri: { equalTo: ORG } }, ["need"]],
+    ["an accelerator among others", { accelerators: { contains: ["PRA-INT"] } }, ["need"]],
+    ["any of several accelerators", { accelerators: { overlaps: ["PRA", "X"] } }, ["otherNeed", "need"]],
+    ["a country", { concernsCountryCode: { contains: ["UG"] } }, ["need"]],
+    ["a people group", { concernsPeopleGroupRop3: { contains: ["100123"] } }, ["need"]],
+    ["words in any case", { needDescription: { includesInsensitive: "PRAYER" } }, ["need"]],
+    ["the time of creation", { createdAt: { greaterThan: "2200-01-01T00:00:00Z" } }, []],
+    ["a property of the organization", { organization: { name: { startsWith: "Harbor" } } }, ["otherNeed"]],
+    [
+      "a property of what answers it",
+      { commitments: { some: { orgUri: { equalTo: OTHER_ORG } } } },
+      ["need"],
+    ],
+    ["nothing answers it", { commitmentsExist: false }, ["otherNeed"]],
+    [
+      "the far end of the chain",
+      { commitments: { some: { engagementClaims: { some: { countryCode: { equalTo: "KE" } } } } } },
+      ["need"],
+    ],
+    [
+      "or, not",
+      {
+        or: [{ orgUri: { equalTo: OTHER_ORG } }, { not: { accelerators: { contains: ["PRA"] } } }],
+      },
+      ["otherNeed"],
+    ],
+    ["nothing in particular", {}, ["otherNeed", "need"]],
+    ["a wildcard means itself", { needDescription: { includesInsensitive: "%" } }, []],
+    [
+      "an attempt at injection is only a text",
+      { orgName: { equalTo: "'; drop table app_public.needs; --" } },
+      [],
+    ],
+  ])("%s", async (_name, filter, found) => {
+    expect(await needsWhere(filter)).toEqual(found);
+  });
+
+  test("null is refused where it could mean two things", async () => {
+    expect(await refusal(service, "{ needs(filter: { orgUri: { equalTo: null } }) { totalCount } }")).toEqual(
+      ["validation_failed", 400],
+    );
+    const data = await ask(service, "query ($filter: NeedFilter) { needs(filter: $filter) { totalCount } }", {
+      filter: null,
+    });
+    expect(data.needs.totalCount).toBe(2);
+  });
+});
+
+describe("orderings and pages", () => {
+  beforeAll(() =>
+    service.database.owner.query(
+      `insert into app_public.accelerators (code, concept_uri, kind, pref_label)
+       select 'Z' || n, 'https://example.org/z' || n, 'function', 'Z' from generate_series(100, 359) as n;
+       insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators, created_at)
+       select '${ORG}', 'River Mission', '${admin}', 'n' || n, '{PRA}', timestamptz '2020-01-01' + (n / 3) * interval '1 day'
+       from generate_series(1, 60) as n`,
+    ),
+  );
+
+  test("newest first, ties by id, unless another order is asked for", async () => {
+    const { rows } = await service.database.owner.query(
+      "select need_id from app_public.needs order by created_at desc, need_id desc limit 50",
+    );
+    const { needs } = await ask(service, "{ needs { nodes { needId } } }");
+    expect(needs.nodes.map((node: { needId: string }) => node.needId)).toEqual(
+      rows.map((row) => row.need_id),
+    );
+    const ordered = await ask(
+      service,
+      "{ needs(first: 3, orderBy: [ORG_NAME_ASC, NEED_DESCRIPTION_DESC]) { nodes { needDescription } } }",
+    );
+    expect(ordered.needs.nodes.map((node: { needDescription: string }) => node.needDescription)).toEqual([
+      "Boats",
+      "n9",
+      "n8",
+    ]);
+    const { organizations } = await ask(
+      service,
+      "{ organizations(orderBy: [NEEDS_COUNT_DESC]) { nodes { orgUri } } }",
+    );
+    expect(organizations.nodes).toEqual([{ orgUri: ORG }, { orgUri: OTHER_ORG }]);
+  });
+
+  test("cursors visit every record once, forwards and backwards, while records are added", async () => {
+    const all = await ask(service, "{ needs(first: 200) { nodes { needId } } }");
+    const expected = all.needs.nodes.map((node: { needId: string }) => node.needId);
+    const seen: string[] = [];
+    for (let after: string | null = null, more = true; more;) {
+      const { needs } = await ask(
+        service,
+        "query ($after: Cursor) { needs(first: 7, after: $after) { nodes { needId } pageInfo { endCursor hasNextPage } } }",
+        { after },
+      );
+      seen.push(...needs.nodes.map((node: { needId: string }) => node.needId));
+      ({ endCursor: after, hasNextPage: more } = needs.pageInfo);
+      // Newer than what has been read: it must move nothing.
+      await service.database.owner.query(
+        `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+         values ('${ORG}', 'River Mission', '${admin}', 'later', '{PRA}')`,
+      );
+    }
+    expect(seen).toEqual(expected);
+    const { needs } = await ask(
+      service,
+      "{ needs(last: 5) { nodes { needId } pageInfo { hasPreviousPage } } }",
+    );
+    expect(needs).toEqual({
+      nodes: expected.slice(-5).map((needId: string) => ({ needId })),
+      pageInfo: { hasPreviousPage: true },
+    });
+  });
+
+  test.each([
+    ["accelerators", 50],
+    ["accelerators(first: null)", 50],
+    ["accelerators(first: 200)", 200],
+    ["accelerators(first: 0)", 0],
+    ["accelerators(last: 3)", 3],
+  ])("%s has %d records", async (field, size) => {
+    const data = await ask(service, `{ list: ${field} { totalCount nodes { code } } }`);
+    expect(data.list.nodes).toHaveLength(size);
+    expect(data.list.totalCount).toBe(263);
+  });
+
+  test("a list within a list has 20 records unless more are asked for", async () => {
+    const { organization } = await ask(
+      service,
+      `query ($orgUri: String!) {
+        organization(orgUri: $orgUri) { page: needs { nodes { needId } } more: needs(first: 33) { nodes { needId } } }
+      }`,
+      { orgUri: ORG },
+    );
+    expect([organization.page.nodes.length, organization.more.nodes.length]).toEqual([20, 33]);
+  });
+
+  test.each([
+    ["201 at once", "{ needs(first: 201) { totalCount } }", {}],
+    ["201 from the end", "{ needs(last: 201) { totalCount } }", {}],
+    ["201 in a variable", "query ($n: Int) { needs(first: $n) { totalCount } }", { n: 201 }],
+    ["201 by a variable's default", "query ($n: Int = 201) { needs(first: $n) { totalCount } }", {}],
+    ["201 in a nested list", "{ organizations { nodes { needs(first: 201) { totalCount } } } }", {}],
+    ["201 behind a fragment", "{ ...all } fragment all on Query { needs(first: 201) { totalCount } }", {}],
+    ["fewer than none", "{ needs(first: -1) { totalCount } }", {}],
+    ["a negative offset", "{ needs(offset: -1) { nodes { needId } } }", {}],
+    ["a cursor of nowhere", '{ needs(after: "x") { nodes { needId } } }', {}],
+    ["a cursor of another order", '{ needs(after: "WyJ4IiwxXQ==") { nodes { needId } } }', {}],
+  ])("%s is refused", async (_name, query, variables) => {
+    // Outside production, Grafast writes a cursor's fault to the console as well.
+    jest.spyOn(console, "error").mockImplementation(() => undefined);
+    expect(await refusal(service, query, variables)).toEqual(["validation_failed", 400]);
+  });
+});

@@ -1,0 +1,218 @@
+// What the GraphQL schema shows, and that the committed text of it is true.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { readFile } from "node:fs/promises";
+import { isEnumType, isInputObjectType, isObjectType } from "graphql";
+import type { GraphQLSchema } from "graphql";
+import { createPool } from "../db/pool.ts";
+import { createGraphql } from "../server/graphql.ts";
+import { SCHEMA_FILE, schemaText } from "../server/graphql/print-schema.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+
+let database: TestDatabase;
+let schema: GraphQLSchema;
+let release: () => Promise<void>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const pool = createPool(database.serverUrl);
+  const graphql = await createGraphql({ pool, logger: console });
+  schema = await graphql.schema();
+  release = async () => {
+    await graphql.release();
+    await pool.end();
+  };
+});
+afterAll(async () => {
+  await release();
+  await database.drop();
+});
+
+const fieldsOf = (name: string): string[] => {
+  const type = schema.getType(name);
+  return isObjectType(type) || isInputObjectType(type) ? Object.keys(type.getFields()).toSorted() : [];
+};
+const inputOf = (name: string): Record<string, string> => {
+  const type = schema.getType(name);
+  if (!isInputObjectType(type)) return {};
+  return Object.fromEntries(
+    Object.values(type.getFields())
+      .filter((field) => field.name !== "clientMutationId")
+      .map((field) => [field.name, String(field.type)]),
+  );
+};
+
+test("schema.graphql is what the database gives; `npm run schema` writes it anew", async () => {
+  expect(schemaText(schema)).toBe(await readFile(SCHEMA_FILE, "utf8"));
+});
+
+test("mutations are the functions of the lifecycle and of review, nothing generated", () => {
+  expect(fieldsOf("Mutation")).toEqual([
+    "claimOrganization",
+    "declareCommitment",
+    "declareNeed",
+    "reviewOrganizationClaim",
+    "setMemberRole",
+    "setMemberStatus",
+    "setPlatformRole",
+    "submitEngagementClaim",
+    "updateCommitmentStatus",
+    "updateEngagementClaimStatus",
+    "updateNeedStatus",
+    "updateOrganization",
+  ]);
+  for (const field of Object.values(schema.getMutationType()!.getFields())) {
+    expect(field.description).toMatch(/Errors: /);
+  }
+});
+
+test("queries are the records, their lists and the functions that read", () => {
+  expect(fieldsOf("Query")).toEqual([
+    "accelerator",
+    "accelerators",
+    "checkUser",
+    "church",
+    "churches",
+    "commitment",
+    "commitments",
+    "countries",
+    "country",
+    "engagementClaim",
+    "engagementClaims",
+    "need",
+    "needs",
+    "organization",
+    "organizationClaimsForReview",
+    "organizationMembers",
+    "organizations",
+    "peopleGroup",
+    "peopleGroups",
+    "platformUsers",
+  ]);
+});
+
+test("a record has the words of REST, and its links", () => {
+  expect(fieldsOf("Need")).toEqual(
+    [
+      ...["needId", "orgUri", "orgName", "declaredByEmail", "needDescription", "accelerators"],
+      ...["concernsPeopleGroupRop3", "concernsCountryCode", "status", "createdAt", "updatedAt"],
+      ...["graphStatus", "graphErrors", "organization", "commitments", "statusHistory"],
+    ].toSorted(),
+  );
+  expect(fieldsOf("Commitment")).toEqual(
+    [
+      ...[
+        "commitmentId",
+        "orgUri",
+        "orgName",
+        "declaredByEmail",
+        "commitmentDescription",
+        "acceleratorScope",
+      ],
+      ...[
+        "concernsNeedId",
+        "concernsPeopleGroupRop3",
+        "concernsCountryCode",
+        "targetCompletionDate",
+        "status",
+      ],
+      ...["createdAt", "updatedAt", "graphStatus", "graphErrors"],
+      ...["organization", "concernsNeed", "engagementClaims", "statusHistory"],
+    ].toSorted(),
+  );
+  expect(fieldsOf("EngagementClaim")).toEqual(
+    [
+      ...["claimId", "orgUri", "orgName", "claimedByEmail", "engagementAccelerators", "peopleGroupRop3"],
+      ...["peopleGroupName", "peopleGroupRog3", "countryCode", "countryName", "description"],
+      ...["fulfillsCommitmentId", "status", "createdAt", "updatedAt", "graphStatus", "graphErrors"],
+      ...["organization", "fulfillsCommitment", "statusHistory"],
+    ].toSorted(),
+  );
+});
+
+test("inputs require what REST requires", () => {
+  expect(inputOf("DeclareNeedInput")).toEqual({
+    orgUri: "String!",
+    orgName: "String!",
+    declaredByEmail: "String!",
+    needDescription: "String!",
+    accelerators: "[String!]!",
+    concernsPeopleGroupRop3: "[String!]",
+    concernsCountryCode: "[String!]",
+  });
+  expect(inputOf("DeclareCommitmentInput")).toEqual({
+    orgUri: "String!",
+    orgName: "String!",
+    declaredByEmail: "String!",
+    commitmentDescription: "String!",
+    acceleratorScope: "[String!]!",
+    concernsNeedId: "UUID",
+    concernsPeopleGroupRop3: "[String!]",
+    concernsCountryCode: "[String!]",
+    targetCompletionDate: "Date",
+  });
+  expect(inputOf("SubmitEngagementClaimInput")).toEqual({
+    orgUri: "String!",
+    orgName: "String!",
+    claimedByEmail: "String!",
+    engagementAccelerators: "[String!]!",
+    peopleGroupRop3: "String",
+    peopleGroupName: "String",
+    peopleGroupRog3: "String",
+    countryCode: "String",
+    countryName: "String",
+    description: "String",
+    fulfillsCommitmentId: "UUID",
+  });
+  expect(inputOf("UpdateNeedStatusInput")).toEqual({
+    needId: "UUID!",
+    status: "NeedStatus!",
+    actorEmail: "String!",
+  });
+});
+
+test("statuses are spelt as everywhere else", () => {
+  const status = schema.getType("CommitmentStatus");
+  expect(isEnumType(status) && status.getValues().map(({ name }) => name)).toEqual([
+    ...["declared", "funded", "in_progress", "fulfilled", "partially_fulfilled", "abandoned", "expired"],
+  ]);
+});
+
+test("keys, users, memberships and the projection's own state are not to be seen", () => {
+  const names = Object.keys(schema.getTypeMap()).filter((name) => !name.startsWith("__"));
+  expect(
+    names.filter((name) =>
+      /key|setting|password|^user(s|Connection)?$|^membership(s|Connection)?$|wakeup|graphrecord|idempotent|^rest/i.test(
+        name,
+      ),
+    ),
+  ).toEqual([]);
+});
+
+test("a person's address is in the records that they made, and in what reviewers and administrators ask for", () => {
+  const places = Object.values(schema.getTypeMap())
+    .filter((type) => isObjectType(type))
+    .flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`))
+    .filter((place) => /email$/i.test(place) && !place.includes("DistinctCount"))
+    .toSorted();
+  expect(places).toEqual([
+    "Commitment.declaredByEmail",
+    "EngagementClaim.claimedByEmail",
+    "Need.declaredByEmail",
+    "OrganizationClaimItem.userEmail",
+    "OrganizationMember.userEmail",
+    "PlatformUser.email",
+    "StatusChange.changedByEmail",
+  ]);
+});
+
+test("every field that lists records is paged, or has a limit of its own", () => {
+  const unbounded = Object.values(schema.getTypeMap())
+    .filter((type) => isObjectType(type) && !type.name.startsWith("__"))
+    .flatMap((type) =>
+      isObjectType(type) ? Object.values(type.getFields()).map((field) => ({ type, field })) : [],
+    )
+    .filter(({ field }) => /Connection!?$/.test(String(field.type)))
+    .filter(({ field }) => !field.args.some(({ name }) => name === "first"));
+  expect(unbounded.map(({ type, field }) => `${type.name}.${field.name}`)).toEqual([]);
+});
