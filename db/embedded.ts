@@ -127,6 +127,8 @@ async function postgresAccount(dir: string): Promise<Account | undefined> {
     ? []
     : [
         ...["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"],
+        // initdb asks with access(2) whether it may run postgres, which heeds capabilities only with this bit.
+        "--securebits=+no_setuid_fixup",
         ...["--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--"],
       ];
   return { ...ids, wrapper };
