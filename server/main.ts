@@ -11,6 +11,7 @@ import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql.ts";
 import { createServerPool, KeyRing } from "./identity.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
+import { addClaimsPage } from "./pages/claims.ts";
 import { acceleratorRoutes } from "./rest/accelerators.ts";
 import { claimReviewRoutes } from "./rest/claim-review.ts";
 import { commitmentRoutes } from "./rest/commitments.ts";
@@ -82,7 +83,7 @@ export async function startServer({
         app.use(sparqlRoutes({ store, timeoutMs: config.sparqlTimeoutMs }));
       },
     ],
-    pages: [graphql.addExplorerTo],
+    pages: [graphql.addExplorerTo, addClaimsPage],
     ready: async () => {
       try {
         await pool.query("select");
