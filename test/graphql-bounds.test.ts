@@ -1,5 +1,6 @@
 // How much one GraphQL request may ask for: every bound, just within it and just beyond.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { readFile } from "node:fs/promises";
 import { getIntrospectionQuery } from "graphql";
 import { BOUNDS } from "../server/graphql/bounds.ts";
 import { ask, send } from "./support/graphql.ts";
@@ -171,6 +172,23 @@ describe("texts made to hurt are refused at once", () => {
     );
     expect(performance.now() - before).toBeLessThan(1_000);
   });
+});
+
+test("docs/graphql.md states the bounds as they are", async () => {
+  const text = await readFile(new URL("../docs/graphql.md", import.meta.url), "utf8");
+  const stated = (row: string) =>
+    new RegExp(`^\\| ${row}[^|]*\\| ([\\d,]+) *\\|$`, "m").exec(text)?.[1]?.replace(",", "");
+  expect({
+    textLength: stated("characters of the text"),
+    tokens: stated("tokens of the text"),
+    fields: stated("fields, each fragment"),
+    rootFields: stated("fields at the root"),
+    aliases: stated("aliases"),
+    records: stated("records if every list"),
+    orderings: stated("items of `orderBy`"),
+    argumentValues: stated("values in one argument"),
+    argumentDepth: stated("levels of one argument"),
+  }).toEqual(Object.fromEntries(Object.entries(BOUNDS).map(([name, bound]) => [name, String(bound)])));
 });
 
 test("the introspection of the usual tools is within the bounds", async () => {

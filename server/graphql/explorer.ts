@@ -11,7 +11,8 @@ const KEY_SCRIPT = `
   field.value = sessionStorage.getItem("api-key") ?? "";
   field.addEventListener("change", () => {
     sessionStorage.setItem("api-key", field.value.trim());
-    location.reload();
+    // The schema could not be read without the key; a reload would lose the tabs.
+    document.querySelector('button[aria-label^="Re-fetch"]')?.click();
   });
   const send = globalThis.fetch;
   globalThis.fetch = (resource, options = {}) => {
