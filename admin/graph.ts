@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { pino } from "pino";
 import { createGraphStore } from "../graph/store.ts";
-import { drain, hasWork } from "../worker/drain.ts";
+import { alignTurns, drain, hasWork } from "../worker/drain.ts";
 import type { DrainOptions } from "../worker/drain.ts";
 import { createProjector } from "../worker/projection.ts";
 import { rebuild } from "../worker/rebuild.ts";
@@ -119,6 +119,7 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
 /** Writes what has been marked, or waits for the worker that does. */
 async function settle(parts: DrainOptions): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
+  await alignTurns(parts);
   while (await hasWork(parts.pool)) {
     const result = await drain(parts);
     if (result.state === "store_unavailable") throw new AdminError(result.reason);

@@ -32,6 +32,8 @@ export interface Names extends NamesConfig {
   acceleratorsGraph: string;
   /** named graph of the people-group registry */
   peopleGroupsGraph: string;
+  /** named graph, and the resource in it, that says whose turn it is to write (see graph/turns.ts) */
+  turnsGraph: string;
   /** named graph of the countries */
   countriesGraph: string;
   /** `ns:EngagementAcceleratorScheme` */
@@ -61,6 +63,7 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
     graphs,
     acceleratorsGraph: `${graphDataUrl}/accelerators/`,
     peopleGroupsGraph: `${graphDataUrl}/his/`,
+    turnsGraph: `${graphDataUrl}/projection/`,
     countriesGraph: `${graphDataUrl}/iso3166/`,
     scheme: `${namespaceUrl}EngagementAcceleratorScheme`,
     ns: (local) => namespaceUrl + local,

@@ -4,6 +4,8 @@ import type { Names, RecordKind } from "./namespaces.ts";
 import { termText } from "./ntriples.ts";
 import { namedNode } from "./terms.ts";
 import type { RecordTriples } from "./triples.ts";
+import { takeTurn, unlessTurnIsOver } from "./turns.ts";
+import type { Turn } from "./turns.ts";
 
 /** Writes triples in the syntax that Turtle and SPARQL share, with the prefixes of `header`. */
 export interface TurtleWriter {
@@ -70,26 +72,30 @@ export interface Withdrawal {
 
 /**
  * One SPARQL update that puts records in the place of what the graph holds of them, and takes others
- * out of it.
+ * out of it, as long as nobody has taken a later turn (see graph/turns.ts).
  */
 export function replaceRecords(
   writer: TurtleWriter,
   names: Names,
+  turn: Turn,
   records: readonly RecordTriples[],
   withdrawals: readonly Withdrawal[],
 ): string {
-  const operations: string[] = [];
+  const operations = [takeTurn(names, turn)];
+  const unlessLate = unlessTurnIsOver(names, turn);
   for (const [kind, graph] of Object.entries(names.graphs)) {
     const subjects = [...records, ...withdrawals].filter((subject) => subject.kind === kind);
     if (subjects.length === 0) continue;
     const iris = subjects.map((subject) => `<${subject.iri}>`).join(" ");
     operations.push(
-      `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { VALUES ?s { ${iris} } GRAPH <${graph}> { ?s ?p ?o } }`,
+      `DELETE { GRAPH <${graph}> { ?s ?p ?o } }\nWHERE { ${unlessLate} VALUES ?s { ${iris} } GRAPH <${graph}> { ?s ?p ?o } }`,
     );
     const triples = records
       .filter((record) => record.kind === kind)
       .map((record) => writer.write(record.quads));
-    if (triples.length > 0) operations.push(`INSERT DATA { GRAPH <${graph}> {\n${triples.join("")}} }`);
+    if (triples.length > 0) {
+      operations.push(`INSERT { GRAPH <${graph}> {\n${triples.join("")}} }\nWHERE { ${unlessLate} }`);
+    }
   }
   return `${writer.header}${operations.join(" ;\n")}`;
 }

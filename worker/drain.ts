@@ -5,7 +5,9 @@ import type { Pool, PoolClient } from "pg";
 import type { Logger } from "pino";
 import { GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { markAgain, noteOutcomes, prepare, write } from "./projection.ts";
+import { readTurn } from "../graph/turns.ts";
+import type { Turn } from "../graph/turns.ts";
+import { noteOutcomes, prepare, write } from "./projection.ts";
 import type { Prepared, Projector } from "./projection.ts";
 import { readDirty } from "./records.ts";
 import { writeDirtyReferences } from "./references.ts";
@@ -50,9 +52,10 @@ export async function drain(options: DrainOptions, signal?: AbortSignal): Promis
   let records = 0;
   try {
     for (;;) {
-      if (!(await tryLock(client))) return { state: "busy" };
+      const turn = await tryLock(client);
+      if (turn === undefined) return { state: "busy" };
       try {
-        records += await drainLocked(client, options, signal);
+        records += await drainLocked(client, turn, options, signal);
       } finally {
         if (!failure) await client.query("select pg_advisory_unlock($1)", [DRAIN_LOCK]);
       }
@@ -87,11 +90,28 @@ export async function betweenDrains<T>(pool: Pool, work: (client: PoolClient) =>
   }
 }
 
-async function tryLock(client: PoolClient): Promise<boolean> {
-  const { rows } = await client.query<{ locked: boolean }>("select pg_try_advisory_lock($1) as locked", [
-    DRAIN_LOCK,
-  ]);
-  return rows[0]!.locked;
+/** @returns the turn of this drain; undefined when somebody else has the lock */
+async function tryLock(client: PoolClient): Promise<Turn | undefined> {
+  const { rows } = await client.query<{ turn: string | null }>(
+    "select case when pg_try_advisory_lock($1) then nextval('app_private.graph_turns') end as turn",
+    [DRAIN_LOCK],
+  );
+  const turn = rows[0]!.turn;
+  return turn === null ? undefined : BigInt(turn);
+}
+
+/**
+ * Makes sure that turns go on from the last one that the store has noted. Where the database has been restored
+ * from a backup, they would start again before it, and nothing would be written any more. To be called before
+ * the first drain on a database and a store.
+ * @throws GraphUnavailable
+ */
+export async function alignTurns({ pool, store, projector }: DrainOptions): Promise<void> {
+  const noted = await readTurn(store, projector.names);
+  await pool.query(
+    "select setval('app_private.graph_turns', greatest(nextval('app_private.graph_turns'), $1::bigint))",
+    [String(noted)],
+  );
 }
 
 /** Whether anything waits for a drain. */
@@ -104,7 +124,12 @@ export async function hasWork(db: Pool | PoolClient): Promise<boolean> {
   return rows[0]!.found;
 }
 
-async function drainLocked(client: PoolClient, options: DrainOptions, signal?: AbortSignal): Promise<number> {
+async function drainLocked(
+  client: PoolClient,
+  turn: Turn,
+  options: DrainOptions,
+  signal?: AbortSignal,
+): Promise<number> {
   const { store, projector, logger, batchSize = BATCH_SIZE } = options;
   const turnEnds = Date.now() + TURN_MS;
   let records = 0;
@@ -114,7 +139,7 @@ async function drainLocked(client: PoolClient, options: DrainOptions, signal?: A
     const writersAhead = await takeWakeups(client);
     await writeDirtyReferences(projector, client, store, logger, signal);
     const revisions = await readDirty(client, batchSize);
-    const noted = revisions.length > 0 ? await projectBatch(client, revisions, options, signal) : 0;
+    const noted = revisions.length > 0 ? await projectBatch(client, revisions, turn, options, signal) : 0;
     records += noted;
     if (noted > 0) {
       wait = SHORTEST_WAIT_MS;
@@ -147,22 +172,14 @@ async function takeWakeups(client: PoolClient): Promise<boolean> {
 async function projectBatch(
   client: PoolClient,
   revisions: Awaited<ReturnType<typeof readDirty>>,
-  { pool, store, projector, logger }: DrainOptions,
+  turn: Turn,
+  { store, projector, logger }: DrainOptions,
   signal?: AbortSignal,
 ): Promise<number> {
   const prepared: Prepared = await prepare(projector, client, revisions);
   for (const { revision, errors } of prepared.refused) {
     logger.info({ kind: revision.kind, id: revision.id, errors }, "the load check refused a record");
   }
-  const outcomes = await write(projector, store, prepared, signal);
-  try {
-    return await noteOutcomes(client, outcomes);
-  } catch (error) {
-    // The lock may have gone with the connection, and another process may have written newer revisions
-    // before this one's update arrived. Written once more, they are right whatever the order was.
-    await markAgain(pool, outcomes).catch((cause: unknown) => {
-      logger.warn({ err: cause }, "the records of a broken drain could not be marked again");
-    });
-    throw error;
-  }
+  const outcomes = await write(projector, store, prepared, turn, signal);
+  return noteOutcomes(client, outcomes);
 }

@@ -2,7 +2,7 @@
 // something has been left lying.
 import type { Logger } from "pino";
 import { GraphUnavailable } from "../graph/store.ts";
-import { drain } from "./drain.ts";
+import { alignTurns, drain } from "./drain.ts";
 import type { DrainOptions } from "./drain.ts";
 import { markAll } from "./projection.ts";
 
@@ -100,7 +100,9 @@ export function createDrainer(options: DrainOptions): Drainer {
  * A store that lacks what it was once given has been lost or exchanged, and is filled again from the tables.
  * The countries tell, for they are always there.
  */
-async function checkStore({ pool, store, projector, logger }: DrainOptions): Promise<void> {
+async function checkStore(options: DrainOptions): Promise<void> {
+  const { pool, store, projector, logger } = options;
+  await alignTurns(options);
   const { rows } = await pool.query<{ isSynced: boolean }>(
     `select revision = synced_revision as "isSynced" from app_private.graph_references where name = 'countries'`,
   );

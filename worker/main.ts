@@ -60,18 +60,27 @@ export async function startWorker({ databaseUrl, store, config, logger }: Worker
         taskList: taskList({ pool, config, drainer, logger }),
         crontab: crontab(),
         logger: graphileLogger(logger),
-        preset: { worker: { concurrentJobs: CONCURRENT_JOBS, pollInterval: 1_000 } },
+        preset: {
+          worker: {
+            concurrentJobs: CONCURRENT_JOBS,
+            pollInterval: 1_000,
+            // Only what is batched has its failure handled; otherwise a connection that breaks at the end of a
+            // job becomes an unhandled rejection, which ends the process.
+            completeJobBatchDelay: 0,
+            failJobBatchDelay: 0,
+          },
+        },
       }),
     logger,
   );
   // What was left by the last one is not left to wait for the next write.
   void drainer.wake();
-  return {
-    async stop() {
-      await Promise.all([jobs.stop(), drainer.stop()]);
-      await pool.end();
-    },
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    await Promise.all([jobs.stop(), drainer.stop()]);
+    await pool.end();
   };
+  return { stop: () => (stopped ??= stop()) };
 }
 
 /** Keeps the job runner running: it gives up after some failures in a row, which an outage may bring. */

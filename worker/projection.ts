@@ -9,6 +9,7 @@ import { createTripleBuilder } from "../graph/triples.ts";
 import type { RecordTriples, TripleBuilder } from "../graph/triples.ts";
 import { createTurtleWriter, replaceRecords } from "../graph/turtle.ts";
 import type { TurtleWriter } from "../graph/turtle.ts";
+import type { Turn } from "../graph/turns.ts";
 import { checkContext, readLists } from "./records.ts";
 import type { Queryable, Revision } from "./records.ts";
 
@@ -87,6 +88,7 @@ export async function write(
   projector: Projector,
   store: GraphStore,
   prepared: Prepared,
+  turn: Turn,
   signal?: AbortSignal,
 ): Promise<Outcome[]> {
   const { names, writer } = projector;
@@ -99,6 +101,7 @@ export async function write(
     const update = replaceRecords(
       writer,
       names,
+      turn,
       accepted.map(({ triples }) => triples),
       withdrawals.map(({ kind, id }) => ({ kind, iri: names.record(kind, id) })),
     );
