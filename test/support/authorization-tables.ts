@@ -1,0 +1,97 @@
+import type pg from "pg";
+
+const SCOPES = ["api_read", "api_write", "api_review"];
+
+/** The tables of docs/authorization.md, by the name of their place, as the database has them. */
+export async function authorizationTables(db: pg.Pool): Promise<Record<string, string>> {
+  return {
+    "organization-roles": await roleTable(db, "organization"),
+    "platform-roles": await roleTable(db, "platform"),
+    "permission-checks": await checkTable(db),
+    scopes: await scopeTable(db),
+  };
+}
+
+async function roleTable(db: pg.Pool, kind: "organization" | "platform"): Promise<string> {
+  const { rows: roles } = await db.query<{ role: string }>(
+    `select unnest(enum_range(null::app_public.${kind}_role))::text as role`,
+  );
+  const { rows } = await db.query<{ permission: string; roles: string[] }>(
+    `select permission, array_agg(role::text) as roles from app_public.${kind}_permissions
+     group by permission order by permission`,
+  );
+  const names = roles.map(({ role }) => role);
+  return markdown(
+    ["permission", ...names.map(code)],
+    rows.map((row) => [
+      code(row.permission),
+      ...names.map((name) => (row.roles.includes(name) ? "yes" : "–")),
+    ]),
+  );
+}
+
+/** Which function or policy asks for which permission: every text of that form in the rules. */
+export async function permissionChecks(db: pg.Pool): Promise<{ permission: string; asked_by: string[] }[]> {
+  const { rows } = await db.query<{ permission: string; asked_by: string[] }>(`
+    with texts as (
+      select p.proname::text as name, pg_get_functiondef(p.oid) as body
+      from pg_proc as p
+      where p.pronamespace in ('app_public'::regnamespace, 'app_private'::regnamespace) and p.prokind = 'f'
+      union all
+      select format('policy %s on %s', policyname, tablename), coalesce(qual, '') || coalesce(with_check, '')
+      from pg_policies where schemaname = 'app_public'
+    )
+    select permission, array_agg(distinct name order by name) as asked_by
+    from texts, lateral (select (regexp_matches(body, '''([a-z_]+:[a-z]+)''', 'g'))[1]) as found (permission)
+    group by permission order by permission`);
+  return rows;
+}
+
+async function checkTable(db: pg.Pool): Promise<string> {
+  const checks = await permissionChecks(db);
+  return markdown(
+    ["permission", "asked for by"],
+    checks.map((check) => [code(check.permission), check.asked_by.map(code).join(", ")]),
+  );
+}
+
+async function scopeTable(db: pg.Pool): Promise<string> {
+  const { rows } = await db.query<{ name: string; scope: string }>(
+    `select p.proname::text as name,
+       (select scope from unnest($1::text[]) with ordinality as s (scope, place)
+        where has_function_privilege(scope, p.oid, 'execute') order by place limit 1) as scope
+     from pg_proc as p
+     where p.pronamespace = 'app_public'::regnamespace and p.provolatile = 'v'
+       and exists (select from unnest($1::text[]) as scope where has_function_privilege(scope, p.oid, 'execute'))
+     union
+     select p.proname::text, (select scope from unnest($1::text[]) with ordinality as s (scope, place)
+        where has_function_privilege(scope, p.oid, 'execute') order by place limit 1)
+     from pg_proc as p
+     where p.pronamespace = 'app_public'::regnamespace and p.prosecdef
+     order by 1`,
+    [SCOPES],
+  );
+  return markdown(
+    ["scope", "functions that it is the least scope for"],
+    SCOPES.map((scope) => [
+      code(scope),
+      rows
+        .filter((row) => row.scope === scope)
+        .map((row) => code(row.name))
+        .join(", ") || "none; it reads",
+    ]),
+  );
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function markdown(headings: string[], rows: string[][]): string {
+  const widths = headings.map((heading, column) =>
+    Math.max(3, heading.length, ...rows.map((row) => row[column]!.length)),
+  );
+  const line = (cells: string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
+  return [line(headings), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
