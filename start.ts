@@ -43,6 +43,12 @@ const asked = new AbortController();
 // A terminal sends Ctrl-C to npm and to this process, and npm passes it on: the second one changes nothing.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => asked.abort());
 
+// npm that is killed outright passes nothing on; its child finds itself with another parent.
+if (process.env["npm_lifecycle_event"] === "start") {
+  const npm = process.ppid;
+  setInterval(() => process.ppid !== npm && asked.abort(), 500).unref();
+}
+
 /** Rejects when a part that was up ends by itself. */
 const { promise: failed, reject: fail } = Promise.withResolvers<never>();
 failed.catch(() => undefined);

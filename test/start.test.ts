@@ -1,0 +1,296 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { DEMO_KEY, DEMO_KEY_ID } from "../db/demo/load.ts";
+import { call } from "./support/service.ts";
+import { admin, freePort, launch, processesNaming, ROOT, run, temporaryDataDir } from "./support/process.ts";
+import type { Running } from "./support/process.ts";
+
+const READY = "Ctrl-C stops it";
+const ORG = "https://data.example.org/org/northern-light";
+
+/** As `npm start` runs it, without npm. */
+function start(settings: Record<string, string>): Running {
+  return launch(process.execPath, ["start.ts"], settings);
+}
+
+/** The code blocks of the README in one language. */
+async function readmeBlocks(language: string): Promise<string[]> {
+  const readme = await readFile(join(ROOT, "README.md"), "utf8");
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))].map(
+    (match) => match[1]!,
+  );
+}
+
+function chainQuery(needId: string): string {
+  return `PREFIX ns: <https://ontology.example.org/core#>
+    SELECT ?commitment ?attestation WHERE {
+      ?commitment ns:concernsNeed <https://data.example.org/needs/${needId}> .
+      ?attestation ns:fulfillsCommitment ?commitment }`;
+}
+
+describe("npm start on a fresh directory", () => {
+  let data: Awaited<ReturnType<typeof temporaryDataDir>>;
+  let port: number;
+  let settings: Record<string, string>;
+  let url: string;
+  let service: Running;
+
+  beforeAll(async () => {
+    data = await temporaryDataDir();
+    port = await freePort();
+    settings = { DATA_DIR: data.dir, PORT: String(port) };
+    url = `http://127.0.0.1:${port}`;
+    service = launch("npm", ["start"], settings);
+    await service.prints(READY);
+  });
+  afterAll(async () => {
+    await service.end("SIGKILL");
+    await data.remove();
+  });
+
+  const post = (path: string, body: unknown) => call(url + path, "POST", DEMO_KEY, body);
+
+  test("prints where it is, the demo key, and nothing to worry about", () => {
+    const { stdout, stderr } = service.output();
+    for (const text of [url, `${url}/docs`, `${url}/graphiql`, DEMO_KEY]) expect(stdout).toContain(text);
+    // What npm itself says of its own configuration is not the service's.
+    expect(stderr.split("\n").filter((line) => line && !line.startsWith("npm warn"))).toEqual([]);
+  });
+
+  test("prints a command for each step of the lifecycle, and each works as printed", async () => {
+    const commands = service
+      .output()
+      .stdout.split("\n")
+      .filter((line) => line.startsWith("curl "));
+    expect(commands).toHaveLength(4);
+    const answers: unknown[] = [];
+    for (const command of commands) {
+      const { code, stdout } = await run("sh", ["-c", command]);
+      expect({ command, code }).toEqual({ command, code: 0 });
+      answers.push(JSON.parse(stdout));
+    }
+    expect(answers).toEqual([
+      { needId: expect.any(String), status: "open" },
+      { commitmentId: expect.any(String), status: "declared" },
+      { claimId: expect.any(String), status: "active" },
+      { head: expect.anything(), results: { bindings: expect.any(Array) } },
+    ]);
+    const [, , , { results }] = answers as [unknown, unknown, unknown, { results: { bindings: unknown[] } }];
+    expect(results.bindings.length).toBeGreaterThan(0);
+  });
+
+  test("serves the README's commands exactly as printed", async () => {
+    const lifecycle = (await readmeBlocks("sh")).find((block) => block.includes("/engagement-claims/submit"));
+    expect(lifecycle).toBeDefined();
+    const script = `${lifecycle!.replace("http://127.0.0.1:3000", url)}
+      echo; echo "$NEED $COMMITMENT $CLAIM"`;
+    const { code, stdout, stderr } = await run("bash", ["-euo", "pipefail", "-c", script]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.trim().split(/[\r\n]+/);
+    const [need, commitment, claim] = lines.at(-1)!.split(" ") as [string, string, string];
+    const [answer] = await readmeBlocks("csv");
+    const [headings, row] = answer!.trim().split("\n") as [string, string];
+    const ids = [need, commitment, claim];
+    expect(lines.slice(0, -1)).toEqual([headings, row.replaceAll(/\w+…/g, () => ids.shift()!)]);
+  });
+
+  test("has the chain in the graph within two seconds of the last write", async () => {
+    const accelerators = ["SRA-AUD"];
+    const person = { orgUri: ORG, orgName: "Northern Light Fellowship" };
+    const declaredByEmail = "contributor@northern-light.example";
+    const need = await post("/v0/needs", {
+      ...person,
+      declaredByEmail,
+      needDescription: "A need.",
+      accelerators,
+    });
+    const commitment = await post("/v0/commitments", {
+      ...{
+        ...person,
+        declaredByEmail,
+        commitmentDescription: "A commitment.",
+        acceleratorScope: accelerators,
+      },
+      concernsNeedId: need.body.needId,
+    });
+    const claim = await post("/v0/engagement-claims/submit", {
+      ...{ ...person, claimedByEmail: declaredByEmail, engagementAccelerators: accelerators },
+      fulfillsCommitmentId: commitment.body.commitmentId,
+    });
+    const written = Date.now();
+    const expected = [
+      {
+        commitment: { value: `https://data.example.org/commitments/${commitment.body.commitmentId}` },
+        attestation: { value: `https://data.example.org/engagement-claims/${claim.body.claimId}` },
+      },
+    ];
+    let found: unknown[] = [];
+    while (found.length === 0 && Date.now() - written < 2000) {
+      const answer = await post("/v0/sparql", { query: chainQuery(need.body.needId) });
+      found = answer.body.results.bindings;
+    }
+    expect(found).toMatchObject(expected);
+  });
+
+  test("loads demo data that follows the rules: members of each role, linked records, all in the graph", async () => {
+    const answers = await Promise.all(
+      ["needs", "commitments", "engagement-claims"].map((path) => call(`${url}/v0/${path}`, "GET", DEMO_KEY)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const { body } of answers) expect(body.total).toBeGreaterThanOrEqual(4);
+    const asMember = await post("/v0/needs", {
+      ...{ orgUri: ORG, orgName: "N", needDescription: "x", accelerators: ["PRA"] },
+      declaredByEmail: "member@northern-light.example",
+    });
+    expect(asMember).toMatchObject({ status: 403, body: { error: "insufficient_role" } });
+    const health = await call(`${url}/v0/health`, "GET", DEMO_KEY);
+    expect(health.body).toMatchObject({ status: "ok", rejected: 0 });
+  });
+
+  test("lets the operator's tool join it, and stays", async () => {
+    const listed = await admin(["keys", "list", "--json"], settings);
+    expect(listed).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ keyId: DEMO_KEY_ID, isDemo: true, state: "live" }]);
+    const status = await admin(["graph", "status", "--json"], settings);
+    expect(status).toMatchObject({ code: 0, stderr: "" });
+    expect((await call(`${url}/v0/needs`, "GET", DEMO_KEY)).status).toBe(200);
+  });
+
+  test("refuses a second one on the same directory in one line", async () => {
+    const second = await run(process.execPath, ["start.ts"], {
+      ...settings,
+      PORT: String(await freePort()),
+    });
+    expect(second).toMatchObject({ code: 1, stdout: "" });
+    expect(second.stderr).toMatch(/^npm start: DATA_DIR: .*another npm start.*\n$/);
+  });
+
+  test("refuses a port in use in one line that names PORT", async () => {
+    const other = await temporaryDataDir();
+    const refused = await run(process.execPath, ["start.ts"], { ...settings, DATA_DIR: other.dir });
+    await other.remove();
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(new RegExp(`^npm start: PORT: ${port} is in use.*\\n$`));
+  });
+
+  test("stops on Ctrl-C without leaving a process, and starts again with all data", async () => {
+    const before = await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY);
+    expect(before.body.total).toBeGreaterThan(4);
+    expect(await service.end("SIGINT")).toBe(0);
+    expect(service.output().stdout).toContain("Stopped.");
+    expect(await processesNaming(data.dir)).toEqual([]);
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+
+    service = launch("npm", ["start"], settings);
+    await service.prints(READY);
+    const after = await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY);
+    expect(after.body).toEqual(before.body);
+    const chain = await post("/v0/sparql", {
+      query: `PREFIX ns: <https://ontology.example.org/core#>
+        SELECT ?n WHERE { ?c ns:concernsNeed ?n . ?a ns:fulfillsCommitment ?c }`,
+    });
+    expect(chain.body.results.bindings.length).toBeGreaterThanOrEqual(4);
+  });
+
+  test("starts again after it was killed, and the demo stays as it was left", async () => {
+    const before = await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY);
+    await service.end("SIGKILL");
+    service = launch("npm", ["start"], settings);
+    await service.prints(READY);
+    expect((await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY)).body).toEqual(before.body);
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)("stops when npm alone gets %s", async (signal) => {
+    if (service.child.exitCode !== null || service.child.signalCode !== null) {
+      service = launch("npm", ["start"], settings);
+      await service.prints(READY);
+    }
+    service.child.kill(signal);
+    await service.ended;
+    expect(service.output().stdout).toContain("Stopped.");
+    expect(await processesNaming(data.dir)).toEqual([]);
+  });
+
+  test("listens on other addresses only after the demo key is revoked", async () => {
+    const open = { ...settings, HOST: "0.0.0.0" };
+    const refused = await run(process.execPath, ["start.ts"], open);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/^npm start: HOST: .*\n$/);
+    expect(refused.stderr).toContain(`keys revoke ${DEMO_KEY_ID}`);
+    expect(await processesNaming(data.dir)).toEqual([]);
+
+    expect((await admin(["keys", "revoke", DEMO_KEY_ID], settings)).code).toBe(0);
+    service = start(open);
+    await service.prints(READY);
+    expect(service.output().stdout).not.toContain(DEMO_KEY);
+    expect((await call(`${url}/v0/needs`, "GET", DEMO_KEY)).status).toBe(401);
+    expect(await service.end("SIGTERM")).toBe(0);
+  });
+});
+
+describe("npm start interrupted while it starts", () => {
+  test.each([0, 150, 400, 700, 1000, 1400, 2000])(
+    "after %i ms leaves no process and a directory that starts",
+    async (ms) => {
+      const data = await temporaryDataDir();
+      try {
+        const settings = { DATA_DIR: data.dir, PORT: String(await freePort()) };
+        const first = start(settings);
+        // Before Node runs the first line, a signal has its default meaning, and nothing is up.
+        await sleep(300 + ms);
+        await first.end("SIGINT");
+        expect(first.output().stderr).toBe("");
+        expect(await processesNaming(data.dir)).toEqual([]);
+        if (ms !== 700) return;
+        const second = start(settings);
+        await second.prints(READY);
+        expect(await second.end("SIGINT")).toBe(0);
+      } finally {
+        await data.remove();
+      }
+    },
+  );
+});
+
+describe("npm start with what cannot be used", () => {
+  let data: Awaited<ReturnType<typeof temporaryDataDir>>;
+  beforeAll(async () => {
+    data = await temporaryDataDir();
+  });
+  afterAll(() => data.remove());
+  afterEach(async () => {
+    expect(await processesNaming(data.dir)).toEqual([]);
+  });
+
+  test.each([
+    ["PORT", { PORT: "http" }],
+    ["HOST", { HOST: "203.0.113.7" }],
+    ["DATABASE_URL", { DATABASE_URL: "postgres://owner:s3cret@127.0.0.1:1/engagement" }],
+    ["DATABASE_URL", { DATABASE_URL: "mysql://127.0.0.1/engagement" }],
+    ["GRAPH_DATA_URL", { GRAPH_DATA_URL: "https://data.example.org/" }],
+    ["SPARQL_TIMEOUT_MS", { SPARQL_TIMEOUT_MS: "-1" }],
+  ])("ends in one line that names %s", async (name, settings) => {
+    const port = String(await freePort());
+    const refused = await run(process.execPath, ["start.ts"], {
+      DATA_DIR: data.dir,
+      PORT: port,
+      ...settings,
+    });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(new RegExp(`^(npm start: )?${name}: .+\\n$`));
+    expect(refused.stderr).not.toContain("s3cret");
+  });
+
+  test("names a wrong password as such, and does not print it", async () => {
+    const url = new URL(process.env["TEST_POSTGRES_URL"]!);
+    url.password = "s3cret";
+    const refused = await run(process.execPath, ["start.ts"], {
+      ...{ DATA_DIR: data.dir, PORT: String(await freePort()), DATABASE_URL: url.href },
+    });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/^npm start: DATABASE_URL: .*password.*\n$/);
+    expect(refused.stderr).not.toContain("s3cret");
+  });
+});
