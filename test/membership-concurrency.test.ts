@@ -1,4 +1,5 @@
 // What must hold when people act at the same moment.
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import * as m from "./support/membership.ts";
@@ -165,4 +166,45 @@ test("a transaction with an old snapshot cannot take the last admin away either"
     late.release();
   }
   expect(await activeAdmins(organization.uri)).toBe(1);
+});
+
+test.each([
+  [
+    "an organization's two admins are demoted",
+    `update app_public.memberships set role = 'org_member' where org_uri = $1
+     and user_id = (select user_id from app_public.users where email = $2)`,
+  ],
+  [
+    "the platform's two admins are dismissed",
+    `delete from app_public.platform_roles where role = 'admin' and $1 <> ''
+     and user_id = (select user_id from app_public.users where email = $2)`,
+  ],
+])("when %s in transactions that overlap, the second is refused", async (_, statement) => {
+  const organization = await m.addOrganization(db(), { one: "org_admin", two: "org_admin" });
+  const people = ["one", "two"].map((person) => `${person}@${organization.domain}`);
+  await db().query(
+    `insert into app_public.platform_roles (user_id, role)
+     select user_id, 'admin' from app_public.users where email = any ($1)`,
+    [people],
+  );
+  await db().query(
+    `delete from app_public.platform_roles
+     where user_id not in (select user_id from app_public.users where email = any ($1))`,
+    [people],
+  );
+  const clients = await Promise.all([pool.connect(), pool.connect()]);
+  try {
+    const [first, second] = clients;
+    await first.query("begin");
+    await first.query(statement, [organization.uri, people[0]]);
+    const refused = expect(second.query(statement, [organization.uri, people[1]])).rejects.toMatchObject({
+      code: "PT409",
+      detail: "last_admin",
+    });
+    await pause(100);
+    await first.query("commit");
+    await refused;
+  } finally {
+    for (const client of clients) client.release();
+  }
 });
