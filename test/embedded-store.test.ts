@@ -46,6 +46,16 @@ test("a second process on the same folder is told where the first serves, and ma
   await start();
 });
 
+test("of several that start at once on one folder one serves it", async () => {
+  await store.stop();
+  const started = await Promise.allSettled(Array.from({ length: 4 }, () => startEmbeddedStore({ dir })));
+  const serving = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  expect(serving).toHaveLength(1);
+  expect(await findEmbeddedStore(dir)).toBe(serving[0]?.url);
+  await serving[0]?.stop();
+  await start();
+});
+
 test("a port in use is an error and leaves nothing running", async () => {
   const other = await mkdtemp(join(tmpdir(), "embedded-store-"));
   await expect(startEmbeddedStore({ dir: other, port: store.port })).rejects.toThrow("EADDRINUSE");

@@ -1,8 +1,9 @@
 // One process at a time may use a store directory; the others can learn where it serves.
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readFile, rm } from "node:fs/promises";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Another process serves the directory. */
 export class StoreInUse extends Error {
@@ -24,6 +25,7 @@ interface Holder {
 const FILE = "server.json";
 /** Where the server of a directory tells its own name. */
 export const PROBE_PATH = "/instance";
+const SETTLE_MS = 30;
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
@@ -42,18 +44,33 @@ export async function lockDirectory(
   });
   await mkdir(dir, { recursive: true });
   const path = join(dir, FILE);
-  for (;;) {
-    try {
-      const file = await open(path, "wx", 0o600);
-      await file.writeFile(JSON.stringify({ url, instance } satisfies Holder));
-      await file.close();
-      return { release: () => rm(path, { force: true }) };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  const draft = `${path}.${instance}`;
+  await writeFile(draft, JSON.stringify({ url, instance } satisfies Holder), { mode: 0o600 });
+  try {
+    for (;;) {
+      // Unlike writing, linking makes the file with its content or not at all.
+      if (await linked(draft, path)) break;
+      const holder = await findHolder(dir);
+      if (holder) throw new StoreInUse(holder);
+      await rm(path, { force: true });
     }
-    const holder = await findHolder(dir);
-    if (holder) throw new StoreInUse(holder);
-    await rm(path, { force: true });
+  } finally {
+    await rm(draft, { force: true });
+  }
+  // Two that found the same dead claim may each have removed the other's: the last one to claim has it.
+  await sleep(SETTLE_MS);
+  const holder = await findHolder(dir);
+  if (holder !== url) throw new StoreInUse(holder ?? "an address of its own");
+  return { release: () => rm(path, { force: true }) };
+}
+
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
   }
 }
 

@@ -2,7 +2,6 @@
 import { Router } from "express";
 import type { Request, Response } from "express";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
 import { guardQuery, QueryRefused, type GuardedQuery } from "../../graph/sparql-guard.ts";
 import { GraphRejected, GraphTimeout, GraphUnavailable, type GraphStore } from "../../graph/store.ts";
@@ -65,7 +64,9 @@ async function answer(
   const query = guard(text);
   const type = negotiateType(request, query);
   const gone = new AbortController();
-  response.once("close", () => gone.abort());
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
   let body: Readable;
   try {
     ({ body } = await store.query(query.text, {
@@ -86,12 +87,12 @@ async function answer(
     "cache-control": "no-store",
     vary: "Accept",
   });
-  try {
-    await pipeline(body, response);
-  } catch (error) {
+  body.on("error", (error) => {
     // The caller has the beginning of an answer; the broken connection tells that it is not the whole.
     if (!gone.signal.aborted) request.log?.warn({ err: error }, "a query's answer broke off");
-  }
+    response.destroy();
+  });
+  body.pipe(response);
 }
 
 function guard(text: string): GuardedQuery {
