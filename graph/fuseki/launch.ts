@@ -60,6 +60,10 @@ export async function launchFuseki(options: FusekiOptions): Promise<Fuseki> {
   };
   server.stdout.on("data", listen);
   server.stderr.on("data", listen);
+  // Whatever ends this process ends the server, which nobody would find otherwise.
+  const orphan = () => server.kill("SIGKILL");
+  process.once("exit", orphan);
+  server.once("exit", () => process.off("exit", orphan));
   const exited = new Promise<void>((resolve) => void server.once("exit", () => resolve()));
   const end = (signal: NodeJS.Signals) => endProcess(server, exited, signal);
   if (!(await comesUp(server, port, password))) {
