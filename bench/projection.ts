@@ -110,10 +110,10 @@ export async function lagAt(
   const committed = new Map<string, number>();
   const lags: number[] = [];
   const pool = createPool(database.url, { max: 8 });
-  let writing = true;
+  const writing = new AbortController();
 
   const watcher = (async () => {
-    while (writing || committed.size > 0) {
+    while (!writing.signal.aborted || committed.size > 0) {
       const waiting = [...committed.keys()].slice(0, 500);
       if (waiting.length === 0) {
         await pause(1);
@@ -133,19 +133,19 @@ export async function lagAt(
     }
   })();
 
+  const write = async () => {
+    const { rows } = await pool.query<{ need_id: string }>(DECLARE);
+    committed.set(rows[0]!.need_id, performance.now());
+  };
   const start = performance.now();
   const writes: Promise<void>[] = [];
   for (let i = 0; i < rate * seconds; i++) {
     const due = start + (i * 1000) / rate;
     if (due > performance.now()) await pause(due - performance.now());
-    writes.push(
-      pool.query<{ need_id: string }>(DECLARE).then(({ rows }) => {
-        committed.set(rows[0]!.need_id, performance.now());
-      }),
-    );
+    writes.push(write());
   }
   await Promise.all(writes);
-  writing = false;
+  writing.abort();
   await watcher;
   await pool.end();
   return lags;

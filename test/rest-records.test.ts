@@ -1,0 +1,213 @@
+// The three records through REST: what is answered on creation, and exactly which fields an item has.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+const org = { orgUri: ORG, orgName: "River Mission" };
+const NEED = {
+  ...org,
+  declaredByEmail: contributor,
+  needDescription: "Audio Scriptures",
+  accelerators: ["PRA-INT"],
+};
+const COMMITMENT = {
+  ...org,
+  declaredByEmail: contributor,
+  commitmentDescription: "We record them",
+  acceleratorScope: ["PRA-INT"],
+};
+const CLAIM = { ...org, claimedByEmail: contributor, engagementAccelerators: ["PRA"] };
+const STAMPS = { createdAt: expect.any(String), updatedAt: expect.any(String), graphStatus: "pending" };
+
+const post = (path: string, body: object) => call(`${service.url}${path}`, "POST", service.keys.write, body);
+const get = (path: string) => call(`${service.url}${path}`, "GET", service.keys.read);
+
+type Case = {
+  name: string;
+  path: string;
+  create: string;
+  items: string;
+  id: string;
+  initial: string;
+  other: string;
+  least: object;
+  leastItem: object;
+  most: object;
+};
+
+const CASES: Case[] = [
+  {
+    name: "a need",
+    path: "/v0/needs",
+    create: "/v0/needs",
+    items: "needs",
+    id: "needId",
+    initial: "open",
+    other: "withdrawn",
+    least: NEED,
+    leastItem: { ...NEED, concernsPeopleGroupRop3: [], concernsCountryCode: [] },
+    most: { ...NEED, concernsPeopleGroupRop3: ["104425", "100001"], concernsCountryCode: ["KE"] },
+  },
+  {
+    name: "a commitment",
+    path: "/v0/commitments",
+    create: "/v0/commitments",
+    items: "commitments",
+    id: "commitmentId",
+    initial: "declared",
+    other: "partially_fulfilled",
+    least: COMMITMENT,
+    leastItem: {
+      ...COMMITMENT,
+      concernsNeedId: null,
+      concernsPeopleGroupRop3: [],
+      concernsCountryCode: [],
+      targetCompletionDate: null,
+    },
+    most: {
+      ...COMMITMENT,
+      concernsPeopleGroupRop3: ["104425"],
+      concernsCountryCode: ["KE", "UG"],
+      targetCompletionDate: "2032-02-29",
+    },
+  },
+  {
+    name: "an engagement claim",
+    path: "/v0/engagement-claims",
+    create: "/v0/engagement-claims/submit",
+    items: "claims",
+    id: "claimId",
+    initial: "active",
+    other: "paused",
+    least: CLAIM,
+    leastItem: {
+      ...CLAIM,
+      peopleGroupRop3: null,
+      peopleGroupName: null,
+      peopleGroupRog3: null,
+      countryCode: null,
+      countryName: null,
+      description: null,
+      fulfillsCommitmentId: null,
+    },
+    most: {
+      ...CLAIM,
+      peopleGroupRop3: "104425",
+      peopleGroupName: "Kikuyu",
+      peopleGroupRog3: "KE",
+      countryCode: "KE",
+      countryName: "Kenya",
+      description: "Played in six villages",
+    },
+  },
+];
+
+describe.each(CASES)("$name", (record) => {
+  test("with the least that is required", async () => {
+    const created = await post(record.create, record.least);
+    expect(created).toMatchObject({ status: 201 });
+    expect(created.body).toEqual({ [record.id]: expect.any(String), status: record.initial });
+    const id = created.body[record.id];
+    const item = { [record.id]: id, ...record.leastItem, status: record.initial, ...STAMPS };
+    expect((await get(`${record.path}/${id}`)).body).toEqual(item);
+    expect((await get(`${record.path}?limit=1`)).body).toEqual({
+      [record.items]: [item],
+      total: expect.any(Number),
+    });
+  });
+
+  test("with everything that can be said of it", async () => {
+    const created = await post(record.create, record.most);
+    const read = await get(`${record.path}/${created.body[record.id]}`);
+    expect(read.body).toMatchObject(record.most);
+  });
+
+  test("takes any status after any other, and says when it changed", async () => {
+    const created = await post(record.create, record.least);
+    const id = created.body[record.id];
+    const before = await get(`${record.path}/${id}`);
+    for (const status of [record.other, record.initial, record.other]) {
+      const changed = await post(`${record.path}/status`, {
+        [record.id]: id,
+        status,
+        actorEmail: contributor,
+      });
+      expect(changed).toMatchObject({ status: 200 });
+      expect(changed.body).toEqual({ [record.id]: id, status });
+    }
+    const after = await get(`${record.path}/${id}`);
+    expect(after.body.status).toBe(record.other);
+    expect(after.body.createdAt).toBe(before.body.createdAt);
+    expect(Date.parse(after.body.updatedAt)).toBeGreaterThan(Date.parse(before.body.updatedAt));
+
+    const { rows } = await service.database.owner.query(
+      `select from_status, to_status, changed_by_email from app_public.status_history
+       where $1 in (need_id, commitment_id, engagement_claim_id) order by status_history_id`,
+      [id],
+    );
+    expect(rows.map((row) => [row.from_status, row.to_status, row.changed_by_email])).toEqual([
+      [null, record.initial, contributor],
+      [record.initial, record.other, contributor],
+      [record.other, record.initial, contributor],
+      [record.initial, record.other, contributor],
+    ]);
+  });
+
+  test("refuses a status of another kind of record", async () => {
+    const created = await post(record.create, record.least);
+    const changed = await post(`${record.path}/status`, {
+      [record.id]: created.body[record.id],
+      status: "done",
+      actorEmail: contributor,
+    });
+    expect(changed).toMatchObject({
+      status: 400,
+      body: { error: "validation_failed", details: [{ path: "status" }] },
+    });
+  });
+});
+
+test("a record that the load check refused says why, and only then", async () => {
+  const created = await post("/v0/needs", NEED);
+  const { needId } = created.body;
+  const errors = [{ path: "concernsPeopleGroupRop3", message: "names no people group of the registry" }];
+  await service.database.owner.query(
+    `update app_private.graph_records set state = 'rejected', synced_revision = revision, errors = $2 where record_id = $1`,
+    [needId, JSON.stringify(errors)],
+  );
+  expect((await get(`/v0/needs/${needId}`)).body).toMatchObject({
+    graphStatus: "rejected",
+    graphErrors: errors,
+  });
+  const listed = (await get("/v0/needs?limit=1")).body.needs[0];
+  expect(listed.graphStatus).toBe("rejected");
+  expect(listed).not.toHaveProperty("graphErrors");
+});
+
+test("the accelerator list holds every code and says which are deprecated", async () => {
+  const { body } = await get("/v0/accelerators");
+  expect(body.total).toBe(3);
+  expect(
+    body.accelerators.map((item: { code: string; deprecated: boolean }) => [item.code, item.deprecated]),
+  ).toEqual([
+    ["OLD-ONE", true],
+    ["PRA", false],
+    ["PRA-INT", false],
+  ]);
+  expect(body.accelerators[2]).toEqual({
+    code: "PRA-INT",
+    kind: "function",
+    prefLabel: "Intercession",
+    definition: null,
+    broader: "PRA",
+    conceptUri: "https://ontology.example.org/core#accelerator-PRA-INT",
+    deprecated: false,
+  });
+});
