@@ -1,11 +1,11 @@
 // Whatever fails, graph and tables are equal in the end. Each fault is brought about for real.
-import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { POISON } from "./support/faulty-proxy.ts";
 import type { Mode } from "./support/faulty-proxy.ts";
+import { launch } from "./support/process.ts";
 import { DATA, NS, startProjection } from "./support/projection.ts";
 import type { Projection } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
@@ -27,15 +27,9 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
 
   /** The worker as a process of its own, as `npm run worker` runs it. */
   function spawnWorker(): ChildProcess {
-    const child = spawn(process.execPath, ["worker/main.ts"], {
-      env: {
-        ...process.env,
-        NODE_OPTIONS: "",
-        DATABASE_URL: projection.database.url,
-        FUSEKI_URL: projection.proxy.url,
-        LOG_LEVEL: "warn",
-      },
-      stdio: ["ignore", process.env["TEST_LOG_LEVEL"] ? "inherit" : "ignore", "inherit"],
+    const { child } = launch(process.execPath, ["worker/main.ts"], {
+      ...projection.settings,
+      LOG_LEVEL: "warn",
     });
     children.push(child);
     return child;

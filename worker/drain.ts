@@ -36,7 +36,7 @@ const BATCH_SIZE = 1_000;
 const SHORTEST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 50;
 // After this long the lock is offered to whoever waits for it, such as a rebuild.
-const TURN_MS = 2_000;
+const TURN_MS = 200;
 
 /**
  * Brings everything that is dirty into the graph, and stays until no writer is about to commit more.

@@ -46,6 +46,8 @@ export type Projection = {
   store: GraphStore;
   projector: Projector;
   logger: Logger;
+  /** the environment of a command that is to work on the same database and store */
+  settings: { DATABASE_URL: string; FUSEKI_URL: string };
   startWorker: () => Promise<Worker>;
   declareNeed: (fields?: Record<string, unknown>) => Promise<string>;
   declareNeeds: (count: number, description?: string) => Promise<string[]>;
@@ -92,6 +94,7 @@ export async function startProjection(kind: TestStore, storeTimeoutMs = 10_000):
     store,
     projector,
     logger,
+    settings: { DATABASE_URL: database.url, FUSEKI_URL: proxy.url },
     async startWorker() {
       const worker = await startWorker({ databaseUrl: database.url, store, config, logger });
       workers.push(worker);

@@ -1,0 +1,193 @@
+// admin graph rebuild, verify and status: on the graph in use, as an operator runs them.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { rebuild } from "../worker/rebuild.ts";
+import { verify } from "../worker/verify.ts";
+import { admin } from "./support/process.ts";
+import { DATA, NS, startProjection } from "./support/projection.ts";
+import type { Projection } from "./support/projection.ts";
+import { testStores } from "./support/stores.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
+  let projection: Projection;
+  beforeEach(async () => {
+    projection = await startProjection(kind);
+  });
+  afterEach(() => projection.stop());
+
+  const needsGraph = `${DATA}/needs/`;
+  const parts = () => ({
+    pool: projection.database.owner,
+    store: projection.running.client,
+    projector: projection.projector,
+  });
+
+  async function runAdmin(...args: string[]) {
+    const result = await admin(["graph", ...args, "--json"], projection.settings);
+    return { code: result.code, value: JSON.parse(result.stdout) as Record<string, unknown> };
+  }
+
+  /** A chain of need, commitment and attestation; answers its commitment. */
+  async function writeChain(): Promise<string> {
+    const { rows } = await projection.database.owner.query<{ id: string }>(
+      `with n as (
+         insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+         values ($1, 'River Mission', $2, 'Chain', '{PRA}') returning need_id
+       ), c as (
+         insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description,
+           accelerator_scope, concerns_need_id)
+         select $1, 'River Mission', $2, 'Chain', '{PRA}', need_id from n returning commitment_id
+       )
+       insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators,
+         fulfills_commitment_id)
+       select $1, 'River Mission', $2, '{PRA}', commitment_id from c returning fulfills_commitment_id as id`,
+      [ORG, contributor],
+    );
+    return rows[0]!.id;
+  }
+
+  test("a rebuild during writes ends equal, and a reader of the chain never sees it vanish", async () => {
+    await projection.startWorker();
+    await writeChain();
+    const ids = await projection.declareNeeds(2_000);
+    await projection.settled();
+    const done = new AbortController();
+    let reads = 0;
+    const reader = async () => {
+      while (!done.signal.aborted) {
+        const seen = await projection.running.client.ask(
+          `ask { ?c <${NS}concernsNeed> ?need . ?a <${NS}fulfillsCommitment> ?c . ?need <${NS}needStatus> ?status }`,
+        );
+        expect(seen).toBe(true);
+        reads += 1;
+      }
+    };
+    const writer = async () => {
+      for (let index = 0; !done.signal.aborted; index += 1) {
+        await projection.setNeedStatus(ids[(index * 17) % ids.length]!, index % 2 ? "met" : "open");
+        if (index % 10 === 0) await projection.declareNeed();
+        if (index % 25 === 0) {
+          await projection.database.owner.query("delete from app_public.needs where need_id = $1", [
+            ids.pop(),
+          ]);
+        }
+      }
+    };
+    const others = Promise.all([reader(), writer()]);
+    const total: number[] = [];
+    let progress = 0;
+    for (let round = 0; round < 2; round += 1) {
+      await rebuild({
+        ...parts(),
+        onTotal: (count) => total.push(count),
+        onProgress: (count) => (progress += count),
+      });
+    }
+    await sleep(100);
+    done.abort();
+    await others;
+    expect(reads).toBeGreaterThan(5);
+    expect(total).toHaveLength(2);
+    expect(progress).toBeGreaterThan(3_900);
+    await projection.equal();
+  });
+
+  test("a rebuild fills an empty store and drops what is foreign, without a worker", async () => {
+    await writeChain();
+    await projection.declareNeeds(10);
+    await projection.running.client.update(
+      `INSERT DATA { GRAPH <${needsGraph}> { <urn:x-foreign> <urn:p> "o" } }`,
+    );
+    expect(await runAdmin("rebuild")).toEqual({ code: 0, value: { records: 13, rejected: 0 } });
+    await projection.equal();
+    expect(await runAdmin("verify")).toMatchObject({ code: 0, value: { records: 13, pending: 0 } });
+    expect(await runAdmin("status")).toMatchObject({
+      code: 0,
+      value: {
+        storeAvailable: true,
+        oldestPendingSeconds: 0,
+        pendingLists: [],
+        graphs: [
+          { kind: "need", records: 11, synced: 11, pending: 0, rejected: 0 },
+          { kind: "commitment", records: 1, synced: 1 },
+          { kind: "engagement_claim", records: 1, synced: 1 },
+        ],
+      },
+    });
+  });
+
+  test("a rebuild applies the load check as it is now", async () => {
+    const ids = await projection.declareNeeds(3);
+    await runAdmin("rebuild");
+    await projection.database.owner.query("alter table app_public.needs disable trigger project_update");
+    await projection.database.owner.query(
+      "update app_public.needs set concerns_country_code = '{kenya}' where need_id = $1",
+      [ids[0]],
+    );
+    expect(await runAdmin("rebuild")).toMatchObject({ value: { records: 2, rejected: 1 } });
+    expect(await projection.graphStatus("need", ids[0]!)).toEqual({
+      status: "rejected",
+      errors: [
+        { path: "concernsCountryCode[0]", message: expect.stringContaining("two upper-case letters") },
+      ],
+    });
+    await projection.equal();
+  });
+
+  test("verify tells missing, stale, altered and foreign apart, exits 1, and repairs them", async () => {
+    const ids = await projection.declareNeeds(5);
+    await runAdmin("rebuild");
+    const { client } = projection.running;
+    const iri = (index: number) => `${needsGraph}${ids[index]}`;
+    const modified = "<http://purl.org/dc/terms/modified>";
+    await client.update(`
+      DELETE WHERE { GRAPH <${needsGraph}> { <${iri(0)}> ?p ?o } } ;
+      DELETE { GRAPH <${needsGraph}> { <${iri(1)}> ${modified} ?then } }
+      INSERT { GRAPH <${needsGraph}> { <${iri(1)}> ${modified} "2020-01-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> } }
+      WHERE { GRAPH <${needsGraph}> { <${iri(1)}> ${modified} ?then } } ;
+      INSERT DATA { GRAPH <${needsGraph}> { <${iri(2)}> <${NS}needDescription> "another" . <${iri(9)}0> a <${NS}Need> } } ;
+      INSERT DATA { GRAPH <${DATA}/accelerators/> { <urn:x-foreign> a <urn:T> } }`);
+    const examples = [
+      { kind: "missing", graph: needsGraph, iri: iri(0), record: { kind: "need", id: ids[0] } },
+      { kind: "stale", graph: needsGraph, iri: iri(1), record: { kind: "need", id: ids[1] } },
+      { kind: "altered", graph: needsGraph, iri: iri(2), record: { kind: "need", id: ids[2] } },
+      { kind: "foreign", graph: needsGraph, iri: `${iri(9)}0` },
+      { kind: "foreign", graph: `${DATA}/accelerators/`, iri: "urn:x-foreign" },
+    ];
+    const found = await runAdmin("verify");
+    expect(found.code).toBe(1);
+    expect(found.value["differences"]).toEqual({ missing: 1, stale: 1, altered: 1, foreign: 2 });
+    expect(new Set(found.value["examples"] as unknown[])).toEqual(new Set(examples));
+    expect(await runAdmin("verify", "--repair")).toMatchObject({ code: 0, value: { repaired: 5 } });
+    expect(await runAdmin("verify")).toMatchObject({ code: 0, value: { examples: [] } });
+    await projection.equal();
+  });
+
+  test("verify sees no differences in records that are being written", async () => {
+    await projection.startWorker();
+    const ids = await projection.declareNeeds(300);
+    await projection.settled();
+    const done = new AbortController();
+    const writer = (async () => {
+      for (let index = 0; !done.signal.aborted; index += 1) {
+        await projection.setNeedStatus(ids[index % ids.length]!, index % 2 ? "met" : "open");
+      }
+    })();
+    for (let round = 0; round < 3; round += 1) {
+      expect((await verify(parts())).differences).toEqual({ missing: 0, stale: 0, altered: 0, foreign: 0 });
+    }
+    done.abort();
+    await writer;
+    await projection.equal();
+  });
+
+  test("status says when the store does not answer, and what was refused", async () => {
+    await projection.declareNeed();
+    await projection.proxy.stop();
+    const { code, value } = await runAdmin("status");
+    expect(code).toBe(1);
+    expect(value).toMatchObject({ storeAvailable: false, graphs: [{ pending: 1, triples: null }, {}, {}] });
+    expect((await admin(["graph", "rebuild"], projection.settings)).code).toBe(2);
+  });
+});

@@ -1,0 +1,187 @@
+// The controlled lists: what an import changes in the tables, in the graph, and for records.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createNames } from "../graph/namespaces.ts";
+import { parseAccelerators, readStarterVocabulary } from "../graph/vocabulary.ts";
+import { admin } from "./support/process.ts";
+import { DATA, NS, startProjection } from "./support/projection.ts";
+import type { Projection } from "./support/projection.ts";
+import { testStores } from "./support/stores.ts";
+
+const SKOS = "http://www.w3.org/2004/02/skos/core#";
+const embedded = testStores.find((store) => store.name === "embedded")!;
+
+describe("the starter list", () => {
+  const names = createNames({ graphDataUrl: DATA, namespaceUrl: NS });
+  const { accelerators, problems } = parseAccelerators(readStarterVocabulary(), names);
+
+  test("has 12 accelerators and 49 functions, each function under an accelerator", () => {
+    expect(problems).toEqual([]);
+    const tops = accelerators.filter((each) => each.kind === "accelerator");
+    const functions = accelerators.filter((each) => each.kind === "function");
+    expect([tops.length, functions.length]).toEqual([12, 49]);
+    const topCodes = new Set(tops.map((each) => each.code));
+    expect(functions.filter((each) => !topCodes.has(each.broaderCode ?? ""))).toEqual([]);
+    expect(functions.filter((each) => !each.code.startsWith(`${each.broaderCode}-`))).toEqual([]);
+  });
+
+  test("has the published codes and says that it is a stand-in", () => {
+    const codes = accelerators.map((each) => each.code);
+    expect(codes).toEqual(expect.arrayContaining(["PRA-INT", "COM-DIS", "SRA", "SRA-AUD", "MUL-PIO"]));
+    expect(readStarterVocabulary()).toContain("STAND-IN");
+  });
+
+  test("follows NAMESPACE_URL", () => {
+    const elsewhere = createNames({ graphDataUrl: DATA, namespaceUrl: "https://elsewhere.example/ns/" });
+    const [first] = parseAccelerators(readStarterVocabulary(), elsewhere).accelerators;
+    expect(first!.conceptUri).toBe(`https://elsewhere.example/ns/${first!.code}`);
+  });
+});
+
+describe("admin vocabulary import and people-groups import", () => {
+  let projection: Projection;
+  let dir: string;
+  beforeAll(async () => {
+    projection = await startProjection(embedded);
+    await projection.startWorker();
+    dir = await mkdtemp(join(tmpdir(), "engagement-vocabulary-"));
+  });
+  afterAll(async () => {
+    await projection.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  async function importFile(command: string, name: string, content: string, ...options: string[]) {
+    const path = join(dir, name);
+    await writeFile(path, content);
+    return admin([command, "import", path, ...options], projection.settings);
+  }
+
+  const edition = (...concepts: string[]) => `
+    @prefix ns: <${NS}> .
+    @prefix skos: <${SKOS}> .
+    ns:EngagementAcceleratorScheme a skos:ConceptScheme .
+    ${concepts.join("\n")}`;
+  const concept = (code: string, broader?: string, local = code) => `
+    ns:${local} a skos:Concept ; skos:inScheme ns:EngagementAcceleratorScheme ;
+      skos:notation "${code}" ; skos:prefLabel "The ${code}"@en, "Das ${code}"@de
+      ${broader ? `; skos:broader ns:${broader}` : ""} .`;
+
+  async function codes(): Promise<Record<string, boolean>> {
+    const { rows } = await projection.database.owner.query<{ code: string; live: boolean }>(
+      "select code, deprecated_at is null as live from app_public.accelerators order by code",
+    );
+    return Object.fromEntries(rows.map((row) => [row.code, row.live]));
+  }
+
+  test("a code that is missing from the new edition is deprecated: records keep it, new ones may not use it", async () => {
+    const kept = await projection.declareNeed({ accelerators: ["PRA-INT"] });
+    await projection.settled();
+    const result = await importFile(
+      "vocabulary",
+      "new.ttl",
+      edition(concept("PRA"), concept("PRA-NEW", "PRA")),
+      "--json",
+    );
+    expect(result.code).toBe(0);
+    expect(JSON.parse(result.stdout)).toMatchObject({ added: 1, changed: 1, deprecated: 1, problems: [] });
+    expect(await codes()).toEqual({ PRA: true, "PRA-NEW": true, "PRA-INT": false, "OLD-ONE": false });
+    await expect(projection.declareNeed({ accelerators: ["PRA-INT"] })).rejects.toMatchObject({
+      code: "PT422",
+      detail: "unknown_accelerator_code",
+    });
+    await projection.declareNeed({ accelerators: ["PRA-NEW"] });
+    await projection.setNeedStatus(kept, "met");
+    await projection.equal();
+    expect((await projection.graphStatus("need", kept)).status).toBe("synced");
+    const inGraph = await projection.running.client.select(`
+      select ?code ?label ?deprecated where { graph <${DATA}/accelerators/> {
+        ?concept <${SKOS}notation> ?code ; <${SKOS}prefLabel> ?label .
+        optional { ?concept <http://www.w3.org/2002/07/owl#deprecated> ?deprecated } } } order by ?code`);
+    expect(inGraph.map((row) => [row["code"]?.value, row["label"]?.value, row["deprecated"]?.value])).toEqual(
+      [
+        ["OLD-ONE", "Old", "true"],
+        ["PRA", "The PRA", undefined],
+        ["PRA-INT", "Intercession", "true"],
+        ["PRA-NEW", "The PRA-NEW", undefined],
+      ],
+    );
+  });
+
+  test("records follow when a code gets another concept", async () => {
+    const id = await projection.declareNeed({ accelerators: ["PRA-NEW"] });
+    await projection.settled();
+    await importFile(
+      "vocabulary",
+      "moved.ttl",
+      edition(concept("PRA"), concept("PRA-NEW", "PRA", "elsewhere")),
+    );
+    await projection.equal();
+    expect(
+      await projection.running.client.ask(
+        `ask { <${DATA}/needs/${id}> <${NS}accelerator> <${NS}elsewhere> }`,
+      ),
+    ).toBe(true);
+  });
+
+  test("a concept with a problem is named and left out, or stops the import with --strict", async () => {
+    const broken = edition(
+      concept("PRA"),
+      concept("PRA-NEW", "PRA", "elsewhere"),
+      concept("not a code"),
+      concept("PRA-X", "nowhere"),
+    );
+    const before = await codes();
+    const strict = await importFile(
+      "vocabulary",
+      "broken.ttl",
+      broken.replaceAll("ns:not a code", "ns:odd"),
+      "--strict",
+    );
+    expect(strict.code).toBe(2);
+    expect(strict.stderr).toContain("not a code");
+    expect(await codes()).toEqual(before);
+    const partly = await importFile("vocabulary", "broken.ttl", broken.replaceAll("ns:not a code", "ns:odd"));
+    expect(partly.code).toBe(1);
+    expect(partly.stderr).toContain("nowhere");
+    expect(await codes()).toEqual(before);
+  });
+
+  test.each([
+    ["no Turtle", "<<<"],
+    ["no concept", "<urn:a> <urn:b> <urn:c> ."],
+  ])("a file with %s changes nothing and says so in one line", async (_, content) => {
+    const before = await codes();
+    const result = await importFile("vocabulary", "bad.ttl", content);
+    expect(result.code).toBe(2);
+    expect(result.stderr.trim().split("\n")).toHaveLength(1);
+    expect(await codes()).toEqual(before);
+  });
+
+  test("people groups come from CSV and SKOS; a bad row is named by its line, and the rest goes on", async () => {
+    const refused = await projection.declareNeed({
+      accelerators: ["PRA"],
+      concernsPeopleGroupRop3: ["300003"],
+    });
+    const csv = 'rop3,name,country\n100001,Somali,KE\n12,Short,KE\n100002,"Borana, the",ET\n';
+    const strict = await importFile("people-groups", "groups.csv", csv, "--strict");
+    expect(strict.code).toBe(2);
+    const result = await importFile("people-groups", "groups.csv", csv, "--json");
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain("groups.csv:3:");
+    expect(JSON.parse(result.stdout)).toMatchObject({ added: 2, changed: 0, read: 2 });
+    await projection.settled();
+    expect((await projection.graphStatus("need", refused)).status).toBe("rejected");
+
+    const skos = `@prefix skos: <${SKOS}> . <urn:g> a skos:Concept ; skos:notation "300003" ; skos:prefLabel "Gabra"@en .`;
+    const second = await importFile("people-groups", "groups.ttl", skos);
+    expect(second.code).toBe(0);
+    await projection.equal();
+    expect((await projection.graphStatus("need", refused)).status).toBe("synced");
+    expect(
+      await projection.running.client.ask(`ask { <${DATA}/his/rop3/300003> <${SKOS}prefLabel> "Gabra" }`),
+    ).toBe(true);
+  });
+});
