@@ -21,6 +21,7 @@
 \ir members.sql
 \ir platform-users.sql
 \ir organization-claims.sql
+\ir claim-review.sql
 \ir mail.sql
 \ir church-search.sql
 \ir grants.sql

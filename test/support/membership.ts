@@ -213,3 +213,24 @@ export function claimOf(organization: TestOrganization, userEmail: string): Fiel
     orgUri: organization.uri,
   };
 }
+
+/** The steps of a claim as [from, to, by whom]; every one is dated. */
+export async function historyOf(db: pg.Pool, claimId: string): Promise<unknown[]> {
+  const { rows } = await db.query<{ from: string; to: string; by: string; dated: boolean }>(
+    `select from_status as from, to_status as to, changed_by_email as by, changed_at is not null as dated
+     from app_public.organization_claim_history where claim_id = $1 order by claim_history_id`,
+    [claimId],
+  );
+  if (!rows.every((row) => row.dated)) throw new Error("a step without a date");
+  return rows.map(({ from, to, by }) => [from, to, by]);
+}
+
+/** Role and status of a membership, as in "org_admin active". */
+export async function membershipOf(db: pg.Pool, orgUri: string, email: string): Promise<string | undefined> {
+  const { rows } = await db.query<{ standing: string }>(
+    `select role || ' ' || status as standing from app_public.memberships join app_public.users using (user_id)
+     where org_uri = $1 and lower(email) = lower($2)`,
+    [orgUri, email],
+  );
+  return rows[0]?.standing;
+}

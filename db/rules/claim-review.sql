@@ -1,0 +1,150 @@
+-- Review of organization claims: who decides on which, and what a decision does.
+
+create function app_private.may_review(claim app_public.organization_claims, reviewer_email text) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select case
+    when claim.routed_to = 'organization'
+      and claim.org_uri in (select app_private.managed_organizations(reviewer_email)) then 'organization'
+    when app_private.has_platform_permission(reviewer_email, 'claims:review') then 'platform'
+  end;
+end;
+comment on function app_private.may_review is
+  'In whose name a person may review a claim: their organization''s, where it was asked, or the platform''s; null: not at all.';
+
+create function app_public.review_organization_claim(
+  claim_id uuid, action app_public.claim_review_action, admin_email text,
+  notes text default null, role app_public.organization_role default 'org_member'
+) returns app_public.organization_claim_decision
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  claim app_public.organization_claims;
+  reviewer app_public.users;
+  authority text;
+begin
+  notes := app_private.trimmed(notes);
+  role := coalesce(role, 'org_member');
+  perform app_private.refuse_problems(
+    app_private.required_problems('claimId', claim_id::text)
+    || app_private.required_problems('action', action::text)
+    || app_private.email_problems('adminEmail', admin_email)
+    || app_private.text_problems('notes', notes, required => coalesce(action = 'reject', false)));
+  perform app_private.name_actor(admin_email);
+
+  select * into claim from app_public.organization_claims as c where c.claim_id = review_organization_claim.claim_id;
+  authority := app_private.may_review(claim, admin_email);
+  if authority is null then
+    perform app_private.refuse(403, 'permission_required',
+      'Reviewing this claim takes the platform permission claims:review, or to be an administrator of the organization that it was sent to.');
+  elsif claim.claim_id is null then
+    perform app_private.refuse(404, 'claim_not_found', 'There is no organization claim with this claimId.');
+  end if;
+  select * into reviewer from app_public.users as u where lower(u.email) = lower(admin_email);
+  if reviewer.user_id = claim.user_id then
+    perform app_private.refuse(403, 'permission_required',
+      'Nobody reviews their own claim; another reviewer must decide on it.');
+  elsif action = 'approve' and role = 'org_admin' and authority = 'platform' then
+    perform app_private.require_platform_permission(admin_email, 'roles:assign');
+  end if;
+
+  select * into claim from app_public.organization_claims as c
+  where c.claim_id = review_organization_claim.claim_id for no key update;
+  if claim.status <> 'pending_review' then
+    perform app_private.refuse(409, 'already_reviewed',
+      format('This claim has been %s already.', app_private.review_status(claim.status)));
+  end if;
+  perform app_private.lock_organization(claim.org_uri);
+  update app_public.organization_claims as c
+  set status = 'reviewed', reviewed_by = reviewer.user_id, reviewed_at = now(), review_notes = notes
+  where c.claim_id = claim.claim_id;
+  if action = 'approve' then
+    perform app_private.admit(claim.org_uri, claim.user_id, role);
+    update app_public.organization_claims as c set status = 'approved', granted_role = role
+    where c.claim_id = claim.claim_id returning * into claim;
+  else
+    update app_public.organization_claims as c set status = 'rejected'
+    where c.claim_id = claim.claim_id returning * into claim;
+  end if;
+  perform app_private.settle_proposal(claim.org_uri);
+  return (claim.claim_id, app_private.review_status(claim.status));
+end
+$$;
+comment on function app_public.review_organization_claim is
+  E'@resultFieldName decision\nApproves a waiting claim, with a role in the organization, or rejects it with notes that say why. Reviewers are the '
+  'administrators of the organization that the claim was sent to, and platform users with claims:review (who need '
+  'roles:assign to make somebody org_admin). Nobody reviews their own claim. Errors: 400 validation_failed, '
+  '403 permission_required, insufficient_scope, 404 claim_not_found, 409 already_reviewed.';
+
+create function app_private.settle_proposal(org_uri text) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- As long as one claim to it waits, a proposed organization waits too.
+  update app_public.organizations as o
+  set status = case
+    when exists (select from app_public.organization_claims as c where c.org_uri = o.org_uri and c.status = 'approved')
+      then 'active'::app_public.organization_status
+    else 'rejected'
+  end
+  where o.org_uri = settle_proposal.org_uri and o.status = 'proposed'
+    and (exists (select from app_public.organization_claims as c where c.org_uri = o.org_uri and c.status = 'approved')
+      or not exists (
+        select from app_public.organization_claims as c
+        where c.org_uri = o.org_uri and c.status in ('submitted', 'pending_review', 'reviewed')));
+end;
+comment on function app_private.settle_proposal is
+  'A proposed organization becomes active with the first claim approved, and rejected with the last claim rejected.';
+
+create function app_public.organization_claims_for_review(
+  admin_email text, status app_public.claim_review_status default null,
+  "limit" integer default 50, "offset" integer default 0
+) returns app_public.organization_claim_page
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  sees_all boolean;
+  own text[];
+  statuses app_public.organization_claim_status[];
+  page app_public.organization_claim_page;
+begin
+  perform app_private.refuse_problems(
+    app_private.email_problems('x-admin-email', admin_email) || app_private.page_problems("limit", "offset"));
+  sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
+  own := array(select app_private.managed_organizations(admin_email));
+  if not sees_all and cardinality(own) = 0 then
+    perform app_private.refuse(403, 'permission_required',
+      'Seeing claims takes the platform permission claims:review, or to be an administrator of an organization.');
+  end if;
+  statuses := case organization_claims_for_review.status
+    when 'pending' then '{submitted,pending_review,reviewed}'
+    when 'approved' then '{approved}'
+    when 'rejected' then '{rejected}'
+  end;
+
+  select count(*) into page.total
+  from app_public.organization_claims as c
+  where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
+    and (statuses is null or c.status = any (statuses));
+  page.claims := array(
+    select (c.claim_id, u.email, u.first_name, u.last_name, c.org_uri, c.org_name, c.is_new_org, c.email_domain,
+      c.org_domain, c.domain_match, app_private.review_status(c.status), c.routed_to, c.result_variant,
+      c.new_org_website, c.new_org_type, r.email, c.reviewed_at, c.review_notes, c.created_at
+    )::app_public.organization_claim_item
+    from app_public.organization_claims as c
+    join app_public.users as u on u.user_id = c.user_id
+    left join app_public.users as r on r.user_id = c.reviewed_by
+    where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
+      and (statuses is null or c.status = any (statuses))
+    order by c.created_at desc, c.claim_id desc
+    limit coalesce("limit", 50) offset coalesce("offset", 0));
+  return page;
+end
+$$;
+comment on function app_public.organization_claims_for_review is
+  E'Organization claims, newest first. A platform user with claims:review sees all, an administrator of organizations '
+  'those that were sent to them. Errors: 400 validation_failed, 403 permission_required, insufficient_scope.';
+comment on column app_public.organization_claim_item.id is E'@name claim_id\nThe claim''s claimId.';

@@ -1,0 +1,191 @@
+// What the claim lifecycle refuses, by code, at every door.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { otherAdmin } from "./support/world.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await m.addPlatformPeople(service.database.owner);
+});
+afterAll(() => service.stop());
+
+const db = () => service.database.owner;
+
+async function countClaims(): Promise<number> {
+  const { rows } = await db().query<{ n: number }>(
+    "select count(*)::integer as n from app_public.organization_claims",
+  );
+  return rows[0]!.n;
+}
+
+describe.each(m.DOORS)("refused through %s:", (name) => {
+  const door = m.membershipDoor(name, () => service);
+
+  async function pendingClaim(
+    email = "ana@elsewhere.example",
+    members: Record<string, string> = { head: "org_admin" },
+  ) {
+    const org = await m.addOrganization(db(), members);
+    const { value } = await door.claim(m.claimOf(org, email));
+    return { org, claimId: value.claimId as string };
+  }
+
+  test("self-review, by an org_admin-to-be as by a platform admin", async () => {
+    const org = await m.addOrganization(db());
+    const { value } = await door.claim(m.claimOf(org, m.platformAdmin));
+    const own = { claimId: value.claimId, action: "approve", adminEmail: m.platformAdmin };
+    expect(await door.review(own)).toEqual({ refusal: "403 permission_required" });
+    expect(await door.review({ ...own, adminEmail: m.platformAdmin.toUpperCase() })).toEqual({
+      refusal: "403 permission_required",
+    });
+    expect((await door.review({ ...own, adminEmail: m.support })).value.newStatus).toBe("approved");
+    await db().query("delete from app_public.memberships where org_uri = $1", [org.uri]);
+  });
+
+  test("review by the claimant, a stranger, members without the right, and admins of other organizations", async () => {
+    const { org, claimId } = await pendingClaim("ana@elsewhere.example", {
+      head: "org_admin",
+      helper: "org_contributor",
+      reader: "org_member",
+    });
+    for (const adminEmail of [
+      "ana@elsewhere.example",
+      "nobody@nowhere.example",
+      `helper@${org.domain}`,
+      `reader@${org.domain}`,
+      otherAdmin,
+    ]) {
+      expect(await door.review({ claimId, action: "approve", adminEmail })).toEqual({
+        refusal: "403 permission_required",
+      });
+    }
+    expect(await m.membershipOf(db(), org.uri, "ana@elsewhere.example")).toBeUndefined();
+    expect((await m.historyOf(db(), claimId)).length).toBe(2);
+  });
+
+  test("review by an org_admin of what was sent to the platform", async () => {
+    const org = await m.addOrganization(db());
+    const { value } = await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+    await db().query("select app_private.add_member($1, $2, 'org_admin')", [org.uri, `late@${org.domain}`]);
+    const review = { claimId: value.claimId, action: "approve", adminEmail: `late@${org.domain}` };
+    expect(await door.review(review)).toEqual({ refusal: "403 permission_required" });
+  });
+
+  test("review by support of what needs roles:assign: to make somebody org_admin", async () => {
+    const { org, claimId } = await pendingClaim();
+    const review = { claimId, action: "approve", role: "org_admin" };
+    expect(await door.review({ ...review, adminEmail: m.support })).toEqual({
+      refusal: "403 permission_required",
+    });
+    expect((await door.review({ ...review, adminEmail: m.platformAdmin })).value.newStatus).toBe("approved");
+    expect(await m.membershipOf(db(), org.uri, "ana@elsewhere.example")).toBe("org_admin active");
+  });
+
+  test("an api_write or api_read key on review, and an api_read key on onboarding", async () => {
+    const { org, claimId } = await pendingClaim();
+    const insufficient = { refusal: "403 insufficient_scope" };
+    for (const scope of ["read", "write"] as const) {
+      const review = { claimId, action: "approve", adminEmail: m.platformAdmin };
+      expect(await door.review(review, scope)).toEqual(insufficient);
+      expect(await door.claims(m.platformAdmin, {}, scope)).toEqual(insufficient);
+      expect(await door.users(m.platformAdmin, scope)).toEqual(insufficient);
+      const role = { userEmail: m.support, role: "admin", adminEmail: m.platformAdmin };
+      expect(await door.setPlatformRole(role, scope)).toEqual(insufficient);
+      expect(await door.members(org.uri, `head@${org.domain}`, scope)).toEqual(insufficient);
+    }
+    expect(await door.claim(m.claimOf(org, "else@elsewhere.example"), "read")).toEqual(insufficient);
+    expect(await door.checkUser(m.support, "read")).toEqual(insufficient);
+  });
+
+  test("a second review", async () => {
+    const { org, claimId } = await pendingClaim();
+    const review = { claimId, action: "approve", adminEmail: `head@${org.domain}` };
+    await door.review(review);
+    expect(await door.review(review)).toEqual({ refusal: "409 already_reviewed" });
+    const otherwise = {
+      ...review,
+      action: "reject",
+      notes: "On second thought.",
+      adminEmail: m.platformAdmin,
+    };
+    expect(await door.review(otherwise)).toEqual({ refusal: "409 already_reviewed" });
+    expect(await m.membershipOf(db(), org.uri, "ana@elsewhere.example")).toBe("org_member active");
+  });
+
+  test("a claim on an organization that one belongs to, by membership or by an approved claim", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin", reader: "org_member" });
+    const refused = { refusal: "409 already_member" };
+    expect(await door.claim(m.claimOf(org, `reader@${org.domain}`))).toEqual(refused);
+    expect(await door.claim(m.claimOf(org, `Reader@${org.domain}`))).toEqual(refused);
+    const change = { orgUri: org.uri, userEmail: `reader@${org.domain}`, adminEmail: `head@${org.domain}` };
+    await door.setMemberStatus({ ...change, status: "suspended" });
+    expect(await door.claim(m.claimOf(org, `reader@${org.domain}`))).toEqual(refused);
+    // Who is no member any more may ask again, and is never let in without a review.
+    await door.setMemberStatus({ ...change, status: "revoked" });
+    expect((await door.claim(m.claimOf(org, `reader@${org.domain}`))).value.status).toBe("pending");
+  });
+
+  test("a second open claim", async () => {
+    const { org } = await pendingClaim();
+    const before = await countClaims();
+    expect(await door.claim(m.claimOf(org, "ana@elsewhere.example"))).toEqual({
+      refusal: "409 claim_pending",
+    });
+    expect(await door.claim(m.claimOf(org, "ANA@elsewhere.example"))).toEqual({
+      refusal: "409 claim_pending",
+    });
+    expect(await countClaims()).toBe(before);
+  });
+
+  test("a claim on no organization, or on two", async () => {
+    const org = await m.addOrganization(db());
+    const claim = m.claimOf(org, "ana@elsewhere.example");
+    expect(await door.claim({ ...claim, orgUri: `${org.uri}-not` })).toEqual({
+      refusal: "404 organization_not_found",
+    });
+    expect(await door.claim({ ...claim, orgUri: undefined })).toEqual({ refusal: "400 validation_failed" });
+    expect(await door.claim({ ...claim, isNewOrg: true })).toEqual({ refusal: "400 validation_failed" });
+    expect(await door.claim({ ...claim, userEmail: "ana@example.org." })).toEqual({
+      refusal: "400 validation_failed",
+    });
+  });
+
+  test("to look for, review or list without being anybody", async () => {
+    const nowhere = "00000000-0000-4000-8000-000000000000";
+    const review = { claimId: nowhere, action: "approve" };
+    expect(await door.review({ ...review, adminEmail: "nobody@nowhere.example" })).toEqual({
+      refusal: "403 permission_required",
+    });
+    expect(await door.review({ ...review, adminEmail: otherAdmin })).toEqual({
+      refusal: "403 permission_required",
+    });
+    expect(await door.review({ ...review, adminEmail: m.support })).toEqual({
+      refusal: "404 claim_not_found",
+    });
+    expect(await door.claims("nobody@nowhere.example")).toEqual({ refusal: "403 permission_required" });
+    expect(await door.claims("not an address")).toEqual({ refusal: "400 validation_failed" });
+    expect(await door.claims(m.support, { limit: 201 })).toEqual({ refusal: "400 validation_failed" });
+  });
+});
+
+test("the history can be written by nobody, and a claim goes only where the lifecycle goes", async () => {
+  const org = await m.addOrganization(db(), { head: "org_admin" });
+  const door = m.membershipDoor("REST", () => service);
+  const { value } = await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+  const move = (status: string) =>
+    db().query(
+      "update app_public.organization_claims set status = $2::app_public.organization_claim_status, review_notes = 'x' where claim_id = $1",
+      [value.claimId, status],
+    );
+  for (const status of ["submitted", "approved", "rejected"]) {
+    await expect(move(status)).rejects.toMatchObject({ code: "23514" });
+  }
+  await move("reviewed");
+  await move("rejected");
+  for (const status of ["submitted", "pending_review", "reviewed", "approved"]) {
+    await expect(move(status)).rejects.toMatchObject({ code: "PT409", detail: "already_reviewed" });
+  }
+});
