@@ -13,6 +13,7 @@ import { createServerPool, KeyRing } from "./identity.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 import { addClaimsPage } from "./pages/claims.ts";
 import { acceleratorRoutes } from "./rest/accelerators.ts";
+import { churchRoutes } from "./rest/churches.ts";
 import { claimReviewRoutes } from "./rest/claim-review.ts";
 import { commitmentRoutes } from "./rest/commitments.ts";
 import { engagementClaimRoutes } from "./rest/engagement-claims.ts";
@@ -74,6 +75,7 @@ export async function startServer({
       ...claimReviewRoutes,
       ...memberRoutes,
       ...userRoutes,
+      ...churchRoutes(database),
       ...healthRoutes(database, store),
     ],
     doors: [

@@ -152,16 +152,18 @@ create index churches_near on app_public.churches using gist (position);
 create index churches_by_word on app_public.churches using gin (document);
 create index churches_by_language on app_public.churches using gin (app_private.fold_all(service_languages));
 create index churches_by_program on app_public.churches using gin (app_private.fold_all(ministry_names));
+-- With church_id, the order of what is found: the first page of a large region is then read and not sorted.
+create index churches_by_name on app_public.churches (app_private.fold(name), church_id);
 create index churches_by_locality on app_public.churches (app_private.fold(locality), church_id);
-create index churches_by_region on app_public.churches (app_private.fold(region));
+create index churches_by_region on app_public.churches (app_private.fold(region), church_id);
 create index churches_by_postal_code on app_public.churches (app_private.postal_key(postal_code));
 create index churches_by_country on app_public.churches (country);
 create index churches_by_belief on app_public.churches (belief_type);
 
--- Places and traditions go together; a planner that takes them for independent would walk the whole table for
--- the twenty orthodox churches of a protestant region.
-create statistics app_public.churches_together (mcv, dependencies)
-  on country, belief_type, app_private.fold(region), app_private.fold(locality) from app_public.churches;
+-- Countries and traditions go together; a planner that takes them for independent would walk the whole table for
+-- the twenty orthodox churches of a protestant country.
+create statistics app_public.churches_together (mcv) on country, belief_type from app_public.churches;
+alter statistics app_public.churches_together set statistics 1000;
 
 -- Every word, language and program that any church has, kept by trigger. They grow with the languages of the
 -- world and not with the table, so a misspelt word and a part of a name are looked up here first.

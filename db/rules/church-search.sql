@@ -149,7 +149,7 @@ do $$ begin perform public.similarity('', ''); end $$;
 create function app_private.church_text_query(terms text[], forgiving boolean) returns tsquery
 language plpgsql stable
 set search_path = pg_catalog, public, pg_temp
-set pg_trgm.similarity_threshold = 0.45
+set pg_trgm.similarity_threshold = 0.4
 as $$
 declare
   term text;
@@ -308,8 +308,8 @@ begin
       case when query.min_lng <= query.max_lng
         then format('c.longitude between %L and %L', query.min_lng, query.max_lng)
         else format('(c.longitude >= %L or c.longitude <= %L)', query.min_lng, query.max_lng) end);
-    -- The words of a free text narrow the search more than the index could for a large box.
-    if query.q is null or query.max_lat - query.min_lat < 5 then
+    -- What narrows the search to few churches does so better than the index of places does for a large box.
+    if coalesce(query.q, query.locality, query.postal_code, query.id) is null or query.max_lat - query.min_lat < 5 then
       conditions := conditions || format('c.position <@ %L::cube',
         app_private.box_hull(query.min_lat, query.max_lat, query.min_lng, query.max_lng));
     end if;
@@ -359,6 +359,20 @@ begin atomic
 end;
 comment on function app_private.churches_nearest is
   'churches_in_order by distance, for a search that nothing but places narrows much.';
+
+create function app_private.expected_churches(conditions text) returns bigint
+-- PostgreSQL has EXPLAIN for something that a stable function may not do.
+language plpgsql volatile
+set search_path = pg_catalog, public, pg_temp
+as $$
+declare
+  plan json;
+begin
+  execute 'explain (format json) select from app_public.churches as c where ' || conditions into plan;
+  return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric;
+end
+$$;
+comment on function app_private.expected_churches is 'How many churches the planner expects under conditions.';
 
 create function app_private.churches_by_rank(
   conditions text, words tsquery, name text, mark text[], place jsonb, take integer, most bigint,
@@ -412,6 +426,7 @@ declare
   terms text[];
   words tsquery;
   conditions text;
+  text_condition text;
   near text;
   measure text;
   exact_name text;
@@ -450,9 +465,13 @@ begin
     conditions := array_to_string('{true}' || app_private.church_conditions(query), ' and ');
     if query.q is not null then
       words := app_private.church_text_query(terms, forgiving);
-      conditions := conditions || format(' and c.document @@ %L::tsquery', words);
+      text_condition := format('c.document @@ %L::tsquery', words);
+      conditions := conditions || ' and ' || text_condition;
     end if;
 
+    if ordering = 'rank' and place is null and app_private.expected_churches(conditions) > 20 * rankable then
+      ordering := 'name';
+    end if;
     if ordering = 'rank' then
       mark := array[fingerprint, 'rank' || case when forgiving then '~' else '' end];
       select r.matches, r.page into matches, page
@@ -467,7 +486,9 @@ begin
     mark := array[fingerprint, ordering || case when forgiving then '~' else '' end];
     if ordering = 'distance' then
       measure := case when query.radius_km is null then 'null::float8' else format('app_private.church_metres(%s)', near) end;
-      if coalesce(query.q, query.locality, query.postal_code, query.id) is null then
+      if coalesce(query.locality, query.postal_code, query.id) is null
+        and (query.q is null or app_private.expected_churches(text_condition) > 5 * rankable)
+      then
         return query select * from app_private.churches_nearest(conditions, measure, near, mark, place, take);
       else
         return query select * from app_private.churches_in_order(conditions, measure, near, mark, place, take);

@@ -75,6 +75,7 @@ grant execute on function
   app_private.read_church_cursor,
   app_private.find_churches,
   app_private.churches_in_order,
+  app_private.expected_churches,
   app_private.churches_nearest,
   app_private.churches_by_rank,
   app_private.box_hull,

@@ -24,7 +24,13 @@ export type RestRoute = {
   headers?: z.ZodObject;
   body?: z.ZodObject;
   /** Status and schema of success. */
-  answer: { status: 200 | 201; schema: z.ZodType; description: string };
+  answer: {
+    status: 200 | 201;
+    schema: z.ZodType;
+    /** Schemas of media types beside application/json. */
+    alternatives?: Record<string, z.ZodType>;
+    description: string;
+  };
   /** Registered codes that this route can answer beside those that every route can. */
   errors: readonly string[];
   /** Takes an Idempotency-Key. */

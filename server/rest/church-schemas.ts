@@ -1,0 +1,230 @@
+// Church search on the wire: what may be asked and what is answered. REST validation, the OpenAPI document and the
+// tool endpoint's input all come from here; what the inputs must be together is decided in db/rules/church-search.sql.
+import { z } from "zod";
+
+const BELIEFS = ["roman_catholic", "protestant", "orthodox", "anglican", "other", "unknown"] as const;
+const MAX_TEXT = 200;
+
+export const churchBelief = z.enum(BELIEFS, { error: `must be one of ${BELIEFS.join(", ")}` });
+
+const text = (description: string, ...examples: string[]) =>
+  z
+    .string({ error: "must be a text" })
+    .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
+    .refine((value) => !value.includes("\0"), "must not contain a NUL character")
+    .optional()
+    .meta({ description, ...(examples.length > 0 && { examples }) });
+
+const texts = (description: string, ...examples: string[][]) =>
+  z
+    .array(
+      z
+        .string({ error: "must be a text" })
+        .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
+        .refine((value) => !value.includes("\0"), "must not contain a NUL character"),
+      { error: "must be a list" },
+    )
+    .max(20, "must have at most 20 items")
+    .optional()
+    .meta({ description, examples });
+
+const degrees = (limit: 90 | 180, description: string, example: number) =>
+  z
+    .number({ error: "must be a number" })
+    .min(-limit, `must be from -${limit} to ${limit}`)
+    .max(limit, `must be from -${limit} to ${limit}`)
+    .optional()
+    .meta({ description, examples: [example] });
+
+const nullable = <T extends z.ZodType>(type: T, description?: string) =>
+  description === undefined ? type.nullable() : type.nullable().meta({ description });
+const words = z.string().nullable();
+const link = z.string().nullable();
+const list = z.array(z.string()).nullable();
+const size = z.int().nullable();
+
+/** A record of a church; null is what is not known. */
+export const church = z
+  .object({
+    church_id: z.string(),
+    gers_id: nullable(z.string(), "The identifier of the place in the Overture Maps GERS."),
+    name: z.string(),
+    latitude: nullable(z.number(), "Degrees, WGS 84."),
+    longitude: nullable(z.number(), "Degrees, WGS 84."),
+    address: words,
+    locality: nullable(z.string(), "City or town."),
+    region: nullable(z.string(), "State, province or region, usually its code."),
+    postal_code: words,
+    country: nullable(z.string(), "ISO 3166-1 alpha-2."),
+    website: link,
+    phone: words,
+    belief_type: churchBelief,
+    denomination: words,
+    trinitarian: nullable(z.boolean(), "Deprecated: use belief_type."),
+    church_summary: words,
+    ministry_names: nullable(z.array(z.string()), "Programs and ministries."),
+    ministries_json: nullable(z.unknown(), "The same in detail, as the source gives it."),
+    service_times: list,
+    service_languages: list,
+    service_source_urls: list,
+    contact_emails: list,
+    contact_phones: list,
+    url_giving: link,
+    url_beliefs: link,
+    url_youtube: link,
+    url_facebook: link,
+    url_instagram: link,
+    url_tiktok: link,
+    url_campus: link,
+    url_live: link,
+    logo_url: link,
+    logo_width: size,
+    logo_height: size,
+    logo_aspect_ratio: z.number().nullable(),
+    banner_url: link,
+    banner_width: size,
+    banner_height: size,
+    banner_aspect_ratio: z.number().nullable(),
+    is_weekly_church: nullable(z.boolean(), "Whether it meets every week."),
+    campus_name: words,
+    overarching_name: nullable(z.string(), "The church that a campus belongs to."),
+    is_multi_campus: z.boolean().nullable(),
+    extraction_confidence: nullable(
+      z.number().min(0).max(1),
+      "How sure the source is of this record, 0 to 1.",
+    ),
+    pipeline_status: words,
+    created_at: z.iso.datetime({ offset: true }),
+    updated_at: z.iso.datetime({ offset: true }),
+  })
+  .meta({ id: "Church", description: "A church. What is not known is null." });
+
+const point = z.object({
+  type: z.literal("Point"),
+  coordinates: z.array(z.number()).length(2).meta({ description: "Longitude, latitude." }),
+});
+
+/** The columns that `fields` may name. */
+export const CHURCH_FIELDS: readonly string[] = [...Object.keys(church.shape), "distance_m", "geojson"];
+
+const fields = z
+  .string({ error: "must be a text" })
+  .transform((value) =>
+    value
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+  )
+  .superRefine((names, context) => {
+    const unknown = names.filter((name) => !CHURCH_FIELDS.includes(name));
+    if (unknown.length > 0) {
+      context.addIssue(`has no column ${unknown.join(", ")}; the columns are ${CHURCH_FIELDS.join(", ")}`);
+    }
+  })
+  .optional()
+  .meta({
+    description:
+      "Columns to answer, separated by commas; without it all of them. geojson is the place as a GeoJSON Point.",
+    examples: ["church_id,name,locality,region,country,website"],
+  });
+
+/** The inputs of GET /v0/orgs/search. */
+export const churchQuery = z.object({
+  q: text(
+    "Words of the church's name, denomination or place, best match first. Case and accents do not matter, and a misspelt word finds what it is most like.",
+    "grace chapel denver",
+  ),
+  country: text("Country, ISO 3166-1 alpha-2 or alpha-3, in any case.", "US", "CAN"),
+  belief: z
+    .array(churchBelief, { error: "must be a list" })
+    .optional()
+    .meta({ description: "Tradition; any of the given ones.", examples: [["protestant"]] }),
+  trinitarian: z
+    .boolean({ error: "must be true or false" })
+    .optional()
+    .meta({ description: "Use belief instead.", deprecated: true }),
+  region: text("State, province or region as the record has it, usually its code; the whole of it.", "CA"),
+  locality: text("City or town, the whole name; case and accents do not matter.", "El Cajon"),
+  postal_code: text("Beginning of the postal code.", "920"),
+  languages: texts("Languages of services; part of a name is enough, and any of the given ones.", [
+    "spanish",
+  ]),
+  programs: texts("Programs or ministries; part of a name is enough, and any of the given ones.", ["youth"]),
+  id: text("church_id of one church."),
+  min_lat: degrees(90, "South side of a box. A box needs all four sides.", 32.5),
+  max_lat: degrees(90, "North side of a box.", 33.1),
+  min_lng: degrees(180, "West side of a box; greater than max_lng in a box over the 180th meridian.", -117.3),
+  max_lng: degrees(180, "East side of a box.", -116.8),
+  center_lat: degrees(
+    90,
+    "Latitude of the centre of a radius. A radius needs center_lat, center_lng and radius_km.",
+    32.7948,
+  ),
+  center_lng: degrees(180, "Longitude of the centre of a radius.", -116.9625),
+  radius_km: z
+    .number({ error: "must be a number" })
+    .min(0.1, "must be from 0.1 to 200 kilometres")
+    .max(200, "must be from 0.1 to 200 kilometres")
+    .optional()
+    .meta({
+      description: "Radius in kilometres. Results come by distance and carry distance_m.",
+      examples: [25],
+    }),
+  limit: z
+    .int({ error: "must be an integer" })
+    .min(1, "must be at least 1")
+    .max(10_000, "must be at most 10000")
+    .default(20)
+    .meta({ description: "How many churches to answer at most." }),
+  cursor: z
+    .string({ error: "must be a text" })
+    .max(2_000, "must have at most 2000 characters")
+    .refine((value) => !value.includes("\0"), "must not contain a NUL character")
+    .optional()
+    .meta({ description: "next_cursor of the page before, with the same filters." }),
+  fields,
+  format: z
+    .enum(["json", "geojson"], { error: "must be json or geojson" })
+    .default("json")
+    .meta({ description: "geojson answers a FeatureCollection." }),
+});
+
+const found = church
+  .partial()
+  .extend({
+    distance_m: z
+      .number()
+      .nullable()
+      .optional()
+      .meta({ description: "Great-circle distance from the centre of a radius search, in metres." }),
+    geojson: point.nullable().optional(),
+  })
+  .meta({ id: "FoundChurch", description: "The columns of a church that a search was asked for." });
+
+const page = {
+  limit: z.int(),
+  has_more: z.boolean(),
+  next_cursor: z
+    .string()
+    .nullable()
+    .meta({ description: "The cursor of the next page; null on the last one." }),
+};
+
+/** The answer of a search as JSON. */
+export const churchPage = z.object({ items: z.array(found), ...page }).meta({ id: "ChurchPage" });
+
+/** The answer of a search as GeoJSON. */
+export const churchFeatures = z
+  .object({
+    type: z.literal("FeatureCollection"),
+    features: z.array(
+      z.object({
+        type: z.literal("Feature"),
+        id: z.string(),
+        geometry: point.nullable(),
+        properties: found,
+      }),
+    ),
+    ...page,
+  })
+  .meta({ id: "ChurchFeatures" });

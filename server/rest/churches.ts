@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { ApiError } from "../errors.ts";
+import type { Identity } from "../identity.ts";
+import { church, churchFeatures, churchPage, churchQuery } from "./church-schemas.ts";
+import type { RestRoute } from "./route.ts";
+import type { Database } from "./statement.ts";
+
+const GEOJSON = "application/geo+json";
+
+/**
+ * Runs a church search: one page as JSON text.
+ * @param query checked by churchQuery
+ * @throws what PostgreSQL raised; apiErrorFrom knows what it means to callers
+ */
+export async function searchChurches(
+  database: Database,
+  identity: Identity,
+  query: Record<string, unknown>,
+): Promise<string> {
+  return (await database.answer(identity, "select app_private.church_page($1)", query)) ?? "";
+}
+
+/** The routes of church search. */
+export function churchRoutes(database: Database): RestRoute[] {
+  return [
+    {
+      method: "get",
+      path: "/v0/orgs/search",
+      operationId: "searchChurches",
+      tag: "Church search",
+      summary: "Find churches by words, place, tradition, language and program",
+      description:
+        "Filters narrow each other; repeated keys of one filter widen it. Results of a radius come by distance, of a " +
+        "free text by rank, of a box from its middle outwards, others by church_id. For the next page send " +
+        "next_cursor as cursor with the same filters: paging meets every church once, whatever is added meanwhile.",
+      query: churchQuery,
+      answer: {
+        status: 200,
+        schema: churchPage,
+        alternatives: { [GEOJSON]: churchFeatures },
+        description: "A page of the churches found.",
+      },
+      errors: [],
+      handle: async (request, response, input) => {
+        if (!request.accepts(["application/json", GEOJSON])) {
+          throw new ApiError(406, "not_acceptable", `This route answers application/json and ${GEOJSON}.`);
+        }
+        const answer = await searchChurches(database, request.identity, input);
+        response.type(input["format"] === "geojson" ? GEOJSON : "application/json").send(answer);
+      },
+    },
+    {
+      method: "get",
+      path: "/v0/orgs/{id}",
+      operationId: "getChurch",
+      tag: "Church search",
+      summary: "Read one church",
+      params: z.object({ id: z.string().meta({ description: "Its church_id." }) }),
+      answer: { status: 200, schema: church, description: "The church." },
+      errors: ["organization_not_found"],
+      statement: "select app_private.church_record($1)",
+    },
+  ];
+}

@@ -1,0 +1,253 @@
+// Church search by words and names, its columns and formats, and what it refuses; through REST, GraphQL and SQL.
+// By place: church-places.test.ts. The tool endpoint: mcp.test.ts.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { churchSearch, ids } from "./support/church-search.ts";
+import { insertChurches } from "./support/churches.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ world: false });
+});
+afterAll(() => service.stop());
+
+const { search, found, graphql } = churchSearch(() => service);
+
+describe("by words and names", () => {
+  beforeAll(() =>
+    insertChurches(service.database.owner, [
+      {
+        church_id: "w1",
+        name: "Grace Chapel",
+        locality: "Denver",
+        region: "CO",
+        country: "US",
+        postal_code: "80202",
+        belief_type: "protestant",
+        denomination: "Presbyterian",
+        service_languages: ["English", "Spanish"],
+        ministry_names: ["Youth Group", "ESL"],
+        latitude: 39.7,
+        longitude: -105,
+      },
+      {
+        church_id: "w2",
+        name: "Grace Chapel of the Valley",
+        locality: "Denver",
+        region: "CO",
+        country: "US",
+        postal_code: "80203",
+        belief_type: "protestant",
+        service_languages: ["Español"],
+      },
+      {
+        church_id: "w3",
+        name: "Église Évangélique de Québec",
+        locality: "Québec",
+        region: "QC",
+        country: "CA",
+        postal_code: "G1R 4P5",
+        belief_type: "protestant",
+        service_languages: ["Français"],
+        ministry_names: ["École du dimanche"],
+      },
+      {
+        church_id: "w4",
+        name: "St. Mary's Cathedral",
+        locality: "Sydney",
+        region: "NSW",
+        country: "AU",
+        postal_code: "2000",
+        belief_type: "roman_catholic",
+        trinitarian: true,
+      },
+      {
+        church_id: "w5",
+        name: "Собор Святой Софии",
+        locality: "Київ",
+        country: "UA",
+        belief_type: "orthodox",
+      },
+      {
+        church_id: "w6",
+        name: "Chapel of Grace",
+        locality: "Golden",
+        region: "CO",
+        country: "US",
+        belief_type: "anglican",
+      },
+    ]),
+  );
+
+  test.each([
+    ["the exact name first", "q=grace chapel", ["w1", "w6", "w2"]],
+    ["a word and a place", "q=grace denver&limit=2", ["w1", "w2"]],
+    ["misspelt words", "q=grce chapl denvre&limit=1", ["w1"]],
+    ["swapped letters", "q=chaple of garce golden", ["w6"]],
+    ["the beginning of a word", "q=evangeli queb", ["w3"]],
+    ["without accents", "q=eglise evangelique quebec", ["w3"]],
+    ["with other accents and case", "q=ÈGLISE ÉVANGÉLIQUE QUEBEC", ["w3"]],
+    ["without the apostrophe", "q=st marys cathedral", ["w4"]],
+    ["another script", "q=собор софии", ["w5"]],
+    ["a denomination", "q=presbyterian denver", ["w1"]],
+    ["a misspelt denomination", "q=presbitarian", ["w1"]],
+    ["locality and region without case and accents", "locality=QUEBEC&region=qc", ["w3"]],
+    ["belief, locality and region together", "belief=protestant&locality=denver&region=CO", ["w1", "w2"]],
+    ["any of several beliefs", "belief=orthodox&belief=roman_catholic", ["w4", "w5"]],
+    ["a country of three letters", "country=aus", ["w4"]],
+    ["a country of two letters", "country=ca", ["w3"]],
+    ["the beginning of a postal code, unspaced", "postal_code=g1r4", ["w3"]],
+    ["the beginning of a postal code", "postal_code=8020", ["w1", "w2"]],
+    ["part of a language", "languages=spani", ["w1"]],
+    ["any of several languages, without accents", "languages=espanol&languages=FRANC", ["w2", "w3"]],
+    ["part of a program", "programs=ecole", ["w3"]],
+    ["a program's wildcard taken as it is", "programs=%25", []],
+    ["trinitarian", "trinitarian=true", ["w4"]],
+    ["one id", "id=w5", ["w5"]],
+    ["nothing", "q=zzzzqqqq", []],
+    ["an empty text as none", "id=w5&q=&locality=", ["w5"]],
+  ])("%s", async (_, query, expected) => {
+    const page = await found(query);
+    expect(ids(page).filter((id) => id.startsWith("w"))).toEqual(expected);
+  });
+
+  test("the columns asked for, and no others", async () => {
+    const { body } = await search("id=w1&fields=name,geojson,country");
+    expect(body).toEqual({
+      items: [{ name: "Grace Chapel", geojson: { type: "Point", coordinates: [-105, 39.7] }, country: "US" }],
+      limit: 20,
+      has_more: false,
+      next_cursor: null,
+    });
+  });
+
+  test("GeoJSON", async () => {
+    const { headers, body } = await search("locality=denver&format=geojson&fields=name&limit=1");
+    expect(headers.get("content-type")).toMatch("application/geo+json");
+    expect(body).toEqual({
+      type: "FeatureCollection",
+      features: [
+        {
+          type: "Feature",
+          id: "w1",
+          geometry: { type: "Point", coordinates: [-105, 39.7] },
+          properties: { name: "Grace Chapel" },
+        },
+      ],
+      limit: 1,
+      has_more: true,
+      next_cursor: expect.any(String),
+    });
+  });
+
+  test("one church by its id, or 404", async () => {
+    const one = await call(`${service.url}/v0/orgs/w1`, "GET", service.keys.read);
+    expect(one).toMatchObject({
+      status: 200,
+      body: { church_id: "w1", name: "Grace Chapel", website: null },
+    });
+    const { rows } = await service.database.owner.query<{ name: string }>(
+      `select column_name as name from information_schema.columns
+       where table_schema = 'app_public' and table_name = 'churches' and column_name not in ('position', 'document')`,
+    );
+    expect(Object.keys(one.body).toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
+    expect(await call(`${service.url}/v0/orgs/nobody`, "GET", service.keys.read)).toMatchObject({
+      status: 404,
+      body: { error: "organization_not_found" },
+    });
+  });
+
+  test.each([
+    ["half a radius", "center_lat=1&radius_km=5", ["center_lng"]],
+    ["half a box", "min_lat=1&max_lng=5", ["max_lat", "min_lng"]],
+    ["a box upside down", "min_lat=2&max_lat=1&min_lng=0&max_lng=1", ["min_lat"]],
+    ["a radius too large", "center_lat=1&center_lng=1&radius_km=201", ["radius_km"]],
+    ["a radius too small", "center_lat=1&center_lng=1&radius_km=0.09", ["radius_km"]],
+    ["a latitude off the earth", "center_lat=91&center_lng=1&radius_km=1", ["center_lat"]],
+    ["a longitude off the earth", "center_lat=1&center_lng=-181&radius_km=1", ["center_lng"]],
+    ["a number that is none", "center_lat=north&center_lng=1&radius_km=1", ["center_lat"]],
+    ["no limit at all", "limit=", ["limit"]],
+    ["a limit of 0", "limit=0", ["limit"]],
+    ["a limit too large", "limit=10001", ["limit"]],
+    ["an unknown country", "country=zz", ["country"]],
+    ["an unknown belief", "belief=stoic", ["belief[0]"]],
+    ["a text without a word", "q=!!!", ["q"]],
+    ["a cursor that is none", "cursor=abc", ["cursor"]],
+    ["an unknown format", "format=xml", ["format"]],
+    ["a NUL", "q=a%00b", ["q"]],
+  ])("%s is a 400 that names it", async (_, query, paths) => {
+    const { status, body } = await search(query);
+    expect({
+      status,
+      error: body.error,
+      paths: body.details.map((detail: { path: string }) => detail.path),
+    }).toEqual({
+      status: 400,
+      error: "validation_failed",
+      paths,
+    });
+  });
+
+  test("an unknown column is a 400 that lists the valid ones", async () => {
+    const { status, body } = await search("fields=name,nome");
+    expect(status).toBe(400);
+    expect(body.message).toMatch(/nome.*church_id, gers_id, name,.*distance_m, geojson/);
+  });
+
+  test("a cursor of another search is a 400", async () => {
+    const { next_cursor: cursor } = await found("country=us&limit=1");
+    expect(await search({ country: "us", cursor: cursor! })).toMatchObject({ status: 200 });
+    expect(await search({ country: "ca", cursor: cursor! })).toMatchObject({
+      status: 400,
+      body: { details: [{ path: "cursor" }] },
+    });
+  });
+
+  test("SQL refuses by itself what it must", async () => {
+    const ask = (args: string) =>
+      service.database.owner.query(`select * from app_public.search_churches(${args})`);
+    for (const args of [
+      "center_lat => 1",
+      "min_lng => 4",
+      '"limit" => 0',
+      "center_lat => 'NaN', center_lng => 1, radius_km => 1",
+    ]) {
+      await expect(ask(args)).rejects.toMatchObject({ code: "PT400", detail: "validation_failed" });
+    }
+  });
+
+  test("a read-only key searches and changes nothing", async () => {
+    const client = await service.database.owner.connect();
+    try {
+      await client.query("set role api_review");
+      for (const change of [
+        "insert into app_public.churches (church_id, name) values ('x', 'X')",
+        "update app_public.churches set name = 'X'",
+        "delete from app_public.churches",
+        "insert into app_private.church_words values ('x')",
+      ]) {
+        await expect(client.query(change)).rejects.toMatchObject({ code: "42501" });
+      }
+    } finally {
+      client.release(true);
+    }
+  });
+
+  test("GraphQL answers records with their place, and refuses by the same codes", async () => {
+    const [row] = await graphql('id: "w1"', "cursor church { name beliefType geojson serviceLanguages }");
+    expect(row).toEqual({
+      cursor: expect.any(String),
+      church: {
+        name: "Grace Chapel",
+        beliefType: "protestant",
+        geojson: { type: "Point", coordinates: [-105, 39.7] },
+        serviceLanguages: ["English", "Spanish"],
+      },
+    });
+    const { body } = await call(`${service.url}/graphql`, "POST", service.keys.read, {
+      query: "{ churches(centerLat: 1) { cursor } }",
+    });
+    expect(body.errors[0].extensions).toMatchObject({ code: "validation_failed", statusCode: 400 });
+  });
+});
