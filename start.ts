@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { escapeLiteral } from "pg";
 import type pg from "pg";
 import { pino } from "pino";
-import { ConfigError, isLoopback, processConfig } from "./config.ts";
+import { isLoopback, processConfig } from "./config.ts";
 import type { Config } from "./config.ts";
-import { DEMO_KEY_ID, demoKeyIsLive, isUntouched, loadDemo } from "./db/demo/load.ts";
+import { demoKeyIsLive, isUntouched, loadDemo } from "./db/demo/load.ts";
 import { migrate } from "./db/migrate.ts";
 import { createPool } from "./db/pool.ts";
 import { requireDatabase } from "./db/reach.ts";
@@ -22,32 +22,22 @@ import type { GraphStore } from "./graph/store.ts";
 import { readStarterVocabulary } from "./graph/vocabulary.ts";
 import { greeting } from "./greeting.ts";
 import { takeLock } from "./lock.ts";
+import { aborted, complain, demoKeyExposed, StartError, stopSignal } from "./process.ts";
 import { startServer } from "./server/main.ts";
 import { importVocabulary } from "./worker/imports.ts";
 import { startWorker } from "./worker/main.ts";
 
+const COMMAND = "npm start";
+
 /** Everything has this long to stop before the process ends anyway. */
 const STOP_PATIENCE_MS = 20_000;
-
-/** The service cannot start as things are; the message is one line for the operator. */
-class StartError extends Error {
-  override name = "StartError";
-}
 
 /** A signal came while the service was starting. */
 class Interrupted extends Error {
   override name = "Interrupted";
 }
 
-const asked = new AbortController();
-// A terminal sends Ctrl-C to npm and to this process, and npm passes it on: the second one changes nothing.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => asked.abort());
-
-// npm that is killed outright passes nothing on; its child finds itself with another parent.
-if (process.env["npm_lifecycle_event"] === "start") {
-  const npm = process.ppid;
-  setInterval(() => process.ppid !== npm && asked.abort(), 500).unref();
-}
+const asked = stopSignal();
 
 /** Rejects when a part that was up ends by itself. */
 const { promise: failed, reject: fail } = Promise.withResolvers<never>();
@@ -63,7 +53,7 @@ async function bringUp<T>(
   begin: () => Promise<T>,
   stop: (part: T) => Promise<void> | void,
 ): Promise<T> {
-  if (asked.signal.aborted) throw new Interrupted();
+  if (asked.aborted) throw new Interrupted();
   const part = await begin();
   up.push({ name, stop: () => stop(part) });
   return part;
@@ -128,29 +118,12 @@ async function announce(dir: string, url: string): Promise<void> {
 }
 
 /** Asks for the port before anything else is started, so that the answer comes at once. */
-async function requireFreePort({ port, host }: Config): Promise<void> {
+async function requireFreePort(config: Config): Promise<void> {
   const probe = createServer();
   await new Promise<void>((listening, failed) => {
-    probe.once("error", failed).listen(port, host, listening);
-  }).catch((error: NodeJS.ErrnoException) => {
-    throw new StartError(portProblem(error, port, host), { cause: error });
+    probe.once("error", failed).listen(config.port, config.host, listening);
   });
   await new Promise((closed) => probe.close(closed));
-}
-
-function portProblem(error: NodeJS.ErrnoException, port: number, host: string): string {
-  switch (error.code) {
-    case "EADDRINUSE":
-      return `PORT: ${port} is in use on ${host}; stop what listens there, or set PORT to a free one`;
-    case "EACCES":
-      return `PORT: ${port} may not be opened by this user; set PORT to one above 1023`;
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return `HOST: ${host} is no address of this machine`;
-    default:
-      return `PORT: ${port} cannot be opened on ${host}: ${error.message}`;
-  }
 }
 
 async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverUrl: string }> {
@@ -159,7 +132,7 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
     await requireDatabase(url).catch((error: unknown) => {
       throw new StartError(`DATABASE_URL: ${explain(error)}`, { cause: error });
     });
-    if (asked.signal.aborted) throw new Interrupted();
+    if (asked.aborted) throw new Interrupted();
     await migrate(url);
     await withPool(url, mayBecomeApiRoles);
     return { ownerUrl: url, serverUrl: url };
@@ -211,10 +184,7 @@ async function fillDatabase(config: Config, owner: pg.Pool): Promise<void> {
   if (rows[0]?.empty) await importVocabulary(owner, readStarterVocabulary(), createNames(config));
   const wantsDemo = !config.databaseUrl && (await isUntouched(owner));
   if (!isLoopback(config.host) && (wantsDemo || (await demoKeyIsLive(owner)))) {
-    throw new StartError(
-      `HOST: ${config.host} is not a loopback address, and the demo data comes with a key that everybody knows; ` +
-        `start once on 127.0.0.1 and run: npm run admin -- keys revoke ${DEMO_KEY_ID}`,
-    );
+    throw demoKeyExposed(config.host);
   }
   if (wantsDemo) await loadDemo(owner, config.graphDataUrl);
 }
@@ -240,7 +210,7 @@ async function openGraphStore(config: Config): Promise<GraphStore> {
 /** Takes down what is up, the last first; one that fails to stop does not keep the others up. */
 async function stop(): Promise<boolean> {
   const impatience = setTimeout(() => {
-    process.stderr.write(`npm start: ${up.at(-1)?.name ?? "something"} did not stop in time\n`);
+    process.stderr.write(`${COMMAND}: ${up.at(-1)?.name ?? "something"} did not stop in time\n`);
     process.exit(1);
   }, STOP_PATIENCE_MS);
   let clean = true;
@@ -249,7 +219,7 @@ async function stop(): Promise<boolean> {
       await part.stop();
     } catch (error) {
       clean = false;
-      process.stderr.write(`npm start: stopping ${part.name}: ${explain(error)}\n`);
+      process.stderr.write(`${COMMAND}: stopping ${part.name}: ${explain(error)}\n`);
     }
     up.pop();
   }
@@ -257,25 +227,20 @@ async function stop(): Promise<boolean> {
   return clean;
 }
 
-function untilAsked(): Promise<void> {
-  return new Promise((done) => {
-    if (asked.signal.aborted) done();
-    asked.signal.addEventListener("abort", () => done(), { once: true });
-  });
-}
-
 async function main(): Promise<number> {
   let failure: unknown;
+  let config: Config | undefined;
   try {
-    process.stdout.write(`${await start(processConfig())}\n`);
-    await Promise.race([untilAsked(), failed]);
+    config = processConfig();
+    process.stdout.write(`${await start(config)}\n`);
+    await Promise.race([aborted(asked), failed]);
     process.stdout.write("Stopping ...\n");
   } catch (error) {
     failure = error;
   }
   // Ctrl-C during the start is an order like any other; what it broke on the way is no news.
-  if (failure !== undefined && !asked.signal.aborted) {
-    process.stderr.write(`${failure instanceof ConfigError ? "" : "npm start: "}${explain(failure)}\n`);
+  if (failure !== undefined && !asked.aborted) {
+    complain(COMMAND, failure, config);
   } else {
     failure = undefined;
   }

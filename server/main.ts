@@ -1,15 +1,16 @@
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
-import { pino } from "pino";
 import type { Logger } from "pino";
-import { processConfig } from "../config.ts";
+import { isLoopback } from "../config.ts";
 import type { Config } from "../config.ts";
+import { demoKeyOpens } from "../db/demo/load.ts";
 import { createNames } from "../graph/namespaces.ts";
-import { createGraphStore } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { demoKeyExposed, runPart } from "../process.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql.ts";
 import { createServerPool, KeyRing } from "./identity.ts";
+import { mcpDoor } from "./mcp.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 import { addClaimsPage } from "./pages/claims.ts";
 import { acceleratorRoutes } from "./rest/accelerators.ts";
@@ -39,7 +40,7 @@ export type RunningServer = { url: string; stop: () => Promise<void> };
 
 /**
  * Starts the server on config.host and config.port.
- * @throws the error of listen, such as EADDRINUSE
+ * @throws the error of listen, such as EADDRINUSE; StartError where the demo key would be shown to a network
  */
 export async function startServer({
   config,
@@ -52,6 +53,7 @@ export async function startServer({
   );
   const keys = new KeyRing(pool);
   const database = new Database(pool);
+  if (!isLoopback(config.host) && (await demoKeyOpens(pool))) throw demoKeyExposed(config.host);
   await keys.start();
 
   const graphql = await createGraphql({ pool, logger });
@@ -84,6 +86,7 @@ export async function startServer({
         app.use("/v0/sparql", ...guard);
         app.use(sparqlRoutes({ store, timeoutMs: config.sparqlTimeoutMs }));
       },
+      mcpDoor({ database, logger, corsOrigins: config.corsOrigins }),
     ],
     pages: [graphql.addExplorerTo, addClaimsPage],
     ready: async () => {
@@ -119,14 +122,9 @@ export async function startServer({
 }
 
 if (import.meta.main) {
-  const config = processConfig();
-  const logger = pino({ level: config.logLevel });
-  if (!config.databaseUrl || !config.graphStore) {
-    logger.fatal("npm run server needs DATABASE_URL and FUSEKI_URL; npm start brings its own");
-    process.exit(1);
-  }
-  const store = createGraphStore(config.graphStore);
-  const server = await startServer({ config, databaseUrl: config.databaseUrl, store, logger });
-  logger.info({ url: server.url }, "listening");
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void server.stop());
+  await runPart("npm run server", async (options) => {
+    const server = await startServer(options);
+    options.logger.info({ url: server.url }, "listening");
+    return server;
+  });
 }

@@ -24,7 +24,7 @@ async function json(...args: string[]): Promise<any> /* oxlint-disable-line type
 
 describe("help", () => {
   test.each([
-    [[], ["keys", "orgs", "vocabulary", "people-groups", "config"]],
+    [[], ["keys", "orgs", "members", "users", "vocabulary", "people-groups", "graph", "config"]],
     [["keys"], ["issue", "list", "revoke"]],
     [
       ["keys", "issue"],

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { DEMO_KEY, DEMO_KEY_ID } from "../db/demo/load.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
 import { call } from "./support/service.ts";
 import { admin, freePort, launch, processesNaming, ROOT, run, temporaryDataDir } from "./support/process.ts";
 import type { Running } from "./support/process.ts";
@@ -55,8 +57,10 @@ describe("npm start on a fresh directory", () => {
   test("prints where it is, the demo key, and nothing to worry about", () => {
     const { stdout, stderr } = service.output();
     for (const text of [url, `${url}/docs`, `${url}/graphiql`, DEMO_KEY]) expect(stdout).toContain(text);
-    // What npm itself says of its own configuration is not the service's.
-    expect(stderr.split("\n").filter((line) => line && !line.startsWith("npm warn"))).toEqual([]);
+    // npm speaks of its own configuration, and the log of what goes on at level 30.
+    const worrying = (line: string) =>
+      line && !line.startsWith("npm warn") && !line.startsWith('{"level":30');
+    expect(stderr.split("\n").filter(worrying)).toEqual([]);
   });
 
   test("prints a command for each step of the lifecycle, and each works as printed", async () => {
@@ -292,5 +296,60 @@ describe("npm start with what cannot be used", () => {
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(/^npm start: DATABASE_URL: .*password.*\n$/);
     expect(refused.stderr).not.toContain("s3cret");
+  });
+});
+
+describe.each(["server", "worker"])("npm run %s", (part) => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  const settings = async () => ({
+    DATABASE_URL: part === "server" ? database.serverUrl : database.url,
+    FUSEKI_URL: "http://127.0.0.1:9/engagement",
+    PORT: String(await freePort()),
+    LOG_LEVEL: "info",
+  });
+
+  test("works until it is told to stop, with the graph store away", async () => {
+    const process = launch("npm", ["run", part], await settings());
+    await process.prints(part === "server" ? "listening" : "working");
+    process.child.kill("SIGTERM");
+    expect(await process.ended).toBe(0);
+  });
+
+  test.each([
+    ["PORT", { PORT: "http" }],
+    ["DATABASE_URL", { DATABASE_URL: "" }],
+    ["DATABASE_URL", { DATABASE_URL: "postgres://owner:s3cret@127.0.0.1:1/engagement" }],
+    ["FUSEKI_URL", { FUSEKI_URL: "" }],
+  ])("ends in one line that names %s where it cannot be used", async (name, changed) => {
+    const refused = await run(process.execPath, [`${part}/main.ts`], { ...(await settings()), ...changed });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(new RegExp(`^(npm run ${part}: )?${name}: .+\\n$`));
+    expect(refused.stderr).not.toContain("s3cret");
+  });
+});
+
+describe("npm run server", () => {
+  test("does not show the demo key to a network", async () => {
+    const database = await createTestDatabase();
+    try {
+      await database.owner.query(
+        `insert into app_private.api_keys (label, key_hash, scope, is_demo)
+         values ('demo', sha256(convert_to($1, 'utf8')), 'api_review', true)`,
+        [DEMO_KEY],
+      );
+      const refused = await run(process.execPath, ["server/main.ts"], {
+        ...{ DATABASE_URL: database.serverUrl, FUSEKI_URL: "http://127.0.0.1:9/engagement" },
+        ...{ HOST: "0.0.0.0", PORT: String(await freePort()) },
+      });
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toMatch(/^npm run server: HOST: .+\n$/);
+    } finally {
+      await database.drop();
+    }
   });
 });

@@ -4,13 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Logger as GraphileLogger, run } from "graphile-worker";
 import type { Runner } from "graphile-worker";
 import type { Pool } from "pg";
-import { pino } from "pino";
 import type { Logger } from "pino";
-import { processConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { createPool } from "../db/pool.ts";
-import { createGraphStore } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { runPart } from "../process.ts";
 import { createDrainer } from "./drainer.ts";
 import { createProjector } from "./projection.ts";
 import { crontab, taskList } from "./tasks/index.ts";
@@ -124,14 +122,9 @@ function graphileLogger(logger: Logger): GraphileLogger {
 }
 
 if (import.meta.main) {
-  const config = processConfig();
-  const logger = pino({ level: config.logLevel });
-  if (!config.databaseUrl || !config.graphStore) {
-    logger.fatal("npm run worker needs DATABASE_URL and FUSEKI_URL; npm start brings its own");
-    process.exit(1);
-  }
-  const store = createGraphStore(config.graphStore);
-  const worker = await startWorker({ config, databaseUrl: config.databaseUrl, store, logger });
-  logger.info("working");
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void worker.stop());
+  await runPart("npm run worker", async (options) => {
+    const worker = await startWorker(options);
+    options.logger.info("working");
+    return worker;
+  });
 }

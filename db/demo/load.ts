@@ -2,7 +2,16 @@
 // as the people they name, so that no demo record could break a rule.
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { commitments, engagementClaims, needs, organizations, people, platformPeople } from "./records.ts";
+import {
+  applicant,
+  commitments,
+  demoId,
+  engagementClaims,
+  needs,
+  organizations,
+  people,
+  platformPeople,
+} from "./records.ts";
 
 /**
  * The key of the demo, the same in every installation so that printed examples work as they stand. Everybody
@@ -10,6 +19,7 @@ import { commitments, engagementClaims, needs, organizations, people, platformPe
  */
 export const DEMO_KEY = "ek_demo-key-for-the-loopback-address-only-0000";
 export const DEMO_KEY_ID = "00000000-0000-4000-8000-00000000de30";
+const DEMO_KEY_HASH = createHash("sha256").update(DEMO_KEY).digest();
 
 /** Whether nobody has put anything into the database: no organization, no key. */
 export async function isUntouched(db: pg.Pool): Promise<boolean> {
@@ -31,6 +41,12 @@ export async function demoKeyIsLive(db: pg.Pool): Promise<boolean> {
   return rows[0]!.live;
 }
 
+/** The same for the server's login, which can only ask whether the one key opens it. */
+export async function demoKeyOpens(db: pg.Pool): Promise<boolean> {
+  const { rowCount } = await db.query("select from app_private.authenticate($1)", [DEMO_KEY_HASH]);
+  return rowCount !== 0;
+}
+
 /**
  * Loads the demo: organizations with a member of each role, linked records, the demo key. All or nothing.
  * The accelerator vocabulary must be there.
@@ -43,10 +59,11 @@ export async function loadDemo(db: pg.Pool, graphDataUrl: string): Promise<void>
     await client.query("begin");
     await insertPeople(client, graphDataUrl);
     await insertRecords(client, graphDataUrl);
+    await insertApplicant(client, graphDataUrl);
     await client.query(
       `insert into app_private.api_keys (key_id, label, key_hash, scope, is_demo)
        values ($1, 'demo', $2, 'api_review', true)`,
-      [DEMO_KEY_ID, createHash("sha256").update(DEMO_KEY).digest()],
+      [DEMO_KEY_ID, DEMO_KEY_HASH],
     );
     await client.query("commit");
   } catch (error) {
@@ -62,6 +79,7 @@ export function demoOrgUri(graphDataUrl: string, slug: string): string {
   return `${graphDataUrl}/org/${slug}`;
 }
 
+const KINDS = { needs: "need", commitments: "commitment", engagement_claims: "engagement claim" } as const;
 const emailOf = (person: string, slug: string) => `${person}@${slug}.example`;
 
 async function insertPeople(client: pg.PoolClient, graphDataUrl: string): Promise<void> {
@@ -100,11 +118,14 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
     nameOf.get(slug),
     emailOf(person, slug),
   ];
-  await client.query("set local role api_write");
   const ids = { needs: [] as string[], commitments: [] as string[], engagement_claims: [] as string[] };
   const keep = async (kind: keyof typeof ids, statement: string, values: unknown[]) => {
+    await client.query("set local role api_write");
     const { rows } = await client.query<{ id: string }>(statement, values);
-    ids[kind].push(rows[0]!.id);
+    await client.query("reset role");
+    const id = demoId(KINDS[kind], ids[kind].length);
+    await rename(client, kind, rows[0]!.id, id);
+    ids[kind].push(id);
   };
   for (const need of needs) {
     await keep(
@@ -138,6 +159,7 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
       ],
     );
   }
+  await client.query("set local role api_write");
   for (const [place, { org, status }] of commitments.entries()) {
     if (!status) continue;
     await client.query("select from app_public.update_commitment_status($1, $2, $3)", [
@@ -173,4 +195,47 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
       );
     }
   }
+}
+
+/** Gives a record that was just made its known id; nothing but its history refers to it yet. */
+async function rename(
+  client: pg.PoolClient,
+  kind: keyof typeof KINDS,
+  from: string,
+  to: string,
+): Promise<void> {
+  const column = { needs: "need_id", commitments: "commitment_id", engagement_claims: "claim_id" }[kind];
+  const historyColumn = kind === "engagement_claims" ? "engagement_claim_id" : column;
+  await client.query(
+    `with history as (
+       update app_public.status_history set ${historyColumn} = $2 where ${historyColumn} = $1
+     ), graph as (
+       delete from app_private.graph_records where record_id = $1
+     )
+     update app_public.${kind} set ${column} = $2 where ${column} = $1`,
+    [from, to],
+  );
+}
+
+async function insertApplicant(client: pg.PoolClient, graphDataUrl: string): Promise<void> {
+  const { rows } = await client.query<{ id: string }>(
+    `select claim.claim_id as id
+     from app_public.claim_organization($1, $2, $3, $4::text[], $5, false, $6) as claim`,
+    [
+      ...[applicant.email, applicant.firstName, applicant.lastName, applicant.roles],
+      organizations.find(({ slug }) => slug === applicant.org)!.name,
+      demoOrgUri(graphDataUrl, applicant.org),
+    ],
+  );
+  await client.query(
+    `with history as (
+       update app_public.organization_claim_history set claim_id = $2 where claim_id = $1
+     ), mail as (
+       update app_private.mails
+       set unique_key = replace(unique_key, $1::text, $2::text), data = data || jsonb_build_object('claimId', $2::text)
+       where data ->> 'claimId' = $1::text
+     )
+     update app_public.organization_claims set claim_id = $2 where claim_id = $1`,
+    [rows[0]!.id, demoId("organization claim", 0)],
+  );
 }

@@ -1,0 +1,107 @@
+// What the processes of the service have in common: how they begin, what they say when they cannot, how they end.
+import { pino } from "pino";
+import type { Logger } from "pino";
+import { ConfigError, processConfig } from "./config.ts";
+import type { Config } from "./config.ts";
+import { DEMO_KEY_ID } from "./db/demo/load.ts";
+import { requireDatabase } from "./db/reach.ts";
+import { explain } from "./explain.ts";
+import { createGraphStore } from "./graph/store.ts";
+import type { GraphStore } from "./graph/store.ts";
+
+/** The service cannot start as things are; the message is one line for the operator. */
+export class StartError extends Error {
+  override name = "StartError";
+}
+
+/** What a service says that would show the demo key to a network. */
+export function demoKeyExposed(host: string): StartError {
+  return new StartError(
+    `HOST: ${host} is not a loopback address, and the demo data comes with a key that everybody knows; ` +
+      `revoke it first: npm run admin -- keys revoke ${DEMO_KEY_ID}`,
+  );
+}
+
+/**
+ * Aborted by the first SIGINT, SIGTERM or SIGHUP. A terminal sends Ctrl-C to npm and to this process, and npm
+ * passes it on: the second one changes nothing.
+ */
+export function stopSignal(): AbortSignal {
+  const asked = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => asked.abort());
+  // npm that is killed outright passes nothing on; its child finds itself with another parent.
+  if (process.env["npm_lifecycle_event"]) {
+    const parent = process.ppid;
+    setInterval(() => process.ppid !== parent && asked.abort(), 500).unref();
+  }
+  return asked.signal;
+}
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    signal.addEventListener("abort", () => done(), { once: true });
+  });
+}
+
+/** Prints, in one line, why a process could not start or had to end. */
+export function complain(name: string, error: unknown, config?: Config): void {
+  const line = (config && listenProblem(error, config)) ?? explain(error);
+  process.stderr.write(`${error instanceof ConfigError ? "" : `${name}: `}${line}\n`);
+}
+
+/** What is wrong with an address that cannot be listened on, and which variable to change; else undefined. */
+export function listenProblem(error: unknown, config: Config): string | undefined {
+  const { code, syscall, port = config.port } = error as NodeJS.ErrnoException & { port?: number };
+  if (syscall !== "listen" && syscall !== "getaddrinfo") return undefined;
+  const name = port !== config.port && port === config.metricsPort ? "METRICS_PORT" : "PORT";
+  switch (code) {
+    case "EADDRINUSE":
+      return `${name}: ${port} is in use on ${config.host}; stop what listens there, or set ${name} to a free one`;
+    case "EACCES":
+      return `${name}: ${port} may not be opened by this user; set ${name} to one above 1023`;
+    default:
+      return `HOST: ${config.host} is no address of this machine`;
+  }
+}
+
+/** What a part of the service runs on. */
+export type PartOptions = { config: Config; databaseUrl: string; store: GraphStore; logger: Logger };
+
+/**
+ * Runs one part of the service as a process of its own until a signal ends it, and ends the process.
+ * @param name the command, for messages
+ */
+export async function runPart(
+  name: string,
+  start: (options: PartOptions) => Promise<{ stop: () => Promise<void> }>,
+): Promise<never> {
+  const asked = stopSignal();
+  let code = 0;
+  let config: Config | undefined;
+  let store: GraphStore | undefined;
+  try {
+    config = processConfig();
+    const { databaseUrl, graphStore } = config;
+    if (!databaseUrl)
+      throw new StartError("DATABASE_URL: must be set; npm start brings a database of its own");
+    if (!graphStore)
+      throw new StartError("FUSEKI_URL: must be set; npm start brings a graph store of its own");
+    await requireDatabase(databaseUrl).catch((error: unknown) => {
+      throw new StartError(`DATABASE_URL: ${explain(error)}`, { cause: error });
+    });
+    store = createGraphStore({ ...graphStore, timeoutMs: config.sparqlTimeoutMs });
+    const logger = pino({ level: config.logLevel });
+    const part = await start({ config, databaseUrl, store, logger });
+    await aborted(asked);
+    await part.stop();
+  } catch (error) {
+    complain(name, error, config);
+    code = 1;
+  } finally {
+    store?.close();
+  }
+  // What a failed start has left open would keep the process alive.
+  process.exit(code);
+}
