@@ -14,8 +14,16 @@ import { mountRoutes } from "./rest/route.ts";
 import type { RestRoute } from "./rest/route.ts";
 import type { Database } from "./rest/statement.ts";
 
-/** A door that is not made of REST routes: how it puts itself on the application. */
-export type Door = (app: Express, guard: RequestHandler[]) => void | Promise<void>;
+/**
+ * A door that is not made of REST routes: how it puts itself on the application.
+ * @param guard what a request with a key passes first; nothing for pages
+ * @param guardWithQuery the same, with the key in the header or as ?apiKey=
+ */
+export type Door = (
+  app: Express,
+  guard: RequestHandler[],
+  guardWithQuery: RequestHandler[],
+) => void | Promise<void>;
 
 /** What the application is put together from. */
 export type AppParts = {
@@ -64,10 +72,12 @@ export async function createApp(parts: AppParts): Promise<Express> {
     const ready = await parts.ready();
     response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready" });
   });
-  for (const page of parts.pages ?? []) await page(app, []);
+  for (const page of parts.pages ?? []) await page(app, [], []);
 
   const limit = perKeyLimit(config.rateLimitPerMinute);
-  for (const door of parts.doors ?? []) await door(app, [requireKey(parts.keys), limit]);
+  for (const door of parts.doors ?? []) {
+    await door(app, [requireKey(parts.keys), limit], [requireKey(parts.keys, { inQuery: true }), limit]);
+  }
 
   app.use("/v0", requireKey(parts.keys), limit);
   mountRoutes(app, parts.routes, parts.database);

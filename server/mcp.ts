@@ -1,4 +1,107 @@
-// The tool endpoint, POST /v0/mcp: church search for AI clients, in the Model Context Protocol.
+// The tool endpoint, POST /v0/mcp: church search for AI clients, in the Model Context Protocol over HTTP. It keeps no
+// state between messages and answers plain JSON, so that any process can answer any message, and curl can read it.
+import express from "express";
+import type { Request, RequestHandler, Response } from "express";
+import { isJsonContentType } from "@modelcontextprotocol/server";
+import type { Logger } from "pino";
+import type { Door } from "./app.ts";
+import { ApiError } from "./errors.ts";
+import { ACCEPTED, RPC, rpcError } from "./mcp/messages.ts";
+import type { Reply } from "./mcp/messages.ts";
+import { answerMessage, PROTOCOL_HEADERS } from "./mcp/protocol.ts";
+import type { Caller, ProtocolHeaders } from "./mcp/protocol.ts";
+import { searchChurches } from "./rest/churches.ts";
+import type { Database } from "./rest/statement.ts";
 
 /** Where the tool endpoint stands. */
 export const MCP_PATH = "/v0/mcp";
+
+/** What the tool endpoint stands on. */
+export type McpDependencies = {
+  database: Database;
+  logger: Logger;
+  /** Origins of pages that may call, or * for any. */
+  corsOrigins: readonly string[];
+};
+
+const BODY_LIMIT = "256kb";
+// The limit of requests counts a batch as one.
+const LONGEST_BATCH = 10;
+
+/** The tool endpoint as a door of the application; its key may stand in the query. */
+export function mcpDoor({ database, logger, corsOrigins }: McpDependencies): Door {
+  const readText = express.text({ limit: BODY_LIMIT, type: () => true });
+  return (app, _guard, guardWithQuery) => {
+    app.all(MCP_PATH, ...guardWithQuery, onlyPost, onlyFrom(corsOrigins), onlyJson, readText);
+    app.post(MCP_PATH, async (request, response) => {
+      const caller: Caller = {
+        headers: protocolHeaders(request),
+        search: (query) => searchChurches(database, request.identity, query),
+        failed: (error) => logger.error({ err: error, path: MCP_PATH }, "a tool call failed"),
+      };
+      send(response, await answer(request.body, caller));
+    });
+  };
+}
+
+async function answer(text: unknown, caller: Caller): Promise<Reply> {
+  let body: unknown;
+  try {
+    body = JSON.parse(typeof text === "string" ? text : "");
+  } catch {
+    return rpcError(null, RPC.parseError, "The body is not well-formed JSON.", { status: 400 });
+  }
+  return Array.isArray(body) ? answerBatch(body, caller) : answerMessage(body, caller, false);
+}
+
+// Only the revision 2025-03-26 has batches.
+async function answerBatch(messages: unknown[], caller: Caller): Promise<Reply> {
+  if (messages.length === 0 || messages.length > LONGEST_BATCH) {
+    const message = `A batch has 1 to ${LONGEST_BATCH} messages.`;
+    return rpcError(null, RPC.invalidRequest, message, { status: 400 });
+  }
+  const answers: string[] = [];
+  for (const message of messages) {
+    const { body } = await answerMessage(message, caller, true);
+    if (body !== undefined) answers.push(body);
+  }
+  return answers.length === 0 ? ACCEPTED : { status: 200, body: `[${answers.join(",")}]` };
+}
+
+function send(response: Response, { status, body }: Reply): void {
+  response.status(status);
+  if (body === undefined) response.end();
+  else response.type("application/json").send(body);
+}
+
+function protocolHeaders(request: Request): ProtocolHeaders {
+  return Object.fromEntries(
+    PROTOCOL_HEADERS.map((name) => [name, request.get(name)]).filter(([, value]) => value !== undefined),
+  ) as ProtocolHeaders;
+}
+
+const onlyPost: RequestHandler = (request, _response, next) => {
+  if (request.method === "POST") return next();
+  // No session to end and no stream to open.
+  throw new ApiError(405, "method_not_allowed", "Send messages with POST.", {
+    headers: { allow: "POST, OPTIONS" },
+  });
+};
+
+const onlyJson: RequestHandler = (request, _response, next) => {
+  if (isJsonContentType(request.get("content-type"))) return next();
+  throw new ApiError(415, "unsupported_media_type", "Send messages as application/json.");
+};
+
+/** Refuses pages of other origins, which a browser would let send what it does not let them read. */
+function onlyFrom(origins: readonly string[]): RequestHandler {
+  return (request, _response, next) => {
+    const origin = request.get("origin");
+    if (origin === undefined || origins.includes("*") || origins.includes(origin)) return next();
+    throw new ApiError(
+      403,
+      "origin_not_allowed",
+      "Pages of this origin may not call the tool endpoint; CORS_ORIGINS names those that may.",
+    );
+  };
+}

@@ -1,0 +1,144 @@
+// The one tool: church search, described for a model that has to choose and fill it. What may be asked and what is
+// answered come from the schemas of GET /v0/orgs/search.
+import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { apiErrorFrom } from "../errors.ts";
+import type { ApiError } from "../errors.ts";
+import { churchFeatures, churchPage, churchQuery } from "../rest/church-schemas.ts";
+import { isObject } from "./messages.ts";
+
+export const CHURCH_TOOL = "churches_search_v1";
+
+/** Runs a checked search: a page as JSON text. */
+export type Search = (query: Record<string, unknown>) => Promise<string>;
+
+const TITLE = "Search churches";
+
+const DESCRIPTION = `Finds churches in a directory: their names, addresses, coordinates, traditions, service times and languages, programs, contacts and links. It only reads. Use it for questions such as which churches of a tradition there are in a town, or which church is nearest to a place.
+
+Put every input inside queryParams. Filters narrow each other; none is required. Say where in one of three ways:
+1. by names: {"queryParams": {"belief": "protestant", "locality": "El Cajon", "region": "CA", "country": "US"}}
+2. by radius, nearest first, each church with distance_m: {"queryParams": {"center_lat": 32.7948, "center_lng": -116.9625, "radius_km": 10}}
+3. by box: {"queryParams": {"min_lat": 32.5, "max_lat": 33.1, "min_lng": -117.3, "max_lng": -116.8}}
+A radius needs all three of its inputs and a box all four. For a name or for words use q, which forgives misspelling.
+
+A church has some fifty columns; name those you need in fields to keep the answer short, for example "church_id,name,address,locality,website". If has_more is true, call again with next_cursor as cursor and the same filters. Empty items mean that no church matched: drop a filter, or search by radius.`;
+
+const QUERY_PARAMS =
+  "The inputs of the search, the same as the query parameters of GET /v0/orgs/search. {} finds any churches.";
+
+const query = churchQuery.strict();
+const { $schema, properties = {}, ...queryRest } = z.toJSONSchema(query, { io: "input" });
+const INPUTS = properties as Record<string, object & { type?: string; items?: object; maxItems?: number }>;
+const LISTS = Object.keys(INPUTS).filter((name) => INPUTS[name]?.type === "array");
+
+// A single value stands for a list of one, as it does in a URL.
+for (const name of LISTS) {
+  const { type, items, maxItems, ...rest } = INPUTS[name]!;
+  INPUTS[name] = { ...rest, ...{ anyOf: [items, { type, items, maxItems }] } };
+}
+
+const inputSchema = {
+  $schema,
+  type: "object",
+  properties: { queryParams: { ...queryRest, description: QUERY_PARAMS, properties: INPUTS } },
+  required: ["queryParams"],
+  additionalProperties: false,
+};
+
+// Older revisions want an object at the root, which a bare choice of two is not by their letter.
+const outputSchema = {
+  type: "object",
+  ...z.toJSONSchema(z.union([churchPage, churchFeatures]), { io: "input" }),
+  description: "A page of churches; a GeoJSON FeatureCollection where format is geojson.",
+};
+
+// The inputs are checked below, in words that a model can act on, and the answers by the tests.
+function declared(schema: Record<string, unknown>): StandardSchemaWithJSON {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "engagement-graph",
+      jsonSchema: { input: () => schema, output: () => schema },
+      validate: (value) => ({ value }),
+    },
+  };
+}
+
+const DEFINITION = {
+  title: TITLE,
+  description: DESCRIPTION,
+  inputSchema: declared(inputSchema),
+  outputSchema: declared(outputSchema),
+  annotations: {
+    title: TITLE,
+    readOnlyHint: true,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: false,
+  },
+};
+
+/**
+ * Puts the tool on a server.
+ * @param search runs the search as the caller
+ * @param failed is told of failures that are not the caller's
+ */
+export function addChurchTool(server: McpServer, search: Search, failed: (error: ApiError) => void): void {
+  server.registerTool(CHURCH_TOOL, DEFINITION, async (input): Promise<CallToolResult> => {
+    const checked = checkInput(input);
+    if ("problem" in checked) return refusal(checked.problem);
+    try {
+      const answer = await search(checked.query);
+      return {
+        content: [{ type: "text", text: answer }],
+        structuredContent: JSON.parse(answer) as Record<string, unknown>,
+      };
+    } catch (thrown) {
+      const error = apiErrorFrom(thrown);
+      if (error.statusCode >= 500) failed(error);
+      return refusal(error.message);
+    }
+  });
+}
+
+// A tool's own refusal and not an error of the protocol: models are shown the one and seldom the other.
+function refusal(text: string): CallToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+function checkInput(input: unknown): { query: Record<string, unknown> } | { problem: string } {
+  const { queryParams, ...beside } = isObject(input) ? input : {};
+  const misplaced = Object.keys(beside);
+  if (misplaced.length > 0) {
+    return {
+      problem: `${misplaced.map(shorten).join(", ")} cannot stand beside queryParams: put every input inside it, as in {"queryParams": {"locality": "El Cajon"}}. ${VALID}`,
+    };
+  }
+  if (!isObject(queryParams)) {
+    const fault = queryParams === undefined ? "is missing" : "must be an object";
+    return {
+      problem: `queryParams ${fault}: it holds the inputs of the search, as in {"queryParams": {"locality": "El Cajon"}}. ${VALID}`,
+    };
+  }
+  const lists = LISTS.filter((name) => name in queryParams).map((name) => [name, [queryParams[name]].flat()]);
+  const { data, error } = query.safeParse({ ...queryParams, ...Object.fromEntries(lists) });
+  if (!error) return { query: data };
+  return { problem: error.issues.map(sentence).join(" ") };
+}
+
+const VALID = `The inputs are ${Object.keys(INPUTS).join(", ")}.`;
+
+function sentence(issue: z.core.$ZodIssue): string {
+  if (issue.code === "unrecognized_keys") {
+    return `There is no input ${issue.keys.map(shorten).join(", ")}. ${VALID}`;
+  }
+  const [name, item] = issue.path;
+  const several = typeof item === "number" ? `[${item}]` : "";
+  return `${String(name)}${several} ${issue.message}.`;
+}
+
+/** What a caller wrote, no longer than a message should quote. */
+function shorten(name: string): string {
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
+}

@@ -1,0 +1,72 @@
+// JSON-RPC 2.0 as it crosses the tool endpoint: what a message is, and how one is refused in words.
+
+/** The codes of JSON-RPC that the tool endpoint answers. */
+export const RPC = {
+  parseError: -32_700,
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  internalError: -32_603,
+} as const;
+
+export type RequestId = string | number;
+
+/** A call that wants an answer; params are as yet unchecked beyond being an object. */
+export type RpcRequest = {
+  jsonrpc: "2.0";
+  id: RequestId;
+  method: string;
+  params?: Record<string, unknown>;
+};
+
+/** What is answered to one message. Without a body it is an acknowledgement. */
+export type Reply = { status: number; body?: string };
+
+/** A refusal as JSON-RPC has it; id is null where the message had none that could be read. */
+export function rpcError(
+  id: RequestId | null,
+  code: number,
+  message: string,
+  { status = 200, data }: { status?: number; data?: unknown } = {},
+): Reply {
+  return {
+    status,
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id,
+      error: { code, message, ...(data !== undefined && { data }) },
+    }),
+  };
+}
+
+/** Acknowledges what asks for no answer. */
+export const ACCEPTED: Reply = { status: 202 };
+
+/** Whether it is an object with names, as JSON has it. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Reads one message.
+ * @returns the request to be answered, or the reply to what is none: an acknowledgement of a notification or of an
+ * answer, which a server that asks nothing has no use for; an error for what is no message
+ */
+export function readMessage(value: unknown): { request: RpcRequest } | { reply: Reply } {
+  if (!isObject(value)) {
+    return invalid(null, 'A message is a JSON object: {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}.');
+  }
+  const { jsonrpc, id, method, params } = value;
+  const known = typeof id === "string" || Number.isSafeInteger(id) ? (id as RequestId) : null;
+  if (jsonrpc !== "2.0") return invalid(known, 'A message has "jsonrpc": "2.0".');
+  if (method === undefined && ("result" in value || "error" in value)) return { reply: ACCEPTED };
+  if (typeof method !== "string") return invalid(known, "A message has a method, which is a text.");
+  if (params !== undefined && !isObject(params)) return invalid(known, "params must be an object.");
+  if (id === undefined) return { reply: ACCEPTED };
+  if (known === null) return invalid(null, "id must be a text or an integer; a notification has none.");
+  return { request: { jsonrpc, id: known, method, ...(params && { params }) } };
+}
+
+function invalid(id: RequestId | null, message: string): { reply: Reply } {
+  return { reply: rpcError(id, RPC.invalidRequest, message, { status: 400 }) };
+}

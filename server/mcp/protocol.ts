@@ -1,0 +1,164 @@
+// One message of the Model Context Protocol, answered by the SDK: the revision 2026-07-28, which says itself what it
+// is in every message, and those of 2025, with a handshake or without.
+import {
+  classifyInboundRequest,
+  createMcpHandler,
+  isSpecType,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import packageJson from "../../package.json" with { type: "json" };
+import type { ApiError } from "../errors.ts";
+import { addChurchTool, CHURCH_TOOL } from "./church-tool.ts";
+import type { Search } from "./church-tool.ts";
+import { readMessage, RPC, rpcError } from "./messages.ts";
+import type { Reply, RpcRequest } from "./messages.ts";
+
+/** A message's caller. */
+export type Caller = {
+  /** The headers of the protocol that came with the message. */
+  headers: ProtocolHeaders;
+  /** Searches as this caller. */
+  search: Search;
+  /** Is told of failures that are not the caller's. */
+  failed: (error: Error | ApiError) => void;
+};
+
+/** The headers that the protocol gives a meaning to. */
+export const PROTOCOL_HEADERS = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;
+export type ProtocolHeaders = Partial<Record<(typeof PROTOCOL_HEADERS)[number], string>>;
+
+type Era = "legacy" | "modern";
+
+// What each era may call. Nothing here ever changes by itself, so there is nothing to subscribe to.
+const METHODS: Record<Era, readonly string[]> = {
+  legacy: ["initialize", "ping", "tools/list", "tools/call"],
+  modern: ["server/discover", "tools/list", "tools/call"],
+};
+const HOUR_MS = 3_600_000;
+const LONGEST_QUOTE = 60;
+
+/**
+ * Answers one message.
+ * @param value the message as parsed from JSON
+ * @param inBatch whether it came as one of several; the current revision has no batches
+ */
+export async function answerMessage(value: unknown, caller: Caller, inBatch: boolean): Promise<Reply> {
+  const read = readMessage(value);
+  if ("reply" in read) return read.reply;
+  const { request } = read;
+
+  const { headers } = caller;
+  const route = classifyInboundRequest({
+    httpMethod: "POST",
+    body: request,
+    protocolVersionHeader: headers["mcp-protocol-version"],
+    mcpMethodHeader: headers["mcp-method"],
+    mcpNameHeader: headers["mcp-name"],
+  });
+  if (inBatch && route.kind !== "legacy") {
+    return rpcError(
+      request.id,
+      RPC.invalidRequest,
+      "A message of this revision is sent alone, not in a batch.",
+    );
+  }
+  if (route.kind === "reject") {
+    return rpcError(request.id, route.code, route.message, { status: route.httpStatus, data: route.data });
+  }
+  const problem = problemOf(request, route.kind);
+  if (problem) return problem;
+  const reply = route.kind === "modern" ? await modern(request, caller) : await legacy(request, caller);
+  return inPlainWords(reply, request, caller);
+}
+
+/** What the SDK would refuse in the words of its schemas, or would answer with a stream. */
+function problemOf({ id, method, params = {} }: RpcRequest, era: Era): Reply | undefined {
+  if (!METHODS[era].includes(method)) {
+    const message = `There is no method ${quote(method)}; there are ${METHODS[era].join(", ")}.`;
+    return rpcError(id, RPC.methodNotFound, message, { status: era === "modern" ? 404 : 200 });
+  }
+  if (method !== "tools/call") return undefined;
+  const { name, arguments: input } = params;
+  const refuse = (message: string) => rpcError(id, RPC.invalidParams, message);
+  if (name === undefined) return refuse(`params.name is missing: the tool to call, ${CHURCH_TOOL}.`);
+  if (typeof name !== "string")
+    return refuse(`params.name must be a text: the tool to call, ${CHURCH_TOOL}.`);
+  if (name !== CHURCH_TOOL) {
+    return refuse(`There is no tool ${quote(name)}; the only one is ${CHURCH_TOOL}.`);
+  }
+  if (input !== undefined && !isSpecType.JSONObject(input)) {
+    return refuse('params.arguments must be an object: {"queryParams": {…}}.');
+  }
+  return undefined;
+}
+
+function toolServer({ search, failed }: Caller): McpServer {
+  const server = new McpServer(
+    { name: packageJson.name, title: "Engagement Graph", version: packageJson.version },
+    {
+      capabilities: { tools: { listChanged: false } },
+      instructions: `${CHURCH_TOOL} searches a directory of churches. Nothing can be changed here.`,
+      cacheHints: {
+        "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+        "server/discover": { ttlMs: HOUR_MS, cacheScope: "public" },
+      },
+    },
+  );
+  addChurchTool(server, search, failed);
+  return server;
+}
+
+async function modern(request: RpcRequest, caller: Caller): Promise<Reply> {
+  const handler = createMcpHandler(() => toolServer(caller), { legacy: "reject" });
+  return replyFrom(await handler.fetch(webRequest(caller.headers), { parsedBody: request }));
+}
+
+async function legacy(request: RpcRequest, caller: Caller): Promise<Reply> {
+  const server = toolServer(caller);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await server.connect(transport);
+  try {
+    return await replyFrom(
+      await transport.handleRequest(webRequest(caller.headers), { parsedBody: request }),
+    );
+  } finally {
+    await server.close();
+  }
+}
+
+// The caller's own URL and headers stay outside, the key with them. Both media types, because the SDK insists on
+// them, whichever it answers.
+function webRequest(headers: ProtocolHeaders): Request {
+  return new Request("http://localhost/", {
+    method: "POST",
+    headers: {
+      ...headers,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+  });
+}
+
+async function replyFrom(response: Response): Promise<Reply> {
+  return { status: response.status, body: await response.text() };
+}
+
+/** The reply, with what the SDK says of params that it could not read put in words. */
+function inPlainWords(reply: Reply, { id, method }: RpcRequest, { failed }: Caller): Reply {
+  // Results begin so; only errors are worth parsing.
+  if (!reply.body || reply.body.startsWith('{"result":')) return reply;
+  const { error } = JSON.parse(reply.body) as { error?: { code: number; message: string } };
+  if (error?.code === RPC.invalidParams) {
+    return rpcError(id, error.code, `The params of ${method} are not as the protocol has them.`, reply);
+  }
+  if (error?.code === RPC.internalError) {
+    failed(new Error(error.message));
+    return rpcError(id, error.code, "The service failed to answer; the failure has been logged.", reply);
+  }
+  return reply;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text);
+}
