@@ -26,6 +26,22 @@ export const platformPeople = [
   { email: "support@platform.example", role: "support", firstName: "Samuel", lastName: "Park" },
 ] as const;
 
+const KINDS = ["need", "commitment", "engagement claim", "organization claim"] as const;
+
+/** The id of a demo record, the same in every installation, so that printed examples work as they stand. */
+export function demoId(kind: (typeof KINDS)[number], place: number): string {
+  return `00000000-0000-4000-8${String(KINDS.indexOf(kind) + 1).padStart(3, "0")}-${String(place + 1).padStart(12, "0")}`;
+}
+
+/** Somebody who waits to be let into an organization. */
+export const applicant = {
+  org: "northern-light",
+  email: "noor@elsewhere.example",
+  firstName: "Noor",
+  lastName: "Haddad",
+  roles: ["translator"],
+} as const;
+
 type DemoRecord = {
   org: string;
   description: string;
