@@ -10,6 +10,7 @@ import type { Turn } from "../graph/turns.ts";
 import { noteOutcomes, prepare, write } from "./projection.ts";
 import type { Prepared, Projector } from "./projection.ts";
 import { readDirty } from "./records.ts";
+import type { Revision } from "./records.ts";
 import { writeDirtyReferences } from "./references.ts";
 
 export interface DrainOptions {
@@ -32,6 +33,8 @@ export type DrainResult =
 // Any number will do, as long as all versions of this program agree on it.
 const DRAIN_LOCK = 7203545;
 const BATCH_SIZE = 1_000;
+// As many are read at a time: rows that have changed again by the time their batch comes are written for nothing.
+const BATCHES_AT_ONCE = 5;
 // Writers that have joined a wake-up are about to commit; their lag is what is waited here.
 const SHORTEST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 50;
@@ -138,8 +141,8 @@ async function drainLocked(
     if (signal?.aborted || Date.now() >= turnEnds) break;
     const writersAhead = await takeWakeups(client);
     await writeDirtyReferences(projector, client, store, logger, signal);
-    const revisions = await readDirty(client, batchSize);
-    const noted = revisions.length > 0 ? await projectBatch(client, revisions, turn, options, signal) : 0;
+    const revisions = await readDirty(client, batchSize * BATCHES_AT_ONCE);
+    const noted = revisions.length > 0 ? await project(client, revisions, turn, options, signal) : 0;
     records += noted;
     if (noted > 0) {
       wait = SHORTEST_WAIT_MS;
@@ -169,17 +172,51 @@ async function takeWakeups(client: PoolClient): Promise<boolean> {
   return rows[0]!.left;
 }
 
-async function projectBatch(
+/**
+ * Brings revisions into the graph, a batch an update. While the store works on one batch, the next one is
+ * built and checked, and the one before is noted.
+ * @returns how many were noted
+ */
+async function project(
   client: PoolClient,
-  revisions: Awaited<ReturnType<typeof readDirty>>,
+  revisions: readonly Revision[],
   turn: Turn,
-  { store, projector, logger }: DrainOptions,
+  { store, projector, logger, batchSize = BATCH_SIZE }: DrainOptions,
   signal?: AbortSignal,
 ): Promise<number> {
-  const prepared: Prepared = await prepare(projector, client, revisions);
-  for (const { revision, errors } of prepared.refused) {
+  const batches: (readonly Revision[])[] = [];
+  for (let start = 0; start < revisions.length; start += batchSize) {
+    batches.push(revisions.slice(start, start + batchSize));
+  }
+  const underWay: Promise<unknown>[] = [];
+  // What fails ahead of its turn is heard of when its turn comes, or not at all when the drain ends before.
+  const begin = <T>(work: Promise<T>): Promise<T> => {
+    underWay.push(work);
+    work.catch(() => undefined);
+    return work;
+  };
+  let noted = 0;
+  let noting: Promise<number> = Promise.resolve(0);
+  let preparing = begin(prepare(projector, client, batches[0] ?? []));
+  try {
+    for (const following of [...batches.slice(1), undefined]) {
+      const prepared = await preparing;
+      tellOfRefusals(logger, prepared);
+      const writing = begin(write(projector, store, prepared, turn, signal));
+      if (following) preparing = begin(prepare(projector, client, following));
+      const outcomes = await writing;
+      noted += await noting;
+      noting = begin(noteOutcomes(client, outcomes));
+    }
+    return noted + (await noting);
+  } finally {
+    // The connection is given back only when nothing is under way on it any more.
+    await Promise.allSettled(underWay);
+  }
+}
+
+function tellOfRefusals(logger: Logger, { refused }: Prepared): void {
+  for (const { revision, errors } of refused) {
     logger.info({ kind: revision.kind, id: revision.id, errors }, "the load check refused a record");
   }
-  const outcomes = await write(projector, store, prepared, turn, signal);
-  return noteOutcomes(client, outcomes);
 }

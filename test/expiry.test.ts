@@ -1,0 +1,126 @@
+// Commitments whose time has run out.
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { eventually } from "./support/eventually.ts";
+import { DATA, NS, startProjection } from "./support/projection.ts";
+import type { Projection } from "./support/projection.ts";
+import { testStores } from "./support/stores.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+const STATUSES = [
+  "declared",
+  "funded",
+  "in_progress",
+  "fulfilled",
+  "partially_fulfilled",
+  "abandoned",
+  "expired",
+];
+
+let projection: Projection;
+beforeAll(async () => {
+  projection = await startProjection(testStores.find((store) => store.name === "embedded")!);
+  await projection.startWorker();
+});
+afterAll(() => projection.stop());
+beforeEach(async () => {
+  await projection.database.owner.query("delete from app_public.commitments");
+  await projection.database.owner.query(
+    "update app_private.settings set value = 'true' where name = 'expire_commitments'",
+  );
+});
+
+/** Puts in one commitment of each status whose target date is so many days from today, in UTC. */
+async function commitments(daysAhead: number | null): Promise<void> {
+  await projection.database.owner.query(
+    `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description,
+       accelerator_scope, status, target_completion_date)
+     select $1, 'River Mission', $2, status, '{PRA}', status::app_public.commitment_status,
+       (now() at time zone 'UTC')::date + $4::integer
+     from unnest($3::text[]) as status`,
+    [ORG, contributor, STATUSES, daysAhead],
+  );
+}
+
+/** Which commitments, by the status they began with, have another one now. */
+async function changed(): Promise<Record<string, string>> {
+  const { rows } = await projection.database.owner.query<{ before: string; after: string }>(
+    `select commitment_description as before, status as after from app_public.commitments
+     where commitment_description <> status::text order by 1`,
+  );
+  return Object.fromEntries(rows.map(({ before, after }) => [before, after]));
+}
+
+/** Adds the job that the clock adds, and waits for its end. */
+async function runJob(): Promise<void> {
+  const { owner } = projection.database;
+  await owner.query("select graphile_worker.add_job('expire_commitments')");
+  await eventually(async () => {
+    const { rows } = await owner.query(
+      "select from graphile_worker.jobs where task_identifier = 'expire_commitments'",
+    );
+    expect(rows).toEqual([]);
+  });
+}
+
+test("those past their date expire, unless they are fulfilled, partially fulfilled or abandoned", async () => {
+  await commitments(-1);
+  await runJob();
+  expect(await changed()).toEqual({ declared: "expired", funded: "expired", in_progress: "expired" });
+});
+
+test.each([
+  ["today is still in time", 0],
+  ["tomorrow is in time", 1],
+  ["no target date never passes", null],
+])("%s", async (_, daysAhead) => {
+  await commitments(daysAhead);
+  await runJob();
+  expect(await changed()).toEqual({});
+});
+
+test("the history says what happened and names nobody, and the graph follows", async () => {
+  await commitments(-30);
+  await runJob();
+  const { rows } = await projection.database.owner.query(
+    `select h.from_status, h.to_status, h.changed_by_email from app_public.status_history as h
+     join app_public.commitments as c using (commitment_id)
+     where c.commitment_description = 'funded' order by h.status_history_id`,
+  );
+  expect(rows).toEqual([
+    { from_status: null, to_status: "funded", changed_by_email: contributor },
+    { from_status: "funded", to_status: "expired", changed_by_email: null },
+  ]);
+  await projection.equal();
+  const [count] = await projection.running.client.select(
+    `select (count(*) as ?n) where { graph <${DATA}/commitments/> { ?c <${NS}commitmentStatus> "expired" } }`,
+  );
+  expect(count?.["n"]?.value).toBe("4");
+});
+
+test("one setting switches it off, and on again", async () => {
+  await commitments(-1);
+  const set = (value: boolean) =>
+    projection.database.owner.query(
+      "update app_private.settings set value = $1 where name = 'expire_commitments'",
+      [String(value)],
+    );
+  await set(false);
+  await runJob();
+  expect(await changed()).toEqual({});
+  await set(true);
+  await runJob();
+  expect(Object.keys(await changed())).toHaveLength(3);
+});
+
+test("a commitment that somebody is changing is left to the next run, and holds nobody up", async () => {
+  await commitments(-1);
+  const client = await projection.database.owner.connect();
+  await client.query("begin");
+  await client.query("select from app_public.commitments where commitment_description = 'funded' for update");
+  await runJob();
+  expect(Object.keys(await changed())).toEqual(["declared", "in_progress"]);
+  await client.query("rollback");
+  client.release();
+  await runJob();
+  expect(Object.keys(await changed())).toEqual(["declared", "funded", "in_progress"]);
+});
