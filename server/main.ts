@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
+import type { Express } from "express";
 import type { Logger } from "pino";
 import { isLoopback } from "../config.ts";
 import type { Config } from "../config.ts";
@@ -12,7 +13,9 @@ import { createGraphql } from "./graphql.ts";
 import { createServerPool, KeyRing } from "./identity.ts";
 import { mcpDoor } from "./mcp.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
+import { withOpenApi } from "./openapi.ts";
 import { addClaimsPage } from "./pages/claims.ts";
+import { docsPage } from "./pages/docs.ts";
 import { acceleratorRoutes } from "./rest/accelerators.ts";
 import { churchRoutes } from "./rest/churches.ts";
 import { claimReviewRoutes } from "./rest/claim-review.ts";
@@ -36,7 +39,7 @@ export type ServerOptions = {
 };
 
 /** A server that listens. */
-export type RunningServer = { url: string; stop: () => Promise<void> };
+export type RunningServer = { url: string; app: Express; stop: () => Promise<void> };
 
 /**
  * Starts the server on config.host and config.port.
@@ -62,13 +65,8 @@ export async function startServer({
   const metricsServer =
     metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
 
-  const app = await createApp({
-    ...(metrics && { measure: metrics.middleware }),
-    config,
-    database,
-    keys,
-    logger,
-    routes: [
+  const { routes, document } = withOpenApi(
+    [
       ...needRoutes,
       ...commitmentRoutes({ database, store, names: createNames(config) }),
       ...engagementClaimRoutes,
@@ -80,6 +78,15 @@ export async function startServer({
       ...churchRoutes(database),
       ...healthRoutes(database, store),
     ],
+    config,
+  );
+  const app = await createApp({
+    ...(metrics && { measure: metrics.middleware }),
+    config,
+    database,
+    keys,
+    logger,
+    routes,
     doors: [
       graphql.addTo,
       (app, guard) => {
@@ -88,7 +95,7 @@ export async function startServer({
       },
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins }),
     ],
-    pages: [graphql.addExplorerTo, addClaimsPage],
+    pages: [graphql.addExplorerTo, addClaimsPage, docsPage(document)],
     ready: async () => {
       try {
         await pool.query("select");
@@ -106,6 +113,7 @@ export async function startServer({
   });
   const { port } = server.address() as AddressInfo;
   return {
+    app,
     url: `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`,
     stop: async () => {
       const closed = new Promise<void>((done) => void server.close(() => done()));

@@ -1,2 +1,196 @@
-/** The version of the interface, not of the package: it changes when a caller must. */
-export const interfaceVersion = "0.1.0";
+// The OpenAPI document of everything under /v0, made from the routes that serve it.
+import { z } from "zod";
+import { createDocument } from "zod-openapi";
+import type {
+  createDocument as CreateDocument,
+  ZodOpenApiOperationObject,
+  ZodOpenApiPathsObject,
+} from "zod-openapi";
+import type { Config } from "../config.ts";
+import { errorExamples, errorResponses, RATE_LIMIT_HEADERS } from "./openapi/errors.ts";
+import { examplesOf } from "./openapi/examples.ts";
+import type { Example } from "./openapi/examples.ts";
+import { keyScope, mcpOperation, sparqlOperation } from "./openapi/protocols.ts";
+import { TAGS } from "./openapi/tags.ts";
+import type { Scope } from "./identity.ts";
+import type { RestRoute } from "./rest/route.ts";
+
+/** The version of the interface: it changes when a caller must. */
+const INTERFACE_VERSION = "0.1.0";
+
+const DESCRIPTION = `Needs, the commitments that answer them, and the engagement that fulfilled those; organizations \
+and their people; church search; the graph.
+
+Every route takes an API key as \`Authorization: Bearer <key>\`. A key's scope is \`api_read\`, \`api_write\` (which \
+includes reading) or \`api_review\` (which includes both); each operation names the least one that it takes.
+
+Errors are the same everywhere: \`error\` is a code to branch on, \`message\` a sentence to read. A path that does not \
+answer a method says 405 \`method_not_allowed\`, one that does not exist 404 \`not_found\`. The order is 401, 429, 400, \
+403, then 404 and 422. Unknown query parameters are ignored, unknown fields of a body refused. \`OPTIONS\` answers 204 \
+on every path, without a key.
+
+The same records and rules are served over GraphQL at \`/graphql\`.`;
+
+const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description:
+    "The same key with the same request gives the first answer again; with another request it is refused.",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+} as const;
+
+export type OpenApiDocument = ReturnType<typeof CreateDocument>;
+
+type DocumentConfig = Pick<Config, "graphDataUrl" | "namespaceUrl" | "platformUrl">;
+
+/**
+ * The routes with one more that answers the document of all of them.
+ * @returns the document's text too, for the page that shows it
+ */
+export function withOpenApi(
+  routes: readonly RestRoute[],
+  config: DocumentConfig,
+): { routes: RestRoute[]; document: string } {
+  const own: RestRoute = {
+    method: "get",
+    path: "/v0/openapi.json",
+    operationId: "getOpenApi",
+    tag: "Service",
+    summary: "This document",
+    answer: {
+      status: 200,
+      schema: z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) }),
+      description: "OpenAPI 3.1.",
+    },
+    errors: [],
+    handle: async (_request, response) => {
+      response.type("application/json").send(document);
+    },
+  };
+  const all = [...routes, own];
+  const document = JSON.stringify(createOpenApi(all, config));
+  return { routes: all, document };
+}
+
+/**
+ * The document.
+ * @param routes as they are served
+ * @throws when a route answers a code that has no entry in server/openapi/errors.ts
+ */
+export function createOpenApi(routes: readonly RestRoute[], config: DocumentConfig): OpenApiDocument {
+  const examples = examplesOf(config.graphDataUrl);
+  const paths: ZodOpenApiPathsObject = {};
+  const add = (path: string, method: RestRoute["method"], operation: ZodOpenApiOperationObject) => {
+    paths[path] = { ...paths[path], [method]: operation };
+  };
+  for (const route of routes) {
+    add(route.path, route.method, operationOf(route, examples[route.operationId]));
+  }
+  add("/v0/sparql", "post", sparqlOperation(config.namespaceUrl));
+  add("/v0/mcp", "post", mcpOperation());
+
+  return createDocument(
+    {
+      openapi: "3.1.0",
+      info: {
+        title: "Engagement graph",
+        version: INTERFACE_VERSION,
+        description: DESCRIPTION,
+        contact: {
+          name: "The operator of this service",
+          ...(config.platformUrl && { url: config.platformUrl }),
+        },
+        license: { name: "MIT", identifier: "MIT" },
+      },
+      servers: [
+        { url: "/", description: "This service" },
+        ...(config.platformUrl ? [{ url: config.platformUrl, description: "Its public address" }] : []),
+      ],
+      tags: TAGS,
+      security: [{ apiKey: [] }],
+      paths,
+      components: {
+        securitySchemes: {
+          apiKey: { type: "http", scheme: "bearer", description: "An API key: ek_…" },
+          apiKeyInQuery: {
+            type: "apiKey",
+            in: "query",
+            name: "apiKey",
+            description: "For clients of /v0/mcp that cannot send a header.",
+          },
+        },
+        examples: errorExamples(),
+      },
+    },
+    {
+      // Answers may gain fields; a client that refuses what it does not know would break.
+      override: ({ jsonSchema, io }) => {
+        if (io === "output") delete jsonSchema.additionalProperties;
+      },
+    },
+  );
+}
+
+function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationObject {
+  const { answer } = route;
+  const { status, schema, description, alternatives = {} } = answer;
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    ...keyScope(route.description ?? `${route.summary}.`, example?.scope ?? "api_read"),
+    requestParams: {
+      ...(route.params && { path: withExamples(route.params, example?.params) }),
+      ...(route.query && { query: withExamples(route.query, example?.query) }),
+      ...(route.headers && { header: withExamples(route.headers, example?.headers) }),
+    },
+    ...(route.idempotent && { parameters: [IDEMPOTENCY_KEY] }),
+    ...(route.body && {
+      requestBody: {
+        required: true,
+        content: { "application/json": { schema: route.body, example: example?.body } },
+      },
+    }),
+    responses: {
+      [`${status}`]: {
+        description,
+        headers: { ...RATE_LIMIT_HEADERS, ...answer.headers },
+        content: {
+          "application/json": { schema, example: example?.answer },
+          ...Object.fromEntries(Object.entries(alternatives).map(([type, schema]) => [type, { schema }])),
+        },
+      },
+      ...errorResponses(codesOf(route, example?.scope)),
+    },
+  };
+}
+
+function codesOf(route: RestRoute, scope?: Scope): string[] {
+  const hasInput = route.params ?? route.query ?? route.headers ?? route.body ?? route.idempotent;
+  return [
+    ...(hasInput ? ["validation_failed"] : []),
+    "missing_api_key",
+    "invalid_api_key",
+    ...(scope === "api_read" ? [] : ["insufficient_scope"]),
+    ...route.errors.filter((code) => code !== "insufficient_scope"),
+    "not_acceptable",
+    ...(route.body ? ["payload_too_large", "unsupported_media_type"] : []),
+    "rate_limited",
+    "internal_error",
+    "database_unavailable",
+  ];
+}
+
+/** The same parameters, with what the example gives them. */
+function withExamples(parameters: z.ZodObject, values: Readonly<Record<string, unknown>> = {}): z.ZodObject {
+  const fields = Object.entries(parameters.shape as Record<string, z.ZodType>);
+  return z.object(
+    Object.fromEntries(
+      fields.map(([name, field]) => [
+        name,
+        name in values ? field.meta({ ...field.meta(), param: { example: values[name] } }) : field,
+      ]),
+    ),
+  );
+}

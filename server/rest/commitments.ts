@@ -94,6 +94,12 @@ function listRoute({
     answer: {
       status: 200,
       schema: z.object({ commitments: z.array(commitment), total: z.int() }),
+      headers: {
+        "x-data-source": {
+          description: "Where the list comes from.",
+          schema: { type: "string", enum: ["graph", "database"] },
+        },
+      },
       description: "The page, and how many commitments match in all.",
     },
     errors: [],

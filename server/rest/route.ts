@@ -29,6 +29,8 @@ export type RestRoute = {
     schema: z.ZodType;
     /** Schemas of media types beside application/json. */
     alternatives?: Record<string, z.ZodType>;
+    /** Headers of this route's own. */
+    headers?: Record<string, { description: string; schema: { type: "string"; enum?: string[] } }>;
     description: string;
   };
   /** Registered codes that this route can answer beside those that every route can. */
@@ -70,9 +72,9 @@ export function mountRoutes(router: Router, routes: readonly RestRoute[], databa
 function handler(route: RestRoute, database: Database) {
   const check = inputCheck(route);
   return async (request: Request, response: Response): Promise<void> => {
-    // Some routes speak of media types themselves.
-    if (!route.handle && !request.accepts("application/json")) {
-      throw new ApiError(406, "not_acceptable", "This route answers application/json.");
+    const types = ["application/json", ...Object.keys(route.answer.alternatives ?? {})];
+    if (!request.accepts(types)) {
+      throw new ApiError(406, "not_acceptable", `This route answers ${types.join(" and ")}.`);
     }
     if (route.body) await readBody(request, response);
     const input = { ...check(request), ...route.context?.(request) };

@@ -1,0 +1,178 @@
+// An example of every operation: a request that does what it says on the demo data, and what is answered.
+import { demoId } from "../../db/demo/records.ts";
+import type { Scope } from "../identity.ts";
+import { lifecycleExamples } from "./lifecycle-examples.ts";
+
+/** A request and its answer, as data. */
+export type Example = Readonly<{
+  /** The least scope of a key that may ask this. */
+  scope: Scope;
+  params?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string | number | readonly string[]>>;
+  headers?: Readonly<Record<string, string>>;
+  body?: object;
+  answer: object;
+}>;
+
+export const PLATFORM_ADMIN = "admin@platform.example";
+export const WHEN = "2026-03-02T09:30:00.000000+00:00";
+
+/**
+ * The examples by operationId.
+ * @param graphDataUrl what organization URIs begin with
+ */
+export function examplesOf(graphDataUrl: string): Readonly<Record<string, Example>> {
+  const northernLight = `${graphDataUrl}/org/northern-light`;
+  const cedarGate = `${graphDataUrl}/org/cedar-gate`;
+  const admin = "admin@northern-light.example";
+  const member = {
+    orgUri: northernLight,
+    userEmail: "member@northern-light.example",
+    firstName: "Mei",
+    lastName: "Tan",
+    role: "org_contributor",
+    status: "active",
+    createdAt: WHEN,
+    updatedAt: WHEN,
+  };
+  const claimId = demoId("organization claim", 0);
+  const known = {
+    exists: true,
+    firstName: "Jonas",
+    lastName: "Lindqvist",
+    orgUri: northernLight,
+    orgName: "Northern Light Fellowship",
+    orgType: "sending agency",
+  };
+  const contributor = "contributor@northern-light.example";
+  return {
+    ...lifecycleExamples(graphDataUrl),
+
+    claimOrganization: {
+      scope: "api_write",
+      body: {
+        userEmail: "ines@cedar-gate.example",
+        firstName: "Ines",
+        lastName: "Moreau",
+        roles: ["coordinator"],
+        orgName: "Cedar Gate Mission",
+        isNewOrg: false,
+        orgUri: cedarGate,
+      },
+      answer: {
+        claimId: "5b0cf2a4-52a6-4d0b-9e0b-0d3c0a6f7f21",
+        resultVariant: "claimed",
+        orgUri: cedarGate,
+        orgName: "Cedar Gate Mission",
+        status: "approved",
+      },
+    },
+    checkUser: { scope: "api_write", query: { email: contributor }, answer: known },
+    checkUserByPost: { scope: "api_write", body: { email: contributor }, answer: known },
+
+    listOrganizationClaims: {
+      scope: "api_review",
+      query: { status: "pending", limit: 10 },
+      headers: { "x-admin-email": PLATFORM_ADMIN },
+      answer: {
+        claims: [
+          {
+            id: claimId,
+            user_email: "noor@elsewhere.example",
+            user_first_name: "Noor",
+            user_last_name: "Haddad",
+            org_uri: northernLight,
+            org_name: "Northern Light Fellowship",
+            is_new_org: false,
+            email_domain: "elsewhere.example",
+            org_domain: "northern-light.example",
+            domain_match: false,
+            status: "pending",
+            routed_to: "organization",
+            result_variant: "request-sent",
+            new_org_website: null,
+            new_org_type: null,
+            reviewed_by: null,
+            reviewed_at: null,
+            review_notes: null,
+            created_at: WHEN,
+          },
+        ],
+        total: 1,
+      },
+    },
+    reviewOrganizationClaim: {
+      scope: "api_review",
+      body: {
+        claimId,
+        action: "approve",
+        adminEmail: admin,
+        role: "org_contributor",
+        notes: "Noor has translated for us.",
+      },
+      answer: { success: true, claimId, newStatus: "approved" },
+    },
+
+    listMembers: {
+      scope: "api_review",
+      query: { orgUri: northernLight },
+      headers: { "x-admin-email": admin },
+      answer: { members: [member], total: 1 },
+    },
+    setMemberRole: {
+      scope: "api_review",
+      body: {
+        orgUri: northernLight,
+        userEmail: member.userEmail,
+        role: "org_contributor",
+        adminEmail: admin,
+      },
+      answer: member,
+    },
+    setMemberStatus: {
+      scope: "api_review",
+      body: { orgUri: northernLight, userEmail: member.userEmail, status: "suspended", adminEmail: admin },
+      answer: { ...member, status: "suspended" },
+    },
+    updateOrganization: {
+      scope: "api_review",
+      body: { orgUri: northernLight, adminEmail: admin, website: "https://northern-light.example/about" },
+      answer: {
+        orgUri: northernLight,
+        name: "Northern Light Fellowship",
+        type: "sending agency",
+        website: "https://northern-light.example/about",
+        domain: "northern-light.example",
+        updatedAt: WHEN,
+      },
+    },
+
+    listUsers: {
+      scope: "api_review",
+      query: { limit: 1 },
+      headers: { "x-admin-email": PLATFORM_ADMIN },
+      answer: { users: [platformUser(northernLight, [])], total: 16 },
+    },
+    getOpenApi: {
+      scope: "api_read",
+      answer: { openapi: "3.1.0", info: { title: "Engagement graph", version: "0.1.0" }, paths: {} },
+    },
+    setPlatformRole: {
+      scope: "api_review",
+      body: { userEmail: admin, role: "support", action: "grant", adminEmail: PLATFORM_ADMIN },
+      answer: platformUser(northernLight, ["support"]),
+    },
+  };
+}
+
+function platformUser(orgUri: string, platformRoles: string[]) {
+  return {
+    userId: "c1d0a5b4-0a53-4a0e-8f5d-6f0f8f1f2a11",
+    email: "admin@northern-light.example",
+    firstName: "Amina",
+    lastName: "Okafor",
+    platformRoles,
+    memberships: [{ orgUri, orgName: "Northern Light Fellowship", role: "org_admin", status: "active" }],
+    createdAt: WHEN,
+  };
+}

@@ -1,0 +1,158 @@
+// The operations that speak a protocol of their own, and are no RestRoute: SPARQL and the Model Context Protocol.
+import { z } from "zod";
+import type { ZodOpenApiOperationObject } from "zod-openapi";
+import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
+import type { Scope } from "../identity.ts";
+import { errorResponses, RATE_LIMIT_HEADERS } from "./errors.ts";
+
+/** The default dataset is narrowed by these; both may be repeated. */
+const dataset = z.array(z.url()).optional();
+const queryForm = z.object({
+  query: z.string(),
+  "default-graph-uri": dataset,
+  "named-graph-uri": dataset,
+});
+
+/** What an operation says of itself, and the least scope of a key that may call it. */
+export function keyScope(description: string, scope: Scope) {
+  return {
+    description: `${description} Takes a key of the scope \`${scope}\`.`,
+    "x-required-scope": scope,
+  } as const;
+}
+
+const COMMON_ERRORS = ["validation_failed", "missing_api_key", "invalid_api_key", "rate_limited"];
+
+/** POST /v0/sparql. */
+export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject {
+  const query = [
+    `prefix ns: <${namespaceUrl}>`,
+    "select ?need ?commitment where { ?commitment ns:concernsNeed ?need } limit 10",
+  ].join("\n");
+  const text = { schema: { type: "string" } } as const;
+  return {
+    operationId: "querySparql",
+    tags: ["Graph"],
+    summary: "Ask the graph in SPARQL 1.1",
+    ...keyScope(
+      "SELECT and ASK answer SPARQL results as JSON (the default), XML, CSV or TSV; CONSTRUCT and DESCRIBE answer " +
+        "Turtle (the default), N-Triples, JSON-LD or RDF/XML, as Accept says. The default graph is the union of all " +
+        "named graphs. Updates and SERVICE are refused. Answers are streamed; hanging up ends the query.",
+      "api_read",
+    ),
+    requestParams: { query: z.object({ "default-graph-uri": dataset, "named-graph-uri": dataset }) },
+    requestBody: {
+      required: true,
+      description: "The query, in any form of the SPARQL 1.1 Protocol.",
+      content: {
+        "application/sparql-query": { ...text, example: query },
+        "application/x-www-form-urlencoded": { schema: queryForm, example: { query } },
+        "application/json": { schema: queryForm, example: { query } },
+      },
+    },
+    responses: {
+      "200": {
+        description: "The results, or the triples.",
+        headers: RATE_LIMIT_HEADERS,
+        content: {
+          [BINDING_TYPES[0]!]: {
+            schema: { type: "object" },
+            example: { head: { vars: ["need", "commitment"] }, results: { bindings: [] } },
+          },
+          ...Object.fromEntries([...BINDING_TYPES.slice(1), ...GRAPH_TYPES].map((type) => [type, text])),
+        },
+      },
+      ...errorResponses([
+        ...COMMON_ERRORS,
+        "malformed_query",
+        "read_only",
+        "federation_disabled",
+        "not_acceptable",
+        "payload_too_large",
+        "unsupported_media_type",
+        "internal_error",
+        "database_unavailable",
+        "graph_unavailable",
+        "query_timeout",
+      ]),
+    },
+  };
+}
+
+const jsonRpcId = z.union([z.string(), z.number(), z.null()]);
+const jsonRpcRequest = z
+  .looseObject({
+    jsonrpc: z.literal("2.0"),
+    id: jsonRpcId.optional(),
+    method: z.string(),
+    params: z.looseObject({}).optional(),
+  })
+  .meta({ id: "JsonRpcRequest", description: "A request; without id, a notification." });
+const jsonRpcAnswer = z
+  .looseObject({
+    jsonrpc: z.literal("2.0"),
+    id: jsonRpcId.optional(),
+    result: z.looseObject({}).optional(),
+    error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+  })
+  .meta({ id: "JsonRpcAnswer", description: "A result or an error." });
+
+/** POST /v0/mcp. */
+export function mcpOperation(): ZodOpenApiOperationObject {
+  const rpc = (id: number, rest: object) => ({ jsonrpc: "2.0", id, ...rest });
+  return {
+    operationId: "callTool",
+    tags: ["Tools"],
+    summary: "The tool endpoint for AI clients: Model Context Protocol over Streamable HTTP",
+    ...keyScope(
+      "Stateless, answers plain JSON, and needs no handshake. One tool, churches_search_v1, takes the inputs of " +
+        "GET /v0/orgs/search under queryParams. Errors of the protocol are JSON-RPC's: -32700, -32600, -32601, " +
+        "-32602; a search that fails is a result with isError. A client that cannot send a header may give the key " +
+        "as ?apiKey=.",
+      "api_read",
+    ),
+    security: [{ apiKey: [] }, { apiKeyInQuery: [] }],
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: jsonRpcRequest,
+          examples: {
+            callTool: {
+              summary: "Search churches",
+              value: rpc(1, {
+                method: "tools/call",
+                params: {
+                  name: "churches_search_v1",
+                  arguments: { queryParams: { locality: "El Cajon", region: "CA", limit: 3 } },
+                },
+              }),
+            },
+            listTools: { summary: "List the tools", value: rpc(2, { method: "tools/list" }) },
+            ping: { summary: "Ping", value: rpc(3, { method: "ping" }) },
+          },
+        },
+      },
+    },
+    responses: {
+      "200": {
+        description: "The result, or the error of the protocol.",
+        headers: RATE_LIMIT_HEADERS,
+        content: {
+          "application/json": {
+            schema: jsonRpcAnswer,
+            examples: {
+              ping: { summary: "Pong", value: rpc(3, { result: {} }) },
+              unknownMethod: {
+                summary: "An error of the protocol",
+                value: rpc(4, { error: { code: -32601, message: "Method not found" } }),
+              },
+            },
+          },
+        },
+      },
+      "202": { description: "A notification was taken." },
+      ...errorResponses(["missing_api_key", "invalid_api_key", "rate_limited"]),
+    },
+  };
+}

@@ -1,0 +1,40 @@
+// The API reference at /docs: Swagger UI, served from here alone. The document is no secret, so that the page can
+// show it before a key is entered; what it tries takes the key.
+import { join } from "node:path";
+import type { RequestHandler } from "express";
+import swaggerUi from "swagger-ui-express";
+import type { Door } from "../app.ts";
+
+const FOLDER = join(import.meta.dirname, "docs");
+const FILES = { "/docs": "page.html", "/docs/page.css": "page.css", "/docs/page.js": "page.js" };
+
+// Swagger UI draws with images in its own style sheet, and speaks to this service alone.
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const headers: RequestHandler = (_request, response, next) => {
+  response.set({
+    "content-security-policy": POLICY,
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+  });
+  next();
+};
+
+/**
+ * Puts the API reference on an application; neither the page nor the document needs a key.
+ * @param document the text of the OpenAPI document
+ */
+export function docsPage(document: string): Door {
+  return (app) => {
+    app.use("/docs", headers);
+    for (const [path, file] of Object.entries(FILES)) {
+      app.get(path, (_request, response) => response.sendFile(join(FOLDER, file)));
+    }
+    app.get("/docs/openapi.json", (_request, response) => {
+      response.type("application/json").send(document);
+    });
+    app.use("/docs/files", ...swaggerUi.serveWithOptions({ index: false }));
+  };
+}
