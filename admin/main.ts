@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError, processConfig } from "../config.ts";
 import { explain, refusalCode } from "../explain.ts";
+import { registerChurches } from "./churches.ts";
 import { registerConfig } from "./config.ts";
 import { AdminContext, EXIT } from "./context.ts";
 import { registerGraph } from "./graph.ts";
@@ -29,6 +30,7 @@ export function buildProgram(context: AdminContext): Command {
   registerUsers(program, context);
   registerVocabulary(program, context);
   registerPeopleGroups(program, context);
+  registerChurches(program, context);
   registerGraph(program, context);
   registerConfig(program, context);
   for (const command of allCommands(program)) {

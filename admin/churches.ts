@@ -1,0 +1,89 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { extname } from "node:path";
+import type { Command } from "commander";
+import { BadRow, importChurches } from "../db/churches/import.ts";
+import { SourceError } from "../db/churches/read.ts";
+import type { ChurchFormat } from "../db/churches/read.ts";
+import { AdminError } from "./context.ts";
+import type { AdminContext } from "./context.ts";
+
+const FORMATS: Readonly<Record<string, ChurchFormat>> = {
+  ".csv": "csv",
+  ".jsonl": "jsonl",
+  ".ndjson": "jsonl",
+  ".geojson": "geojson",
+};
+
+/** churches import. */
+export function registerChurches(program: Command, context: AdminContext): void {
+  const churches = program.command("churches").description("The churches that the search finds");
+
+  churches
+    .command("import")
+    .description("Add churches and update those that are there, by church_id")
+    .argument(
+      "<file.csv|jsonl|geojson>",
+      "columns by their names in the API; church_id and name are required",
+    )
+    .option("--strict", "change nothing when any row is bad")
+    .addHelpText(
+      "after",
+      "\nA CSV writes the columns of its header and leaves the others as they are; a record of JSON Lines or GeoJSON\n" +
+        'is the whole church. A list in a cell of CSV is written ["one","two"] or one; two.',
+    )
+    .action(async (file: string, options: { strict?: boolean }) => {
+      const format = FORMATS[extname(file).toLowerCase()];
+      if (!format) throw new AdminError(`${file} must end in .csv, .jsonl or .geojson.`);
+      const strict = options.strict ?? false;
+      const size = await sizeOf(file);
+      const pool = await context.pool();
+      const source = createReadStream(file);
+      // In kilobytes: how many rows there are is known only at the end.
+      const progress = context.progress("churches (kB read)", Math.ceil(size / 1024));
+      let shown = 0;
+      const problems: { line: number; message: string }[] = [];
+      try {
+        const result = await importChurches(pool, source, {
+          format,
+          strict,
+          onProblem: (line, message) => {
+            context.warn(`${file}:${line}: ${message}; left out`);
+            problems.push({ line, message });
+          },
+          onUnknownColumns: (columns) =>
+            context.note(`${file}: no church has ${columns.join(", ")}; left out`),
+          onProgress: () => {
+            const read = Math.floor(source.bytesRead / 1024);
+            progress.advance(read - shown);
+            shown = read;
+          },
+        });
+        progress.advance(Math.ceil(size / 1024) - shown);
+        progress.done();
+        context.print(
+          { ...result, problems },
+          `${result.read} rows read: ${result.added} churches added, ${result.changed} changed, ` +
+            `${result.unchanged} unchanged, ${result.refused} rows left out.`,
+        );
+      } catch (error) {
+        progress.done();
+        if (error instanceof BadRow)
+          throw new AdminError(`${file}:${error.message.slice(5)}; nothing was changed.`, { cause: error });
+        if (error instanceof SourceError)
+          throw new AdminError(`${file} cannot be read: ${error.message}.`, { cause: error });
+        throw error;
+      }
+    });
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    throw new AdminError(
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
+  }
+}

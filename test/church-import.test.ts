@@ -1,0 +1,208 @@
+// admin churches import, as an operator runs it.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { admin } from "./support/process.ts";
+
+let database: TestDatabase;
+let dir: string;
+beforeAll(async () => {
+  [database, dir] = await Promise.all([
+    createTestDatabase(),
+    mkdtemp(join(tmpdir(), "engagement-graph-churches-")),
+  ]);
+});
+afterAll(() => Promise.all([database.drop(), rm(dir, { recursive: true })]));
+beforeEach(() => database.owner.query("delete from app_public.churches"));
+
+async function runImport(name: string, text: string, ...options: string[]) {
+  const file = join(dir, name);
+  await writeFile(file, text);
+  return admin(["churches", "import", file, ...options], { DATABASE_URL: database.url });
+}
+
+async function churches(columns: string): Promise<Record<string, unknown>[]> {
+  const { rows } = await database.owner.query<Record<string, unknown>>(
+    `select ${columns} from app_public.churches order by church_id`,
+  );
+  return rows;
+}
+
+test("a CSV: quotes, lists, accents, three-letter countries; a second time nothing changes", async () => {
+  const csv = [
+    "\uFEFFchurch_id,Name,latitude,longitude,country,belief_type,service_languages,ministry_names,church_summary,is_weekly_church,ministries_json",
+    `c1,"Église ""du Centre""",46.8,-71.2,CAN,Roman Catholic,"[""Français"",""English""]",Chorale; École,"Two`,
+    `lines\tand a tab \\ and a backslash",yes,"{""a"":[1]}"`,
+    "c2,Suva Church,-18.1,178.4,FJ,,,,,,",
+    "",
+  ].join("\r\n");
+  const first = await runImport("churches.csv", csv, "--json");
+  expect({ ...first, stdout: JSON.parse(first.stdout) }).toMatchObject({
+    code: 0,
+    stdout: { read: 2, added: 2, changed: 0, unchanged: 0, refused: 0 },
+  });
+  expect(
+    await churches(
+      "church_id, name, country, belief_type, service_languages, ministry_names, church_summary, is_weekly_church, ministries_json",
+    ),
+  ).toEqual([
+    {
+      church_id: "c1",
+      name: 'Église "du Centre"',
+      country: "CA",
+      belief_type: "roman_catholic",
+      service_languages: ["Français", "English"],
+      ministry_names: ["Chorale", "École"],
+      church_summary: "Two\r\nlines\tand a tab \\ and a backslash",
+      is_weekly_church: true,
+      ministries_json: { a: [1] },
+    },
+    {
+      church_id: "c2",
+      name: "Suva Church",
+      country: "FJ",
+      belief_type: "unknown",
+      service_languages: null,
+      ministry_names: null,
+      church_summary: null,
+      is_weekly_church: null,
+      ministries_json: null,
+    },
+  ]);
+  const [before] = await churches("updated_at");
+  const again = await runImport("churches.csv", csv, "--json");
+  expect(JSON.parse(again.stdout)).toMatchObject({ added: 0, changed: 0, unchanged: 2 });
+  expect(await churches("updated_at")).toContainEqual(before);
+});
+
+test("a CSV changes the columns of its header and leaves the others as they are; the last of two rows wins", async () => {
+  await runImport("a.csv", "church_id,name,locality\nc1,Old,Denver\n");
+  const { stdout } = await runImport("b.csv", "church_id,name\nc1,Older\nc1,New\n", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ read: 2, added: 0, changed: 1, refused: 0 });
+  expect(await churches("name, locality")).toEqual([{ name: "New", locality: "Denver" }]);
+});
+
+test("bad rows are reported by line, the rest goes in, and the exit code says so", async () => {
+  const { code, stdout, stderr } = await runImport(
+    "bad.csv",
+    [
+      "church_id,name,latitude,longitude,country,extraction_confidence,altitude",
+      "good,Good,1,2,US,0.5,7",
+      "b1,,1,2,US,,",
+      ",Nameless,1,2,US,,",
+      "b2,Off the earth,91,2,US,,",
+      "b3,Half a place,1,,US,,",
+      "b4,Nowhere,1,2,XX,,",
+      "b5,Too sure,1,2,US,1.5,",
+      "b6,Too many,1,2,US,,,,,",
+      "has space,Spaced,1,2,US,,",
+      `b7,"unclosed" quote,1,2,US,,`,
+      "last,Last,1,2,US,,",
+    ].join("\n"),
+  );
+  expect({ code, ids: (await churches("church_id")).map((row) => row["church_id"]) }).toEqual({
+    code: 1,
+    ids: ["good", "last"],
+  });
+  expect(stdout).toMatch("11 rows read: 2 churches added, 0 changed, 0 unchanged, 9 rows left out.");
+  const lines = [...stderr.matchAll(/bad\.csv:(\d+): (\w+)/g)].map(([, line, column]) => `${line} ${column}`);
+  expect(lines).toEqual([
+    "3 name",
+    "4 church_id",
+    "5 latitude",
+    "6 latitude",
+    "7 country",
+    "8 extraction_confidence",
+    "9 has",
+    "10 church_id",
+    "11 quotes",
+  ]);
+  expect(stderr).toMatch("no church has altitude");
+});
+
+test("--strict changes nothing when a row is bad", async () => {
+  const good = Array.from({ length: 6_000 }, (_, i) => `g${i},Church ${i}`).join("\n");
+  const { code, stderr } = await runImport("strict.csv", `church_id,name\n${good}\nbad,\n`, "--strict");
+  expect({ code, churches: await churches("church_id") }).toEqual({ code: 2, churches: [] });
+  expect(stderr).toMatch(/strict\.csv:6002: .*nothing was changed/);
+});
+
+test("JSON Lines: a record is the whole church", async () => {
+  await runImport(
+    "a.jsonl",
+    '{"church_id":"j1","name":"One","locality":"Lagos","service_times":["Sunday 9:00"]}\n',
+  );
+  const { code, stderr } = await runImport(
+    "b.jsonl",
+    '{"church_id":"j1","name":"One","postal_code":101233}\n\n[1]\nno json\n',
+  );
+  expect({ code, rows: await churches("name, locality, postal_code, service_times") }).toEqual({
+    code: 1,
+    rows: [{ name: "One", locality: null, postal_code: "101233", service_times: null }],
+  });
+  expect(stderr).toMatch(/b\.jsonl:3: is not a church[^]*b\.jsonl:4: is not well-formed JSON/);
+});
+
+test("GeoJSON: places from the geometry, ids from the features, whatever the file's layout", async () => {
+  const feature = (id: string, name: string, coordinates: number[]) => ({
+    type: "Feature",
+    id,
+    geometry: { type: "Point", coordinates },
+    properties: { name, service_languages: ["Yoruba"], note: '{"features":[' },
+  });
+  const collection = {
+    type: "FeatureCollection",
+    crs: { type: "name", properties: { name: "urn:ogc:def:crs:OGC:1.3:CRS84" } },
+    features: [feature("f1", "A } in a name", [3.4, 6.5]), feature("f2", "Two", [178.4, -18.1])],
+  };
+  for (const text of [
+    JSON.stringify(collection),
+    JSON.stringify(collection, undefined, 2),
+    collection.features.map((one) => JSON.stringify(one)).join("\n"),
+  ]) {
+    await database.owner.query("delete from app_public.churches");
+    const { stdout } = await runImport("churches.geojson", text, "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ read: 2, added: 2, refused: 0 });
+    expect(await churches("church_id, name, latitude, longitude, service_languages")).toEqual([
+      {
+        church_id: "f1",
+        name: "A } in a name",
+        latitude: 6.5,
+        longitude: 3.4,
+        service_languages: ["Yoruba"],
+      },
+      { church_id: "f2", name: "Two", latitude: -18.1, longitude: 178.4, service_languages: ["Yoruba"] },
+    ]);
+  }
+});
+
+test.each([
+  ["no file", "missing.csv", undefined],
+  ["no format", "churches.xlsx", ""],
+  ["an empty CSV", "empty.csv", ""],
+  ["a CSV without church_id", "idless.csv", "name\nx\n"],
+  ["half a GeoJSON", "half.geojson", '{"type":"FeatureCollection","features":[{"type":"Feature"'],
+])("%s is one clear line and exit code 2", async (_, name, text) => {
+  const { code, stderr } = await (text === undefined
+    ? admin(["churches", "import", join(dir, name)], { DATABASE_URL: database.url })
+    : runImport(name, text));
+  expect(code).toBe(2);
+  expect(stderr.split("\n").filter((line) => line.startsWith("error: "))).toHaveLength(1);
+});
+
+test("two imports at once of the same churches end with each of them once", async () => {
+  const lines = Array.from({ length: 12_000 }, (_, i) => `t${i},Church number${i} of town${i % 977}`);
+  const csv = (rows: string[]) => `church_id,name\n${rows.join("\n")}\n`;
+  const results = await Promise.all([
+    runImport("one.csv", csv(lines), "--json"),
+    runImport("other.csv", csv(lines.toReversed()), "--json"),
+  ]);
+  expect(results.map(({ code }) => code)).toEqual([0, 0]);
+  expect(results.reduce((sum, { stdout }) => sum + (JSON.parse(stdout) as { added: number }).added, 0)).toBe(
+    12_000,
+  );
+  expect(await churches("church_id")).toHaveLength(12_000);
+});
