@@ -21,6 +21,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     pool: projection.database.owner,
     store: projection.running.client,
     projector: projection.projector,
+    logger: projection.logger,
   });
 
   async function runAdmin(...args: string[]) {

@@ -121,6 +121,27 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     );
   });
 
+  test("text comes back byte for byte", async () => {
+    const texts = [
+      "Prayer 🙏🏽 for 👨‍👩‍👧‍👦 families, e\u0301 is not é",
+      "الصلاة \u202Eabc\u202C עברית",
+      "a\r\nb\nc\td \u0001\u001f\u007f \u2028 \ufeff \ufffe",
+      '\\" . <urn:a> <urn:b> <urn:c> . \\u0041 \\\\u0041 \\U00000041 \\',
+      `""" } } ; DROP ALL ; INSERT DATA { <urn:a> <urn:b> "c" } # 'quote' ?s $1 \${1} @en ^^<x>`,
+    ];
+    const ids = await Promise.all(
+      texts.map((text) => projection.declareNeed({ orgName: text, needDescription: text })),
+    );
+    await projection.settled();
+    for (const [index, id] of ids.entries()) {
+      const rows = await projection.running.client.select(
+        `select ?text where { <${DATA}/needs/${id}> <${NS}needDescription> ?text ; <${NS}orgName> ?text }`,
+      );
+      expect(rows).toEqual([{ text: { type: "literal", value: texts[index] } }]);
+    }
+    expect(await describeResource("urn:a")).toEqual([]);
+  });
+
   test("two status changes in quick succession, and 500 writes at once", async () => {
     const id = await projection.declareNeed();
     await Promise.all([

@@ -138,7 +138,10 @@ export async function write(
       await inHalves(accepted, withdrawals);
       return;
     }
-    const refusal = { path: "", message: `The graph store refused the record: ${cause.message}` };
+    const refusal = {
+      path: "",
+      message: `The graph store refused the record: ${cause.message.slice(0, 300)}`,
+    };
     await load([], [...withdrawals, outcome(record.revision, "rejected", [refusal])]);
   }
 

@@ -1,6 +1,7 @@
 // Writes the whole graph anew from the tables, while both are in use.
 import { Readable } from "node:stream";
 import type { Pool, PoolClient } from "pg";
+import type { Logger } from "pino";
 import { RECORD_KINDS } from "../graph/namespaces.ts";
 import type { RecordKind } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
@@ -8,12 +9,13 @@ import { betweenDrains } from "./drain.ts";
 import { markAgain, prepare } from "./projection.ts";
 import type { Projector } from "./projection.ts";
 import { countRecords, readPage } from "./records.ts";
-import { REFERENCES, writeReference } from "./references.ts";
+import { writeDirtyReferences } from "./references.ts";
 
 export interface RebuildOptions {
   pool: Pool;
   store: GraphStore;
   projector: Projector;
+  logger: Logger;
   /** told how many records there are, once */
   onTotal?: (records: number) => void;
   /** told of every page of records */
@@ -35,9 +37,11 @@ const PAGE_SIZE = 1_000;
  * @throws GraphUnavailable, GraphRejected; a graph that was not reached yet is then as it was
  */
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
-  const { pool, store, projector, onTotal } = options;
-  for (const reference of REFERENCES) await writeReference(projector, pool, store, reference);
-  await pool.query("update app_private.graph_references set synced_revision = revision, synced_at = now()");
+  const { pool, store, projector, logger, onTotal } = options;
+  await betweenDrains(pool, async (client) => {
+    await client.query("update app_private.graph_references set revision = revision + 1");
+    await writeDirtyReferences(projector, client, store, logger);
+  });
   const result: RebuildResult = { records: 0, rejected: 0 };
   const counts = await Promise.all(RECORD_KINDS.map((kind) => countRecords(pool, kind)));
   onTotal?.(counts.reduce((sum, count) => sum + count, 0));

@@ -153,6 +153,33 @@ export async function countRecords(db: Queryable, kind: RecordKind): Promise<num
   return Number(rows[0]!.count);
 }
 
+/** How many records of a kind there are, by what has become of them in the graph. */
+export interface StateCounts {
+  records: number;
+  pending: number;
+  synced: number;
+  rejected: number;
+}
+
+export async function countByState(db: Queryable, kind: RecordKind): Promise<StateCounts> {
+  const { table, key } = SOURCES[kind];
+  const { rows } = await db.query<Record<keyof StateCounts, string>>(
+    `select count(*) as records,
+       count(*) filter (where marked.revision is null or marked.revision <> marked.synced_revision) as pending,
+       count(*) filter (where marked.revision = marked.synced_revision and marked.state = 'synced') as synced,
+       count(*) filter (where marked.revision = marked.synced_revision and marked.state = 'rejected') as rejected
+     from ${table} as record
+     left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = record.${key}`,
+  );
+  const { records, pending, synced, rejected } = rows[0]!;
+  return {
+    records: Number(records),
+    pending: Number(pending),
+    synced: Number(synced),
+    rejected: Number(rejected),
+  };
+}
+
 /**
  * The lists for a batch. To be read after the batch: a list that changes in between marks the records
  * that it concerns anew.

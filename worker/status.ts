@@ -1,5 +1,7 @@
 // How far the graph is behind the tables.
 import type { Pool } from "pg";
+import { countByState } from "./records.ts";
+import type { StateCounts } from "./records.ts";
 import type { LoadError } from "../graph/load-check.ts";
 import { RECORD_KINDS } from "../graph/namespaces.ts";
 import type { Names, RecordKind } from "../graph/namespaces.ts";
@@ -7,13 +9,9 @@ import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 
 /** One named graph and the records that belong into it. */
-export interface GraphStatus {
+export interface GraphStatus extends StateCounts {
   kind: RecordKind;
   graph: string;
-  records: number;
-  pending: number;
-  synced: number;
-  rejected: number;
   /** triples in the store; null when it cannot be asked */
   triples: number | null;
 }
@@ -36,12 +34,7 @@ export async function projectionStatus(
   store: GraphStore,
   names: Names,
 ): Promise<ProjectionStatus> {
-  const counts = await pool.query<Record<"kind" | "records" | "pending" | "synced" | "rejected", string>>(
-    `select kind, count(*) as records, count(*) filter (where revision <> synced_revision) as pending,
-       count(*) filter (where revision = synced_revision and state = 'synced') as synced,
-       count(*) filter (where revision = synced_revision and state = 'rejected') as rejected
-     from app_private.graph_records group by kind`,
-  );
+  const counts = await Promise.all(RECORD_KINDS.map((kind) => countByState(pool, kind)));
   const { rows: times } = await pool.query<{ oldest: number; last: string | null; lists: string[] }>(
     `select
        (select coalesce(extract(epoch from now() - min(dirty_since)), 0)::float8
@@ -54,21 +47,14 @@ export async function projectionStatus(
      where state = 'rejected' and revision = synced_revision order by synced_at desc limit 20`,
   );
   const triples = await countTriples(store, names);
-  const byKind = new Map(counts.rows.map((row) => [row.kind, row]));
   return {
     storeAvailable: triples !== undefined,
-    graphs: RECORD_KINDS.map((kind) => {
-      const row = byKind.get(kind);
-      return {
-        kind,
-        graph: names.graphs[kind],
-        records: Number(row?.records ?? 0),
-        pending: Number(row?.pending ?? 0),
-        synced: Number(row?.synced ?? 0),
-        rejected: Number(row?.rejected ?? 0),
-        triples: triples ? (triples.get(names.graphs[kind]) ?? 0) : null,
-      };
-    }),
+    graphs: RECORD_KINDS.map((kind, index) => ({
+      kind,
+      graph: names.graphs[kind],
+      ...counts[index]!,
+      triples: triples ? (triples.get(names.graphs[kind]) ?? 0) : null,
+    })),
     oldestPendingSeconds: times[0]!.oldest,
     lastSyncedAt: times[0]!.last,
     pendingLists: times[0]!.lists,
