@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Express } from "express";
 import { pino } from "pino";
 import { loadConfig } from "../../config.ts";
 import type { Config } from "../../config.ts";
@@ -16,6 +17,7 @@ import { buildWorld } from "./world.ts";
 /** A server on a database of its own, with a key of each scope. */
 export type TestService = {
   url: string;
+  app: Express;
   database: TestDatabase;
   store: GraphStore;
   keys: { read: string; write: string; review: string };
@@ -24,7 +26,7 @@ export type TestService = {
 
 /** A graph store and the worker that fills it, for tests that follow a record into the graph. */
 export async function startTestServiceWithGraph(
-  options: { config?: Partial<Config> } = {},
+  options: { config?: Partial<Config>; world?: boolean } = {},
 ): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-store-"));
   const embedded = await startEmbeddedStore({ dir, port: 0, queryTimeoutMs: 5_000 });
@@ -87,6 +89,7 @@ export async function startTestService(
   );
   return {
     url: server.url,
+    app: server.app,
     database,
     store,
     keys: { read: read!, write: write!, review: review! },

@@ -1,0 +1,222 @@
+// The document is held to the service: what it lists is served, what it shows works, what it says is answered.
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ERRORS } from "../server/openapi/errors.ts";
+import { startDemoService } from "./support/demo.ts";
+import { eventually } from "./support/eventually.ts";
+import {
+  checkOf,
+  codesOf,
+  encode,
+  exampleRequest,
+  operationsOf,
+  servedOperations,
+} from "./support/openapi.ts";
+import type { Document, Placed } from "./support/openapi.ts";
+import { ROOT } from "./support/process.ts";
+import { call } from "./support/service.ts";
+
+let service: Awaited<ReturnType<typeof startDemoService>>;
+let document: Document;
+let operations: Placed[];
+beforeAll(async () => {
+  service = await startDemoService();
+  document = (await call(`${service.url}/v0/openapi.json`, "GET", service.keys.read)).body;
+  operations = operationsOf(document);
+  await eventually(async () => {
+    const { body } = await call(`${service.url}/v0/health`, "GET", service.keys.read);
+    expect(body.pending).toBe(0);
+  });
+});
+afterAll(() => service.stop());
+
+const keyOf = (scope: string) => service.keys[scope.replace("api_", "") as keyof typeof service.keys];
+const nameOf = ({ method, path }: Placed) => `${method} ${path}`;
+
+test("what is served is what is documented", () => {
+  expect(servedOperations(service.app).toSorted()).toEqual(operations.map(nameOf).toSorted());
+});
+
+test("a documented path answers no method but those that are documented", async () => {
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const method of ["get", "post", "put", "patch", "delete"].filter((name) => !(name in methods))) {
+      const answer = await call(`${service.url}${path}`, method.toUpperCase(), service.keys.review);
+      expect({ path, method, ...answer }).toMatchObject({ path, method, status: 405 });
+    }
+  }
+});
+
+test("Spectral's rules for OpenAPI find nothing", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-openapi-"));
+  const file = join(dir, "openapi.json");
+  await writeFile(file, JSON.stringify(document, undefined, 2));
+  const lint = promisify(execFile)(process.execPath, [
+    join(ROOT, "node_modules/@stoplight/spectral-cli/dist/index.js"),
+    ...[
+      "lint",
+      file,
+      "--ruleset",
+      join(ROOT, ".spectral.yaml"),
+      "--fail-severity",
+      "hint",
+      "--format",
+      "json",
+    ],
+  ]).catch((error: unknown) => error as { stdout: string });
+  expect((await lint).stdout).toContain("[]");
+  await rm(dir, { recursive: true });
+});
+
+test("every error has an example, with the status that docs/errors.md registers", async () => {
+  const page = await readFile(join(ROOT, "docs/errors.md"), "utf8");
+  const registered = [...page.matchAll(/^\| (\d{3}) +\| `([a-z_]+)`/gm)].map((row) => `${row[1]} ${row[2]}`);
+  // These answer requests that are no operation.
+  const outside = ["404 not_found", "405 method_not_allowed"];
+  expect(
+    Object.entries(ERRORS)
+      .map(([code, [status]]) => `${status} ${code}`)
+      .toSorted(),
+  ).toEqual(registered.filter((entry) => !outside.includes(entry)).toSorted());
+  for (const [code, { value }] of Object.entries(document.components.examples)) {
+    expect(value).toMatchObject({ error: code, statusCode: ERRORS[code]![0] });
+  }
+});
+
+test("every operation has a group that is described, and examples of what it takes and gives", () => {
+  const tags = document.tags.map(({ name }) => name);
+  for (const placed of operations) {
+    const { operation, path } = placed;
+    expect(tags).toEqual(expect.arrayContaining(operation.tags));
+    const required = (operation.parameters ?? []).filter((parameter) => parameter.required);
+    const bare = required.filter((parameter) => parameter.example === undefined);
+    expect({ path, bare }).toEqual({ path, bare: [] });
+    if (operation.requestBody) expect(exampleRequest(placed).bodies).not.toEqual([]);
+    const [success] = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
+    const shown = Object.values(success![1].content!).some((media) => media.example ?? media.examples);
+    expect({ path, shown }).toEqual({ path, shown: true });
+  }
+  expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(tags));
+});
+
+describe("an example", () => {
+  // Readers first: a writer's example may change what they name.
+  const inOrder = () =>
+    operations.toSorted((a, b) => Number(a.method !== "get") - Number(b.method !== "get"));
+
+  test("of each operation works on the demo, with the least key, and is answered as documented", async () => {
+    for (const placed of inOrder()) {
+      const { operation, method } = placed;
+      const { path, headers, bodies } = exampleRequest(placed);
+      const [[status, success]] = Object.entries(operation.responses) as [
+        [string, Placed["operation"]["responses"][string]],
+      ];
+      for (const body of bodies.length > 0 ? bodies : [undefined]) {
+        const answer = await call(
+          `${service.url}${path}`,
+          method.toUpperCase(),
+          keyOf(operation["x-required-scope"]),
+          body && encode(body),
+          { ...headers, ...(body && { "content-type": body.type }) },
+        );
+        expect({ name: nameOf(placed), ...answer }).toMatchObject({ status: Number(status) });
+        for (const header of Object.keys(success.headers ?? {})) {
+          expect({ header, sent: answer.headers.has(header) }).toEqual({ header, sent: true });
+        }
+        const type = answer.headers.get("content-type")!.split(";")[0]!;
+        const media = success.content![type]!;
+        if (PROTOCOLS.includes(operation.operationId)) continue;
+        const checked = checkOf(document, media.schema).safeParse(answer.body);
+        expect({ name: nameOf(placed), error: checked.error?.issues }).toEqual({ name: nameOf(placed) });
+        expect(shapeOf(answer.body)).toEqual(shapeOf(media.example));
+      }
+    }
+  });
+});
+
+/** Their answers have schemas of another standard. */
+const PROTOCOLS = ["getOpenApi", "querySparql", "callTool"];
+
+/** The names in an answer, of a list those of its first item. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
+  if (typeof value !== "object" || value === null) return "value";
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]));
+}
+
+describe("each operation answers as documented", () => {
+  const send = (placed: Placed, key: string | undefined, headers: Record<string, string> = {}) => {
+    const request = exampleRequest(placed);
+    const [body] = request.bodies;
+    return call(`${service.url}${request.path}`, placed.method.toUpperCase(), key, body && encode(body), {
+      ...request.headers,
+      ...(body && { "content-type": body.type }),
+      ...headers,
+    });
+  };
+
+  test("without a key, and with a wrong one", async () => {
+    for (const placed of operations) {
+      expect(codesOf(placed.operation, 401)).toEqual(["missing_api_key", "invalid_api_key"]);
+      expect((await send(placed, undefined)).body).toMatchObject({ error: "missing_api_key" });
+      const wrong = await send(placed, "ek_wrong");
+      expect(wrong).toMatchObject({ status: 401, body: { error: "invalid_api_key" } });
+      expect(wrong.headers.get("www-authenticate")).toBe("Bearer");
+    }
+  });
+
+  test("with a key of too little scope", async () => {
+    for (const placed of operations) {
+      const scope = placed.operation["x-required-scope"];
+      const less = { api_read: undefined, api_write: "api_read", api_review: "api_write" }[scope];
+      expect({ scope, documented: codesOf(placed.operation, 403).includes("insufficient_scope") }).toEqual({
+        scope,
+        documented: less !== undefined,
+      });
+      if (less === undefined) continue;
+      const answer = await send(placed, keyOf(less));
+      expect({ name: nameOf(placed), ...answer }).toMatchObject({
+        status: 403,
+        body: { error: "insufficient_scope" },
+      });
+    }
+  });
+
+  test("when asked for another media type, and when sent one", async () => {
+    for (const placed of operations.filter(({ operation }) => operation.operationId !== "callTool")) {
+      const refused = await send(placed, service.keys.review, { accept: "image/png" });
+      expect({ name: nameOf(placed), ...refused }).toMatchObject({
+        status: 406,
+        body: { error: "not_acceptable" },
+      });
+      expect(codesOf(placed.operation, 406)).toEqual(["not_acceptable"]);
+    }
+    for (const placed of operations.filter(({ operation }) => operation.requestBody)) {
+      const refused = await send(placed, service.keys.review, { "content-type": "text/plain" });
+      expect({ name: nameOf(placed), ...refused }).toMatchObject({
+        status: 415,
+        body: { error: "unsupported_media_type" },
+      });
+      expect(codesOf(placed.operation, 415)).toEqual(["unsupported_media_type"]);
+    }
+  });
+
+  test("when the body is too large, or has a field that nobody knows", async () => {
+    for (const placed of operations.filter(({ operation }) => operation.requestBody)) {
+      const url = `${service.url}${placed.path}`;
+      expect(codesOf(placed.operation, 413)).toEqual(["payload_too_large"]);
+      const large = await call(url, "POST", service.keys.review, { text: "x".repeat(300_000) });
+      expect({ name: nameOf(placed), ...large }).toMatchObject({
+        status: 413,
+        body: { error: "payload_too_large" },
+      });
+      if (placed.operation.operationId === "callTool") continue;
+      const unknown = await call(url, "POST", service.keys.review, { noSuchField: 1 });
+      expect(unknown).toMatchObject({ status: 400, body: { error: "validation_failed" } });
+      expect(codesOf(placed.operation, 400)).toContain("validation_failed");
+    }
+  });
+});

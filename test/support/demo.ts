@@ -1,0 +1,16 @@
+import { loadConfig } from "../../config.ts";
+import { DEMO_KEY, loadDemo } from "../../db/demo/load.ts";
+import { createNames } from "../../graph/namespaces.ts";
+import { readStarterVocabulary } from "../../graph/vocabulary.ts";
+import { importVocabulary } from "../../worker/imports.ts";
+import { startTestServiceWithGraph } from "./service.ts";
+import type { TestService } from "./service.ts";
+
+/** A service with what npm start loads into an untouched database: the starter vocabulary and the demo. */
+export async function startDemoService(): Promise<TestService & { demoKey: string }> {
+  const service = await startTestServiceWithGraph({ world: false });
+  const config = loadConfig({});
+  await importVocabulary(service.database.owner, readStarterVocabulary(), createNames(config));
+  await loadDemo(service.database.owner, config.graphDataUrl);
+  return { ...service, demoKey: DEMO_KEY };
+}
