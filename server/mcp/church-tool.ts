@@ -124,18 +124,18 @@ function checkInput(input: unknown): { query: Record<string, unknown> } | { prob
   const lists = LISTS.filter((name) => name in queryParams).map((name) => [name, [queryParams[name]].flat()]);
   const { data, error } = query.safeParse({ ...queryParams, ...Object.fromEntries(lists) });
   if (!error) return { query: data };
-  return { problem: error.issues.map(sentence).join(" ") };
+  return { problem: error.issues.map((issue) => sentence(issue, queryParams)).join(" ") };
 }
 
 const VALID = `The inputs are ${Object.keys(INPUTS).join(", ")}.`;
 
-function sentence(issue: z.core.$ZodIssue): string {
+function sentence(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {
   if (issue.code === "unrecognized_keys") {
     return `There is no input ${issue.keys.map(shorten).join(", ")}. ${VALID}`;
   }
-  const [name, item] = issue.path;
-  const several = typeof item === "number" ? `[${item}]` : "";
-  return `${String(name)}${several} ${issue.message}.`;
+  const [name, item] = issue.path.map(String);
+  const place = Array.isArray(given[name ?? ""]) && item !== undefined ? `[${item}]` : "";
+  return `${name}${place} ${issue.message}.`;
 }
 
 /** What a caller wrote, no longer than a message should quote. */

@@ -2,16 +2,19 @@
 // is in every message, and those of 2025, with a handshake or without.
 import {
   classifyInboundRequest,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   createMcpHandler,
   isSpecType,
   McpServer,
+  PROTOCOL_VERSION_META_KEY,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import packageJson from "../../package.json" with { type: "json" };
 import type { ApiError } from "../errors.ts";
 import { addChurchTool, CHURCH_TOOL } from "./church-tool.ts";
 import type { Search } from "./church-tool.ts";
-import { readMessage, RPC, rpcError } from "./messages.ts";
+import { isObject, readMessage, RPC, rpcError } from "./messages.ts";
 import type { Reply, RpcRequest } from "./messages.ts";
 
 /** A message's caller. */
@@ -35,6 +38,7 @@ const METHODS: Record<Era, readonly string[]> = {
   legacy: ["initialize", "ping", "tools/list", "tools/call"],
   modern: ["server/discover", "tools/list", "tools/call"],
 };
+const META = `params._meta is not as the protocol has it: the revision 2026-07-28 needs ${[PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY].join(", ")}; those of 2025 need none.`;
 const HOUR_MS = 3_600_000;
 const LONGEST_QUOTE = 60;
 
@@ -64,7 +68,10 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
     );
   }
   if (route.kind === "reject") {
-    return rpcError(request.id, route.code, route.message, { status: route.httpStatus, data: route.data });
+    const { code, message, httpStatus: status, data } = route;
+    return route.rung === "era-classification"
+      ? rpcError(request.id, code, message, { status, data })
+      : rpcError(request.id, RPC.invalidParams, META, { status });
   }
   const problem = problemOf(request, route.kind);
   if (problem) return problem;
@@ -73,21 +80,30 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
 }
 
 /** What the SDK would refuse in the words of its schemas, or would answer with a stream. */
-function problemOf({ id, method, params = {} }: RpcRequest, era: Era): Reply | undefined {
+function problemOf(request: RpcRequest, era: Era): Reply | undefined {
+  const { id, method, params = {} } = request;
   if (!METHODS[era].includes(method)) {
     const message = `There is no method ${quote(method)}; there are ${METHODS[era].join(", ")}.`;
     return rpcError(id, RPC.methodNotFound, message, { status: era === "modern" ? 404 : 200 });
   }
+  const refuse = (message: string) => rpcError(id, RPC.invalidParams, message);
+  if (method === "initialize" && !isSpecType.InitializeRequest(request)) {
+    return refuse(
+      "params of initialize are protocolVersion, capabilities and clientInfo with name and version.",
+    );
+  }
+  if (method === "tools/list" && !isSpecType.ListToolsRequest(request)) {
+    return refuse("params of tools/list are none: all tools are on one page.");
+  }
   if (method !== "tools/call") return undefined;
   const { name, arguments: input } = params;
-  const refuse = (message: string) => rpcError(id, RPC.invalidParams, message);
   if (name === undefined) return refuse(`params.name is missing: the tool to call, ${CHURCH_TOOL}.`);
   if (typeof name !== "string")
     return refuse(`params.name must be a text: the tool to call, ${CHURCH_TOOL}.`);
   if (name !== CHURCH_TOOL) {
     return refuse(`There is no tool ${quote(name)}; the only one is ${CHURCH_TOOL}.`);
   }
-  if (input !== undefined && !isSpecType.JSONObject(input)) {
+  if (input !== undefined && !isObject(input)) {
     return refuse('params.arguments must be an object: {"queryParams": {…}}.');
   }
   return undefined;
