@@ -1,8 +1,8 @@
 // Commitments whose time has run out.
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { eventually } from "./support/eventually.ts";
-import { DATA, NS, startProjection } from "./support/projection.ts";
-import type { Projection } from "./support/projection.ts";
+import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
+import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 import { contributor, ORG } from "./support/world.ts";
 
@@ -16,12 +16,17 @@ const STATUSES = [
   "expired",
 ];
 
+let store: SharedStore;
 let projection: Projection;
 beforeAll(async () => {
-  projection = await startProjection(testStores.find((store) => store.name === "embedded")!);
+  store = await startSharedStore(testStores.find((each) => each.name === "embedded")!);
+  projection = await startProjection(store);
   await projection.startWorker();
 });
-afterAll(() => projection.stop());
+afterAll(async () => {
+  await projection.stop();
+  await store.remove();
+});
 beforeEach(async () => {
   await projection.database.owner.query("delete from app_public.commitments");
   await projection.database.owner.query(

@@ -1,18 +1,23 @@
 // admin graph rebuild, verify and status: on the graph in use, as an operator runs them.
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { rebuild } from "../worker/rebuild.ts";
 import { verify } from "../worker/verify.ts";
 import { admin } from "./support/process.ts";
-import { DATA, NS, startProjection } from "./support/projection.ts";
-import type { Projection } from "./support/projection.ts";
+import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
+import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 import { contributor, ORG } from "./support/world.ts";
 
 describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
+  let store: SharedStore;
   let projection: Projection;
+  beforeAll(async () => {
+    store = await startSharedStore(kind);
+  });
+  afterAll(() => store.remove());
   beforeEach(async () => {
-    projection = await startProjection(kind);
+    projection = await startProjection(store);
   });
   afterEach(() => projection.stop());
 

@@ -3,18 +3,23 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createPool } from "../db/pool.ts";
 import { importPeopleGroups } from "../worker/imports.ts";
 import { eventually } from "./support/eventually.ts";
-import { DATA, NS, startProjection } from "./support/projection.ts";
-import type { Projection } from "./support/projection.ts";
+import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
+import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 import { contributor, ORG } from "./support/world.ts";
 
 describe.each(testStores.filter((store) => store.available))("into $name", (kind) => {
+  let store: SharedStore;
   let projection: Projection;
   beforeAll(async () => {
-    projection = await startProjection(kind);
+    store = await startSharedStore(kind);
+    projection = await startProjection(store);
     await projection.startWorker();
   });
-  afterAll(() => projection.stop());
+  afterAll(async () => {
+    await projection.stop();
+    await store.remove();
+  });
 
   const owner = () => projection.database.owner;
 

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createNames } from "../graph/namespaces.ts";
 import { parseAccelerators, readStarterVocabulary } from "../graph/vocabulary.ts";
 import { admin } from "./support/process.ts";
-import { DATA, NS, startProjection } from "./support/projection.ts";
-import type { Projection } from "./support/projection.ts";
+import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
+import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 
 const SKOS = "http://www.w3.org/2004/02/skos/core#";
@@ -41,15 +41,18 @@ describe("the starter list", () => {
 });
 
 describe("admin vocabulary import and people-groups import", () => {
+  let store: SharedStore;
   let projection: Projection;
   let dir: string;
   beforeAll(async () => {
-    projection = await startProjection(embedded);
+    store = await startSharedStore(embedded);
+    projection = await startProjection(store);
     await projection.startWorker();
     dir = await mkdtemp(join(tmpdir(), "engagement-vocabulary-"));
   });
   afterAll(async () => {
     await projection.stop();
+    await store.remove();
     await rm(dir, { recursive: true, force: true });
   });
 

@@ -20,6 +20,8 @@ export type FaultyProxy = {
   target: string;
   /** updates that have arrived */
   updates: number;
+  /** updates that are being held back */
+  held: number;
   stop: () => Promise<void>;
 };
 
@@ -33,6 +35,7 @@ export async function startFaultyProxy(
     incoming.on("end", () => answer(incoming, outgoing, Buffer.concat(chunks)));
   });
 
+  let stopped = false;
   function answer(incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer): void {
     const isUpdate = incoming.url!.startsWith("/update");
     if (isUpdate) proxy.updates += 1;
@@ -68,8 +71,10 @@ export async function startFaultyProxy(
     mode: "ok",
     target,
     updates: 0,
+    held: 0,
     stop: () =>
       new Promise((closed) => {
+        stopped = true;
         server.close(() => closed());
         server.closeAllConnections();
       }),

@@ -63,12 +63,29 @@ export type Projection = {
   stop: () => Promise<void>;
 };
 
-/** Starts everything but the worker. */
-export async function startProjection(kind: TestStore, storeTimeoutMs = 10_000): Promise<Projection> {
+/** A store that several projections use, one after another. */
+export type SharedStore = RunningStore & { remove: () => Promise<void> };
+
+export async function startSharedStore(kind: TestStore): Promise<SharedStore> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-projection-"));
+  const running = await kind.start({ dir });
+  return {
+    ...running,
+    remove: async () => {
+      await running.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Starts everything but the store and the worker.
+ * @param running is emptied first
+ */
+export async function startProjection(running: SharedStore, storeTimeoutMs = 10_000): Promise<Projection> {
+  await running.client.update("DROP ALL");
   const database = await createTestDatabase();
   await buildWorld(database.owner);
-  const running = await kind.start({ dir });
   const proxy = await startFaultyProxy(running.url, running.headers);
   const store = createGraphStore({ ...storeUrls(proxy.url), timeoutMs: storeTimeoutMs });
   const config = loadConfig({ LOG_LEVEL: "silent" });
@@ -141,9 +158,7 @@ export async function startProjection(kind: TestStore, storeTimeoutMs = 10_000):
       await caller.end();
       store.close();
       await proxy.stop();
-      await running.stop();
       await database.drop();
-      await rm(dir, { recursive: true, force: true });
     },
   };
   return projection;
