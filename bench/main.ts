@@ -5,6 +5,7 @@ import type { Figure } from "./support.ts";
 const PARTS: Record<string, () => Promise<Figure[]>> = {
   rest: async () => (await import("./rest.ts")).benchRest(),
   projection: async () => (await import("./projection.ts")).benchProjection(),
+  graph: async () => (await import("./graph.ts")).benchGraph(),
 };
 
 const asked = process.argv.slice(2);

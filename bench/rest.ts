@@ -21,7 +21,7 @@ const NEED = {
 export async function benchRest(): Promise<Figure[]> {
   const database = await startBenchDatabase();
   const [served, handwritten] = await Promise.all([
-    startChild("served.ts", { DATABASE_URL: database.serverUrl, RATE_LIMIT_PER_MINUTE: "100000000" }),
+    startChild("served.ts", { DATABASE_URL: database.serverUrl }),
     startChild("handwritten.ts", { DATABASE_URL: database.serverUrl }),
   ]);
   try {

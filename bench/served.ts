@@ -1,13 +1,15 @@
-// The server as in production, for the REST figures.
+// The server as in production, in a process of its own.
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import { startServer } from "../server/main.ts";
 
+const config = loadConfig({ ...process.env, PORT: "0", RATE_LIMIT_PER_MINUTE: "100000000" });
 const server = await startServer({
-  config: loadConfig({ ...process.env, PORT: "0" }),
+  config,
   databaseUrl: process.env["DATABASE_URL"]!,
-  store: createGraphStore(storeUrls(process.env["FUSEKI_URL"] ?? "http://127.0.0.1:9")),
+  // The REST figures need no graph: nothing listens there.
+  store: createGraphStore(config.graphStore ?? storeUrls("http://127.0.0.1:9")),
   logger: pino({ level: "info" }, pino.destination(2)),
 });
 process.stdout.write(`${server.url}\n`);

@@ -11,7 +11,7 @@ import { startEmbeddedPostgres } from "../db/embedded.ts";
 import { migrate } from "../db/migrate.ts";
 import { createPool } from "../db/pool.ts";
 import { issueTestKey } from "../test/support/database.ts";
-import { buildWorld } from "../test/support/world.ts";
+import { buildWorld, contributor, ORG } from "../test/support/world.ts";
 
 /** One line of docs/benchmarks.md. */
 export type Figure = { subject: string; measured: string; aim?: string };
@@ -51,7 +51,7 @@ export async function startBenchDatabase(): Promise<BenchDatabase> {
 }
 
 /** A child process that has said that it listens. */
-export type Child = { url: string; stop: () => Promise<void> };
+export type Child = { url: string; pid: number; stop: () => Promise<void> };
 
 /** Starts a script that prints a line holding its URL once it listens. */
 export async function startChild(script: string, env: Record<string, string>): Promise<Child> {
@@ -68,7 +68,7 @@ export async function startChild(script: string, env: Record<string, string>): P
     });
     child.once("exit", (code) => failed(new Error(`${script} ended with ${code}`)));
   });
-  return { url, stop: () => ended(child) };
+  return { url, pid: child.pid!, stop: () => ended(child) };
 }
 
 function ended(child: ChildProcess): Promise<void> {
@@ -115,4 +115,32 @@ export function percentile(values: readonly number[], share: number): number {
 /** A number as docs/benchmarks.md shows it: three digits that mean something. */
 export function round(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString("en");
+}
+
+/** Inserts needs, each with commitments that answer it, in bulk; the triggers mark them for the graph. */
+export async function fill(database: BenchDatabase, needs: number, commitmentsEach = 0): Promise<void> {
+  await database.owner.query(
+    `with made as (
+       insert into app_public.needs
+         (org_uri, org_name, declared_by_email, need_description, accelerators, concerns_country_code,
+          created_at)
+       select $1, 'River Mission', $2, 'Audio Scriptures for village ' || n, '{PRA,PRA-INT}', '{KE}',
+         now() - n * interval '1 minute'
+       from generate_series(1, $3::integer) as n returning need_id, created_at
+     )
+     insert into app_public.commitments
+       (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope, concerns_need_id,
+        concerns_country_code, target_completion_date, created_at)
+     select $1, 'River Mission', $2, 'Recording ' || n, '{PRA-INT}', need_id, '{KE}', '2099-12-31',
+       created_at + n * interval '1 second'
+     from made, generate_series(1, $4::integer) as n`,
+    [ORG, contributor, needs, commitmentsEach],
+  );
+}
+
+/** Milliseconds that something takes. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
 }

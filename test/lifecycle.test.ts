@@ -221,4 +221,25 @@ describe("GET /v0/commitments", () => {
     expect((await list(`orgUri=${encodeURIComponent("> } ; select")}`)).body.total).toBe(0);
     expect((await list("limit=201")).body.error).toBe("validation_failed");
   });
+
+  test("pages without gap or repetition where all are of one moment, and past the end", async () => {
+    await service.database.owner.query(
+      "update app_public.commitments set created_at = '2026-01-01T00:00:00Z'",
+    );
+    await eventually(async () => {
+      const all = (await list("limit=200")).body.commitments as { commitmentId: string; createdAt: string }[];
+      expect(new Set(all.map((item) => item.createdAt))).toEqual(new Set(["2026-01-01T00:00:00+00:00"]));
+    });
+    const seen: string[] = [];
+    for (let offset = 0; offset < 8; offset += 2) {
+      const page = await list(`limit=2&offset=${offset}`);
+      expect(page.headers.get("x-data-source")).toBe("graph");
+      seen.push(...page.body.commitments.map((item: { commitmentId: string }) => item.commitmentId));
+    }
+    const { rows } = await service.database.owner.query<{ id: string }>(
+      "select commitment_id as id from app_public.commitments order by commitment_id desc",
+    );
+    expect(seen).toEqual(rows.map((row) => row.id));
+    expect((await list("offset=1000")).body).toEqual({ commitments: [], total: rows.length });
+  });
 });

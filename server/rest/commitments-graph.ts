@@ -37,16 +37,10 @@ export async function listFromGraph(
   // What is no URI is no organization's.
   if (input["orgUri"] !== undefined && !httpUri.safeParse(input["orgUri"]).success)
     return { commitments: [], total: 0 };
-  const pattern = matching(names, input);
   try {
     const [rows, counted] = await Promise.all([
-      store.select(page(names, pattern, input), { timeoutMs: TIMEOUT_MS }),
-      store.select(
-        `select (count(*) as ?total) where { graph <${names.graphs.commitment}> { ${pattern} } }`,
-        {
-          timeoutMs: TIMEOUT_MS,
-        },
-      ),
+      store.select(page(names, input), { timeoutMs: TIMEOUT_MS }),
+      store.select(count(names, input), { timeoutMs: TIMEOUT_MS }),
     ]);
     return { commitments: assemble(names, rows), total: Number(counted[0]?.["total"]?.value ?? 0) };
   } catch (error) {
@@ -55,29 +49,47 @@ export async function listFromGraph(
   }
 }
 
-function matching(names: Names, input: Input): string {
-  const conditions = [`?commitment a <${names.ns("FulfillmentCommitment")}>`];
+/** What a commitment that is asked for has, beside a property that all have. */
+function filters(names: Names, input: Input): string {
   const { orgUri, status, concernsNeedId } = input as Partial<Record<string, string>>;
-  if (orgUri !== undefined) conditions.push(`<${PROV}wasAttributedTo> <${orgUri}>`);
-  if (status !== undefined) conditions.push(`<${names.ns("commitmentStatus")}> "${status}"`);
-  if (concernsNeedId !== undefined) {
-    conditions.push(`<${names.ns("concernsNeed")}> <${names.record("need", concernsNeedId.toLowerCase())}>`);
-  }
-  return conditions.join(" ; ");
+  return [
+    orgUri !== undefined && `; <${PROV}wasAttributedTo> <${orgUri}>`,
+    status !== undefined && `; <${names.ns("commitmentStatus")}> "${status}"`,
+    concernsNeedId !== undefined &&
+      `; <${names.ns("concernsNeed")}> <${names.record("need", concernsNeedId.toLowerCase())}>`,
+  ]
+    .filter((condition) => condition !== false)
+    .join(" ");
 }
 
-function page(names: Names, pattern: string, input: Input): string {
+function count(names: Names, input: Input): string {
+  const commitments = `?commitment a <${names.ns("FulfillmentCommitment")}> ${filters(names, input)}`;
+  return `select (count(*) as ?total) where { graph <${names.graphs.commitment}> { ${commitments} } }`;
+}
+
+/**
+ * The page's query. Stores sort times fast and IRIs slowly, so the time of the page's last commitment is found
+ * first, and ties are broken by IRI only among what is not older than that. (No such time: the last page.)
+ */
+function page(names: Names, input: Input): string {
+  const graph = `graph <${names.graphs.commitment}>`;
+  const [limit, offset] = [Number(input["limit"]), Number(input["offset"])];
+  const created = (commitment: string, time: string) =>
+    `${graph} { ${commitment} <${PROV}generatedAtTime> ${time} ${filters(names, input)} }`;
   return `
     select ?commitment ?property ?value where {
       {
         select ?commitment where {
-          graph <${names.graphs.commitment}> {
-            ${pattern} ; <${PROV}generatedAtTime> ?created ; <${DCTERMS}identifier> ?id .
+          optional {
+            select ?oldest where { ${created("?any", "?oldest")} }
+            order by desc(?oldest) limit 1 offset ${offset + limit - 1}
           }
+          ${created("?commitment", "?created")}
+          filter(!bound(?oldest) || ?created >= ?oldest)
         }
-        order by desc(?created) desc(?id) limit ${Number(input["limit"])} offset ${Number(input["offset"])}
+        order by desc(?created) desc(?commitment) limit ${limit} offset ${offset}
       }
-      graph <${names.graphs.commitment}> { ?commitment ?property ?value }
+      ${graph} { ?commitment ?property ?value }
     }`;
 }
 

@@ -1,0 +1,258 @@
+// The graph: how fast it fills, how late it is, and what the doors to it cost.
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { startEmbeddedStore } from "../graph/embedded/index.ts";
+import { launchFuseki } from "../graph/fuseki/launch.ts";
+import type { Fuseki } from "../graph/fuseki/launch.ts";
+import { createGraphStore, storeUrls } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { listStatement } from "../server/rest/statement.ts";
+import { ORG } from "../test/support/world.ts";
+import { drain } from "../worker/drain.ts";
+import { startWorker } from "../worker/main.ts";
+import { createProjector } from "../worker/projection.ts";
+import { rebuild } from "../worker/rebuild.ts";
+import { lagAt } from "./projection.ts";
+import {
+  fill,
+  inTurns,
+  median,
+  percentile,
+  requestsPerSecond,
+  round,
+  startBenchDatabase,
+  startChild,
+  timed,
+} from "./support.ts";
+import type { BenchDatabase, Child, Figure } from "./support.ts";
+
+const logger = pino({ level: "error" }, pino.destination(2));
+const CHAIN = `prefix ns: <https://ontology.example.org/core#>
+  select ?need ?commitment where { ?commitment ns:concernsNeed ?need } limit 50`;
+const MILLION = "select ?s ?p ?o where { graph ?g { ?s ?p ?o } } limit 1000000";
+
+export async function benchGraph(): Promise<Figure[]> {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-bench-graph-"));
+  try {
+    return [...(await benchEmbedded(join(dir, "embedded"))), ...(await benchFuseki(join(dir, "fuseki")))];
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function benchEmbedded(dir: string): Promise<Figure[]> {
+  const database = await startBenchDatabase();
+  const embedded = await startEmbeddedStore({ dir });
+  const store = createGraphStore(storeUrls(embedded.url));
+  try {
+    return [await drainRate(database, store, "the embedded store", 30_000, "≥ 10,000 records/s")];
+  } finally {
+    store.close();
+    await embedded.stop();
+    await database.stop();
+  }
+}
+
+async function benchFuseki(dir: string): Promise<Figure[]> {
+  const database = await startBenchDatabase();
+  const fuseki = await launchFuseki({ dir });
+  const store = createGraphStore({ ...storeUrls(fuseki.url), user: fuseki.user, password: fuseki.password });
+  try {
+    const figures = [await drainRate(database, store, "Fuseki", 30_000, "≥ 3,000 records/s")];
+    figures.push(await lag(database, store, fuseki));
+    const served = await startChild("served.ts", {
+      DATABASE_URL: database.serverUrl,
+      FUSEKI_URL: fuseki.url,
+      FUSEKI_USER: fuseki.user,
+      FUSEKI_PASSWORD: fuseki.password,
+      SPARQL_TIMEOUT_MS: "120000",
+    });
+    try {
+      for (const commitments of [1_000, 10_000, 100_000]) {
+        await empty(database);
+        await fill(database, commitments / 10, 10);
+        const ms = await timed(() => rebuildAll(database, store));
+        if (commitments === 100_000) {
+          figures.push({
+            subject: "Rebuild of 110,000 records into Fuseki",
+            measured: `${round(ms / 1000)} s, ${round((110_000 * 1000) / ms)} records/s`,
+          });
+        }
+        figures.push(...(await commitmentLists(database, served, commitments)));
+      }
+      figures.push(...(await sparqlDoor(database, served, fuseki)));
+    } finally {
+      await served.stop();
+    }
+    return figures;
+  } finally {
+    store.close();
+    await fuseki.stop();
+    await database.stop();
+  }
+}
+
+async function empty(database: BenchDatabase): Promise<void> {
+  await database.owner.query(
+    `truncate app_public.needs, app_public.commitments, app_public.status_history, app_private.graph_records,
+       app_private.graph_wakeups cascade`,
+  );
+}
+
+async function rebuildAll(database: BenchDatabase, store: GraphStore): Promise<void> {
+  await rebuild({ pool: database.owner, store, projector: createProjector(loadConfig({})), logger });
+  await database.owner.query("vacuum analyze");
+}
+
+async function drainRate(
+  database: BenchDatabase,
+  store: GraphStore,
+  name: string,
+  records: number,
+  aim: string,
+): Promise<Figure> {
+  const options = { pool: database.owner, store, projector: createProjector(loadConfig({})), logger };
+  // The first records warm the store up; they are not counted.
+  await fill(database, 3_000);
+  await drain(options);
+  await fill(database, records);
+  const ms = await timed(() => drain(options));
+  return {
+    subject: `Drain into ${name}, ${round(records)} new needs`,
+    measured: `${round((records * 1000) / ms)} records/s`,
+    aim,
+  };
+}
+
+async function lag(database: BenchDatabase, store: GraphStore, fuseki: Fuseki): Promise<Figure> {
+  const config = loadConfig({ FUSEKI_URL: fuseki.url });
+  const worker = await startWorker({ databaseUrl: database.url, store, config, logger });
+  try {
+    const lags = await lagAt(database, store, 200, 15);
+    return {
+      subject: "From commit to visible in Fuseki at 200 writes/s",
+      measured: `p50 ${round(percentile(lags, 0.5))} ms, p99 ${round(percentile(lags, 0.99))} ms`,
+      aim: "p99 < 2,000 ms",
+    };
+  } finally {
+    await worker.stop();
+  }
+}
+
+async function commitmentLists(database: BenchDatabase, served: Child, size: number): Promise<Figure[]> {
+  const headers = { authorization: `Bearer ${database.key}` };
+  const list = { view: "rest.commitments", items: "commitments", id: "commitmentId", filters: FILTERS };
+  const figures: Figure[] = [];
+  for (const [name, filter] of [
+    ["all", {}],
+    ["of one status", { status: "funded" }],
+    ["of one organization", { orgUri: ORG }],
+  ] as const) {
+    const input = { limit: 50, offset: 0, ...filter };
+    const query = new URLSearchParams({ limit: "50", ...filter });
+    const fromGraph = async () =>
+      timed(async () => {
+        const answer = await fetch(`${served.url}/v0/commitments?${query}`, { headers });
+        await answer.text();
+        if (answer.headers.get("x-data-source") !== "graph") throw new Error("the graph did not answer");
+      });
+    const fromTable = async () =>
+      timed(() =>
+        database.owner.query("select app_private.run_as('api_read', $1, $2)", [
+          listStatement(list, input),
+          input,
+        ]),
+      );
+    const ms = await inTurns(9, { fromGraph, fromTable });
+    figures.push({
+      subject: `GET /v0/commitments, ${round(size)} commitments, ${name}: from the graph, beside the statement on the table`,
+      measured: `${round(ms.fromGraph)} ms, ${round(ms.fromTable)} ms`,
+    });
+  }
+  return figures;
+}
+
+const FILTERS = {
+  orgUri: `"orgUri" = $1 ->> 'orgUri'`,
+  status: `status = ($1 ->> 'status')::app_public.commitment_status`,
+};
+
+async function sparqlDoor(database: BenchDatabase, served: Child, fuseki: Fuseki): Promise<Figure[]> {
+  const basic = `Basic ${Buffer.from(`${fuseki.user}:${fuseki.password}`).toString("base64")}`;
+  const door = { url: `${served.url}/v0/sparql`, headers: requestHeaders(`Bearer ${database.key}`) };
+  const direct = { url: `${fuseki.url}/query`, headers: requestHeaders(basic) };
+  const ask = (target: typeof door) => () =>
+    // The door lets a key have four queries at a time.
+    requestsPerSecond({ ...target, method: "POST", body: CHAIN, connections: 4, duration: 4 });
+  const requests = await inTurns(5, { door: ask(door), direct: ask(direct) });
+
+  const firstBytes = { door: [] as number[], direct: [] as number[] };
+  const before = await residentMegabytes(served.pid);
+  let most = before;
+  for (let i = 0; i < 4; i++) {
+    for (const [name, target] of [
+      ["door", door],
+      ["direct", direct],
+    ] as const) {
+      const ms = await streamed(target, async () => {
+        if (name === "door") most = Math.max(most, await residentMegabytes(served.pid));
+      });
+      if (i > 0) firstBytes[name].push(ms);
+    }
+  }
+  const [doorMs, directMs] = [median(firstBytes.door), median(firstBytes.direct)];
+  return [
+    {
+      subject: "POST /v0/sparql against the same query sent to Fuseki, 4 connections",
+      measured: `${round(requests.door / requests.direct)} (${round(requests.door)} against ${round(requests.direct)} requests/s)`,
+      aim: "≥ 0.85",
+    },
+    {
+      subject: "First byte of 1,000,000 rows through the door against Fuseki itself",
+      measured: `${round(doorMs / directMs)} (${round(doorMs)} against ${round(directMs)} ms)`,
+      aim: "≤ 1.2",
+    },
+    {
+      subject: "Memory of the server before and, at most, while it streams them",
+      measured: `${round(before)} MB, ${round(most)} MB`,
+      aim: "flat",
+    },
+  ];
+}
+
+function requestHeaders(authorization: string): Record<string, string> {
+  return {
+    authorization,
+    "content-type": "application/sparql-query",
+    accept: "application/sparql-results+json",
+  };
+}
+
+/** Reads the whole answer to the large query; @returns milliseconds to its first byte */
+async function streamed(
+  target: { url: string; headers: Record<string, string> },
+  onMegabytes: () => Promise<void>,
+): Promise<number> {
+  const start = performance.now();
+  const answer = await fetch(target.url, { method: "POST", headers: target.headers, body: MILLION });
+  if (!answer.ok || !answer.body) throw new Error(`${target.url}: ${answer.status}`);
+  let first: number | undefined;
+  let unseen = 0;
+  for await (const chunk of answer.body) {
+    first ??= performance.now() - start;
+    unseen += (chunk as Uint8Array).length;
+    if (unseen > 10_000_000) {
+      unseen = 0;
+      await onMegabytes();
+    }
+  }
+  return first ?? Number.NaN;
+}
+
+async function residentMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
