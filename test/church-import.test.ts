@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { loadDemoChurches } from "../db/demo/churches.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { admin } from "./support/process.ts";
@@ -205,4 +206,13 @@ test("two imports at once of the same churches end with each of them once", asyn
     12_000,
   );
   expect(await churches("church_id")).toHaveLength(12_000);
+});
+
+test("the demo churches are whole, and loading them again changes nothing", async () => {
+  expect(await loadDemoChurches(database.owner)).toMatchObject({ read: 82, added: 82 });
+  expect(await loadDemoChurches(database.owner)).toMatchObject({ added: 0, changed: 0, unchanged: 82 });
+  const places = (await churches("locality")).map((row) => row["locality"]);
+  expect(places).toEqual(
+    expect.arrayContaining(["El Cajon", "San Diego", "Denver", "Toronto", "Lagos", "Suva"]),
+  );
 });

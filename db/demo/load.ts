@@ -2,6 +2,7 @@
 // as the people they name, so that no demo record could break a rule.
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import { loadDemoChurches } from "./churches.ts";
 import {
   applicant,
   commitments,
@@ -48,12 +49,15 @@ export async function demoKeyOpens(db: pg.Pool): Promise<boolean> {
 }
 
 /**
- * Loads the demo: organizations with a member of each role, linked records, the demo key. All or nothing.
+ * Loads the demo: churches, organizations with a member of each role, linked records, the demo key. All or nothing
+ * but for the churches.
  * The accelerator vocabulary must be there.
  * @param db of the role that owns the schema
  * @param graphDataUrl what organization URIs begin with
  */
 export async function loadDemo(db: pg.Pool, graphDataUrl: string): Promise<void> {
+  // Twice does no harm, and a start that was cut off here begins again.
+  await loadDemoChurches(db);
   const client = await db.connect();
   try {
     await client.query("begin");
