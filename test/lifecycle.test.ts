@@ -169,8 +169,14 @@ describe("GET /v0/commitments", () => {
   const list = (query: string) => call(`${service.url}/v0/commitments?${query}`, "GET", service.keys.read);
 
   test("answers from the graph what the table holds", async () => {
-    const needs = await call(`${service.url}/v0/needs?limit=1`, "GET", service.keys.read);
-    const concernsNeedId = needs.body.needs[0].needId;
+    const need = await post("/v0/needs", {
+      orgUri: ORG,
+      orgName: "River Mission",
+      declaredByEmail: contributor,
+      needDescription: "Wells",
+      accelerators: ["PRA"],
+    });
+    const concernsNeedId = need.body.needId;
     for (const [index, status] of ["declared", "funded", "declared", "abandoned", "declared"].entries()) {
       const made = await post("/v0/commitments", {
         orgUri: OTHER_ORG,
