@@ -33,6 +33,7 @@ export const ERRORS: Readonly<Record<string, ErrorExample>> = {
   permission_required: [403, "This takes a permission that the person does not have."],
   read_only: [403, "This endpoint only answers queries; updates are not accepted."],
   federation_disabled: [403, "SERVICE is not allowed here; query the other endpoint yourself."],
+  origin_not_allowed: [403, "Pages of this origin may not call the tool endpoint."],
   need_not_found: [404, "There is no need with this needId."],
   commitment_not_found: [404, "There is no commitment with this commitmentId."],
   engagement_claim_not_found: [404, "There is no engagement claim with this claimId."],

@@ -152,7 +152,38 @@ export function mcpOperation(): ZodOpenApiOperationObject {
         },
       },
       "202": { description: "A notification was taken." },
-      ...errorResponses(["missing_api_key", "invalid_api_key", "rate_limited"]),
+      "400": {
+        description: "What was sent is no JSON, or no request.",
+        content: {
+          "application/json": {
+            schema: jsonRpcAnswer,
+            examples: {
+              parseError: {
+                summary: "No JSON",
+                value: {
+                  jsonrpc: "2.0",
+                  id: null,
+                  error: { code: -32700, message: "The body is not well-formed JSON." },
+                },
+              },
+            },
+          },
+        },
+      },
+      "404": {
+        description: "A client of the current revision called a method that there is not: -32601.",
+        content: { "application/json": { schema: jsonRpcAnswer } },
+      },
+      ...errorResponses([
+        "missing_api_key",
+        "invalid_api_key",
+        "origin_not_allowed",
+        "payload_too_large",
+        "unsupported_media_type",
+        "rate_limited",
+        "internal_error",
+        "database_unavailable",
+      ]),
     },
   };
 }
