@@ -49,8 +49,13 @@ export async function startFaultyProxy(
       outgoing.writeHead(200, { "content-length": "1000" });
       outgoing.write("<html>");
       setTimeout(() => incoming.socket.destroy(), 20);
-    } else if (mode === "slow") setTimeout(pass, 2_000);
-    else if (mode === "poison" && body.includes(POISON)) outgoing.writeHead(400).end("Parse error");
+    } else if (mode === "slow") {
+      proxy.held += 1;
+      setTimeout(() => {
+        if (!stopped) pass();
+        proxy.held -= 1;
+      }, 2_000);
+    } else if (mode === "poison" && body.includes(POISON)) outgoing.writeHead(400).end("Parse error");
     else if (mode !== "silent") pass();
   }
 
