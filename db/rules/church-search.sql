@@ -624,7 +624,7 @@ begin
     ) as listed $sql$,
     case when as_geojson then '"type":"FeatureCollection","features"' else '"items"' end,
     case when as_geojson
-      then 'json_build_object(''type'', ''Feature'', ''id'', church_id, ''geometry'', geojson, ''properties'', row_to_json(record))'
+      then 'json_build_object(''type'', ''Feature'', ''id'', found.church_id, ''geometry'', found.geojson, ''properties'', row_to_json(record))'
       else 'row_to_json(record)' end,
     coalesce(
       (select string_agg(format('found.%I', field), ', ' order by place)

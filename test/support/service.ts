@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Express } from "express";
 import { pino } from "pino";
+import type { Logger } from "pino";
 import { loadConfig } from "../../config.ts";
 import type { Config } from "../../config.ts";
 import { startEmbeddedStore } from "../../graph/embedded/index.ts";
@@ -64,9 +65,10 @@ const NO_STORE = "http://127.0.0.1:9";
  * Starts a server for one test file.
  * @param options.store where the graph is; without it the graph store is down
  * @param options.config differences from the default configuration
+ * @param options.logger where the server logs; nowhere unless given
  */
 export async function startTestService(
-  options: { store?: GraphStore; config?: Partial<Config>; world?: boolean } = {},
+  options: { store?: GraphStore; config?: Partial<Config>; world?: boolean; logger?: Logger } = {},
 ): Promise<TestService> {
   const database = await createTestDatabase();
   if (options.world !== false) await buildWorld(database.owner);
@@ -82,7 +84,7 @@ export async function startTestService(
     config,
     databaseUrl: database.serverUrl,
     store,
-    logger: pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
+    logger: options.logger ?? pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
   });
   const [read, write, review] = await Promise.all(
     (["api_read", "api_write", "api_review"] as const).map((scope) => issueTestKey(database.owner, scope)),

@@ -1,0 +1,257 @@
+// What the tool endpoint refuses, by codes and in words that a caller can act on.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Writable } from "node:stream";
+import { pino } from "pino";
+import { issueTestKey } from "./support/database.ts";
+import { MODERN_META, modernHeaders, post, TOOL, toolCall } from "./support/mcp.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+const ORIGIN = "https://app.example.org";
+const logged: string[] = [];
+let service: TestService;
+beforeAll(async () => {
+  const lines = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      logged.push(chunk.toString());
+      done();
+    },
+  });
+  service = await startTestService({
+    world: false,
+    config: { corsOrigins: [ORIGIN] },
+    logger: pino({ level: "trace" }, lines),
+  });
+});
+afterAll(() => service.stop());
+
+// What the inside of the service looks like when it shows.
+const INTERNAL = /zod|invalid_type|unrecognized|expected|received|sql|at .*\.ts|node_modules|stack|\n/i;
+const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+
+describe("errors of JSON-RPC", () => {
+  const cases: [string, unknown, number, number, string | number | null][] = [
+    ["wrong JSON", '{"jsonrpc": "2.0", ', -32700, 400, null],
+    ["no body", "", -32700, 400, null],
+    ["a body that is no object", "5", -32600, 400, null],
+    ["an empty object", {}, -32600, 400, null],
+    ["another version of JSON-RPC", { ...ping, jsonrpc: "1.0" }, -32600, 400, 1],
+    ["no method", { jsonrpc: "2.0", id: "a" }, -32600, 400, "a"],
+    ["a method that is no text", { ...ping, method: 5 }, -32600, 400, 1],
+    ["an id that is null", { ...ping, id: null }, -32600, 400, null],
+    ["an id that is no id", { ...ping, id: { a: 1 } }, -32600, 400, null],
+    ["params that are a list", { ...ping, params: [] }, -32600, 400, 1],
+    ["an unknown method", { ...ping, method: "tools/delete" }, -32601, 200, 1],
+    ["a method that is not offered", { ...ping, method: "resources/list" }, -32601, 200, 1],
+    ["a method of Object", { ...ping, method: "constructor" }, -32601, 200, 1],
+    ["a call without a name", { ...ping, method: "tools/call" }, -32602, 200, 1],
+    ["a name that is no text", { ...ping, method: "tools/call", params: { name: 5 } }, -32602, 200, 1],
+    ["an unknown tool", { ...ping, method: "tools/call", params: { name: "other" } }, -32602, 200, 1],
+    ["a tool of Object", { ...ping, method: "tools/call", params: { name: "toString" } }, -32602, 200, 1],
+    ["arguments that are no object", toolCall({}, { arguments: "x" }), -32602, 200, 1],
+    ["a handshake without params", { ...ping, method: "initialize" }, -32602, 200, 1],
+    [
+      "a page of tools that is no text",
+      { ...ping, method: "tools/list", params: { cursor: 5 } },
+      -32602,
+      200,
+      1,
+    ],
+    ["a _meta that is none", toolCall({}, { _meta: { progressToken: {} } }), -32602, 400, 1],
+  ];
+
+  test.each(cases)("%s", async (_name, body, code, status, id) => {
+    const answer = await post(service, body, { "content-type": "application/json" });
+    expect(answer.status).toBe(status);
+    expect(answer.body).toEqual({ jsonrpc: "2.0", id, error: { code, message: expect.any(String) } });
+    expect(answer.body.error.message).not.toMatch(INTERNAL);
+  });
+
+  test("of the revision 2026-07-28", async () => {
+    const meta = { _meta: MODERN_META };
+    const send = async (body: unknown, headers: Record<string, string>) => {
+      const answer = await post(service, body, headers);
+      expect(answer.body.error.message).not.toMatch(INTERNAL);
+      return [answer.body.error.code, answer.status, answer.body.id];
+    };
+    const listen = { ...ping, method: "subscriptions/listen", params: meta };
+    expect(await send(listen, modernHeaders("subscriptions/listen"))).toEqual([-32601, 404, 1]);
+    expect(await send({ ...ping, method: "tools/list" }, modernHeaders("tools/list"))).toEqual([
+      -32602, 400, 1,
+    ]);
+    const odd = { _meta: { ...MODERN_META, "io.modelcontextprotocol/clientInfo": 5 } };
+    expect(await send(toolCall({}, odd), modernHeaders("tools/call", TOOL))).toEqual([-32602, 400, 1]);
+    const resumed = toolCall({}, { ...meta, requestState: 5 });
+    expect(await send(resumed, modernHeaders("tools/call", TOOL))).toEqual([-32602, 200, 1]);
+    expect(await send(toolCall({}, meta), {})).toEqual([-32020, 400, 1]);
+  });
+});
+
+describe("a search that fails is a result that says so", () => {
+  const cases: [string, Record<string, unknown>, RegExp[]][] = [
+    ["an unknown input", { queryParams: { city: "Denver" } }, [/no input city/, /locality/, /radius_km/]],
+    ["inputs outside queryParams", { country: "US" }, [/country/, /inside/, /queryParams/]],
+    ["no queryParams", {}, [/queryParams is missing/]],
+    ["queryParams of another type", { queryParams: "US" }, [/queryParams must be an object/]],
+    ["a number as text", { queryParams: { limit: "5" } }, [/^limit must be an integer\.$/]],
+    ["null", { queryParams: { q: null } }, [/^q must be a text\.$/]],
+    ["a number out of range", { queryParams: { limit: 0 } }, [/^limit must be at least 1\.$/]],
+    ["an unknown belief", { queryParams: { belief: "x" } }, [/^belief must be one of roman_catholic, /]],
+    ["one of several", { queryParams: { belief: ["other", "x"] } }, [/^belief\[1\] must be one of/]],
+    ["an unknown column", { queryParams: { fields: "zip" } }, [/zip/, /postal_code/]],
+    [
+      "half a radius",
+      { queryParams: { radius_km: 5, center_lat: 1 } },
+      [/^center_lng is required: a radius/],
+    ],
+    ["half a box", { queryParams: { min_lat: 5, max_lat: 6 } }, [/min_lng is required: a box/, /max_lng/]],
+    ["an unknown country", { queryParams: { country: "XX" } }, [/country must be a country code/]],
+    ["a foreign cursor", { queryParams: { cursor: "abc" } }, [/cursor/, /next_cursor/]],
+  ];
+
+  test.each(cases)("%s", async (_name, input, says) => {
+    const { status, body } = await post(service, toolCall({}, { arguments: input }));
+    expect([status, body.result?.isError]).toEqual([200, true]);
+    expect(body.result.structuredContent).toBeUndefined();
+    const [{ type, text }] = body.result.content;
+    expect(type).toBe("text");
+    for (const pattern of says) expect(text).toMatch(pattern);
+    expect(text).not.toMatch(INTERNAL);
+  });
+
+  test("a failure of the service says nothing of its cause, and is logged", async () => {
+    await service.database.owner.query(
+      "alter function app_private.church_page(jsonb) rename to church_page_away",
+    );
+    try {
+      const { body } = await post(service, toolCall({}));
+      expect(body.result).toEqual({
+        isError: true,
+        content: [{ type: "text", text: expect.stringMatching(/^The service failed to answer/) }],
+      });
+      expect(logged.join("")).toMatch(/church_page.*does not exist/);
+    } finally {
+      await service.database.owner.query(
+        "alter function app_private.church_page_away(jsonb) rename to church_page",
+      );
+    }
+  });
+});
+
+describe("messages that ask for no answer, or for several", () => {
+  test("a notification is acknowledged without a body", async () => {
+    for (const method of ["notifications/initialized", "notifications/cancelled", "tools/call"]) {
+      const { status, body } = await post(service, { jsonrpc: "2.0", method });
+      expect([status, body]).toEqual([202, ""]);
+    }
+  });
+
+  test("so is an answer to a question that nobody asked", async () => {
+    expect((await post(service, { jsonrpc: "2.0", id: 1, result: {} })).status).toBe(202);
+  });
+
+  test("a batch is answered message by message", async () => {
+    const { status, body } = await post(service, [
+      ping,
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      { ...ping, id: "b", method: "nothing" },
+      5,
+      { ...toolCall({ limit: 1 }), id: 2 },
+      { ...toolCall({ limit: 1 }, { _meta: MODERN_META }), id: 3 },
+    ]);
+    expect(status).toBe(200);
+    expect(body).toMatchObject([
+      { id: 1, result: {} },
+      { id: "b", error: { code: -32601 } },
+      { id: null, error: { code: -32600 } },
+      { id: 2, result: { structuredContent: { items: [] } } },
+      { id: 3, error: { code: -32600 } },
+    ]);
+  });
+
+  test("a batch of notifications is acknowledged; an empty or a long one is refused", async () => {
+    const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
+    expect((await post(service, [notification, notification])).status).toBe(202);
+    for (const batch of [[], Array.from({ length: 11 }, () => ping)]) {
+      const { status, body } = await post(service, batch);
+      expect([status, body.id, body.error.code]).toEqual([400, null, -32600]);
+    }
+  });
+});
+
+describe("what HTTP refuses", () => {
+  test("other methods than POST", async () => {
+    for (const method of ["GET", "DELETE", "PUT"]) {
+      const { status, headers, body } = await call(`${service.url}/v0/mcp`, method, service.keys.read);
+      expect([method, status, headers.get("allow"), body.error]).toEqual([
+        method,
+        405,
+        "POST, OPTIONS",
+        "method_not_allowed",
+      ]);
+    }
+  });
+
+  test("another content type, a body too long", async () => {
+    const other = await post(service, ping, { "content-type": "text/plain" });
+    expect([other.status, other.body.error]).toEqual([415, "unsupported_media_type"]);
+    const long = await post(service, toolCall({ q: "x".repeat(300_000) }));
+    expect([long.status, long.body.error]).toEqual([413, "payload_too_large"]);
+  });
+
+  test("pages of origins that are not named", async () => {
+    for (const origin of ["https://evil.example", `${ORIGIN}.evil.example`, "null"]) {
+      const { status, body } = await post(service, ping, { origin });
+      expect([origin, status, body.error]).toEqual([origin, 403, "origin_not_allowed"]);
+    }
+    expect((await post(service, ping, { origin: ORIGIN })).status).toBe(200);
+  });
+
+  test("callers without a key, with a wrong one, with one that is expired", async () => {
+    const expired = await issueTestKey(service.database.owner, "api_read", { expiresAt: "2020-01-01" });
+    const at = `${service.url}/v0/mcp`;
+    const cases: [string, string | undefined, string][] = [
+      [at, undefined, "missing_api_key"],
+      [`${at}?apiKey=a&apiKey=b`, undefined, "missing_api_key"],
+      [`${at}?apiKey=wrong`, undefined, "invalid_api_key"],
+      [`${at}?apiKey=${expired}`, undefined, "invalid_api_key"],
+      // The header is what counts where there are both.
+      [`${at}?apiKey=${service.keys.read}`, "wrong", "invalid_api_key"],
+    ];
+    for (const [url, key, code] of cases) {
+      const { status, headers, body } = await call(url, "POST", key, ping);
+      expect([status, body.error, headers.get("www-authenticate")]).toEqual([401, code, "Bearer"]);
+    }
+  });
+
+  test("a key that has called too often", async () => {
+    const key = await issueTestKey(service.database.owner, "api_read", { ratePerMinute: 2 });
+    const at = `${service.url}/v0/mcp?apiKey=${key}`;
+    for (const _ of [1, 2]) expect((await call(at, "POST", undefined, ping)).status).toBe(200);
+    const { status, headers, body } = await call(at, "POST", undefined, ping);
+    expect([status, body.error]).toEqual([429, "rate_limited"]);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+});
+
+test("a key in the URL is in no log line, whatever becomes of the request", async () => {
+  logged.length = 0;
+  const { read } = service.keys;
+  const at = `${service.url}/v0/mcp?apiKey=${read}`;
+  await call(at, "POST", undefined, toolCall({ limit: 1 }));
+  await call(at, "POST", undefined, "{");
+  await call(at, "POST", undefined, toolCall({ radius_km: 1 }));
+  await call(at, "POST", undefined, toolCall({}, { _meta: MODERN_META }), modernHeaders("tools/call", TOOL));
+  await call(at, "GET", undefined);
+  await call(at, "POST", undefined, ping, { origin: "https://evil.example" });
+  await call(`${service.url}/v0/mcp?apiKey=wrong-${read}`, "POST", undefined, ping);
+  await call(`${service.url}/v0/mcp/?apiKey=${read}`, "POST", undefined, ping);
+  await call(`${service.url}/nowhere?apiKey=${read}`, "GET", undefined);
+  const { owner } = service.database;
+  await owner.query("alter function app_private.church_page(jsonb) rename to church_page_away");
+  await call(at, "POST", undefined, toolCall({}));
+  await owner.query("alter function app_private.church_page_away(jsonb) rename to church_page");
+  expect(logged.filter((line) => line.includes("/v0/mcp")).length).toBeGreaterThanOrEqual(9);
+  expect(logged.filter((line) => line.includes(read))).toEqual([]);
+  expect(logged.filter((line) => line.includes("apiKey"))).toEqual([]);
+});
