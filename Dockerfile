@@ -9,7 +9,7 @@ FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
-COPY package.json config.ts explain.ts embedded.ts lock.ts ./
+COPY package.json *.ts ./
 COPY db db
 COPY graph graph
 COPY worker worker
