@@ -184,7 +184,7 @@ function codesOf(route: RestRoute, scope?: Scope): string[] {
 
 /** The same parameters, with what the example gives them. */
 function withExamples(parameters: z.ZodObject, values: Readonly<Record<string, unknown>> = {}): z.ZodObject {
-  const fields = Object.entries(parameters.shape as Record<string, z.ZodType>);
+  const fields = Object.entries(parameters.shape);
   return z.object(
     Object.fromEntries(
       fields.map(([name, field]) => [

@@ -122,7 +122,11 @@ describe("an example", () => {
           body && encode(body),
           { ...headers, ...(body && { "content-type": body.type }) },
         );
-        expect({ name: nameOf(placed), ...answer }).toMatchObject({ status: Number(status) });
+        expect({ name: nameOf(placed), body: answer.body, status: answer.status }).toEqual({
+          name: nameOf(placed),
+          body: expect.anything(),
+          status: Number(status),
+        });
         for (const header of Object.keys(success.headers ?? {})) {
           expect({ header, sent: answer.headers.has(header) }).toEqual({ header, sent: true });
         }
@@ -131,7 +135,7 @@ describe("an example", () => {
         if (PROTOCOLS.includes(operation.operationId)) continue;
         const checked = checkOf(document, media.schema).safeParse(answer.body);
         expect({ name: nameOf(placed), error: checked.error?.issues }).toEqual({ name: nameOf(placed) });
-        expect(shapeOf(answer.body)).toEqual(shapeOf(media.example));
+        expect(differences(answer.body, media.example)).toEqual([]);
       }
     }
   });
@@ -140,11 +144,18 @@ describe("an example", () => {
 /** Their answers have schemas of another standard. */
 const PROTOCOLS = ["getOpenApi", "querySparql", "callTool"];
 
-/** The names in an answer, of a list those of its first item. */
-function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
-  if (typeof value !== "object" || value === null) return "value";
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]));
+/** Where an answer has names that its example lacks, or the other way round; empty lists and null tell nothing. */
+function differences(answer: unknown, example: unknown, at = ""): string[] {
+  if (Array.isArray(answer) && Array.isArray(example)) {
+    return answer.length > 0 && example.length > 0 ? differences(answer[0], example[0], `${at}[0]`) : [];
+  }
+  if (typeof answer !== "object" || typeof example !== "object" || !answer || !example) return [];
+  const [given, shown] = [new Map(Object.entries(answer)), new Map(Object.entries(example))];
+  return [...new Set([...given.keys(), ...shown.keys()])].flatMap((name) =>
+    given.has(name) && shown.has(name)
+      ? differences(given.get(name), shown.get(name), `${at}.${name}`)
+      : [`${at}.${name}`],
+  );
 }
 
 describe("each operation answers as documented", () => {

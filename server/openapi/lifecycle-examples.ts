@@ -57,12 +57,20 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     status: "active",
     ...stamps,
   };
-  const churchId = "00000000-0000-4000-8005-000000000001";
   const church = {
     ...Object.fromEntries(Object.keys(churchRecord.shape).map((column) => [column, null])),
-    church_id: churchId,
-    name: "Church",
+    church_id: "us-el-cajon-shadow-mountain",
+    name: "Shadow Mountain Community Church",
+    latitude: 32.8,
+    longitude: -116.91,
+    address: "2100 Greenfield Drive",
+    locality: "El Cajon",
+    region: "CA",
+    postal_code: "92019",
+    country: "US",
+    website: "https://www.shadowmountain.org",
     belief_type: "protestant",
+    denomination: "Southern Baptist",
     created_at: WHEN,
     updated_at: WHEN,
   };
@@ -176,23 +184,19 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
       answer: {
         items: [
           {
-            church_id: "00000000-0000-4000-8005-000000000001",
-            name: "Church",
-            locality: "El Cajon",
-            country: "US",
-            distance_m: 1200,
+            church_id: church.church_id,
+            name: church.name,
+            locality: church.locality,
+            country: church.country,
+            distance_m: 4941.2,
           },
         ],
         limit: 3,
-        has_more: false,
-        next_cursor: null,
+        has_more: true,
+        next_cursor: "eyJkIjo0OTQxLjJ9",
       },
     },
-    getChurch: {
-      scope: "api_read",
-      params: { id: "00000000-0000-4000-8005-000000000001" },
-      answer: church,
-    },
+    getChurch: { scope: "api_read", params: { id: church.church_id }, answer: church },
 
     getHealth: {
       scope: "api_read",

@@ -66,7 +66,7 @@ export function exampleRequest({ path, operation }: Placed): {
       .filter((value) => value !== undefined)
       .map((value) => ({ type, value })),
   );
-  return { path: query.size > 0 ? `${filled}?${query}` : filled, headers, bodies };
+  return { path: query.size > 0 ? `${filled}?${query.toString()}` : filled, headers, bodies };
 }
 
 /** A body as it is sent in a media type. */
