@@ -112,7 +112,7 @@ function checkInput(input: unknown): { query: Record<string, unknown> } | { prob
   const misplaced = Object.keys(beside);
   if (misplaced.length > 0) {
     return {
-      problem: `${misplaced.map(shorten).join(", ")} cannot stand beside queryParams: put every input inside it, as in {"queryParams": {"locality": "El Cajon"}}. ${VALID}`,
+      problem: `${names(misplaced)} cannot stand beside queryParams: put every input inside it, as in {"queryParams": {"locality": "El Cajon"}}. ${VALID}`,
     };
   }
   if (!isObject(queryParams)) {
@@ -131,14 +131,15 @@ const VALID = `The inputs are ${Object.keys(INPUTS).join(", ")}.`;
 
 function sentence(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {
   if (issue.code === "unrecognized_keys") {
-    return `There is no input ${issue.keys.map(shorten).join(", ")}. ${VALID}`;
+    return `There is no input ${names(issue.keys)}. ${VALID}`;
   }
   const [name, item] = issue.path.map(String);
   const place = Array.isArray(given[name ?? ""]) && item !== undefined ? `[${item}]` : "";
   return `${name}${place} ${issue.message}.`;
 }
 
-/** What a caller wrote, no longer than a message should quote. */
-function shorten(name: string): string {
-  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
+/** Names that a caller wrote, no more and no longer than a message should quote. */
+function names(written: string[]): string {
+  const some = written.slice(0, 5).map((name) => (name.length > 60 ? `${name.slice(0, 60)}…` : name));
+  return [...some, ...(written.length > some.length ? ["…"] : [])].join(", ");
 }
