@@ -7,7 +7,7 @@ import type { DrainOptions } from "./drain.ts";
 import { markAll } from "./projection.ts";
 
 export interface Drainer {
-  /** Drains unless that is going on here already or the store is known to be down. Never throws. */
+  /** Drains, unless the store is known to be down; resolves when the drain is over. Never throws. */
   wake: () => Promise<void>;
   /** Ends the drain in progress after its batch, and begins no other. */
   stop: () => Promise<void>;
@@ -40,7 +40,7 @@ export function createDrainer(options: DrainOptions): Drainer {
         mustCheckStore = false;
         const result = await drain(options, stopping.signal);
         if (result.state === "store_unavailable") later(logger, result.reason);
-        else if (retryAt > 0) recovered();
+        else if (result.state === "drained" && retryAt > 0) recovered();
       } catch (error) {
         if (stopping.signal.aborted) return;
         later(logger, error instanceof Error ? error.message : String(error));
