@@ -1,19 +1,10 @@
 // The review dashboard, used as a reviewer uses it, in a browser that can reach nothing but the service.
-import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { chromium } from "playwright-core";
 import type { Browser, Page } from "playwright-core";
+import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import * as m from "./support/membership.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-
-const EXECUTABLE = [
-  process.env["CHROMIUM"],
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-].find((path) => path !== undefined && existsSync(path));
-const inBrowser = EXECUTABLE === undefined ? test.skip : test;
 
 let service: TestService;
 let door: m.MembershipDoor;
@@ -22,9 +13,7 @@ beforeAll(async () => {
   service = await startTestService({ world: false });
   await m.addPlatformPeople(service.database.owner);
   door = m.membershipDoor("REST", () => service);
-  if (EXECUTABLE) {
-    browser = await chromium.launch({ executablePath: EXECUTABLE, args: ["--no-sandbox"] });
-  }
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -34,14 +23,7 @@ afterAll(async () => {
 const db = () => service.database.owner;
 
 async function open(email: string, key = service.keys.review): Promise<{ page: Page; trouble: string[] }> {
-  const page = await browser!.newPage();
-  const trouble: string[] = [];
-  page.on("console", (entry) => entry.type() === "error" && trouble.push(entry.text()));
-  page.on("pageerror", (error) => trouble.push(error.message));
-  page.on("request", (request) => {
-    const url = request.url();
-    if (!url.startsWith(service.url) && !url.startsWith("data:")) trouble.push(`asked ${url}`);
-  });
+  const { page, trouble } = await watchedPage(browser!, service.url);
   await page.goto(`${service.url}/admin/claims`);
   await page.getByLabel("Your e-mail").fill(email);
   await page.getByLabel("API key").fill(key);

@@ -1,18 +1,9 @@
 // The API reference, used as a reader uses it, in a browser that can reach nothing but the service.
-import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
-import { chromium } from "playwright-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startDemoService } from "./support/demo.ts";
 import { call } from "./support/service.ts";
-
-const EXECUTABLE = [
-  process.env["CHROMIUM"],
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-].find((path) => path !== undefined && existsSync(path));
-const inBrowser = EXECUTABLE === undefined && process.env["REQUIRE_CHROMIUM"] !== "1" ? test.skip : test;
 
 // The page is large, and a browser without a graphics card slow.
 jest.setTimeout(180_000);
@@ -21,40 +12,17 @@ let service: Awaited<ReturnType<typeof startDemoService>>;
 let browser: Browser | undefined;
 beforeAll(async () => {
   service = await startDemoService();
-  if (!EXECUTABLE) {
-    console.warn("No Chromium at hand: the page is not tried in a browser. CHROMIUM names one.");
-    return;
-  }
-  browser = await chromium.launch({
-    executablePath: EXECUTABLE,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
   await service.stop();
 });
 
-/** Opens the page; `trouble` gathers errors and every request to another host. */
-async function open(context: BrowserContext, fragment = ""): Promise<{ page: Page; trouble: string[] }> {
-  const page = await context.newPage();
-  const trouble: string[] = [];
-  page.on("console", (entry) => entry.type() === "error" && trouble.push(entry.text()));
-  page.on("pageerror", (error) => trouble.push(error.message));
-  page.on("request", (request) => {
-    const url = request.url();
-    if (!url.startsWith(`${service.url}/`) && !url.startsWith("data:")) trouble.push(`asked ${url}`);
-  });
-  await page.goto(`${service.url}/docs${fragment}`);
-  return { page, trouble };
+async function open(context: BrowserContext): Promise<{ page: Page; trouble: string[] }> {
+  const watched = await watchedPage(context, service.url);
+  await watched.page.goto(`${service.url}/docs`);
+  return watched;
 }
 
 /** Opens an operation and sends what it is filled with. */
