@@ -9,7 +9,7 @@ import type { Conversion } from "./columns.ts";
 import { readChurches, SourceError } from "./read.ts";
 import type { ChurchFormat, SourceRow } from "./read.ts";
 
-const BATCH = 5_000;
+const BATCH = 10_000;
 // One connection keeps one core of the database busy.
 const LANES = 2;
 
