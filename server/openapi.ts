@@ -158,7 +158,12 @@ function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationOb
         headers: { ...RATE_LIMIT_HEADERS, ...answer.headers },
         content: {
           "application/json": { schema, example: example?.answer },
-          ...Object.fromEntries(Object.entries(alternatives).map(([type, schema]) => [type, { schema }])),
+          ...Object.fromEntries(
+            Object.entries(alternatives).map(([type, schema]) => [
+              type,
+              { schema, example: example?.alternatives?.[type] },
+            ]),
+          ),
         },
       },
       ...errorResponses(codesOf(route, example?.scope)),

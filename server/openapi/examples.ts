@@ -1,7 +1,7 @@
 // An example of every operation: a request that does what it says on the demo data, and what is answered.
 import { demoId } from "../../db/demo/records.ts";
 import type { Scope } from "../identity.ts";
-import { lifecycleExamples } from "./lifecycle-examples.ts";
+import { lifecycleExamples, WHEN } from "./lifecycle-examples.ts";
 
 /** A request and its answer, as data. */
 export type Example = Readonly<{
@@ -12,10 +12,11 @@ export type Example = Readonly<{
   headers?: Readonly<Record<string, string>>;
   body?: object;
   answer: object;
+  /** Answers of media types beside application/json. */
+  alternatives?: Readonly<Record<string, object>>;
 }>;
 
-export const PLATFORM_ADMIN = "admin@platform.example";
-export const WHEN = "2026-03-02T09:30:00.000000+00:00";
+const PLATFORM_ADMIN = "admin@platform.example";
 
 /**
  * The examples by operationId.

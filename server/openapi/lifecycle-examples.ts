@@ -3,7 +3,8 @@ import { commitments, demoId, engagementClaims, needs } from "../../db/demo/reco
 import { church as churchRecord } from "../rest/church-schemas.ts";
 import type { Example } from "./examples.ts";
 
-const WHEN = "2026-03-02T09:30:00.000000+00:00";
+/** When everything in the examples happened. */
+export const WHEN = "2026-03-02T09:30:00.000000+00:00";
 const NEW_ID = "8c6f4c0e-3f0f-4d52-a4a8-7d0f2b7d9d11";
 
 /** @see examplesOf */
@@ -74,6 +75,14 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     created_at: WHEN,
     updated_at: WHEN,
   };
+  const found = {
+    church_id: church.church_id,
+    name: church.name,
+    locality: church.locality,
+    country: church.country,
+    distance_m: 4941.2,
+  };
+  const page = { limit: 3, has_more: true, next_cursor: "eyJkIjo0OTQxLjJ9" };
   return {
     listNeeds: {
       scope: "api_read",
@@ -181,19 +190,20 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
         limit: 3,
         fields: "church_id,name,locality,country,distance_m",
       },
-      answer: {
-        items: [
-          {
-            church_id: church.church_id,
-            name: church.name,
-            locality: church.locality,
-            country: church.country,
-            distance_m: 4941.2,
-          },
-        ],
-        limit: 3,
-        has_more: true,
-        next_cursor: "eyJkIjo0OTQxLjJ9",
+      answer: { items: [found], ...page },
+      alternatives: {
+        "application/geo+json": {
+          type: "FeatureCollection",
+          features: [
+            {
+              type: "Feature",
+              id: church.church_id,
+              geometry: { type: "Point", coordinates: [church.longitude, church.latitude] },
+              properties: found,
+            },
+          ],
+          ...page,
+        },
       },
     },
     getChurch: { scope: "api_read", params: { id: church.church_id }, answer: church },

@@ -172,7 +172,12 @@ export function mcpOperation(): ZodOpenApiOperationObject {
       },
       "404": {
         description: "A client of the current revision called a method that there is not: -32601.",
-        content: { "application/json": { schema: jsonRpcAnswer } },
+        content: {
+          "application/json": {
+            schema: jsonRpcAnswer,
+            example: rpc(4, { error: { code: -32601, message: "Method not found" } }),
+          },
+        },
       },
       ...errorResponses([
         "missing_api_key",
