@@ -192,6 +192,18 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.equal();
   });
 
+  test("an old backup of the database is restored, and the graph is written as before", async () => {
+    const worker = await projection.startWorker();
+    await projection.declareNeeds(10);
+    await projection.settled();
+    await worker.stop();
+    // The backup knows of none of the drains that the store has seen.
+    await projection.database.owner.query("select setval('app_private.graph_turns', 1)");
+    await projection.database.owner.query("update app_public.needs set status = 'met'");
+    await projection.startWorker();
+    await projection.equal();
+  });
+
   test("a store that has lost everything is filled again", async () => {
     const worker = await projection.startWorker();
     await projection.declareNeeds(10);

@@ -112,7 +112,8 @@ async function tryLock(client: PoolClient): Promise<Turn | undefined> {
 export async function alignTurns({ pool, store, projector }: DrainOptions): Promise<void> {
   const noted = await readTurn(store, projector.names);
   await pool.query(
-    "select setval('app_private.graph_turns', greatest(nextval('app_private.graph_turns'), $1::bigint))",
+    `select case when turn < $1::bigint then setval('app_private.graph_turns', $1::bigint) end
+     from nextval('app_private.graph_turns') as turn`,
     [String(noted)],
   );
 }
@@ -139,8 +140,8 @@ async function drainLocked(
   let wait = SHORTEST_WAIT_MS;
   for (;;) {
     if (signal?.aborted || Date.now() >= turnEnds) break;
-    const writersAhead = await takeWakeups(client);
-    await writeDirtyReferences(projector, client, store, logger, signal);
+    const { writersAhead, listsChanged } = await takeWakeups(client);
+    if (listsChanged) await writeDirtyReferences(projector, client, store, logger, signal);
     const revisions = await readDirty(client, batchSize * BATCHES_AT_ONCE);
     const noted = revisions.length > 0 ? await project(client, revisions, turn, options, signal) : 0;
     records += noted;
@@ -158,18 +159,21 @@ async function drainLocked(
 
 /**
  * Takes the wake-ups that no writer holds. One that a writer has joined stays, for what that writer is
- * about to commit is not to be seen yet.
- * @returns whether wake-ups are left
+ * about to commit is not to be seen yet. What is dirty is to be read after this, by another statement.
  */
-async function takeWakeups(client: PoolClient): Promise<boolean> {
-  await client.query(
-    `delete from app_private.graph_wakeups where wakeup_id in
-       (select wakeup_id from app_private.graph_wakeups for update skip locked)`,
-  );
-  const { rows } = await client.query<{ left: boolean }>(
-    "select exists (select from app_private.graph_wakeups) as left",
-  );
-  return rows[0]!.left;
+async function takeWakeups(client: PoolClient): Promise<{ writersAhead: boolean; listsChanged: boolean }> {
+  const { rows } = await client.query<{ writersAhead: boolean; listsChanged: boolean }>({
+    name: "take_wakeups",
+    text: `
+      with taken as (
+        delete from app_private.graph_wakeups where wakeup_id in
+          (select wakeup_id from app_private.graph_wakeups for update skip locked)
+        returning 1
+      )
+      select (select count(*) from app_private.graph_wakeups) > (select count(*) from taken) as "writersAhead",
+        exists (select from app_private.graph_references where revision <> synced_revision) as "listsChanged"`,
+  });
+  return rows[0]!;
 }
 
 /**
