@@ -23,5 +23,8 @@
 \ir organization-claims.sql
 \ir claim-review.sql
 \ir mail.sql
+\ir church-inputs.sql
+\ir church-conditions.sql
 \ir church-search.sql
+\ir church-answers.sql
 \ir grants.sql

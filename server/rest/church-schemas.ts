@@ -1,5 +1,5 @@
 // Church search on the wire: what may be asked and what is answered. REST validation, the OpenAPI document and the
-// tool endpoint's input all come from here; what the inputs must be together is decided in db/rules/church-search.sql.
+// tool endpoint's input all come from here; what the inputs must be together is decided in db/rules/church-inputs.sql.
 import { z } from "zod";
 
 const BELIEFS = ["roman_catholic", "protestant", "orthodox", "anglican", "other", "unknown"] as const;

@@ -1,0 +1,101 @@
+-- Church search: what REST and MCP answer.
+
+create view rest.churches with (security_invoker = true) as
+select
+  church_id, gers_id, name, latitude, longitude, address, locality, region, postal_code, country, website, phone,
+  belief_type, denomination, trinitarian, church_summary, ministry_names, ministries_json, service_times,
+  service_languages, service_source_urls, contact_emails, contact_phones, url_giving, url_beliefs, url_youtube,
+  url_facebook, url_instagram, url_tiktok, url_campus, url_live, logo_url, logo_width, logo_height,
+  logo_aspect_ratio, banner_url, banner_width, banner_height, banner_aspect_ratio, is_weekly_church, campus_name,
+  overarching_name, is_multi_campus, extraction_confidence, pipeline_status, created_at, updated_at
+from app_public.churches;
+comment on view rest.churches is 'The record of GET /v0/orgs/{id}.';
+
+create function app_public.churches_geojson(church app_public.churches) returns json
+language sql stable
+return case when church.latitude is not null then
+  json_build_object('type', 'Point', 'coordinates', json_build_array(church.longitude, church.latitude))
+end;
+comment on function app_public.churches_geojson is 'The place as a GeoJSON Point; null where it is not known.';
+
+create function app_private.church_fields(search app_private.church_query, wanted text[]) returns text[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  columns text[] := array(
+    select attname from pg_attribute
+    where attrelid = 'rest.churches'::regclass and attnum > 0 and not attisdropped order by attnum);
+  valid text[] := columns || '{distance_m,geojson}';
+begin
+  if cardinality(wanted) > 0 then
+    perform app_private.refuse_problems(coalesce(
+      (select jsonb_agg(app_private.problem('fields',
+         format('has no column %s; the columns are %s', to_json(field), array_to_string(valid, ', '))) -> 0)
+       from unnest(wanted) as field where field <> all (valid)),
+      '[]'));
+    return wanted;
+  end if;
+  return columns || case when search.radius_km is not null then '{distance_m}'::text[] else '{}' end;
+end
+$$;
+comment on function app_private.church_fields is
+  'The columns that a record of a search has: those asked for, else all. Refuses with 400 what is no column.';
+
+create function app_private.church_page(body jsonb) returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  search app_private.church_query := jsonb_populate_record(null::app_private.church_query, body);
+  size integer := coalesce((body ->> 'limit')::integer, 20);
+  as_geojson boolean := body ->> 'format' = 'geojson';
+  fields text[];
+  answer text;
+begin
+  perform app_private.refuse_problems(app_private.church_limit_problems(size));
+  fields := app_private.church_fields(search,
+    app_private.distinct_items(array(select jsonb_array_elements_text(body -> 'fields'))));
+  execute format($sql$
+    select format('{%%s:[%%s],"limit":%%s,"has_more":%%s,"next_cursor":%%s}',
+      %L, string_agg(item::text, ',' order by place) filter (where place <= $2), $2, to_json(count(*) > $2),
+      coalesce(to_json(max(cursor) filter (where place = $2 and following))::text, 'null'))
+    from (
+      select %s as item, cursor, place, lead(true, 1, false) over (order by place) as following
+      from (
+        select (church).*, distance_m, cursor, app_public.churches_geojson(church) as geojson, row_number() over () as place
+        from app_private.find_churches($1, $2 + 1)
+      ) as found,
+      lateral (select %s) as record
+    ) as listed $sql$,
+    case when as_geojson then '"type":"FeatureCollection","features"' else '"items"' end,
+    case when as_geojson
+      then 'json_build_object(''type'', ''Feature'', ''id'', found.church_id, ''geometry'', found.geojson, ''properties'', row_to_json(record))'
+      else 'row_to_json(record)' end,
+    coalesce(
+      (select string_agg(format('found.%I', field), ', ' order by place)
+       from unnest(fields) with ordinality as listed (field, place)
+       where not (as_geojson and field = 'geojson')),
+      ''))
+  into answer using search, size;
+  return answer;
+end
+$$;
+comment on function app_private.church_page is
+  'GET /v0/orgs/search: one page of a search as JSON text, of the columns and in the format asked for.';
+
+create function app_private.church_record(body jsonb) returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  answer text;
+begin
+  select row_to_json(c)::text into answer from rest.churches as c where c.church_id = body ->> 'id';
+  if answer is null then
+    perform app_private.refuse(404, 'organization_not_found', 'There is no church with this church_id.');
+  end if;
+  return answer;
+end
+$$;
+comment on function app_private.church_record is 'GET /v0/orgs/{id}: one church as JSON text; 404 organization_not_found.';
