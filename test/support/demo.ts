@@ -1,5 +1,4 @@
 import { loadConfig } from "../../config.ts";
-import { loadDemoChurches } from "../../db/demo/churches.ts";
 import { DEMO_KEY, loadDemo } from "../../db/demo/load.ts";
 import { createNames } from "../../graph/namespaces.ts";
 import { readStarterVocabulary } from "../../graph/vocabulary.ts";
@@ -13,6 +12,5 @@ export async function startDemoService(): Promise<TestService & { demoKey: strin
   const config = loadConfig({});
   await importVocabulary(service.database.owner, readStarterVocabulary(), createNames(config));
   await loadDemo(service.database.owner, config.graphDataUrl);
-  await loadDemoChurches(service.database.owner);
   return { ...service, demoKey: DEMO_KEY };
 }
