@@ -67,11 +67,12 @@ export class AdminContext {
     const url = await this.databaseUrl();
     const pool = createPool(url, { max: 4 });
     if (this.config.databaseUrl) return pool;
-    // The embedded database may never have seen a start of the service.
-    const { rows } = await pool.query<{ fresh: boolean }>(
-      "select to_regclass('app_migrations.applied') is null as fresh",
+    // The embedded database may never have seen a start of the service, or be in the middle of its first one: a
+    // migration ends with the rules, and a second one waits for the first.
+    const { rows } = await pool.query<{ unfinished: boolean }>(
+      "select to_regproc('app_private.run_as') is null as unfinished",
     );
-    if (rows[0]?.fresh) await migrate(url);
+    if (rows[0]?.unfinished) await migrate(url);
     return pool;
   }
 

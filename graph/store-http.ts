@@ -3,6 +3,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { pipeline, Readable } from "node:stream";
 import { WholeBody } from "./store-body.ts";
+import { WithheldEnd } from "./store-upload.ts";
 import { mediaType } from "./media-types.ts";
 import {
   GraphNotFound,
@@ -143,7 +144,7 @@ function send(outgoing: http.ClientRequest, body: StoreRequest["body"], fail: (e
     outgoing.end(body);
     return;
   }
-  pipeline(body, outgoing, (error) => {
+  pipeline(body, new WithheldEnd(), outgoing, (error) => {
     // The body's own failure is the caller's to see; the connection's is reported by the request itself.
     if (error && body.errored) fail(body.errored);
   });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { GraphRejected, GraphTimeout } from "../graph/store.ts";
 import { readAll } from "../graph/store-http.ts";
@@ -230,12 +231,14 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       await fill();
       async function* broken() {
         yield '<urn:a> <urn:b> "1" .\n';
-        await Promise.resolve();
+        // Long enough for the store to have it before the connection breaks off.
+        await sleep(50);
         throw new Error("the source broke");
       }
       await expect(
         store.client.putGraph(A, Readable.from(broken()), "application/n-triples"),
       ).rejects.toThrow();
+      await sleep(50);
       expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(2);
     });
   });
