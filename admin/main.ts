@@ -58,16 +58,24 @@ async function main(args: readonly string[]): Promise<number> {
     report(error, args.includes("--json"));
     return EXIT.failed;
   }
+  // A second Ctrl-C must not break off what the first one has begun.
+  let closing: Promise<void> | undefined;
   const stop = (signal: NodeJS.Signals) => {
-    void context.close().finally(() => process.kill(process.pid, signal));
+    closing ??= context.close().finally(() => {
+      process.removeAllListeners(signal).kill(process.pid, signal);
+    });
   };
-  process.once("SIGINT", stop).once("SIGTERM", stop);
+  process.on("SIGINT", stop).on("SIGTERM", stop);
   try {
     await buildProgram(context).parseAsync(args, { from: "user" });
     return context.exitCode;
   } catch (error) {
-    // Commander has said what is wrong, or shown the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.failed;
+    if (error instanceof CommanderError) {
+      // Commander has said what is wrong, or shown the help that was asked for.
+      if (error.exitCode === 0) return EXIT.done;
+      if (args.includes("--json")) printError("usage", error.message.replace(/^error: /, ""));
+      return EXIT.failed;
+    }
     report(error, context.json);
     return EXIT.failed;
   } finally {
@@ -78,7 +86,11 @@ async function main(args: readonly string[]): Promise<number> {
 function report(error: unknown, json: boolean): void {
   const message = explain(error);
   process.stderr.write(`error: ${message}\n`);
-  if (json) process.stdout.write(`${JSON.stringify({ error: refusalCode(error) ?? "failed", message })}\n`);
+  if (json) printError(refusalCode(error) ?? "failed", message);
+}
+
+function printError(error: string, message: string): void {
+  process.stdout.write(`${JSON.stringify({ error, message })}\n`);
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -81,6 +81,20 @@ describe("what cannot be done", () => {
     expect(stderr).toMatch(/^error: .+/);
   });
 
+  test("is one JSON value with --json too", async () => {
+    const { code, stdout } = await admin(["keys", "revoke", "x", "--json"], settings);
+    expect({ code, value: JSON.parse(stdout) }).toEqual({
+      code: 2,
+      value: { error: "failed", message: "There is no key with the id x." },
+    });
+    const misused = await admin(["keys", "issue", "--json"], settings);
+    expect(misused.code).toBe(2);
+    expect(JSON.parse(misused.stdout)).toEqual({
+      error: "usage",
+      message: expect.stringContaining("--label"),
+    });
+  });
+
   test("an unreachable database is one line, without the password, on both outputs", async () => {
     const { code, stdout, stderr } = await admin(["keys", "list", "--json"], {
       DATABASE_URL: "postgres://owner:s3cret@127.0.0.1:1/engagement",
