@@ -155,7 +155,7 @@ async function commitmentLists(database: BenchDatabase, served: Child, size: num
     const query = new URLSearchParams({ limit: "50", ...filter });
     const fromGraph = async () =>
       timed(async () => {
-        const answer = await fetch(`${served.url}/v0/commitments?${query}`, { headers });
+        const answer = await fetch(`${served.url}/v0/commitments?${query.toString()}`, { headers });
         await answer.text();
         if (answer.headers.get("x-data-source") !== "graph") throw new Error("the graph did not answer");
       });
