@@ -130,8 +130,9 @@ export async function fill(database: BenchDatabase, needs: number, commitmentsEa
      )
      insert into app_public.commitments
        (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope, concerns_need_id,
-        concerns_country_code, target_completion_date, created_at)
+        concerns_country_code, target_completion_date, status, created_at)
      select $1, 'River Mission', $2, 'Recording ' || n, '{PRA-INT}', need_id, '{KE}', '2099-12-31',
+       case when hashtext(need_id::text || n) % 100 = 0 then 'funded' else 'declared' end::app_public.commitment_status,
        created_at + n * interval '1 second'
      from made, generate_series(1, $4::integer) as n`,
     [ORG, contributor, needs, commitmentsEach],

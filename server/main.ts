@@ -39,7 +39,13 @@ export type ServerOptions = {
 };
 
 /** A server that listens. */
-export type RunningServer = { url: string; app: Express; stop: () => Promise<void> };
+export type RunningServer = {
+  url: string;
+  app: Express;
+  /** Where the metrics are, when METRICS_PORT is set. */
+  metricsPort: number | undefined;
+  stop: () => Promise<void>;
+};
 
 /**
  * Starts the server on config.host and config.port.
@@ -114,6 +120,7 @@ export async function startServer({
   const { port } = server.address() as AddressInfo;
   return {
     app,
+    metricsPort: metricsServer?.port,
     url: `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`,
     stop: async () => {
       const closed = new Promise<void>((done) => void server.close(() => done()));

@@ -1,6 +1,7 @@
 // Prometheus metrics, on a port of their own: what the process does, what callers ask, and how far the graph is
 // behind the tables.
 import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { RequestHandler } from "express";
 import type pg from "pg";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
@@ -55,12 +56,12 @@ export function createMetrics(pool: pg.Pool): Metrics {
   };
 }
 
-/** Serves GET /metrics on loopback or wherever the server listens, never on the server's own port. */
+/** Serves the metrics on a port of their own, whatever the path. */
 export function serveMetrics(
   registry: Registry,
   host: string,
   port: number,
-): Promise<{ stop: () => Promise<void> }> {
+): Promise<{ port: number; stop: () => Promise<void> }> {
   const server = createServer((_request, response) => {
     registry.metrics().then(
       (text) => response.setHeader("content-type", registry.contentType).end(text),
@@ -70,7 +71,10 @@ export function serveMetrics(
   return new Promise((listening, failed) => {
     server.once("error", failed);
     server.listen(port, host, () =>
-      listening({ stop: () => new Promise((done) => void server.close(() => done())) }),
+      listening({
+        port: (server.address() as AddressInfo).port,
+        stop: () => new Promise((done) => void server.close(() => done())),
+      }),
     );
   });
 }

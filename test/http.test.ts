@@ -1,5 +1,8 @@
 // What HTTP itself asks of every route.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { startServer } from "../server/main.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { contributor, ORG } from "./support/world.ts";
@@ -226,6 +229,44 @@ describe("lists", () => {
 test("the probes answer without a key", async () => {
   expect(await call(`${service.url}/healthz`, "GET", undefined)).toMatchObject({ status: 200 });
   expect(await call(`${service.url}/readyz`, "GET", undefined)).toMatchObject({ status: 200 });
+});
+
+test("commitments are listed from the table while the graph cannot be reached", async () => {
+  const commitment = {
+    orgUri: ORG,
+    orgName: "River Mission",
+    declaredByEmail: contributor,
+    commitmentDescription: "We record them",
+    acceleratorScope: ["PRA-INT"],
+  };
+  const made = await call(`${service.url}/v0/commitments`, "POST", service.keys.write, commitment);
+  const listed = await call(`${service.url}/v0/commitments`, "GET", service.keys.read);
+  expect(listed.status).toBe(200);
+  expect(listed.headers.get("x-data-source")).toBe("database");
+  expect(listed.body).toMatchObject({
+    total: 1,
+    commitments: [{ commitmentId: made.body.commitmentId, ...commitment }],
+  });
+});
+
+test("metrics are on a port of their own, by route and not by path", async () => {
+  const measured = await startServer({
+    config: { ...loadConfig({ PORT: "0" }), metricsPort: 0 },
+    databaseUrl: service.database.serverUrl,
+    store: service.store,
+    logger: pino({ level: "silent" }),
+  });
+  try {
+    await call(`${measured.url}/v0/needs/00000000-0000-4000-8000-000000000000`, "GET", service.keys.read);
+    const metrics = await (await fetch(`http://127.0.0.1:${measured.metricsPort}/metrics`)).text();
+    expect(metrics).toContain(
+      'http_request_duration_seconds_count{method="GET",route="/v0/needs/:needId",status="404"} 1',
+    );
+    expect(metrics).toMatch(/^graph_records_pending [1-9]/m);
+    expect((await call(`${measured.url}/metrics`, "GET", undefined)).status).toBe(404);
+  } finally {
+    await measured.stop();
+  }
 });
 
 test("health says that the graph is down and that writes wait for it", async () => {

@@ -7,7 +7,7 @@ import { listFromGraph } from "./commitments-graph.ts";
 import type { GraphCommitment } from "./commitments-graph.ts";
 import type { Input, RestRoute } from "./route.ts";
 import * as s from "./schemas.ts";
-import { listStatement, recordStatement } from "./statement.ts";
+import { listStatement, recordStatement, statusFilter } from "./statement.ts";
 import type { Database } from "./statement.ts";
 
 const commitment = z
@@ -53,7 +53,7 @@ const list = {
   id: "commitmentId",
   filters: {
     orgUri: `"orgUri" = $1 ->> 'orgUri'`,
-    status: `status = ($1 ->> 'status')::app_public.commitment_status`,
+    status: statusFilter,
     concernsNeedId: `"concernsNeedId" = ($1 ->> 'concernsNeedId')::uuid`,
   },
 };

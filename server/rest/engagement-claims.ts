@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { RestRoute } from "./route.ts";
 import * as s from "./schemas.ts";
-import { listStatement, recordStatement } from "./statement.ts";
+import { listStatement, recordStatement, statusFilter } from "./statement.ts";
 
 const engagementClaim = z
   .object({
@@ -46,7 +46,7 @@ const statusChange = z.strictObject({
 
 const filters = {
   orgUri: `"orgUri" = $1 ->> 'orgUri'`,
-  status: `status = ($1 ->> 'status')::app_public.engagement_claim_status`,
+  status: statusFilter,
   rop3: `"peopleGroupRop3" = $1 ->> 'rop3'`,
   countryCode: `"countryCode" = $1 ->> 'countryCode'`,
 };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { RestRoute } from "./route.ts";
 import * as s from "./schemas.ts";
-import { listStatement, recordStatement } from "./statement.ts";
+import { listStatement, recordStatement, statusFilter } from "./statement.ts";
 
 const need = z
   .object({
@@ -34,7 +34,7 @@ const statusChange = z.strictObject({ needId: s.uuid, status: s.needStatus, acto
 
 const filters = {
   orgUri: `"orgUri" = $1 ->> 'orgUri'`,
-  status: `status = ($1 ->> 'status')::app_public.need_status`,
+  status: statusFilter,
   accelerator: `accelerators @> array[$1 ->> 'accelerator']`,
   rop3: `"concernsPeopleGroupRop3" @> array[$1 ->> 'rop3']`,
   countryCode: `"concernsCountryCode" @> array[$1 ->> 'countryCode']`,

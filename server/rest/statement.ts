@@ -1,4 +1,5 @@
 // A REST answer is what one statement of SQL says, run under the role of the key's scope.
+import { escapeLiteral } from "pg";
 import type pg from "pg";
 import type { Identity } from "../identity.ts";
 
@@ -41,8 +42,16 @@ export type ListQuery = {
   /** The column that breaks ties of createdAt. */
   id: string;
   /** A condition for each filter that a caller may give; $1 is the input. */
-  filters: Record<string, string>;
+  filters: Record<string, string | ((value: unknown) => string)>;
 };
+
+/**
+ * The filter of a status. The value stands in the statement as a literal, for PostgreSQL takes a parameter that it
+ * has to cast to an enum for any value of it, and plans a rare status as if it were a common one.
+ */
+export function statusFilter(value: unknown): string {
+  return `status = ${escapeLiteral(String(value))}`;
+}
 
 /**
  * The statement of a list: newest first, ties by id, with the total of all matches. Only the filters that were
@@ -53,7 +62,10 @@ export function listStatement(
   input: Record<string, unknown>,
 ): string {
   const given = Object.entries(filters).filter(([name]) => input[name] !== undefined);
-  const where = given.length === 0 ? "" : `where ${given.map(([, condition]) => condition).join(" and ")}`;
+  const conditions = given.map(([name, filter]) =>
+    typeof filter === "string" ? filter : filter(input[name]),
+  );
+  const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   return `
     select json_build_object(
       '${items}', coalesce((
