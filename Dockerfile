@@ -15,6 +15,7 @@ COPY graph graph
 COPY worker worker
 COPY server server
 COPY admin admin
+COPY process process
 USER node
 EXPOSE 3000
 CMD ["node", "server/main.ts"]

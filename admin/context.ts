@@ -7,8 +7,8 @@ import { migrate } from "../db/migrate.ts";
 import { createPool } from "../db/pool.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { joinEmbeddedPostgres, joinEmbeddedStore } from "../embedded.ts";
-import type { Joined } from "../embedded.ts";
+import { joinEmbeddedPostgres, joinEmbeddedStore } from "../process/embedded.ts";
+import type { Joined } from "../process/embedded.ts";
 
 /** Where a graph store is spoken to, as in Config. */
 export type GraphStoreEndpoints = NonNullable<Config["graphStore"]>;

@@ -1,7 +1,7 @@
 // The operator's tool: npm run admin -- <command>. One file a subject; this one wires them and owns the exit code.
 import { Command, CommanderError } from "commander";
 import { ConfigError, processConfig } from "../config.ts";
-import { explain, refusalCode } from "../explain.ts";
+import { explain, refusalCode } from "../process/explain.ts";
 import { registerChurches } from "./churches.ts";
 import { registerConfig } from "./config.ts";
 import { AdminContext, EXIT } from "./context.ts";

@@ -3,7 +3,7 @@ import { ConfigError, processConfig } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { requireDatabase } from "../db/reach.ts";
 import { saveSettings } from "../db/settings.ts";
-import { explain } from "../explain.ts";
+import { explain } from "../process/explain.ts";
 import { AdminContext, EXIT } from "./context.ts";
 
 async function main(): Promise<number> {

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import { demoKeyOpens } from "../db/demo/load.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { demoKeyExposed, runPart } from "../process.ts";
+import { demoKeyExposed, runPart } from "../process/part.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql.ts";
 import { createServerPool, KeyRing } from "./identity.ts";

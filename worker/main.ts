@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { createPool } from "../db/pool.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { runPart } from "../process.ts";
+import { runPart } from "../process/part.ts";
 import { createDrainer } from "./drainer.ts";
 import { createProjector } from "./projection.ts";
 import { crontab, taskList } from "./tasks/index.ts";

@@ -1,13 +1,13 @@
 // What the processes of the service have in common: how they begin, what they say when they cannot, how they end.
 import { pino } from "pino";
 import type { Logger } from "pino";
-import { ConfigError, processConfig } from "./config.ts";
-import type { Config } from "./config.ts";
-import { DEMO_KEY_ID } from "./db/demo/load.ts";
-import { requireDatabase } from "./db/reach.ts";
+import { ConfigError, processConfig } from "../config.ts";
+import type { Config } from "../config.ts";
+import { DEMO_KEY_ID } from "../db/demo/load.ts";
+import { requireDatabase } from "../db/reach.ts";
 import { explain } from "./explain.ts";
-import { createGraphStore } from "./graph/store.ts";
-import type { GraphStore } from "./graph/store.ts";
+import { createGraphStore } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
 
 /** The service cannot start as things are; the message is one line for the operator. */
 export class StartError extends Error {

@@ -1,7 +1,7 @@
 // What npm start prints once everything is up: where things are, and one command for each step of the lifecycle.
 import type pg from "pg";
-import type { Config } from "./config.ts";
-import { DEMO_KEY, demoKeyIsLive, demoOrgUri } from "./db/demo/load.ts";
+import type { Config } from "../config.ts";
+import { DEMO_KEY, demoKeyIsLive, demoOrgUri } from "../db/demo/load.ts";
 
 /**
  * The text for the terminal.

@@ -2,8 +2,8 @@
 // beside it or alone. The last one to leave PostgreSQL stops it; the graph store lives in the process that has it.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startEmbeddedPostgres } from "./db/embedded.ts";
-import { findEmbeddedStore, startEmbeddedStore } from "./graph/embedded/index.ts";
+import { startEmbeddedPostgres } from "../db/embedded.ts";
+import { findEmbeddedStore, startEmbeddedStore } from "../graph/embedded/index.ts";
 import { takeLock } from "./lock.ts";
 
 /** A part that runs for this process and maybe for others too. */
