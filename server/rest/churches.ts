@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { ApiError } from "../errors.ts";
 import type { Identity } from "../identity.ts";
 import { church, churchFeatures, churchPage, churchQuery } from "./church-schemas.ts";
 import type { RestRoute } from "./route.ts";
@@ -42,9 +41,6 @@ export function churchRoutes(database: Database): RestRoute[] {
       },
       errors: [],
       handle: async (request, response, input) => {
-        if (!request.accepts(["application/json", GEOJSON])) {
-          throw new ApiError(406, "not_acceptable", `This route answers application/json and ${GEOJSON}.`);
-        }
         const answer = await searchChurches(database, request.identity, input);
         response.type(input["format"] === "geojson" ? GEOJSON : "application/json").send(answer);
       },
