@@ -3,7 +3,7 @@
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { createPool } from "../db/pool.ts";
-import { needRoutes } from "../server/rest/needs.ts";
+import { needRoutes } from "../server/resources/needs.ts";
 
 const pool = createPool(process.env["DATABASE_URL"]!, { max: 20 });
 const statementOf = (method: string, path: string): string => {

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { needRoutes } from "../server/rest/needs.ts";
+import { needRoutes } from "../server/resources/needs.ts";
 import { contributor, ORG } from "../test/support/world.ts";
 import { inTurns, requestsPerSecond, round, startBenchDatabase, startChild } from "./support.ts";
 import type { BenchDatabase, Figure } from "./support.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import express from "express";
 import type { AddressInfo } from "node:net";
 import { createPool } from "../db/pool.ts";
-import { createGraphql } from "../server/graphql.ts";
+import { createGraphql } from "../server/graphql/door.ts";
 import { refusal, send } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { isEnumType, isInputObjectType, isObjectType } from "graphql";
 import type { GraphQLSchema } from "graphql";
 import { createPool } from "../db/pool.ts";
-import { createGraphql } from "../server/graphql.ts";
+import { createGraphql } from "../server/graphql/door.ts";
 import { SCHEMA_FILE, schemaText } from "../server/graphql/print-schema.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";

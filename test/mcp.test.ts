@@ -2,7 +2,7 @@
 // mcp-refusals.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { churchQuery } from "../server/rest/church-schemas.ts";
+import { churchQuery } from "../server/resources/church-schemas.ts";
 import { randomNumbers, insertChurches } from "./support/churches.ts";
 import { churchSearch } from "./support/church-search.ts";
 import type { Page } from "./support/church-search.ts";

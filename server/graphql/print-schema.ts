@@ -9,7 +9,7 @@ import type { GraphQLSchema } from "postgraphile/graphql";
 import { startEmbeddedPostgres } from "../../db/embedded.ts";
 import { migrate } from "../../db/migrate.ts";
 import { createPool } from "../../db/pool.ts";
-import { createGraphql } from "../graphql.ts";
+import { createGraphql } from "./door.ts";
 
 /** The committed schema. */
 export const SCHEMA_FILE = join(import.meta.dirname, "../../schema.graphql");

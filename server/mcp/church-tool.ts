@@ -4,7 +4,7 @@ import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelco
 import { z } from "zod";
 import { apiErrorFrom } from "../errors.ts";
 import type { ApiError } from "../errors.ts";
-import { churchFeatures, churchPage, churchQuery } from "../rest/church-schemas.ts";
+import { churchFeatures, churchPage, churchQuery } from "../resources/church-schemas.ts";
 import { isObject } from "./messages.ts";
 
 export const CHURCH_TOOL = "churches_search_v1";

@@ -1,6 +1,6 @@
 // An example of every operation: a request that does what it says on the demo data, and what is answered.
 import { demoId } from "../../db/demo/records.ts";
-import type { Scope } from "../identity.ts";
+import type { Scope } from "../identity/keys.ts";
 import { lifecycleExamples, WHEN } from "./lifecycle-examples.ts";
 
 /** A request and its answer, as data. */

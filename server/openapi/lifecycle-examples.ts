@@ -1,6 +1,6 @@
 // The examples of needs, commitments, engagement claims, the vocabulary, and church search.
 import { commitments, demoId, engagementClaims, needs } from "../../db/demo/records.ts";
-import { church as churchRecord } from "../rest/church-schemas.ts";
+import { church as churchRecord } from "../resources/church-schemas.ts";
 import type { Example } from "./examples.ts";
 
 /** When everything in the examples happened. */

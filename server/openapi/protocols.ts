@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { ZodOpenApiOperationObject } from "zod-openapi";
 import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
-import type { Scope } from "../identity.ts";
+import type { Scope } from "../identity/keys.ts";
 import { errorResponses, RATE_LIMIT_HEADERS } from "./errors.ts";
 
 /** The default dataset is narrowed by these; both may be repeated. */

@@ -1,7 +1,7 @@
 // A REST answer is what one statement of SQL says, run under the role of the key's scope.
 import { escapeLiteral } from "pg";
 import type pg from "pg";
-import type { Identity } from "../identity.ts";
+import type { Identity } from "../identity/keys.ts";
 
 /** What runs statements for a caller. */
 export class Database {

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
 import { errorHandler } from "../../server/errors.ts";
-import { sparqlRoutes } from "../../server/rest/sparql.ts";
-import type { SparqlDependencies } from "../../server/rest/sparql.ts";
+import { sparqlRoutes } from "../../server/sparql/door.ts";
+import type { SparqlDependencies } from "../../server/sparql/door.ts";
 
 /** A door that listens; the key of a request is what its header `x-key` says. */
 export type RunningDoor = { url: string; stop: () => Promise<void> };

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import type { RequestHandler } from "express";
 import pg from "pg";
-import { createPool } from "../db/pool.ts";
-import { ApiError } from "./errors.ts";
+import { createPool } from "../../db/pool.ts";
+import { ApiError } from "../errors.ts";
 
 /** The PostgreSQL role that a key becomes. */
 export type Scope = "api_read" | "api_write" | "api_review";

@@ -2,13 +2,13 @@ import type { Response } from "express";
 import { z } from "zod";
 import type { Names } from "../../graph/namespaces.ts";
 import type { GraphStore } from "../../graph/store.ts";
-import type { Identity } from "../identity.ts";
-import { listFromGraph } from "./commitments-graph.ts";
-import type { GraphCommitment } from "./commitments-graph.ts";
-import type { Input, RestRoute } from "./route.ts";
-import * as s from "./schemas.ts";
-import { listStatement, recordStatement, statusFilter } from "./statement.ts";
-import type { Database } from "./statement.ts";
+import type { Identity } from "../identity/keys.ts";
+import { listFromGraph } from "./commitments-from-graph.ts";
+import type { GraphCommitment } from "./commitments-from-graph.ts";
+import type { Input, RestRoute } from "../rest/route.ts";
+import * as s from "../rest/schemas.ts";
+import { listStatement, recordStatement, statusFilter } from "../rest/statement.ts";
+import type { Database } from "../rest/statement.ts";
 
 const commitment = z
   .object({

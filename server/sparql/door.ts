@@ -6,7 +6,7 @@ import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/medi
 import { guardQuery, QueryRefused, type GuardedQuery } from "../../graph/sparql-guard.ts";
 import { GraphRejected, GraphTimeout, GraphUnavailable, type GraphStore } from "../../graph/store.ts";
 import { ApiError } from "../errors.ts";
-import { readOnly, readSparqlRequest } from "./sparql-request.ts";
+import { readOnly, readSparqlRequest } from "./request.ts";
 
 export type SparqlDependencies = {
   store: GraphStore;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { RestRoute } from "./route.ts";
+import type { RestRoute } from "../rest/route.ts";
 
 const accelerator = z
   .object({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { GraphStore } from "../../graph/store.ts";
-import type { RestRoute } from "./route.ts";
-import type { Database } from "./statement.ts";
+import type { RestRoute } from "../rest/route.ts";
+import type { Database } from "../rest/statement.ts";
 
 const COUNT_AGE_MS = 5_000;
 

@@ -6,14 +6,14 @@ import type {
   ZodOpenApiOperationObject,
   ZodOpenApiPathsObject,
 } from "zod-openapi";
-import type { Config } from "../config.ts";
-import { errorExamples, errorResponses, RATE_LIMIT_HEADERS } from "./openapi/errors.ts";
-import { examplesOf } from "./openapi/examples.ts";
-import type { Example } from "./openapi/examples.ts";
-import { keyScope, mcpOperation, sparqlOperation } from "./openapi/protocols.ts";
-import { TAGS } from "./openapi/tags.ts";
-import type { Scope } from "./identity.ts";
-import type { RestRoute } from "./rest/route.ts";
+import type { Config } from "../../config.ts";
+import { errorExamples, errorResponses, RATE_LIMIT_HEADERS } from "./errors.ts";
+import { examplesOf } from "./examples.ts";
+import type { Example } from "./examples.ts";
+import { keyScope, mcpOperation, sparqlOperation } from "./protocols.ts";
+import { TAGS } from "./tags.ts";
+import type { Scope } from "../identity/keys.ts";
+import type { RestRoute } from "../rest/route.ts";
 
 /** The version of the interface: it changes when a caller must. */
 const INTERFACE_VERSION = "0.1.0";

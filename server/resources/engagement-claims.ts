@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { RestRoute } from "./route.ts";
-import * as s from "./schemas.ts";
-import { listStatement, recordStatement, statusFilter } from "./statement.ts";
+import type { RestRoute } from "../rest/route.ts";
+import * as s from "../rest/schemas.ts";
+import { listStatement, recordStatement, statusFilter } from "../rest/statement.ts";
 
 const engagementClaim = z
   .object({

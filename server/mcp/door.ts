@@ -4,14 +4,14 @@ import express from "express";
 import type { Request, RequestHandler, Response } from "express";
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import type { Door } from "./app.ts";
-import { ApiError } from "./errors.ts";
-import { ACCEPTED, RPC, rpcError } from "./mcp/messages.ts";
-import type { Reply } from "./mcp/messages.ts";
-import { answerMessage, PROTOCOL_HEADERS } from "./mcp/protocol.ts";
-import type { Caller, ProtocolHeaders } from "./mcp/protocol.ts";
-import { searchChurches } from "./rest/churches.ts";
-import type { Database } from "./rest/statement.ts";
+import type { Door } from "../app.ts";
+import { ApiError } from "../errors.ts";
+import { ACCEPTED, RPC, rpcError } from "./messages.ts";
+import type { Reply } from "./messages.ts";
+import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
+import type { Caller, ProtocolHeaders } from "./protocol.ts";
+import { searchChurches } from "../resources/orgs-search.ts";
+import type { Database } from "../rest/statement.ts";
 
 /** Where the tool endpoint stands. */
 export const MCP_PATH = "/v0/mcp";

@@ -3,8 +3,8 @@ import { GraphUnavailable } from "../../graph/store.ts";
 import type { GraphStore, Row } from "../../graph/store.ts";
 import { DCTERMS, PROV } from "../../graph/namespaces.ts";
 import type { Names } from "../../graph/namespaces.ts";
-import type { Input } from "./route.ts";
-import { httpUri } from "./schemas.ts";
+import type { Input } from "../rest/route.ts";
+import { httpUri } from "../rest/schemas.ts";
 
 /** A commitment as far as the graph knows it: no e-mail, no projection state. Lists come in alphabetical order. */
 export type GraphCommitment = {

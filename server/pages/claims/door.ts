@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Express } from "express";
 
-const FOLDER = join(import.meta.dirname, "claims");
+const FOLDER = import.meta.dirname;
 const FILES = {
   "/admin/claims": "page.html",
   "/admin/claims.css": "page.css",

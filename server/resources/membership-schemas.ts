@@ -1,6 +1,6 @@
 // The shapes on the wire of onboarding, claim review, members and platform users.
 import { z } from "zod";
-import * as s from "./schemas.ts";
+import * as s from "../rest/schemas.ts";
 
 export const organizationRole = oneOf(["org_admin", "org_contributor", "org_member"]);
 export const membershipStatus = oneOf(["active", "suspended", "revoked"]);

@@ -3,9 +3,9 @@
 import { join } from "node:path";
 import type { RequestHandler } from "express";
 import swaggerUi from "swagger-ui-express";
-import type { Door } from "../app.ts";
+import type { Door } from "../../app.ts";
 
-const FOLDER = join(import.meta.dirname, "docs");
+const FOLDER = import.meta.dirname;
 const FILES = { "/docs": "page.html", "/docs/page.css": "page.css", "/docs/page.js": "page.js" };
 
 // Swagger UI draws with images in its own style sheet, and speaks to this service alone.

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Identity } from "../identity.ts";
+import type { Identity } from "../identity/keys.ts";
 import { church, churchFeatures, churchPage, churchQuery } from "./church-schemas.ts";
-import type { RestRoute } from "./route.ts";
-import type { Database } from "./statement.ts";
+import type { RestRoute } from "../rest/route.ts";
+import type { Database } from "../rest/statement.ts";
 
 const GEOJSON = "application/geo+json";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import * as m from "./membership-schemas.ts";
-import type { RestRoute } from "./route.ts";
-import * as s from "./schemas.ts";
+import type { RestRoute } from "../rest/route.ts";
+import * as s from "../rest/schemas.ts";
 
 const checkUser: Omit<RestRoute, "method" | "operationId"> = {
   path: "/v0/onboarding/check-user",

@@ -1,5 +1,5 @@
 // The GraphQL door: PostGraphile on /graphql, its explorer on /graphiql.
-import "./graphql/environment.ts";
+import "./environment.ts";
 import express from "express";
 import type { Express, RequestHandler } from "express";
 import type { Pool } from "pg";
@@ -7,10 +7,10 @@ import type { Logger } from "pino";
 import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import type { GraphQLSchema } from "postgraphile/graphql";
-import { publicErrors } from "./graphql/errors.ts";
-import { EXPLORER_PATH, explorerHeaders } from "./graphql/explorer.ts";
-import { answerErrors, readRequest } from "./graphql/http.ts";
-import { makePreset } from "./graphql/preset.ts";
+import { publicErrors } from "./errors.ts";
+import { EXPLORER_PATH, explorerHeaders } from "./explorer.ts";
+import { answerErrors, readRequest } from "./http.ts";
+import { makePreset } from "./preset.ts";
 
 /** What the GraphQL door needs. */
 export type GraphqlOptions = {
