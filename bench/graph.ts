@@ -9,7 +9,8 @@ import { launchFuseki } from "../graph/fuseki/launch.ts";
 import type { Fuseki } from "../graph/fuseki/launch.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { listStatement, statusFilter } from "../server/rest/statement.ts";
+import { commitment } from "../records/commitment.ts";
+import { listStatement, statusFilter } from "../server/rest/list.ts";
 import { ORG } from "../test/support/world.ts";
 import { drain } from "../worker/drain.ts";
 import { startWorker } from "../worker/main.ts";
@@ -145,7 +146,7 @@ async function lag(database: BenchDatabase, store: GraphStore, fuseki: Fuseki): 
 
 async function commitmentLists(database: BenchDatabase, served: Child, size: number): Promise<Figure[]> {
   const headers = { authorization: `Bearer ${database.key}` };
-  const list = { view: "rest.commitments", items: "commitments", id: "commitmentId", filters: FILTERS };
+  const list = { record: commitment, items: "commitments", filters: FILTERS };
   const figures: Figure[] = [];
   for (const [name, filter] of [
     ["all", {}],

@@ -6,7 +6,9 @@ import SHACLValidator from "rdf-validate-shacl";
 import type { Options } from "rdf-validate-shacl";
 import { BatchDataset, BatchPointer } from "./batch-dataset.ts";
 import { DEFAULT_NAMESPACE, RDF, SHACL, rebase } from "./namespaces.ts";
-import type { Names, RecordKind } from "./namespaces.ts";
+import type { Names } from "./namespaces.ts";
+import { RECORDS } from "../records/index.ts";
+import type { RecordKind } from "../records/record.ts";
 import { namedNode, triple } from "./terms.ts";
 import type { RecordTriples } from "./triples.ts";
 
@@ -35,16 +37,12 @@ export type LoadCheck = (
   context: CheckContext,
 ) => Promise<Map<string, LoadError[]>>;
 
-/** The shapes as shipped: Turtle text of graph/shapes.ttl. */
-export function readShapes(): string {
-  return readFileSync(join(import.meta.dirname, "shapes.ttl"), "utf8");
+/** The shapes as shipped: shapes.ttl, and the closed lists that are generated beside it. */
+function readShapes(): string {
+  return ["shapes.ttl", "code-lists.ttl"]
+    .map((file) => readFileSync(join(import.meta.dirname, file), "utf8"))
+    .join("\n");
 }
-
-const CLASSES: Record<RecordKind, string> = {
-  need: "Need",
-  commitment: "FulfillmentCommitment",
-  engagement_claim: "EngagementAttestation",
-};
 
 /**
  * Prepares the load check for one set of names.
@@ -68,7 +66,7 @@ export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck 
     for (const record of records) data.addRecord(record.quads);
     for (const iri of context.concepts) data.addContext(triple(namedNode(iri), type, accelerator));
     for (const { kind, iri } of context.targets) {
-      data.addContext(triple(namedNode(iri), type, namedNode(names.ns(CLASSES[kind]))));
+      data.addContext(triple(namedNode(iri), type, namedNode(names.iri(RECORDS[kind].class))));
     }
     const known = context.peopleGroups ?? referenced(records, concernsPeopleGroup);
     for (const iri of known) data.addContext(triple(namedNode(iri), type, peopleGroup));

@@ -1,5 +1,7 @@
 import type { NamedNode, Quad, Term } from "@rdfjs/types";
 import { DataFactory } from "n3";
+import { RECORDS } from "../records/index.ts";
+import type { RecordKind } from "../records/record.ts";
 
 /** The namespace that the files in this folder are written in; NAMESPACE_URL replaces it when they are read. */
 export const DEFAULT_NAMESPACE = "https://ontology.example.org/core#";
@@ -10,11 +12,6 @@ export const SKOS = "http://www.w3.org/2004/02/skos/core#";
 export const PROV = "http://www.w3.org/ns/prov#";
 export const DCTERMS = "http://purl.org/dc/terms/";
 export const SHACL = "http://www.w3.org/ns/shacl#";
-
-/** The kinds of record that are projected, as the database names them (type `record_kind`). */
-export type RecordKind = "need" | "commitment" | "engagement_claim";
-
-export const RECORD_KINDS: readonly RecordKind[] = ["need", "commitment", "engagement_claim"];
 
 /** The two settings that every IRI of the graph depends on (GRAPH_DATA_URL, NAMESPACE_URL). */
 export interface NamesConfig {
@@ -39,24 +36,19 @@ export interface Names extends NamesConfig {
   /** `ns:EngagementAcceleratorScheme` */
   scheme: string;
   ns: (local: string) => string;
+  /** of a prefixed name: `ns:`, `prov:` or `dct:` */
+  iri: (prefixed: string) => string;
   record: (kind: RecordKind, id: string) => string;
   peopleGroup: (rop3: string) => string;
   country: (alpha2: string) => string;
 }
 
-const FOLDERS: Record<RecordKind, string> = {
-  need: "needs",
-  commitment: "commitments",
-  engagement_claim: "engagement-claims",
-};
-
 /** Derives all IRIs from the two settings. */
 export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names {
-  const graphs: Record<RecordKind, string> = {
-    need: `${graphDataUrl}/${FOLDERS.need}/`,
-    commitment: `${graphDataUrl}/${FOLDERS.commitment}/`,
-    engagement_claim: `${graphDataUrl}/${FOLDERS.engagement_claim}/`,
-  };
+  const graphs = Object.fromEntries(
+    Object.entries(RECORDS).map(([kind, { path }]) => [kind, `${graphDataUrl}/${path}/`]),
+  ) as Record<RecordKind, string>;
+  const prefixes: Readonly<Record<string, string>> = { ns: namespaceUrl, prov: PROV, dct: DCTERMS };
   return {
     graphDataUrl,
     namespaceUrl,
@@ -67,6 +59,12 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
     countriesGraph: `${graphDataUrl}/iso3166/`,
     scheme: `${namespaceUrl}EngagementAcceleratorScheme`,
     ns: (local) => namespaceUrl + local,
+    iri: (prefixed) => {
+      const [prefix = "", local = ""] = prefixed.split(":");
+      const base = prefixes[prefix];
+      if (base === undefined) throw new TypeError(`${prefixed} has no known prefix`);
+      return base + local;
+    },
     record: (kind, id) => graphs[kind] + id,
     peopleGroup: (rop3) => `${graphDataUrl}/his/rop3/${encodeURIComponent(rop3)}`,
     country: (alpha2) => `${graphDataUrl}/iso3166/${encodeURIComponent(alpha2)}`,

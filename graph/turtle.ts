@@ -1,6 +1,7 @@
 import type { Quad } from "@rdfjs/types";
 import { DCTERMS, PROV, RDF, SKOS, XSD } from "./namespaces.ts";
-import type { Names, RecordKind } from "./namespaces.ts";
+import type { Names } from "./namespaces.ts";
+import type { RecordKind } from "../records/record.ts";
 import { termText } from "./ntriples.ts";
 import { namedNode } from "./terms.ts";
 import type { RecordTriples } from "./triples.ts";

@@ -1,8 +1,41 @@
-// Errors as callers see them: one status, one registered code, one sentence (docs/errors.md lists them all).
+// Errors as callers see them: one status, one registered code, one sentence (docs/errors.md explains them all).
 import type { ErrorRequestHandler } from "express";
 import { DatabaseError } from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { errors as raisedByRules } from "../db/catalog.ts";
+import { RESPONSE_HEADERS } from "./headers.ts";
+
+type Registered = readonly [statusCode: number, sentence: string];
+
+// What the server answers by itself. What the rules raise is registered in db/rules/errors.sql.
+const RAISED_HERE = {
+  malformed_query: [400, "The query is not well-formed SPARQL."],
+  missing_api_key: [401, "Send an API key: Authorization: Bearer <key>."],
+  invalid_api_key: [401, "This API key is unknown, expired or revoked."],
+  insufficient_scope: [403, "The scope of this API key does not allow this."],
+  read_only: [403, "This endpoint only answers queries; it does not accept updates."],
+  federation_disabled: [403, "SERVICE is not allowed here; query the other endpoint yourself."],
+  origin_not_allowed: [
+    403,
+    "Pages of this origin may not call the tool endpoint; CORS_ORIGINS lists those that may.",
+  ],
+  not_found: [404, "There is nothing at this path."],
+  method_not_allowed: [405, "This path does not answer this method."],
+  not_acceptable: [406, "None of the media types in Accept can be given."],
+  payload_too_large: [413, "The body is larger than this service accepts."],
+  unsupported_media_type: [415, "Send the body as application/json."],
+  rate_limited: [429, "This API key has sent too many requests; wait as long as Retry-After says."],
+  internal_error: [500, "The service failed to answer; the failure has been logged."],
+  database_unavailable: [503, "The database is not available; try again."],
+  graph_unavailable: [503, "The graph store is not available; try again later."],
+  query_timeout: [504, "The query takes too long; ask for less."],
+} as const satisfies Record<string, Registered>;
+
+export type ErrorCode = keyof typeof RAISED_HERE | keyof typeof raisedByRules;
+
+/** Every error: its status, and the sentence that is said where there is no better one. */
+export const ERRORS: Readonly<Record<ErrorCode, Registered>> = { ...raisedByRules, ...RAISED_HERE };
 
 /** One input at fault: its name on the wire and what is wrong with it. */
 export type ErrorDetail = { path: string; message: string };
@@ -11,21 +44,28 @@ export type ErrorDetail = { path: string; message: string };
 export class ApiError extends Error {
   override name = "ApiError";
   readonly statusCode: number;
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
   readonly headers: Record<string, string>;
 
+  /** @param options.message instead of the registered sentence */
   constructor(
-    statusCode: number,
-    code: string,
-    message: string,
-    options: { details?: ErrorDetail[]; headers?: Record<string, string>; cause?: unknown } = {},
+    code: ErrorCode,
+    options: {
+      message?: string;
+      details?: ErrorDetail[];
+      headers?: Record<string, string>;
+      cause?: unknown;
+    } = {},
   ) {
-    super(message, { cause: options.cause });
-    this.statusCode = statusCode;
+    super(options.message ?? ERRORS[code][1], { cause: options.cause });
+    this.statusCode = ERRORS[code][0];
     this.code = code;
     this.details = options.details?.length ? options.details : undefined;
-    this.headers = options.headers ?? {};
+    this.headers = {
+      ...(this.statusCode === 401 && { [RESPONSE_HEADERS.authenticate]: "Bearer" }),
+      ...options.headers,
+    };
   }
 
   /** The body of a REST answer. */
@@ -39,8 +79,6 @@ export class ApiError extends Error {
   }
 }
 
-const details = z.array(z.object({ path: z.string(), message: z.string() }));
-
 /**
  * What a caller is told of any error. What is not known here is a 500 that says nothing of its cause.
  * @param error as thrown by PostgreSQL, by Express's body parsers, or by us
@@ -49,15 +87,13 @@ export function apiErrorFrom(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isDatabaseError(error)) return fromDatabase(error);
   if (isHttpError(error)) return fromHttp(error);
-  return new ApiError(500, "internal_error", "The service failed to answer; the failure has been logged.", {
-    cause: error,
-  });
+  return new ApiError("internal_error", { cause: error });
 }
 
 /** A 400 validation_failed that names every input at fault. */
 export function validationFailed(problems: ErrorDetail[]): ApiError {
   const message = problems.map(({ path, message }) => (path ? `${path} ${message}` : message)).join("; ");
-  return new ApiError(400, "validation_failed", `${message}.`, { details: problems });
+  return new ApiError("validation_failed", { message: `${message}.`, details: problems });
 }
 
 /** Answers errors of the REST routes; the last middleware of the application. */
@@ -72,46 +108,58 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
   };
 }
 
+const details = z.array(z.object({ path: z.string(), message: z.string() }));
+
 function fromDatabase(error: DatabaseError): ApiError {
   const state = error.code ?? "";
-  // A rule's refusal: db/rules/errors.sql.
-  if (state.startsWith("PT")) {
+  const raised = state.startsWith("PT") ? registered(error.detail) : undefined;
+  if (raised) {
     const parsed = details.safeParse(parseJson(error.hint));
-    return new ApiError(Number(state.slice(2)), error.detail ?? "error", error.message, {
+    return new ApiError(raised, {
+      message: error.message,
       cause: error,
       ...(parsed.success && { details: parsed.data }),
     });
   }
-  const refuse = (statusCode: number, code: string, message: string) =>
-    new ApiError(statusCode, code, message, { cause: error });
+  const refuse = (code: ErrorCode, message?: string) =>
+    new ApiError(code, { cause: error, ...(message !== undefined && { message }) });
   // insufficient_privilege: a grant is missing, so the key's scope does not reach this far.
-  if (state === "42501")
-    return refuse(403, "insufficient_scope", "The scope of this API key does not allow this.");
+  if (state === "42501") return refuse("insufficient_scope");
   // Data that a type or a constraint refuses and that no rule described better.
-  if (state.startsWith("22")) return refuse(400, "validation_failed", "A value is not well-formed.");
-  if (state.startsWith("23")) return refuse(400, "validation_failed", "The values do not fit together.");
+  if (state.startsWith("22")) return refuse("validation_failed", "A value is not well-formed.");
+  if (state.startsWith("23")) return refuse("validation_failed", "The values do not fit together.");
   // query_canceled: the statement's own timeout.
-  if (state === "57014") return refuse(504, "query_timeout", "The query takes too long; ask for less.");
-  if (UNAVAILABLE.test(state))
-    return refuse(503, "database_unavailable", "The database is not available; try again.");
-  return refuse(500, "internal_error", "The service failed to answer; the failure has been logged.");
+  if (state === "57014") return refuse("query_timeout");
+  if (UNAVAILABLE.test(state)) return refuse("database_unavailable");
+  return refuse("internal_error");
+}
+
+function registered(code: string | undefined): ErrorCode | undefined {
+  return code !== undefined && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : undefined;
 }
 
 // Connection failures, too many connections, shut-downs, and transactions that may simply be tried again.
 const UNAVAILABLE = /^(08|53|57P|40)/;
 
+const HTTP_ERRORS: Readonly<Record<number, ErrorCode>> = {
+  413: "payload_too_large",
+  415: "unsupported_media_type",
+};
+
 function fromHttp(error: HttpError): ApiError {
-  const known: Record<number, [code: string, message: string]> = {
-    400: ["validation_failed", "The request is not well-formed."],
-    413: ["payload_too_large", "The body is larger than this service accepts."],
-    415: ["unsupported_media_type", "The body's media type or encoding is not supported."],
-  };
-  const [code, message] = known[error.status] ?? known[400]!;
-  const malformedJson =
-    error.type === "entity.parse.failed" ? "The body is not well-formed JSON." : undefined;
-  return new ApiError(known[error.status] ? error.status : 400, code, malformedJson ?? message, {
-    cause: error,
-  });
+  const code = HTTP_ERRORS[error.status];
+  if (code === "unsupported_media_type") {
+    return new ApiError(code, {
+      message: "The body's media type or encoding is not supported.",
+      cause: error,
+    });
+  }
+  if (code) return new ApiError(code, { cause: error });
+  const message =
+    error.type === "entity.parse.failed"
+      ? "The body is not well-formed JSON."
+      : "The request is not well-formed.";
+  return new ApiError("validation_failed", { message, cause: error });
 }
 
 type HttpError = Error & { status: number; type?: string };

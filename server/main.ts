@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 import type { Express } from "express";
+import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { isLoopback } from "../config.ts";
 import type { Config } from "../config.ts";
@@ -12,22 +13,15 @@ import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
 import { createServerPool, KeyRing } from "./identity/keys.ts";
 import { mcpDoor } from "./mcp/door.ts";
+import { probes } from "./probes.ts";
+import { restDoor } from "./rest/door.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
-import { addClaimsPage } from "./pages/claims/door.ts";
+import { claimsPage } from "./pages/claims/door.ts";
 import { docsPage } from "./pages/docs/door.ts";
-import { acceleratorRoutes } from "./resources/accelerators.ts";
-import { churchRoutes } from "./resources/orgs-search.ts";
-import { claimReviewRoutes } from "./resources/admin-claims.ts";
-import { commitmentRoutes } from "./resources/commitments.ts";
-import { engagementClaimRoutes } from "./resources/engagement-claims.ts";
-import { healthRoutes } from "./resources/health.ts";
-import { memberRoutes } from "./resources/orgs-members.ts";
-import { needRoutes } from "./resources/needs.ts";
-import { onboardingRoutes } from "./resources/onboarding.ts";
-import { userRoutes } from "./resources/admin-users.ts";
-import { sparqlRoutes } from "./sparql/door.ts";
-import { Database } from "./rest/statement.ts";
+import { allRoutes } from "./resources/index.ts";
+import { sparqlDoor } from "./sparql/door.ts";
+import { Database } from "./database.ts";
 
 /** What a server runs on. */
 export type ServerOptions = {
@@ -72,44 +66,24 @@ export async function startServer({
     metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
 
   const { routes, document } = withOpenApi(
-    [
-      ...needRoutes,
-      ...commitmentRoutes({ database, store, names: createNames(config) }),
-      ...engagementClaimRoutes,
-      ...acceleratorRoutes,
-      ...onboardingRoutes,
-      ...claimReviewRoutes,
-      ...memberRoutes,
-      ...userRoutes,
-      ...churchRoutes(database),
-      ...healthRoutes(database, store),
-    ],
+    allRoutes({ database, store, names: createNames(config) }),
     config,
   );
   const app = await createApp({
     ...(metrics && { measure: metrics.middleware }),
     config,
-    database,
     keys,
     logger,
-    routes,
     doors: [
-      graphql.addTo,
-      (app, guard) => {
-        app.use("/v0/sparql", ...guard);
-        app.use(sparqlRoutes({ store, timeoutMs: config.sparqlTimeoutMs }));
-      },
+      probes(() => answers(pool)),
+      graphql.explorerDoor,
+      claimsPage,
+      docsPage(document),
+      graphql.door,
+      sparqlDoor({ store, timeoutMs: config.sparqlTimeoutMs }),
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins }),
+      restDoor(routes, database),
     ],
-    pages: [graphql.addExplorerTo, addClaimsPage, docsPage(document)],
-    ready: async () => {
-      try {
-        await pool.query("select");
-        return true;
-      } catch {
-        return false;
-      }
-    },
   });
 
   const server = createServer(app);
@@ -134,6 +108,15 @@ export async function startServer({
       await pool.end();
     },
   };
+}
+
+async function answers(pool: Pool): Promise<boolean> {
+  try {
+    await pool.query("select");
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 if (import.meta.main) {

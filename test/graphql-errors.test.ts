@@ -237,12 +237,11 @@ describe("what is our own doing", () => {
     const logger = { error: (details: object) => void logged.push(details) };
     const graphql = await createGraphql({ pool, logger, ...options });
     const app = express();
-    await graphql.addTo(app, [
-      (request, _response, next) => {
-        request.identity = { keyId: UNKNOWN, scope: "api_read", ratePerMinute: null, expiresAt: null };
-        next();
-      },
-    ]);
+    const guard: express.RequestHandler = (request, _response, next) => {
+      request.identity = { keyId: UNKNOWN, scope: "api_read", ratePerMinute: null, expiresAt: null };
+      next();
+    };
+    await graphql.door(app, { key: [guard], keyInQuery: [] });
     const server = app.listen(0, "127.0.0.1");
     await once(server, "listening");
     try {

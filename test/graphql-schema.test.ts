@@ -1,11 +1,9 @@
 // What the GraphQL schema shows, and that the committed text of it is true.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { readFile } from "node:fs/promises";
 import { isEnumType, isInputObjectType, isObjectType } from "graphql";
 import type { GraphQLSchema } from "graphql";
 import { createPool } from "../db/pool.ts";
 import { createGraphql } from "../server/graphql/door.ts";
-import { SCHEMA_FILE, schemaText } from "../server/graphql/print-schema.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 
@@ -41,10 +39,6 @@ const inputOf = (name: string): Record<string, string> => {
       .map((field) => [field.name, String(field.type)]),
   );
 };
-
-test("schema.graphql is what the database gives; `npm run schema` writes it anew", async () => {
-  expect(schemaText(schema)).toBe(await readFile(SCHEMA_FILE, "utf8"));
-});
 
 test("mutations are the functions of the lifecycle and of review, nothing generated", () => {
   expect(fieldsOf("Mutation")).toEqual([

@@ -2,7 +2,8 @@
 import { createLoadCheck } from "../graph/load-check.ts";
 import type { LoadCheck, LoadError } from "../graph/load-check.ts";
 import { createNames } from "../graph/namespaces.ts";
-import type { Names, NamesConfig, RecordKind } from "../graph/namespaces.ts";
+import type { Names, NamesConfig } from "../graph/namespaces.ts";
+import type { RecordKind } from "../records/record.ts";
 import { GraphRejected, GraphTimeout, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { createTripleBuilder } from "../graph/triples.ts";

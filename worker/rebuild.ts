@@ -2,8 +2,8 @@
 import { Readable } from "node:stream";
 import type { Pool, PoolClient } from "pg";
 import type { Logger } from "pino";
-import { RECORD_KINDS } from "../graph/namespaces.ts";
-import type { RecordKind } from "../graph/namespaces.ts";
+import { RECORD_KINDS } from "../records/index.ts";
+import type { RecordKind } from "../records/record.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { betweenDrains } from "./drain.ts";
 import { markAgain, prepare } from "./projection.ts";

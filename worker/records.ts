@@ -1,6 +1,9 @@
 // What the worker reads of the tables: the rows of records, and the lists that they point into.
 import type { ClientBase } from "pg";
-import type { Names, RecordKind } from "../graph/namespaces.ts";
+import type { Names } from "../graph/namespaces.ts";
+import { RECORDS, RECORD_KINDS } from "../records/index.ts";
+import { columnOf, fieldsOf, idOf } from "../records/record.ts";
+import type { FieldType, RecordKind } from "../records/record.ts";
 import type { CheckContext } from "../graph/load-check.ts";
 import type { ConceptIris, ProjectedRecord } from "../graph/triples.ts";
 
@@ -24,38 +27,35 @@ export interface Lists {
   targets: readonly { kind: RecordKind; id: string }[];
 }
 
-const utc = (column: string) =>
-  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as ${column}`;
-const TIMES = `${utc("created_at")}, ${utc("updated_at")}`;
-
 // The columns that reach the graph, and no others: what is not read here cannot get there.
-const SOURCES: Record<RecordKind, { table: string; key: string; columns: string }> = {
-  need: {
-    table: "app_public.needs",
-    key: "need_id",
-    columns: `need_id, org_uri, org_name, need_description, accelerators, concerns_people_group_rop3,
-      concerns_country_code, status, ${TIMES}`,
-  },
-  commitment: {
-    table: "app_public.commitments",
-    key: "commitment_id",
-    columns: `commitment_id, org_uri, org_name, commitment_description, accelerator_scope, concerns_need_id,
-      concerns_people_group_rop3, concerns_country_code, target_completion_date, status, ${TIMES}`,
-  },
-  engagement_claim: {
-    table: "app_public.engagement_claims",
-    key: "claim_id",
-    columns: `claim_id, org_uri, org_name, engagement_accelerators, people_group_rop3, people_group_name,
-      people_group_rog3, country_code, country_name, description, fulfills_commitment_id, status, ${TIMES}`,
-  },
-};
+const SOURCES = Object.fromEntries(
+  RECORD_KINDS.map((kind) => {
+    const description = RECORDS[kind];
+    const columns = fieldsOf(description)
+      .filter(({ graph }) => typeof graph === "string" || !("withheld" in graph))
+      .map(({ type, column }) => asRead(type, column));
+    const source = {
+      table: `app_public.${description.table}`,
+      key: columnOf(idOf(description)),
+      columns: columns.join(", "),
+    };
+    return [kind, source];
+  }),
+) as Record<RecordKind, { table: string; key: string; columns: string }>;
+
+function asRead(type: FieldType, column: string): string {
+  if (type === "timestamp")
+    return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as ${column}`;
+  // JSON's numbers would round it.
+  return type === "number" ? `${column}::text` : column;
+}
 
 const rowAsJson = (kind: RecordKind) => {
   const { table, key, columns } = SOURCES[kind];
   return `when '${kind}' then
     (select row_to_json(found) from (select ${columns} from ${table} where ${key} = marked.record_id) as found)`;
 };
-const ROW = `case marked.kind ${rowAsJson("need")} ${rowAsJson("commitment")} ${rowAsJson("engagement_claim")} end`;
+const ROW = `case marked.kind ${RECORD_KINDS.map(rowAsJson).join(" ")} end`;
 
 interface MarkedRow {
   kind: RecordKind;
@@ -65,7 +65,7 @@ interface MarkedRow {
 }
 
 function toRevision({ kind, id, revision, row }: MarkedRow): Revision {
-  return { kind, id, revision, record: row === null ? undefined : ({ kind, row } as ProjectedRecord) };
+  return { kind, id, revision, record: row === null ? undefined : { kind, row } };
 }
 
 /** The records that have waited longest for the graph, with their rows, all of one moment. */
@@ -180,23 +180,42 @@ export async function countByState(db: Queryable, kind: RecordKind): Promise<Sta
   };
 }
 
+// $1 is the people groups; the records of each kind follow.
+const EXISTING = RECORD_KINDS.map(
+  (kind, index) =>
+    `select '${kind}' as kind, ${SOURCES[kind].key} as id from ${SOURCES[kind].table}
+     where ${SOURCES[kind].key} = any ($${index + 2}::uuid[])`,
+).join(" union all ");
+
+type Reference = { column: string; to: RecordKind | "people_group" };
+
+/** The columns by which a record refers to people groups and to other records. */
+const REFERENCES = Object.fromEntries(
+  RECORD_KINDS.map((kind) => [
+    kind,
+    fieldsOf(RECORDS[kind]).flatMap(({ type, column, graph }): Reference[] => {
+      if (type === "rop3" || type === "rop3s") return [{ column, to: "people_group" }];
+      return typeof graph === "object" && "to" in graph ? [{ column, to: graph.to }] : [];
+    }),
+  ]),
+) as Record<RecordKind, Reference[]>;
+
 /**
  * The lists for a batch. To be read after the batch: a list that changes in between marks the records
  * that it concerns anew.
  */
 export async function readLists(db: Queryable, records: readonly Revision[]): Promise<Lists> {
   const peopleGroups = new Set<string>();
-  const needs = new Set<string>();
-  const commitments = new Set<string>();
+  const targets: Record<RecordKind, Set<string>> = {
+    need: new Set(),
+    commitment: new Set(),
+    engagement_claim: new Set(),
+  };
   for (const { record } of records) {
     if (!record) continue;
-    if (record.kind === "engagement_claim") {
-      if (record.row.people_group_rop3 !== null) peopleGroups.add(record.row.people_group_rop3);
-      if (record.row.fulfills_commitment_id !== null) commitments.add(record.row.fulfills_commitment_id);
-    } else {
-      for (const rop3 of record.row.concerns_people_group_rop3 ?? []) peopleGroups.add(rop3);
-      if (record.kind === "commitment" && record.row.concerns_need_id !== null) {
-        needs.add(record.row.concerns_need_id);
+    for (const { column, to } of REFERENCES[record.kind]) {
+      for (const value of [record.row[column] ?? []].flat()) {
+        (to === "people_group" ? peopleGroups : targets[to]).add(String(value));
       }
     }
   }
@@ -204,8 +223,7 @@ export async function readLists(db: Queryable, records: readonly Revision[]): Pr
     concepts: Record<string, string> | null;
     hasRegistry: boolean;
     peopleGroups: string[];
-    needs: string[];
-    commitments: string[];
+    targets: { kind: RecordKind; id: string }[] | null;
   }>({
     name: "read_lists",
     text: `
@@ -213,18 +231,14 @@ export async function readLists(db: Queryable, records: readonly Revision[]): Pr
         (select json_object_agg(code, concept_uri) from app_public.accelerators) as concepts,
         exists (select from app_public.people_groups) as "hasRegistry",
         array(select rop3 from app_public.people_groups where rop3 = any ($1)) as "peopleGroups",
-        array(select need_id::text from app_public.needs where need_id = any ($2)) as needs,
-        array(select commitment_id::text from app_public.commitments where commitment_id = any ($3)) as commitments`,
-    values: [[...peopleGroups], [...needs], [...commitments]],
+        (select json_agg(target) from (${EXISTING}) as target) as targets`,
+    values: [[...peopleGroups], ...RECORD_KINDS.map((kind) => [...targets[kind]])],
   });
   const found = rows[0]!;
   return {
     concepts: new Map(Object.entries(found.concepts ?? {})),
     peopleGroups: found.hasRegistry ? new Set(found.peopleGroups) : undefined,
-    targets: [
-      ...found.needs.map((id) => ({ kind: "need" as const, id })),
-      ...found.commitments.map((id) => ({ kind: "commitment" as const, id })),
-    ],
+    targets: found.targets ?? [],
   };
 }
 

@@ -3,8 +3,9 @@ import type { Pool } from "pg";
 import { countByState } from "./records.ts";
 import type { StateCounts } from "./records.ts";
 import type { LoadError } from "../graph/load-check.ts";
-import { RECORD_KINDS } from "../graph/namespaces.ts";
-import type { Names, RecordKind } from "../graph/namespaces.ts";
+import { RECORD_KINDS } from "../records/index.ts";
+import type { Names } from "../graph/namespaces.ts";
+import type { RecordKind } from "../records/record.ts";
 import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 

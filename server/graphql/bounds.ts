@@ -51,7 +51,7 @@ const number = new Intl.NumberFormat("en");
 
 function refuse(what: string, bound: number, found?: number): never {
   const counted = found === undefined ? "" : ` This one has ${number.format(found)}.`;
-  throw new ApiError(400, "validation_failed", `${what} ${number.format(bound)}.${counted}`);
+  throw new ApiError("validation_failed", { message: `${what} ${number.format(bound)}.${counted}` });
 }
 
 /**
@@ -67,7 +67,7 @@ export function parseWithin(text: string): DocumentNode {
   } catch (error) {
     // The parser recurses: what nests too deep for it is the caller's doing.
     if (error instanceof RangeError) {
-      throw new ApiError(400, "validation_failed", "The GraphQL text nests too deep.", { cause: error });
+      throw new ApiError("validation_failed", { message: "The GraphQL text nests too deep.", cause: error });
     }
     throw error;
   }
@@ -202,7 +202,8 @@ function pageSize(name: string, given: Variables, isRoot: boolean): number {
     if (typeof size !== "number") continue;
     if (size < 0 || size > PAGE_MAX) {
       const message = `must be from 0 to ${PAGE_MAX}`;
-      throw new ApiError(400, "validation_failed", `${name}: ${argument} ${message}.`, {
+      throw new ApiError("validation_failed", {
+        message: `${name}: ${argument} ${message}.`,
         details: [{ path: argument, message }],
       });
     }
@@ -244,5 +245,5 @@ function checkArgument(path: string, name: string, value: unknown): void {
 // Neither of what a null could mean here, anything or nothing, would be what every caller meant.
 function refuseNull(path: string): never {
   const message = "must not be null; leave it out, or ask with isNull";
-  throw new ApiError(400, "validation_failed", `${path} ${message}.`, { details: [{ path, message }] });
+  throw new ApiError("validation_failed", { message: `${path} ${message}.`, details: [{ path, message }] });
 }

@@ -1,6 +1,8 @@
 // What the fields mean, for those who read the schema. The database's own comments speak of tables and functions;
 // these are of columns and of the links between records.
 import { jsonPgSmartTags } from "postgraphile/utils";
+import { codeDefinitions } from "../../graph/ontology.ts";
+import { RECORDS } from "../../records/index.ts";
 
 const attribute = (descriptions: Record<string, string>) =>
   Object.fromEntries(Object.entries(descriptions).map(([name, description]) => [name, { description }]));
@@ -138,45 +140,32 @@ export const DescriptionsPlugin = jsonPgSmartTags(
   { name: "DescriptionsPlugin" },
 );
 
-const STATUSES: Record<string, Record<string, string>> = {
-  NeedStatus: {
-    open: "Not met; what every need begins with.",
-    partially_met: "Commitments address part of it.",
-    met: "Fully addressed.",
-    withdrawn: "Rescinded by the organization that declared it.",
-  },
-  CommitmentStatus: {
-    declared: "Recorded, no funding or work begun; what every commitment begins with.",
-    funded: "Resources are allocated.",
-    in_progress: "Work has begun.",
-    fulfilled: "Completed.",
-    partially_fulfilled: "Some of its scope is completed.",
-    abandoned: "Discontinued by the organization that made it.",
-    expired: "Its target date passed without fulfilment.",
-  },
-  EngagementClaimStatus: {
-    active: "Going on; what every engagement claim begins with.",
-    paused: "Interrupted.",
-    completed: "Over.",
-  },
-  GraphStatus: {
-    pending: "The graph does not hold the current revision yet.",
-    synced: "The graph holds the current revision.",
-    rejected: "The load check refused the record; graphErrors says why.",
-  },
-};
+// What the statuses of records mean is said in the ontology; this one is not in the graph, but of it.
+const GRAPH_STATUS = new Map([
+  ["pending", "The graph does not hold the current revision yet."],
+  ["synced", "The graph holds the current revision."],
+  ["rejected", "The load check refused the record; graphErrors says why."],
+]);
 
 export const StatusDescriptionsPlugin: GraphileConfig.Plugin = {
   name: "StatusDescriptionsPlugin",
   schema: {
     hooks: {
-      GraphQLEnumType_values: (values, _build, context) =>
-        Object.fromEntries(
-          Object.entries(values).map(([name, value]) => {
-            const description = STATUSES[context.Self.name]?.[name];
-            return [name, description === undefined ? value : { ...value, description }];
-          }),
-        ),
+      GraphQLEnumType_values(values, build, context) {
+        const record = Object.values(RECORDS).find(
+          ({ statuses }) => build.inflection.upperCamelCase(statuses) === context.Self.name,
+        );
+        const definitions = record
+          ? codeDefinitions(record.fields.status.graph)
+          : context.Self.name === "GraphStatus" && GRAPH_STATUS;
+        if (!definitions) return values;
+        return Object.fromEntries(
+          Object.entries(values).map(([name, value]) => [
+            name,
+            { ...value, description: definitions.get(name) },
+          ]),
+        );
+      },
     },
   },
 };

@@ -1,12 +1,13 @@
 // The GraphQL door: PostGraphile on /graphql, its explorer on /graphiql.
 import "./environment.ts";
 import express from "express";
-import type { Express, RequestHandler } from "express";
+import type { Express } from "express";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import type { GraphQLSchema } from "postgraphile/graphql";
+import type { Door } from "../door.ts";
 import { publicErrors } from "./errors.ts";
 import { EXPLORER_PATH, explorerHeaders } from "./explorer.ts";
 import { answerErrors, readRequest } from "./http.ts";
@@ -21,12 +22,12 @@ export type GraphqlOptions = {
   statementTimeoutMs?: number;
 };
 
-/** The GraphQL door. */
-export type GraphqlDoor = {
-  /** Puts /graphql on an application, behind what gives a request its identity. */
-  addTo: (app: Express, guard: RequestHandler[]) => Promise<void>;
-  /** Puts /graphiql on an application; the page itself needs no key. */
-  addExplorerTo: (app: Express) => void;
+/** What GraphQL is served by. */
+export type Graphql = {
+  /** /graphql, behind a key. */
+  door: Door;
+  /** /graphiql; the page itself needs no key. */
+  explorerDoor: Door;
   schema: () => Promise<GraphQLSchema>;
   release: () => Promise<void>;
 };
@@ -39,7 +40,7 @@ export async function createGraphql({
   pool,
   logger,
   statementTimeoutMs = 10_000,
-}: GraphqlOptions): Promise<GraphqlDoor> {
+}: GraphqlOptions): Promise<Graphql> {
   const publicError = publicErrors(logger);
   const instance = postgraphile(makePreset(pool, { publicError, statementTimeoutMs }));
   const server = instance.createServ(grafserv);
@@ -47,14 +48,14 @@ export async function createGraphql({
   const serve = express.Router();
   await server.addTo(serve as Express, null, false);
   return {
-    async addTo(app, guard) {
-      app.all("/graphql", ...guard, readRequest);
+    door: (app, guards) => {
+      app.all("/graphql", ...guards.key, readRequest);
       app.use((request, response, next) =>
         request.path === "/graphql" ? serve(request, response, next) : next(),
       );
       app.use("/graphql", answerErrors(publicError));
     },
-    addExplorerTo(app) {
+    explorerDoor: (app) => {
       app.use(EXPLORER_PATH, explorerHeaders);
       app.use((request, response, next) =>
         request.path.startsWith(EXPLORER_PATH) ? serve(request, response, next) : next(),

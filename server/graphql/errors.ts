@@ -42,7 +42,7 @@ function causeOf(error: unknown): unknown {
 }
 
 function toldOf(at: GraphQLError | undefined, cause: unknown): ApiError {
-  const invalid = (message: string) => new ApiError(400, "validation_failed", message, { cause });
+  const invalid = (message: string) => new ApiError("validation_failed", { message, cause });
   // Syntax, validation and the values of variables: said by GraphQL itself, before anything ran.
   if (cause instanceof GraphQLError && at?.path === undefined) return invalid(cause.message);
   // What a plugin threw for the caller to read, such as an empty object in a filter.

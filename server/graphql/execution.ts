@@ -3,6 +3,7 @@
 import { depthLimit } from "@graphile/depth-limit";
 import { execute } from "postgraphile/grafast";
 import { GraphQLError, specifiedRules, validate } from "postgraphile/graphql";
+import { LRUCache } from "lru-cache";
 import type { DocumentNode, GraphQLSchema } from "postgraphile/graphql";
 import { measure, parseWithin } from "./bounds.ts";
 
@@ -57,8 +58,7 @@ export function boundedExecution(publicError: (error: unknown) => GraphQLError):
 class TextCache {
   readonly schema: GraphQLSchema;
   readonly #publicError: (error: unknown) => GraphQLError;
-  readonly #known = new Map<string, Parsed>();
-  static readonly #size = 500;
+  readonly #known = new LRUCache<string, Parsed>({ max: 500 });
 
   constructor(schema: GraphQLSchema, publicError: (error: unknown) => GraphQLError) {
     this.schema = schema;
@@ -66,12 +66,8 @@ class TextCache {
   }
 
   parse = (text: string): Parsed => {
-    const known = this.#known.get(text);
-    const parsed = known ?? this.#parse(text);
-    // Last used, last out.
-    this.#known.delete(text);
+    const parsed = this.#known.get(text) ?? this.#parse(text);
     this.#known.set(text, parsed);
-    if (this.#known.size > TextCache.#size) this.#known.delete(this.#known.keys().next().value!);
     return parsed;
   };
 

@@ -10,20 +10,21 @@ const parseJson = express.json({ limit: "256kb", type: "application/json" });
 /** Refuses what is no GraphQL request, and parses the body of what is one. */
 export const readRequest: RequestHandler = (request, response, next) => {
   if (request.method !== "POST") {
-    throw new ApiError(405, "method_not_allowed", "Send GraphQL requests with POST.", {
+    throw new ApiError("method_not_allowed", {
+      message: "Send GraphQL requests with POST.",
       headers: { allow: "POST, OPTIONS" },
     });
   }
   if (!request.accepts(MEDIA_TYPES)) {
-    throw new ApiError(406, "not_acceptable", `GraphQL answers ${MEDIA_TYPES.join(" or ")}.`);
+    throw new ApiError("not_acceptable", { message: `GraphQL answers ${MEDIA_TYPES.join(" or ")}.` });
   }
   if (!request.is("application/json")) {
-    throw new ApiError(415, "unsupported_media_type", "Send the body as application/json.");
+    throw new ApiError("unsupported_media_type");
   }
   parseJson(request, response, (error?: unknown) => {
     if (error) return next(error);
     const problem = problemOf(request.body);
-    next(problem === undefined ? undefined : new ApiError(400, "validation_failed", problem));
+    next(problem === undefined ? undefined : new ApiError("validation_failed", { message: problem }));
   });
 };
 

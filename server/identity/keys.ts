@@ -2,11 +2,13 @@
 import { createHash } from "node:crypto";
 import type { RequestHandler } from "express";
 import pg from "pg";
+import { LRUCache } from "lru-cache";
+import type { choices } from "../../db/catalog.ts";
 import { createPool } from "../../db/pool.ts";
 import { ApiError } from "../errors.ts";
 
 /** The PostgreSQL role that a key becomes. */
-export type Scope = "api_read" | "api_write" | "api_review";
+export type Scope = (typeof choices)["api_keys.scope"][number];
 
 /** The key of a request. */
 export type Identity = Readonly<{
@@ -24,10 +26,12 @@ declare global {
   }
 }
 
+const REMEMBERED_KEYS = 10_000;
+
 /** Looks API keys up and remembers the good ones until the database says that one has changed. */
 export class KeyRing {
   readonly #pool: pg.Pool;
-  readonly #known = new Map<string, Identity>();
+  readonly #known = new LRUCache<string, Identity>({ max: REMEMBERED_KEYS });
   #listener: pg.Client | undefined;
   #listening = false;
   #changes = 0;
@@ -85,7 +89,7 @@ export class KeyRing {
     }>({ name: "authenticate", text: "select * from app_private.authenticate($1)", values: [hash] });
     const row = rows[0];
     this.#known.delete(name);
-    if (!row) throw unauthorized("invalid_api_key", "This API key is unknown, expired or revoked.");
+    if (!row) throw new ApiError("invalid_api_key");
     const identity = Object.freeze({
       keyId: row.key_id,
       scope: row.scope,
@@ -110,16 +114,12 @@ export function requireKey(keys: KeyRing, options: { inQuery?: boolean } = {}): 
     const key = header === undefined ? fromQuery : /^Bearer +(\S+) *$/i.exec(header)?.[1];
     if (key === undefined) {
       throw header === undefined
-        ? unauthorized("missing_api_key", "Send an API key: Authorization: Bearer <key>.")
-        : unauthorized("invalid_api_key", "The Authorization header must be: Bearer <key>.");
+        ? new ApiError("missing_api_key")
+        : new ApiError("invalid_api_key", { message: "The Authorization header must be: Bearer <key>." });
     }
     request.identity = await keys.identify(key);
     next();
   };
-}
-
-function unauthorized(code: string, message: string): ApiError {
-  return new ApiError(401, code, message, { headers: { "www-authenticate": "Bearer" } });
 }
 
 /** A pool of the server's own login, which can do nothing but become the role of a key's scope. */

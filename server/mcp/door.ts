@@ -4,17 +4,16 @@ import express from "express";
 import type { Request, RequestHandler, Response } from "express";
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import type { Door } from "../app.ts";
+import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
 import { ACCEPTED, RPC, rpcError } from "./messages.ts";
 import type { Reply } from "./messages.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
 import type { Caller, ProtocolHeaders } from "./protocol.ts";
 import { searchChurches } from "../resources/orgs-search.ts";
-import type { Database } from "../rest/statement.ts";
+import type { Database } from "../database.ts";
 
-/** Where the tool endpoint stands. */
-export const MCP_PATH = "/v0/mcp";
+const MCP_PATH = "/v0/mcp";
 
 /** What the tool endpoint stands on. */
 export type McpDependencies = {
@@ -31,8 +30,8 @@ const LONGEST_BATCH = 10;
 /** The tool endpoint as a door of the application; its key may stand in the query. */
 export function mcpDoor({ database, logger, corsOrigins }: McpDependencies): Door {
   const readText = express.text({ limit: BODY_LIMIT, type: () => true });
-  return (app, _guard, guardWithQuery) => {
-    app.all(MCP_PATH, ...guardWithQuery, onlyPost, onlyFrom(corsOrigins), onlyJson, readText);
+  return (app, guards) => {
+    app.all(MCP_PATH, ...guards.keyInQuery, onlyPost, onlyFrom(corsOrigins), onlyJson, readText);
     app.post(MCP_PATH, async (request, response) => {
       const caller: Caller = {
         headers: protocolHeaders(request),
@@ -83,14 +82,15 @@ function protocolHeaders(request: Request): ProtocolHeaders {
 const onlyPost: RequestHandler = (request, _response, next) => {
   if (request.method === "POST") return next();
   // No session to end and no stream to open.
-  throw new ApiError(405, "method_not_allowed", "Send messages with POST.", {
+  throw new ApiError("method_not_allowed", {
+    message: "Send messages with POST.",
     headers: { allow: "POST, OPTIONS" },
   });
 };
 
 const onlyJson: RequestHandler = (request, _response, next) => {
   if (isJsonContentType(request.get("content-type"))) return next();
-  throw new ApiError(415, "unsupported_media_type", "Send messages as application/json.");
+  throw new ApiError("unsupported_media_type");
 };
 
 /** Refuses pages of other origins, which a browser would let send what it does not let them read. */
@@ -98,10 +98,6 @@ function onlyFrom(origins: readonly string[]): RequestHandler {
   return (request, _response, next) => {
     const origin = request.get("origin");
     if (origin === undefined || origins.includes("*") || origins.includes(origin)) return next();
-    throw new ApiError(
-      403,
-      "origin_not_allowed",
-      "Pages of this origin may not call the tool endpoint; CORS_ORIGINS names those that may.",
-    );
+    throw new ApiError("origin_not_allowed");
   };
 }

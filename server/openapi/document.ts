@@ -9,10 +9,12 @@ import type {
 import type { Config } from "../../config.ts";
 import { errorExamples, errorResponses, RATE_LIMIT_HEADERS } from "./errors.ts";
 import { examplesOf } from "./examples.ts";
-import type { Example } from "./examples.ts";
+import type { Example } from "./example.ts";
 import { keyScope, mcpOperation, sparqlOperation } from "./protocols.ts";
 import { TAGS } from "./tags.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { Scope } from "../identity/keys.ts";
+import { headerOf } from "../rest/input.ts";
 import type { RestRoute } from "../rest/route.ts";
 
 /** The version of the interface: it changes when a caller must. */
@@ -40,7 +42,7 @@ const IDEMPOTENCY_KEY = {
   schema: { type: "string", minLength: 1, maxLength: 255 },
 } as const;
 
-export type OpenApiDocument = ReturnType<typeof CreateDocument>;
+type OpenApiDocument = ReturnType<typeof CreateDocument>;
 
 type DocumentConfig = Pick<Config, "graphDataUrl" | "namespaceUrl" | "platformUrl">;
 
@@ -76,9 +78,8 @@ export function withOpenApi(
 /**
  * The document.
  * @param routes as they are served
- * @throws when a route answers a code that has no entry in server/openapi/errors.ts
  */
-export function createOpenApi(routes: readonly RestRoute[], config: DocumentConfig): OpenApiDocument {
+function createOpenApi(routes: readonly RestRoute[], config: DocumentConfig): OpenApiDocument {
   const examples = examplesOf(config.graphDataUrl);
   const paths: ZodOpenApiPathsObject = {};
   const add = (path: string, method: RestRoute["method"], operation: ZodOpenApiOperationObject) => {
@@ -143,7 +144,7 @@ function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationOb
     requestParams: {
       ...(route.params && { path: withExamples(route.params, example?.params) }),
       ...(route.query && { query: withExamples(route.query, example?.query) }),
-      ...(route.headers && { header: withExamples(route.headers, example?.headers) }),
+      ...(route.headers && { header: withExamples(asHeaders(route.headers), example?.headers) }),
     },
     ...(route.idempotent && { parameters: [IDEMPOTENCY_KEY] }),
     ...(route.body && {
@@ -171,20 +172,29 @@ function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationOb
   };
 }
 
-function codesOf(route: RestRoute, scope?: Scope): string[] {
+function codesOf(route: RestRoute, scope?: Scope): ErrorCode[] {
   const hasInput = route.params ?? route.query ?? route.headers ?? route.body ?? route.idempotent;
-  return [
-    ...(hasInput ? ["validation_failed"] : []),
+  const codes: (ErrorCode | false)[] = [
+    hasInput !== undefined && "validation_failed",
     "missing_api_key",
     "invalid_api_key",
-    ...(scope === "api_read" ? [] : ["insufficient_scope"]),
-    ...route.errors.filter((code) => code !== "insufficient_scope"),
+    scope !== "api_read" && "insufficient_scope",
+    ...route.errors,
     "not_acceptable",
-    ...(route.body ? ["payload_too_large", "unsupported_media_type"] : []),
+    route.body !== undefined && "payload_too_large",
+    route.body !== undefined && "unsupported_media_type",
     "rate_limited",
     "internal_error",
     "database_unavailable",
   ];
+  return codes.filter((code) => code !== false);
+}
+
+/** The same parameters by the names of their headers. */
+function asHeaders(headers: z.ZodObject): z.ZodObject {
+  return z.object(
+    Object.fromEntries(Object.entries(headers.shape).map(([name, field]) => [headerOf(name), field])),
+  );
 }
 
 /** The same parameters, with what the example gives them. */

@@ -1,20 +1,10 @@
 // An example of every operation: a request that does what it says on the demo data, and what is answered.
 import { demoId } from "../../db/demo/records.ts";
-import type { Scope } from "../identity/keys.ts";
-import { lifecycleExamples, WHEN } from "./lifecycle-examples.ts";
-
-/** A request and its answer, as data. */
-export type Example = Readonly<{
-  /** The least scope of a key that may ask this. */
-  scope: Scope;
-  params?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string | number | readonly string[]>>;
-  headers?: Readonly<Record<string, string>>;
-  body?: object;
-  answer: object;
-  /** Answers of media types beside application/json. */
-  alternatives?: Readonly<Record<string, object>>;
-}>;
+import { REQUEST_HEADERS } from "../headers.ts";
+import { churchExamples } from "./church-examples.ts";
+import { WHEN } from "./example.ts";
+import type { Example } from "./example.ts";
+import { lifecycleExamples } from "./lifecycle-examples.ts";
 
 const PLATFORM_ADMIN = "admin@platform.example";
 
@@ -48,6 +38,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
   const contributor = "contributor@northern-light.example";
   return {
     ...lifecycleExamples(graphDataUrl),
+    ...churchExamples(),
 
     claimOrganization: {
       scope: "api_write",
@@ -74,7 +65,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
     listOrganizationClaims: {
       scope: "api_review",
       query: { status: "pending", limit: 10 },
-      headers: { "x-admin-email": PLATFORM_ADMIN },
+      headers: { [REQUEST_HEADERS.adminEmail]: PLATFORM_ADMIN },
       answer: {
         claims: [
           {
@@ -117,7 +108,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
     listMembers: {
       scope: "api_review",
       query: { orgUri: northernLight },
-      headers: { "x-admin-email": admin },
+      headers: { [REQUEST_HEADERS.adminEmail]: admin },
       answer: { members: [member], total: 1 },
     },
     setMemberRole: {
@@ -151,7 +142,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
     listUsers: {
       scope: "api_review",
       query: { limit: 1 },
-      headers: { "x-admin-email": PLATFORM_ADMIN },
+      headers: { [REQUEST_HEADERS.adminEmail]: PLATFORM_ADMIN },
       answer: { users: [platformUser(northernLight, [])], total: 16 },
     },
     getOpenApi: {

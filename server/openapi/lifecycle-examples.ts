@@ -1,10 +1,13 @@
-// The examples of needs, commitments, engagement claims, the vocabulary, and church search.
+// The examples of needs, commitments, engagement claims, the vocabulary, and health.
 import { commitments, demoId, engagementClaims, needs } from "../../db/demo/records.ts";
-import { church as churchRecord } from "../resources/church-schemas.ts";
-import type { Example } from "./examples.ts";
+import { fieldsOf } from "../../records/record.ts";
+import type { RecordDescription } from "../../records/record.ts";
+import { commitment } from "../../records/commitment.ts";
+import { engagementClaim } from "../../records/engagement-claim.ts";
+import { need } from "../../records/need.ts";
+import { WHEN } from "./example.ts";
+import type { Example } from "./example.ts";
 
-/** When everything in the examples happened. */
-export const WHEN = "2026-03-02T09:30:00.000000+00:00";
 const NEW_ID = "8c6f4c0e-3f0f-4d52-a4a8-7d0f2b7d9d11";
 
 /** @see examplesOf */
@@ -16,7 +19,7 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     demoId("engagement claim", 0),
   ];
   const stamps = { createdAt: WHEN, updatedAt: WHEN, graphStatus: "synced" };
-  const need = {
+  const needItem = itemOf(need, {
     needId,
     orgUri: org("northern-light"),
     orgName: "Northern Light Fellowship",
@@ -27,8 +30,8 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     concernsCountryCode: needs[0]!.countries,
     status: "open",
     ...stamps,
-  };
-  const commitment = {
+  });
+  const commitmentItem = itemOf(commitment, {
     commitmentId,
     orgUri: org("harbor-scripture"),
     orgName: "Harbor Scripture Partners",
@@ -41,15 +44,14 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     targetCompletionDate: "2027-01-31",
     status: "in_progress",
     ...stamps,
-  };
-  const claim = {
+  });
+  const claimItem = itemOf(engagementClaim, {
     claimId,
     orgUri: org("harbor-scripture"),
     orgName: "Harbor Scripture Partners",
     claimedByEmail: "contributor@harbor-scripture.example",
     engagementAccelerators: engagementClaims[0]!.accelerators,
     peopleGroupRop3: engagementClaims[0]!.rop3,
-    peopleGroupName: null,
     peopleGroupRog3: engagementClaims[0]!.rog3,
     countryCode: engagementClaims[0]!.country,
     countryName: engagementClaims[0]!.countryName,
@@ -57,39 +59,14 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     fulfillsCommitmentId: commitmentId,
     status: "active",
     ...stamps,
-  };
-  const church = {
-    ...Object.fromEntries(Object.keys(churchRecord.shape).map((column) => [column, null])),
-    church_id: "us-el-cajon-shadow-mountain",
-    name: "Shadow Mountain Community Church",
-    latitude: 32.8,
-    longitude: -116.91,
-    address: "2100 Greenfield Drive",
-    locality: "El Cajon",
-    region: "CA",
-    postal_code: "92019",
-    country: "US",
-    website: "https://www.shadowmountain.org",
-    belief_type: "protestant",
-    denomination: "Southern Baptist",
-    created_at: WHEN,
-    updated_at: WHEN,
-  };
-  const found = {
-    church_id: church.church_id,
-    name: church.name,
-    locality: church.locality,
-    country: church.country,
-    distance_m: 4941.2,
-  };
-  const page = { limit: 3, has_more: true, next_cursor: "eyJkIjo0OTQxLjJ9" };
+  });
   return {
     listNeeds: {
       scope: "api_read",
       query: { status: "open", countryCode: "NE", limit: 10 },
-      answer: { needs: [need], total: 1 },
+      answer: { needs: [needItem], total: 1 },
     },
-    getNeed: { scope: "api_read", params: { needId }, answer: need },
+    getNeed: { scope: "api_read", params: { needId }, answer: needItem },
     declareNeed: {
       scope: "api_write",
       body: {
@@ -112,9 +89,9 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     listCommitments: {
       scope: "api_read",
       query: { concernsNeedId: needId, status: "in_progress", limit: 10 },
-      answer: { commitments: [commitment], total: 1 },
+      answer: { commitments: [commitmentItem], total: 1 },
     },
-    getCommitment: { scope: "api_read", params: { commitmentId }, answer: commitment },
+    getCommitment: { scope: "api_read", params: { commitmentId }, answer: commitmentItem },
     declareCommitment: {
       scope: "api_write",
       body: {
@@ -139,9 +116,9 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     listEngagementClaims: {
       scope: "api_read",
       query: { orgUri: org("harbor-scripture"), countryCode: "NE", limit: 10 },
-      answer: { claims: [claim], total: 1 },
+      answer: { claims: [claimItem], total: 1 },
     },
-    getEngagementClaim: { scope: "api_read", params: { claimId }, answer: claim },
+    getEngagementClaim: { scope: "api_read", params: { claimId }, answer: claimItem },
     submitEngagementClaim: {
       scope: "api_write",
       body: {
@@ -181,36 +158,15 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
       },
     },
 
-    searchChurches: {
-      scope: "api_read",
-      query: {
-        center_lat: 32.7948,
-        center_lng: -116.9625,
-        radius_km: 25,
-        limit: 3,
-        fields: "church_id,name,locality,country,distance_m",
-      },
-      answer: { items: [found], ...page },
-      alternatives: {
-        "application/geo+json": {
-          type: "FeatureCollection",
-          features: [
-            {
-              type: "Feature",
-              id: church.church_id,
-              geometry: { type: "Point", coordinates: [church.longitude, church.latitude] },
-              properties: found,
-            },
-          ],
-          ...page,
-        },
-      },
-    },
-    getChurch: { scope: "api_read", params: { id: church.church_id }, answer: church },
-
     getHealth: {
       scope: "api_read",
       answer: { status: "ok", tripleCount: 214, pending: 0, oldestPendingSeconds: 0, rejected: 0 },
     },
   };
+}
+
+/** An item in the order of its fields; what is not given is null. */
+function itemOf(record: RecordDescription, given: Record<string, unknown>): Record<string, unknown> {
+  const names = [...fieldsOf(record).map(({ name }) => name), "graphStatus"];
+  return Object.fromEntries(names.map((name) => [name, given[name] ?? null]));
 }

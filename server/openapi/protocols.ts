@@ -21,7 +21,7 @@ export function keyScope(description: string, scope: Scope) {
   } as const;
 }
 
-const COMMON_ERRORS = ["validation_failed", "missing_api_key", "invalid_api_key", "rate_limited"];
+const COMMON_ERRORS = ["validation_failed", "missing_api_key", "invalid_api_key", "rate_limited"] as const;
 
 /** POST /v0/sparql. */
 export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject {

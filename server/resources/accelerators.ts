@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { enums } from "../../db/catalog.ts";
 import type { RestRoute } from "../rest/route.ts";
 
 const accelerator = z
   .object({
     code: z.string(),
-    kind: z.enum(["accelerator", "function"]),
+    kind: z.enum(enums.accelerator_kind),
     prefLabel: z.string(),
     definition: z.string().nullable(),
     broader: z.string().nullable(),

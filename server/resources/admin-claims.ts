@@ -1,7 +1,44 @@
 import { z } from "zod";
+import { choices, enums } from "../../db/catalog.ts";
 import * as m from "./membership-schemas.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
+
+/** As the review dashboard expects it. */
+const claimItem = z
+  .object({
+    id: s.uuid,
+    user_email: s.email,
+    user_first_name: z.string().nullable(),
+    user_last_name: z.string().nullable(),
+    org_uri: s.httpUri,
+    org_name: z.string(),
+    is_new_org: z.boolean(),
+    email_domain: z.string(),
+    org_domain: z.string().nullable(),
+    domain_match: z.boolean(),
+    status: m.claimStatus,
+    routed_to: z.enum(choices["organization_claims.routed_to"]).nullable(),
+    result_variant: m.resultVariant,
+    new_org_website: z.string().nullable(),
+    new_org_type: z.string().nullable(),
+    reviewed_by: s.email.nullable(),
+    reviewed_at: s.timestamp.nullable(),
+    review_notes: z.string().nullable(),
+    created_at: s.timestamp,
+  })
+  .meta({ id: "OrganizationClaim" });
+
+const claimReview = z.strictObject({
+  claimId: s.uuid,
+  action: s.oneOf(enums.claim_review_action),
+  adminEmail: s.email,
+  notes: m.optionalText.describe("Why; required to reject. The claimant reads it."),
+  role: m.organizationRole
+    .nullable()
+    .optional()
+    .describe("The claimant's role when approved; org_member unless given."),
+});
 
 export const claimReviewRoutes: RestRoute[] = [
   {
@@ -16,14 +53,14 @@ export const claimReviewRoutes: RestRoute[] = [
     query: z.object({ status: m.claimStatus.optional(), ...s.paging }),
     answer: {
       status: 200,
-      schema: z.object({ claims: z.array(m.claimItem), total: z.int() }),
+      schema: z.object({ claims: z.array(claimItem), total: z.int() }),
       description: "The page, and how many claims match in all.",
     },
     errors: ["permission_required"],
     statement: `
       select json_build_object('claims', page.claims, 'total', page.total)::text
       from app_public.organization_claims_for_review(
-        $1 ->> 'x-admin-email', ($1 ->> 'status')::app_public.claim_review_status,
+        $1 ->> 'adminEmail', ($1 ->> 'status')::app_public.claim_review_status,
         ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer) as page`,
   },
   {
@@ -34,7 +71,7 @@ export const claimReviewRoutes: RestRoute[] = [
     summary: "Approve or reject a claim",
     description:
       "Nobody reviews their own claim. A platform user needs roles:assign beside claims:review to make somebody org_admin.",
-    body: m.claimReview,
+    body: claimReview,
     answer: {
       status: 200,
       schema: z.object({

@@ -1,7 +1,36 @@
 import { z } from "zod";
+import { enums } from "../../db/catalog.ts";
 import * as m from "./membership-schemas.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
+
+const platformRole = s.oneOf(enums.platform_role);
+
+const platformUser = z
+  .object({
+    userId: s.uuid,
+    email: s.email,
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    platformRoles: z.array(platformRole),
+    memberships: z.array(
+      z.object({
+        orgUri: s.httpUri,
+        orgName: z.string(),
+        role: m.organizationRole,
+        status: m.membershipStatus,
+      }),
+    ),
+    createdAt: s.timestamp,
+  })
+  .meta({ id: "PlatformUser" });
+
+const platformRoleChange = z.strictObject({
+  userEmail: s.email,
+  role: platformRole,
+  action: s.oneOf(enums.platform_role_action).default("grant"),
+  adminEmail: s.email,
+});
 
 const USER = `json_build_object(
   'userId', person.user_id, 'email', person.email, 'firstName', person.first_name, 'lastName', person.last_name,
@@ -24,7 +53,7 @@ export const userRoutes: RestRoute[] = [
     query: z.object(s.paging),
     answer: {
       status: 200,
-      schema: z.object({ users: z.array(m.platformUser), total: z.int() }),
+      schema: z.object({ users: z.array(platformUser), total: z.int() }),
       description: "The page, and how many there are in all.",
     },
     errors: ["permission_required"],
@@ -36,7 +65,7 @@ export const userRoutes: RestRoute[] = [
             user_id, email, first_name, last_name, platform_roles, memberships, created_at, place)),
         'total', page.total)::text
       from app_public.platform_users(
-        $1 ->> 'x-admin-email', ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer) as page`,
+        $1 ->> 'adminEmail', ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer) as page`,
   },
   {
     method: "post",
@@ -44,8 +73,8 @@ export const userRoutes: RestRoute[] = [
     operationId: "setPlatformRole",
     tag: "Platform users",
     summary: "Give a person a role on the platform, or take it away",
-    body: m.platformRoleChange,
-    answer: { status: 200, schema: m.platformUser, description: "The person, with their roles." },
+    body: platformRoleChange,
+    answer: { status: 200, schema: platformUser, description: "The person, with their roles." },
     errors: ["permission_required", "user_not_found", "last_admin"],
     statement: `
       select ${USER}::text

@@ -1,26 +1,14 @@
 // The list of commitments as the graph has it.
+import { itemReader } from "../../graph/items.ts";
+import type { Names } from "../../graph/namespaces.ts";
 import { GraphUnavailable } from "../../graph/store.ts";
 import type { GraphStore, Row } from "../../graph/store.ts";
-import { DCTERMS, PROV } from "../../graph/namespaces.ts";
-import type { Names } from "../../graph/namespaces.ts";
+import { commitment } from "../../records/commitment.ts";
 import type { Input } from "../rest/route.ts";
 import { httpUri } from "../rest/schemas.ts";
 
-/** A commitment as far as the graph knows it: no e-mail, no projection state. Lists come in alphabetical order. */
-export type GraphCommitment = {
-  commitmentId: string;
-  orgUri: string;
-  orgName: string;
-  commitmentDescription: string;
-  acceleratorScope: string[];
-  concernsNeedId: string | null;
-  concernsPeopleGroupRop3: string[];
-  concernsCountryCode: string[];
-  targetCompletionDate: string | null;
-  status: string;
-  createdAt: string;
-  updatedAt: string;
-};
+/** A commitment as far as the graph knows it. */
+export type GraphCommitment = Record<string, unknown> & { commitmentId: string };
 
 // Longer than a healthy store takes, short enough that a caller would still wait for the table.
 const TIMEOUT_MS = 5_000;
@@ -52,18 +40,19 @@ export async function listFromGraph(
 /** What a commitment that is asked for has, beside a property that all have. */
 function filters(names: Names, input: Input): string {
   const { orgUri, status, concernsNeedId } = input as Partial<Record<string, string>>;
+  const { fields } = commitment;
   return [
-    orgUri !== undefined && `; <${PROV}wasAttributedTo> <${orgUri}>`,
-    status !== undefined && `; <${names.ns("commitmentStatus")}> "${status}"`,
+    orgUri !== undefined && `; <${names.iri(fields.orgUri.graph)}> <${orgUri}>`,
+    status !== undefined && `; <${names.iri(fields.status.graph)}> "${status}"`,
     concernsNeedId !== undefined &&
-      `; <${names.ns("concernsNeed")}> <${names.record("need", concernsNeedId.toLowerCase())}>`,
+      `; <${names.iri(fields.concernsNeedId.graph.link)}> <${names.record("need", concernsNeedId.toLowerCase())}>`,
   ]
     .filter((condition) => condition !== false)
     .join(" ");
 }
 
 function count(names: Names, input: Input): string {
-  const commitments = `?commitment a <${names.ns("FulfillmentCommitment")}> ${filters(names, input)}`;
+  const commitments = `?commitment a <${names.iri(commitment.class)}> ${filters(names, input)}`;
   return `select (count(*) as ?total) where { graph <${names.graphs.commitment}> { ${commitments} } }`;
 }
 
@@ -74,8 +63,8 @@ function count(names: Names, input: Input): string {
 function page(names: Names, input: Input): string {
   const graph = `graph <${names.graphs.commitment}>`;
   const [limit, offset] = [Number(input["limit"]), Number(input["offset"])];
-  const created = (commitment: string, time: string) =>
-    `${graph} { ${commitment} <${PROV}generatedAtTime> ${time} ${filters(names, input)} }`;
+  const created = (subject: string, time: string) =>
+    `${graph} { ${subject} <${names.iri(commitment.fields.createdAt.graph)}> ${time} ${filters(names, input)} }`;
   return `
     select ?commitment ?property ?value where {
       {
@@ -95,39 +84,20 @@ function page(names: Names, input: Input): string {
 
 function assemble(names: Names, rows: readonly Row[]): GraphCommitment[] {
   const described = new Map<string, Map<string, string[]>>();
-  for (const { commitment, property, value } of rows) {
-    if (!commitment || !property || !value) continue;
-    const properties = described.get(commitment.value) ?? new Map<string, string[]>();
-    described.set(commitment.value, properties);
+  for (const { commitment: subject, property, value } of rows) {
+    if (!subject || !property || !value) continue;
+    const properties = described.get(subject.value) ?? new Map<string, string[]>();
+    described.set(subject.value, properties);
     properties.set(property.value, [...(properties.get(property.value) ?? []), value.value]);
   }
-  const commitments = [...described].map(([iri, properties]): GraphCommitment => {
-    const all = (property: string) => (properties.get(property) ?? []).toSorted();
-    const one = (property: string) => properties.get(property)?.[0] ?? null;
-    const text = (property: string) => one(property) ?? "";
-    return {
-      commitmentId: iri.slice(names.graphs.commitment.length),
-      orgUri: text(`${PROV}wasAttributedTo`),
-      orgName: text(names.ns("orgName")),
-      commitmentDescription: text(names.ns("commitmentDescription")),
-      acceleratorScope: all(names.ns("acceleratorCode")),
-      concernsNeedId: one(names.ns("concernsNeed"))?.slice(names.graphs.need.length) ?? null,
-      concernsPeopleGroupRop3: all(names.ns("peopleGroupRop3")),
-      concernsCountryCode: all(names.ns("countryCode")),
-      targetCompletionDate: one(names.ns("targetCompletionDate")),
-      status: text(names.ns("commitmentStatus")),
-      createdAt: asInTable(text(`${PROV}generatedAtTime`)),
-      updatedAt: asInTable(text(`${DCTERMS}modified`)),
-    };
-  });
-  return commitments.toSorted(
-    (a, b) => order(instant(b.createdAt), instant(a.createdAt)) || order(b.commitmentId, a.commitmentId),
-  );
-}
-
-/** A canonical xsd:dateTime in the form in which PostgreSQL writes it into JSON. */
-function asInTable(dateTime: string): string {
-  return dateTime.replace(/Z$/, "+00:00");
+  const read = itemReader(commitment, names);
+  return [...described.values()]
+    .map((properties) => read(properties) as GraphCommitment)
+    .toSorted(
+      (a, b) =>
+        order(instant(String(b["createdAt"])), instant(String(a["createdAt"]))) ||
+        order(b.commitmentId, a.commitmentId),
+    );
 }
 
 /** Times without their trailing zeros do not sort as text; with microseconds filled up they do. */

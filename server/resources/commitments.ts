@@ -1,56 +1,25 @@
 import type { Response } from "express";
 import { z } from "zod";
+import { commitment } from "../../records/commitment.ts";
+import { fieldsOf } from "../../records/record.ts";
 import type { Names } from "../../graph/namespaces.ts";
 import type { GraphStore } from "../../graph/store.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
 import type { Identity } from "../identity/keys.ts";
 import { listFromGraph } from "./commitments-from-graph.ts";
 import type { GraphCommitment } from "./commitments-from-graph.ts";
 import type { Input, RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
-import { listStatement, recordStatement, statusFilter } from "../rest/statement.ts";
-import type { Database } from "../rest/statement.ts";
+import { listStatement, statusFilter } from "../rest/list.ts";
+import * as r from "../rest/records.ts";
+import type { Database } from "../database.ts";
 
-const commitment = z
-  .object({
-    commitmentId: s.uuid,
-    orgUri: s.httpUri,
-    orgName: z.string(),
-    declaredByEmail: s.email,
-    commitmentDescription: z.string(),
-    acceleratorScope: z.array(z.string()),
-    concernsNeedId: s.uuid.nullable(),
-    concernsPeopleGroupRop3: z.array(z.string()),
-    concernsCountryCode: z.array(z.string()),
-    targetCompletionDate: s.date.nullable(),
-    status: s.commitmentStatus,
-    createdAt: s.timestamp,
-    updatedAt: s.timestamp,
-    graphStatus: s.graphStatus,
-  })
-  .meta({ id: "Commitment" });
-
-const declaration = z.strictObject({
-  orgUri: s.httpUri,
-  orgName: s.requiredText,
-  declaredByEmail: s.email,
-  commitmentDescription: s.requiredText,
-  acceleratorScope: s.acceleratorCodes,
-  concernsNeedId: s.uuid.optional(),
-  concernsPeopleGroupRop3: s.rop3s.optional(),
-  concernsCountryCode: s.countryCodes.optional(),
-  targetCompletionDate: s.date.optional(),
-});
-
-const statusChange = z.strictObject({
-  commitmentId: s.uuid,
-  status: s.commitmentStatus,
-  actorEmail: s.email,
-});
+const item = r.itemOf(commitment, "Commitment");
+const statusChange = r.statusChangeOf(commitment);
 
 const list = {
-  view: "rest.commitments",
+  record: commitment,
   items: "commitments",
-  id: "commitmentId",
   filters: {
     orgUri: `"orgUri" = $1 ->> 'orgUri'`,
     status: statusFilter,
@@ -87,15 +56,15 @@ function listRoute({
       "order in lists of codes, so they come in alphabetical order from it.",
     query: z.object({
       orgUri: s.filterText,
-      status: s.commitmentStatus.optional(),
+      status: r.statusOf(commitment).optional(),
       concernsNeedId: s.uuid.optional(),
       ...s.paging,
     }),
     answer: {
       status: 200,
-      schema: z.object({ commitments: z.array(commitment), total: z.int() }),
+      schema: z.object({ commitments: z.array(item), total: z.int() }),
       headers: {
-        "x-data-source": {
+        [RESPONSE_HEADERS.dataSource]: {
           description: "Where the list comes from.",
           schema: { type: "string", enum: ["graph", "database"] },
         },
@@ -107,29 +76,36 @@ function listRoute({
       const found = await listFromGraph(store, names, input);
       if (!found) return answerFromTable(database, request.identity, response, input);
       const commitments = await withTableOnlyFields(database, request.identity, found.commitments);
-      response.set("x-data-source", "graph").json({ commitments, total: found.total });
+      response.set(RESPONSE_HEADERS.dataSource, "graph").json({ commitments, total: found.total });
     },
   };
 }
 
 async function answerFromTable(database: Database, identity: Identity, response: Response, input: Input) {
   const answer = await database.answer(identity, listStatement(list, input), input);
-  response.set("x-data-source", "database").type("application/json").send(answer);
+  response.set(RESPONSE_HEADERS.dataSource, "database").type("application/json").send(answer);
 }
 
-/** What the graph does not hold: the e-mail, which is personal, and how far the graph itself is. */
+// What is withheld from the graph, and how far the graph itself is, in the order of an item.
+const FIELDS = [...Object.keys(commitment.fields), "graphStatus"];
+const FROM_TABLE = fieldsOf(commitment)
+  .filter(({ graph }) => typeof graph === "object" && "withheld" in graph)
+  .map(({ name }) => name)
+  .concat("graphStatus");
+
 async function withTableOnlyFields(database: Database, identity: Identity, commitments: GraphCommitment[]) {
   const answer = await database.answer(
     identity,
-    `select json_object_agg(c."commitmentId", json_build_array(c."declaredByEmail", c."graphStatus"))::text
+    `select json_object_agg(c."commitmentId", json_build_object(
+       ${FROM_TABLE.map((name) => `'${name}', c."${name}"`).join(", ")}))::text
      from rest.commitments as c
      where c."commitmentId" in (select id::uuid from jsonb_array_elements_text($1 -> 'ids') as id)`,
-    { ids: commitments.map((commitment) => commitment.commitmentId) },
+    { ids: commitments.map(({ commitmentId }) => commitmentId) },
   );
-  const known = JSON.parse(answer ?? "{}") as Record<string, [email: string, graphStatus: string]>;
-  return commitments.map(({ commitmentId, orgUri, orgName, ...rest }) => {
-    const [declaredByEmail = null, graphStatus = "pending"] = known[commitmentId] ?? [];
-    return { commitmentId, orgUri, orgName, declaredByEmail, ...rest, graphStatus };
+  const known = JSON.parse(answer ?? "{}") as Record<string, Record<string, unknown>>;
+  return commitments.map((fromGraph) => {
+    const all = { ...fromGraph, graphStatus: "pending", ...known[fromGraph.commitmentId] };
+    return Object.fromEntries(FIELDS.map((name) => [name, (all as Record<string, unknown>)[name] ?? null]));
   });
 }
 
@@ -143,12 +119,12 @@ const recordRoutes: RestRoute[] = [
     params: z.object({ commitmentId: s.uuid }),
     answer: {
       status: 200,
-      schema: commitment.extend({ graphErrors: s.graphErrors.optional() }),
+      schema: item.extend({ graphErrors: s.graphErrors.optional() }),
       description: "The commitment.",
     },
     errors: ["commitment_not_found"],
-    statement: recordStatement({ view: "rest.commitments", id: "commitmentId", kind: "commitment" }),
-    missing: { code: "commitment_not_found", message: "There is no commitment with this commitmentId." },
+    statement: r.recordStatement(commitment),
+    missing: "commitment_not_found",
   },
   {
     method: "post",
@@ -156,11 +132,11 @@ const recordRoutes: RestRoute[] = [
     operationId: "declareCommitment",
     tag: "Commitments",
     summary: "Commit an organization to act, in answer to a need or on its own",
-    body: declaration,
+    body: r.inputOf(commitment),
     idempotent: true,
     answer: {
       status: 201,
-      schema: z.object({ commitmentId: s.uuid, status: z.literal("declared") }),
+      schema: r.createdOf(commitment),
       description: "The commitment was recorded; it reaches the graph within seconds.",
     },
     errors: [
@@ -170,16 +146,7 @@ const recordRoutes: RestRoute[] = [
       "unknown_need",
       "idempotency_key_reused",
     ],
-    statement: `
-      select json_build_object('commitmentId', commitment.commitment_id, 'status', commitment.status)::text
-      from jsonb_to_record($1) as given (
-        "orgUri" text, "orgName" text, "declaredByEmail" text, "commitmentDescription" text,
-        "acceleratorScope" text[], "concernsNeedId" uuid, "concernsPeopleGroupRop3" text[],
-        "concernsCountryCode" text[], "targetCompletionDate" date),
-      app_public.declare_commitment(
-        given."orgUri", given."orgName", given."declaredByEmail", given."commitmentDescription",
-        given."acceleratorScope", given."concernsNeedId", given."concernsPeopleGroupRop3",
-        given."concernsCountryCode", given."targetCompletionDate") as commitment`,
+    statement: r.createStatement(commitment),
   },
   {
     method: "post",
@@ -187,17 +154,9 @@ const recordRoutes: RestRoute[] = [
     operationId: "updateCommitmentStatus",
     tag: "Commitments",
     summary: "Set the status of a commitment, from any to any",
-    body: statusChange,
-    answer: {
-      status: 200,
-      schema: z.object({ commitmentId: s.uuid, status: s.commitmentStatus }),
-      description: "The commitment has this status.",
-    },
+    body: statusChange.body,
+    answer: { status: 200, schema: statusChange.answer, description: "The commitment has this status." },
     errors: ["membership_required", "insufficient_role", "commitment_not_found"],
-    statement: `
-      select json_build_object('commitmentId', commitment.commitment_id, 'status', commitment.status)::text
-      from app_public.update_commitment_status(
-        ($1 ->> 'commitmentId')::uuid, ($1 ->> 'status')::app_public.commitment_status,
-        $1 ->> 'actorEmail') as commitment`,
+    statement: r.statusStatement(commitment),
   },
 ];

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { GraphStore } from "../../graph/store.ts";
 import type { RestRoute } from "../rest/route.ts";
-import type { Database } from "../rest/statement.ts";
+import type { Database } from "../database.ts";
 
 const COUNT_AGE_MS = 5_000;
 
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
-export function healthRoutes(database: Database, store: GraphStore): RestRoute[] {
+export function healthRoutes({ database, store }: { database: Database; store: GraphStore }): RestRoute[] {
   // Counting triples is no small query, and monitors ask often.
   let counted: { at: number; triples: Promise<number | null> } | undefined;
   const tripleCount = () => {

@@ -1,36 +1,12 @@
 import { z } from "zod";
+import { need } from "../../records/need.ts";
+import { listStatement, statusFilter } from "../rest/list.ts";
+import * as r from "../rest/records.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
-import { listStatement, recordStatement, statusFilter } from "../rest/statement.ts";
 
-const need = z
-  .object({
-    needId: s.uuid,
-    orgUri: s.httpUri,
-    orgName: z.string(),
-    declaredByEmail: s.email,
-    needDescription: z.string(),
-    accelerators: z.array(z.string()),
-    concernsPeopleGroupRop3: z.array(z.string()),
-    concernsCountryCode: z.array(z.string()),
-    status: s.needStatus,
-    createdAt: s.timestamp,
-    updatedAt: s.timestamp,
-    graphStatus: s.graphStatus,
-  })
-  .meta({ id: "Need" });
-
-const declaration = z.strictObject({
-  orgUri: s.httpUri,
-  orgName: s.requiredText,
-  declaredByEmail: s.email,
-  needDescription: s.requiredText,
-  accelerators: s.acceleratorCodes,
-  concernsPeopleGroupRop3: s.rop3s.optional(),
-  concernsCountryCode: s.countryCodes.optional(),
-});
-
-const statusChange = z.strictObject({ needId: s.uuid, status: s.needStatus, actorEmail: s.email });
+const item = r.itemOf(need, "Need");
+const statusChange = r.statusChangeOf(need);
 
 const filters = {
   orgUri: `"orgUri" = $1 ->> 'orgUri'`,
@@ -49,7 +25,7 @@ export const needRoutes: RestRoute[] = [
     summary: "List needs, newest first",
     query: z.object({
       orgUri: s.filterText,
-      status: s.needStatus.optional(),
+      status: r.statusOf(need).optional(),
       accelerator: s.filterText,
       rop3: s.rop3.optional(),
       countryCode: s.countryCode.optional(),
@@ -57,11 +33,11 @@ export const needRoutes: RestRoute[] = [
     }),
     answer: {
       status: 200,
-      schema: z.object({ needs: z.array(need), total: z.int() }),
+      schema: z.object({ needs: z.array(item), total: z.int() }),
       description: "The page, and how many needs match in all.",
     },
     errors: [],
-    statement: (input) => listStatement({ view: "rest.needs", items: "needs", id: "needId", filters }, input),
+    statement: (input) => listStatement({ record: need, items: "needs", filters }, input),
   },
   {
     method: "get",
@@ -72,12 +48,12 @@ export const needRoutes: RestRoute[] = [
     params: z.object({ needId: s.uuid }),
     answer: {
       status: 200,
-      schema: need.extend({ graphErrors: s.graphErrors.optional() }),
+      schema: item.extend({ graphErrors: s.graphErrors.optional() }),
       description: "The need.",
     },
     errors: ["need_not_found"],
-    statement: recordStatement({ view: "rest.needs", id: "needId", kind: "need" }),
-    missing: { code: "need_not_found", message: "There is no need with this needId." },
+    statement: r.recordStatement(need),
+    missing: "need_not_found",
   },
   {
     method: "post",
@@ -85,11 +61,11 @@ export const needRoutes: RestRoute[] = [
     operationId: "declareNeed",
     tag: "Needs",
     summary: "Declare that work is needed",
-    body: declaration,
+    body: r.inputOf(need),
     idempotent: true,
     answer: {
       status: 201,
-      schema: z.object({ needId: s.uuid, status: z.literal("open") }),
+      schema: r.createdOf(need),
       description: "The need was recorded; it reaches the graph within seconds.",
     },
     errors: [
@@ -98,14 +74,7 @@ export const needRoutes: RestRoute[] = [
       "unknown_accelerator_code",
       "idempotency_key_reused",
     ],
-    statement: `
-      select json_build_object('needId', need.need_id, 'status', need.status)::text
-      from jsonb_to_record($1) as given (
-        "orgUri" text, "orgName" text, "declaredByEmail" text, "needDescription" text, accelerators text[],
-        "concernsPeopleGroupRop3" text[], "concernsCountryCode" text[]),
-      app_public.declare_need(
-        given."orgUri", given."orgName", given."declaredByEmail", given."needDescription", given.accelerators,
-        given."concernsPeopleGroupRop3", given."concernsCountryCode") as need`,
+    statement: r.createStatement(need),
   },
   {
     method: "post",
@@ -113,16 +82,9 @@ export const needRoutes: RestRoute[] = [
     operationId: "updateNeedStatus",
     tag: "Needs",
     summary: "Set the status of a need, from any to any",
-    body: statusChange,
-    answer: {
-      status: 200,
-      schema: z.object({ needId: s.uuid, status: s.needStatus }),
-      description: "The need has this status.",
-    },
+    body: statusChange.body,
+    answer: { status: 200, schema: statusChange.answer, description: "The need has this status." },
     errors: ["membership_required", "insufficient_role", "need_not_found"],
-    statement: `
-      select json_build_object('needId', need.need_id, 'status', need.status)::text
-      from app_public.update_need_status(
-        ($1 ->> 'needId')::uuid, ($1 ->> 'status')::app_public.need_status, $1 ->> 'actorEmail') as need`,
+    statement: r.statusStatement(need),
   },
 ];

@@ -3,11 +3,54 @@ import * as m from "./membership-schemas.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
+const absent = z.union([z.literal(""), z.null()]);
+
+const organizationClaim = z.strictObject({
+  userEmail: s.email,
+  firstName: s.requiredText,
+  lastName: s.requiredText,
+  roles: z
+    .array(s.requiredText.max(64, "must be a code of 1 to 64 characters"), { error: "must be a list" })
+    .max(100, "must have at most 100 items")
+    .describe("What the person says they do there; for the reviewer to read."),
+  orgName: s.requiredText,
+  isNewOrg: z.boolean({ error: "must be true or false" }),
+  orgUri: z
+    .union([s.httpUri, absent], { error: "must be an absolute http or https URI" })
+    .optional()
+    .describe("The organization; required unless isNewOrg."),
+  orgDomain: m.domain.nullable().optional().describe("The e-mail domain of a new organization."),
+  newOrgName: m.optionalText.describe("Its name, where it differs from orgName."),
+  newOrgType: m.optionalText,
+  newOrgWebsite: z.union([s.httpUri, absent], { error: "must be an absolute http or https URI" }).optional(),
+});
+
+const claimResult = z
+  .object({
+    claimId: s.uuid,
+    resultVariant: m.resultVariant,
+    orgUri: s.httpUri,
+    orgName: z.string(),
+    status: m.claimStatus,
+  })
+  .meta({ id: "OrganizationClaimResult" });
+
+const userCheck = z
+  .object({
+    exists: z.boolean(),
+    firstName: z.string().optional(),
+    lastName: z.string().optional(),
+    orgUri: s.httpUri.optional(),
+    orgName: z.string().optional(),
+    orgType: z.string().optional(),
+  })
+  .meta({ id: "UserCheck" });
+
 const checkUser: Omit<RestRoute, "method" | "operationId"> = {
   path: "/v0/onboarding/check-user",
   tag: "Onboarding",
   summary: "Ask whether a person is known, and for which organization they act",
-  answer: { status: 200, schema: m.userCheck, description: "What is known of the person." },
+  answer: { status: 200, schema: userCheck, description: "What is known of the person." },
   errors: [],
   statement: `
     select json_strip_nulls(json_build_object(
@@ -26,9 +69,9 @@ export const onboardingRoutes: RestRoute[] = [
     description:
       "Approved at once, with the role org_admin, when the person's e-mail is at the organization's registered " +
       "domain and nobody has claimed the organization before. Else the claim waits for a review.",
-    body: m.organizationClaim,
+    body: organizationClaim,
     idempotent: true,
-    answer: { status: 200, schema: m.claimResult, description: "What became of the claim at once." },
+    answer: { status: 200, schema: claimResult, description: "What became of the claim at once." },
     errors: ["organization_not_found", "already_member", "claim_pending", "idempotency_key_reused"],
     statement: `
       select json_build_object(

@@ -3,6 +3,33 @@ import * as m from "./membership-schemas.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
+const member = z
+  .object({
+    orgUri: s.httpUri,
+    userEmail: s.email,
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    role: m.organizationRole,
+    status: m.membershipStatus,
+    createdAt: s.timestamp,
+    updatedAt: s.timestamp,
+  })
+  .meta({ id: "Member" });
+
+const memberRoleChange = z.strictObject({
+  orgUri: s.httpUri,
+  userEmail: s.email,
+  role: m.organizationRole,
+  adminEmail: s.email,
+});
+
+const memberStatusChange = z.strictObject({
+  orgUri: s.httpUri,
+  userEmail: s.email,
+  status: m.membershipStatus,
+  adminEmail: s.email,
+});
+
 const MEMBER = `json_build_object(
   'orgUri', member.org_uri, 'userEmail', member.user_email, 'firstName', member.first_name,
   'lastName', member.last_name, 'role', member.role, 'status', member.status,
@@ -19,14 +46,14 @@ export const memberRoutes: RestRoute[] = [
     query: z.object({ orgUri: s.httpUri }),
     answer: {
       status: 200,
-      schema: z.object({ members: z.array(m.member), total: z.int() }),
+      schema: z.object({ members: z.array(member), total: z.int() }),
       description: "All members, whatever their status.",
     },
     errors: ["membership_required", "insufficient_role"],
     statement: `
       select json_build_object(
         'members', coalesce(json_agg(${MEMBER} order by lower(member.user_email)), '[]'), 'total', count(*))::text
-      from app_public.organization_members($1 ->> 'orgUri', $1 ->> 'x-admin-email') as member`,
+      from app_public.organization_members($1 ->> 'orgUri', $1 ->> 'adminEmail') as member`,
   },
   {
     method: "post",
@@ -34,8 +61,8 @@ export const memberRoutes: RestRoute[] = [
     operationId: "setMemberRole",
     tag: "Members",
     summary: "Give a member another role",
-    body: m.memberRoleChange,
-    answer: { status: 200, schema: m.member, description: "The member, with that role." },
+    body: memberRoleChange,
+    answer: { status: 200, schema: member, description: "The member, with that role." },
     errors: ["membership_required", "insufficient_role", "member_not_found", "last_admin"],
     statement: `
       select ${MEMBER}::text
@@ -49,31 +76,13 @@ export const memberRoutes: RestRoute[] = [
     operationId: "setMemberStatus",
     tag: "Members",
     summary: "Suspend or revoke a membership, or make it active again",
-    body: m.memberStatusChange,
-    answer: { status: 200, schema: m.member, description: "The member, with that status." },
+    body: memberStatusChange,
+    answer: { status: 200, schema: member, description: "The member, with that status." },
     errors: ["membership_required", "insufficient_role", "member_not_found", "last_admin"],
     statement: `
       select ${MEMBER}::text
       from app_public.set_member_status(
         $1 ->> 'orgUri', $1 ->> 'userEmail', ($1 ->> 'status')::app_public.membership_status,
         $1 ->> 'adminEmail') as member`,
-  },
-  {
-    method: "post",
-    path: "/v0/orgs/metadata",
-    operationId: "updateOrganization",
-    tag: "Members",
-    summary: "Change an organization's name, type, website or domain",
-    description: "What is left out stays as it is; an empty text clears type, website or domain.",
-    body: m.organizationChange,
-    answer: { status: 200, schema: m.organization, description: "The organization as it is now." },
-    errors: ["membership_required", "insufficient_role"],
-    statement: `
-      select json_build_object(
-        'orgUri', organization.org_uri, 'name', organization.name, 'type', organization.type,
-        'website', organization.website, 'domain', organization.domain, 'updatedAt', organization.updated_at)::text
-      from app_public.update_organization(
-        $1 ->> 'orgUri', $1 ->> 'adminEmail', $1 ->> 'name', $1 ->> 'type', $1 ->> 'website',
-        $1 ->> 'domain') as organization`,
   },
 ];

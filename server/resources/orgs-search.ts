@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Identity } from "../identity/keys.ts";
 import { church, churchFeatures, churchPage, churchQuery } from "./church-schemas.ts";
 import type { RestRoute } from "../rest/route.ts";
-import type { Database } from "../rest/statement.ts";
+import type { Database } from "../database.ts";
 
 const GEOJSON = "application/geo+json";
 

@@ -1,6 +1,8 @@
 // The shapes on the wire that the records share. What is well-formed is decided in db/rules/validation.sql; these
 // say the same early, in OpenAPI and to the tool endpoint.
 import { z } from "zod";
+import { enums } from "../../db/catalog.ts";
+import type { FieldType } from "../../records/record.ts";
 
 const MAX_TEXT = 10_000;
 
@@ -76,23 +78,36 @@ const list = <T extends z.ZodType>(item: T) =>
   z.array(item, { error: "must be a list" }).max(100, "must have at most 100 items");
 
 export const acceleratorCodes = list(acceleratorCode).min(1, "must name at least one item");
-export const rop3s = list(rop3);
-export const countryCodes = list(countryCode);
 
-export const graphStatus = z.enum(["pending", "synced", "rejected"]);
+export const graphStatus = z.enum(enums.graph_status);
 export const graphErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
-export const needStatus = oneOf(["open", "partially_met", "met", "withdrawn"]);
-export const commitmentStatus = oneOf([
-  "declared",
-  "funded",
-  "in_progress",
-  "fulfilled",
-  "partially_fulfilled",
-  "abandoned",
-  "expired",
-]);
-export const engagementClaimStatus = oneOf(["active", "paused", "completed"]);
+const shownCodes = z.array(z.string());
+
+/** What a field of a record is: as a caller gives it, and as it is shown. */
+export const FIELD_TYPES: Readonly<
+  Record<Exclude<FieldType, "status">, { given: z.ZodType; shown: z.ZodType }>
+> = {
+  uuid: both(uuid),
+  text: { given: anyText, shown: z.string() },
+  email: both(email),
+  httpUri: both(httpUri),
+  date: both(date),
+  timestamp: both(timestamp),
+  integer: both(z.int({ error: "must be an integer" })),
+  number: both(z.number({ error: "must be a number" })),
+  boolean: both(z.boolean({ error: "must be true or false" })),
+  rop3: both(rop3),
+  rog3: { given: rog3, shown: z.string() },
+  countryCode: both(countryCode),
+  acceleratorCodes: { given: acceleratorCodes, shown: shownCodes },
+  rop3s: { given: list(rop3), shown: shownCodes },
+  countryCodes: { given: list(countryCode), shown: shownCodes },
+};
+
+function both(type: z.ZodType) {
+  return { given: type, shown: type };
+}
 
 /** limit and offset of every list. */
 export const paging = {
@@ -107,6 +122,7 @@ export const paging = {
 /** A filter that compares a text as it is. */
 export const filterText = anyText.optional();
 
-function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
+/** One of a closed list. */
+export function oneOf<const T extends string>(values: readonly T[]) {
   return z.enum(values, { error: `must be one of ${values.join(", ")}` });
 }

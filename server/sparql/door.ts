@@ -1,12 +1,13 @@
 // POST /v0/sparql: questions to the whole graph, from whoever has a key.
-import { Router } from "express";
-import type { Request, Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import type { Readable } from "node:stream";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
 import { guardQuery, QueryRefused, type GuardedQuery } from "../../graph/sparql-guard.ts";
 import { GraphRejected, GraphTimeout, GraphUnavailable, type GraphStore } from "../../graph/store.ts";
+import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
-import { readOnly, readSparqlRequest } from "./request.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
+import { readSparqlRequest } from "./request.ts";
 
 export type SparqlDependencies = {
   store: GraphStore;
@@ -23,18 +24,18 @@ const MAX_CONCURRENT = 4;
 const MAX_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = "5";
 
-/** The route; requests must have passed requireKey. It reads its own body: no body parser may stand before it. */
-export function sparqlRoutes(dependencies: SparqlDependencies): Router {
+/** /v0/sparql, behind a key. It reads its own body: no body parser may stand before it. */
+export function sparqlDoor(dependencies: SparqlDependencies): Door {
   const { maxConcurrent = MAX_CONCURRENT, maxBytes = MAX_BYTES } = dependencies;
   const running = new Map<string, number>();
-  const router = Router();
 
-  router.post(PATH, async (request, response) => {
+  const query: RequestHandler = async (request, response) => {
     const { keyId } = request.identity;
     const count = running.get(keyId) ?? 0;
     if (count >= maxConcurrent) {
-      throw new ApiError(429, "rate_limited", `This API key has ${maxConcurrent} queries running already.`, {
-        headers: { "retry-after": "1" },
+      throw new ApiError("rate_limited", {
+        message: `This API key already has ${maxConcurrent} queries running.`,
+        headers: { [RESPONSE_HEADERS.retryAfter]: "1" },
       });
     }
     running.set(keyId, count + 1);
@@ -44,14 +45,19 @@ export function sparqlRoutes(dependencies: SparqlDependencies): Router {
       else running.delete(keyId);
     });
     await answer(request, response, dependencies, maxBytes);
-  });
+  };
 
-  router.all(PATH, () => {
-    throw new ApiError(405, "method_not_allowed", "Send queries with POST.", {
+  const refuseMethod: RequestHandler = () => {
+    throw new ApiError("method_not_allowed", {
+      message: "Send queries with POST.",
       headers: { allow: "POST, OPTIONS" },
     });
-  });
-  return router;
+  };
+
+  return (app, guards) => {
+    app.post(PATH, ...guards.key, query);
+    app.all(PATH, ...guards.key, refuseMethod);
+  };
 }
 
 async function answer(
@@ -100,8 +106,8 @@ function guard(text: string): GuardedQuery {
     return guardQuery(text);
   } catch (error) {
     if (!(error instanceof QueryRefused)) throw error;
-    if (error.reason === "update") throw readOnly();
-    if (error.reason === "federation") throw new ApiError(403, "federation_disabled", error.message);
+    if (error.reason === "update") throw new ApiError("read_only");
+    if (error.reason === "federation") throw new ApiError("federation_disabled");
     throw malformed(error.message, error.position);
   }
 }
@@ -112,7 +118,7 @@ function negotiateType(request: Request, { form }: GuardedQuery): string {
   const type = negotiate(request.get("accept"), offers);
   if (type) return type;
   const names = answersGraph ? GRAPH_TYPES : BINDING_TYPES;
-  throw new ApiError(406, "not_acceptable", `${form.toUpperCase()} answers ${names.join(", ")}.`);
+  throw new ApiError("not_acceptable", { message: `${form.toUpperCase()} answers ${names.join(", ")}.` });
 }
 
 /** Waits until the store has begun to answer, while its failure can still become a status of ours. */
@@ -125,12 +131,12 @@ function firstBytes(body: Readable): Promise<void> {
 
 function failure(error: unknown): unknown {
   if (error instanceof GraphTimeout) {
-    return new ApiError(504, "query_timeout", "The query took too long and was ended.", { cause: error });
+    return new ApiError("query_timeout", { cause: error });
   }
   if (error instanceof GraphUnavailable) {
-    return new ApiError(503, "graph_unavailable", "The graph store is not available; try again later.", {
+    return new ApiError("graph_unavailable", {
       cause: error,
-      headers: { "retry-after": RETRY_AFTER_SECONDS },
+      headers: { [RESPONSE_HEADERS.retryAfter]: RETRY_AFTER_SECONDS },
     });
   }
   if (error instanceof GraphRejected) return malformed(error.message, error.position);
@@ -141,5 +147,5 @@ function malformed(message: string, position?: { line: number; column: number })
   const details = position && [
     { path: "query", message: `line ${position.line}, column ${position.column}` },
   ];
-  return new ApiError(400, "malformed_query", message, { details });
+  return new ApiError("malformed_query", { message, details });
 }

@@ -1,5 +1,6 @@
 // What a request to /v0/sparql asks for, in any of the forms of the SPARQL 1.1 Protocol.
 import type { Request } from "express";
+import { getRawBody } from "raw-body";
 import { z } from "zod";
 import { mediaType } from "../../graph/media-types.ts";
 import { ApiError, validationFailed } from "../errors.ts";
@@ -43,7 +44,7 @@ export async function readSparqlRequest(request: Request, maxBytes: number): Pro
 function requireKnownType(request: Request): string {
   const header = request.get("content-type");
   const type = mediaType(header);
-  if (type === UPDATE) throw readOnly();
+  if (type === UPDATE) throw new ApiError("read_only");
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(header ?? "")?.[1]?.toLowerCase() ?? "utf-8";
   const encoding = request.get("content-encoding") ?? "identity";
   if (
@@ -51,17 +52,15 @@ function requireKnownType(request: Request): string {
     !["utf-8", "utf8", "us-ascii"].includes(charset) ||
     encoding !== "identity"
   ) {
-    throw new ApiError(
-      415,
-      "unsupported_media_type",
-      `Send the query as ${DIRECT}, ${FORM} or ${JSON_TYPE}, in UTF-8 and without a content encoding.`,
-    );
+    throw new ApiError("unsupported_media_type", {
+      message: `Send the query as ${DIRECT}, ${FORM} or ${JSON_TYPE}, in UTF-8 and without a content encoding.`,
+    });
   }
   return type;
 }
 
 function fromForm(form: URLSearchParams, address: URLSearchParams): SparqlRequest {
-  if (form.has("update")) throw readOnly();
+  if (form.has("update")) throw new ApiError("read_only");
   const queries = form.getAll("query");
   if (queries.length > 1) throw validationFailed([{ path: "query", message: "is given more than once" }]);
   const [text] = queries;
@@ -74,7 +73,7 @@ function fromJson(body: string, address: URLSearchParams): SparqlRequest {
   try {
     value = JSON.parse(body);
   } catch (error) {
-    throw new ApiError(400, "validation_failed", "The body is not well-formed JSON.", { cause: error });
+    throw new ApiError("validation_failed", { message: "The body is not well-formed JSON.", cause: error });
   }
   const parsed = jsonBody.safeParse(value);
   if (!parsed.success) {
@@ -109,38 +108,23 @@ function isNotAbsolute(iri: string): boolean {
   return !ABSOLUTE_IRI.test(iri);
 }
 
-/** An update, by whatever sign it shows itself. */
-export function readOnly(): ApiError {
-  return new ApiError(403, "read_only", "This endpoint only answers queries; updates are not accepted.");
-}
-
 function decode(body: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch (error) {
-    throw new ApiError(400, "validation_failed", "The body is not well-formed UTF-8.", { cause: error });
+    throw new ApiError("validation_failed", { message: "The body is not well-formed UTF-8.", cause: error });
   }
 }
 
 /** The whole body; one that is too long is left unread, so that the caller can still read the answer. */
-function readBody(request: Request, maxBytes: number): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  request.on("data", (chunk: Buffer) => {
-    length += chunk.length;
-    if (length <= maxBytes) {
-      chunks.push(chunk);
-      return;
-    }
-    chunks.length = 0;
-    reject(
-      new ApiError(413, "payload_too_large", `A query may have at most ${maxBytes} bytes.`, {
-        headers: { connection: "close" },
-      }),
-    );
-  });
-  request.on("end", () => resolve(Buffer.concat(chunks)));
-  request.on("error", reject);
-  return promise;
+async function readBody(request: Request, maxBytes: number): Promise<Buffer> {
+  try {
+    return await getRawBody(request, { limit: maxBytes, length: request.get("content-length") ?? null });
+  } catch (error) {
+    if (!(error instanceof Error && "type" in error && error.type === "entity.too.large")) throw error;
+    throw new ApiError("payload_too_large", {
+      message: `A query may have at most ${maxBytes} bytes.`,
+      headers: { connection: "close" },
+    });
+  }
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
 import { errorHandler } from "../../server/errors.ts";
-import { sparqlRoutes } from "../../server/sparql/door.ts";
+import { sparqlDoor } from "../../server/sparql/door.ts";
 import type { SparqlDependencies } from "../../server/sparql/door.ts";
 
 /** A door that listens; the key of a request is what its header `x-key` says. */
@@ -20,7 +20,7 @@ export async function startSparqlDoor(dependencies: SparqlDependencies): Promise
     };
     next();
   };
-  app.use(withKey, sparqlRoutes(dependencies));
+  await sparqlDoor(dependencies)(app, { key: [withKey], keyInQuery: [withKey] });
   app.use(errorHandler(pino({ level: "silent" })));
   const server = app.listen(0, "127.0.0.1");
   await new Promise((listening) => void server.once("listening", listening));

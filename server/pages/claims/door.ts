@@ -1,6 +1,6 @@
 // The review dashboard at /admin/claims: a page of its own that talks to the REST API with the reviewer's key.
 import { join } from "node:path";
-import type { Express } from "express";
+import type { Door } from "../../door.ts";
 
 const FOLDER = import.meta.dirname;
 const FILES = {
@@ -14,8 +14,8 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Puts the review dashboard on an application; the page itself needs no key. */
-export function addClaimsPage(app: Express): void {
+/** The review dashboard; the page itself needs no key. */
+export const claimsPage: Door = (app) => {
   for (const [path, file] of Object.entries(FILES)) {
     app.get(path, (_request, response) => {
       response.set({
@@ -26,4 +26,4 @@ export function addClaimsPage(app: Express): void {
       response.sendFile(join(FOLDER, file));
     });
   }
-}
+};

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { RequestHandler } from "express";
 import swaggerUi from "swagger-ui-express";
-import type { Door } from "../../app.ts";
+import type { Door } from "../../door.ts";
 
 const FOLDER = import.meta.dirname;
 const FILES = { "/docs": "page.html", "/docs/page.css": "page.css", "/docs/page.js": "page.js" };

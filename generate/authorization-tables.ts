@@ -1,9 +1,24 @@
+// The tables of docs/authorization.md, each between <!-- table: name --> and <!-- end -->.
 import type pg from "pg";
+import type { Generated } from "./generated.ts";
 
 const SCOPES = ["api_read", "api_write", "api_review"];
 
-/** The tables of docs/authorization.md, by the name of their place, as the database has them. */
-export async function authorizationTables(db: pg.Pool): Promise<Record<string, string>> {
+export const authorizationTablesFile: Generated = {
+  file: "docs/authorization.md",
+  text: async ({ owner }, written) => {
+    const tables = await authorizationTables(owner);
+    const missing = Object.keys(tables).filter((name) => !written.includes(`<!-- table: ${name} -->`));
+    if (missing.length > 0)
+      throw new Error(`docs/authorization.md has no place for the table ${missing.join(", ")}`);
+    return written.replaceAll(
+      /<!-- table: ([\w-]+) -->\n[\s\S]*?<!-- end -->/g,
+      (_, name: string) => `<!-- table: ${name} -->\n\n${tables[name] ?? ""}\n\n<!-- end -->`,
+    );
+  },
+};
+
+async function authorizationTables(db: pg.Pool): Promise<Record<string, string>> {
   return {
     "organization-roles": await roleTable(db, "organization"),
     "platform-roles": await roleTable(db, "platform"),

@@ -1,0 +1,9 @@
+// Everything that is generated, in the order in which one needs the other: the server is built on the catalog.
+import type { Generated } from "./generated.ts";
+
+export const GENERATED: readonly (() => Promise<Generated>)[] = [
+  async () => (await import("./catalog.ts")).catalogFile,
+  async () => (await import("./code-lists.ts")).codeListsFile,
+  async () => (await import("./authorization-tables.ts")).authorizationTablesFile,
+  async () => (await import("./graphql-schema.ts")).graphqlSchemaFile,
+];

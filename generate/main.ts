@@ -1,0 +1,34 @@
+// npm run generate: writes the generated files anew, from the database that the migrations and rules of this tree make.
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmbeddedPostgres } from "../db/embedded.ts";
+import { migrate } from "../db/migrate.ts";
+import { createPool } from "../db/pool.ts";
+import { GENERATED } from "./index.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const dir = await mkdtemp(join(tmpdir(), "engagement-graph-generate-"));
+const postgres = await startEmbeddedPostgres(dir);
+try {
+  await migrate(postgres.url);
+  const password = randomBytes(24).toString("hex");
+  const owner = createPool(postgres.url);
+  await owner.query(`alter role engagement_server login password '${password}'`);
+  const serverUrl = new URL(postgres.url);
+  [serverUrl.username, serverUrl.password] = ["engagement_server", password];
+  const server = createPool(serverUrl.href);
+
+  for (const generated of GENERATED) {
+    const { file, text } = await generated();
+    const written = await readFile(join(ROOT, file), "utf8").catch(() => "");
+    const wanted = await text({ owner, server }, written);
+    if (wanted !== written) await writeFile(join(ROOT, file), wanted);
+    process.stdout.write(`${wanted === written ? "unchanged" : "written  "}  ${file}\n`);
+  }
+  await Promise.all([owner.end(), server.end()]);
+} finally {
+  await postgres.stop();
+  await rm(dir, { recursive: true, force: true });
+}

@@ -1,0 +1,50 @@
+// Triples → item: the way back from what triples.ts wrote to the fields of a record as the doors show them.
+import { fieldsOf } from "../records/record.ts";
+import type { Field, RecordDescription } from "../records/record.ts";
+import type { Names } from "./namespaces.ts";
+
+/** What a store says of one resource: values by property. */
+export type Properties = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Prepares the reading of one kind of record. What is withheld from the graph is not in an item; lists of codes,
+ * which a graph keeps in no order, come in alphabetical order.
+ */
+export function itemReader(
+  description: RecordDescription,
+  names: Names,
+): (properties: Properties) => Record<string, unknown> {
+  const readers = fieldsOf(description).flatMap((field): [string, (properties: Properties) => unknown][] => {
+    const read = readerOf(field, names);
+    return read ? [[field.name, read]] : [];
+  });
+  return (properties) => Object.fromEntries(readers.map(([name, read]) => [name, read(properties)]));
+}
+
+function readerOf({ type, graph }: Field, names: Names): ((properties: Properties) => unknown) | undefined {
+  if (typeof graph === "string") {
+    const property = names.iri(graph);
+    const convert = CONVERSIONS[type] ?? ((value: string) => value);
+    return (properties) => {
+      const value = properties.get(property)?.[0];
+      return value === undefined ? null : convert(value);
+    };
+  }
+  if ("withheld" in graph) return undefined;
+  if ("to" in graph) {
+    const [property, prefix] = [names.iri(graph.link), names.graphs[graph.to]];
+    return (properties) => properties.get(property)?.[0]?.slice(prefix.length) ?? null;
+  }
+  const property = names.iri(graph.code);
+  return type.endsWith("s")
+    ? (properties) => (properties.get(property) ?? []).toSorted()
+    : (properties) => properties.get(property)?.[0] ?? null;
+}
+
+const CONVERSIONS: Partial<Record<Field["type"], (value: string) => unknown>> = {
+  // From canonical form into the one in which PostgreSQL writes times into JSON.
+  timestamp: (value) => value.replace(/Z$/, "+00:00"),
+  integer: Number,
+  number: Number,
+  boolean: (value) => value === "true",
+};

@@ -1,0 +1,70 @@
+// How a record is described: see need.ts for one that is. A description names what the tables, the doors and the graph
+// have in common; the column of a field is its wire name in snake_case (needId is need_id).
+
+export type RecordKind = "need" | "commitment" | "engagement_claim";
+
+/** The form of a field's value. server/rest/schemas.ts says what each is on the wire, graph/triples.ts in the graph. */
+export type FieldType =
+  | "uuid"
+  | "text"
+  | "email"
+  | "httpUri"
+  | "date"
+  | "timestamp"
+  | "integer"
+  | "number"
+  | "boolean"
+  | "status"
+  | "rop3"
+  | "rog3"
+  | "countryCode"
+  | "acceleratorCodes"
+  | "rop3s"
+  | "countryCodes";
+
+/**
+ * What a field is in the graph, by prefixed names (`ns:`, `prov:`, `dct:`); graph/ontology.ttl says what they mean.
+ * A name alone: a literal, or for an httpUri a link. `code`: the code as a literal beside the link to what it stands
+ * for. `to`: a link to the record of that kind which has this id. `withheld`: nothing, and why.
+ */
+export type InGraph =
+  string | { link: string; code: string } | { link: string; to: RecordKind } | { withheld: string };
+
+export type Field = {
+  type: FieldType;
+  /** given by whoever makes the record; without it the service sets the field */
+  input?: "required" | "optional";
+  graph: InGraph;
+};
+
+export type RecordDescription = {
+  kind: RecordKind;
+  /** table in app_public, and view of its items in rest */
+  table: string;
+  /** last part of its named graph's IRI, and of its REST path */
+  path: string;
+  /** class in the graph */
+  class: string;
+  /** functions in app_public */
+  create: string;
+  setStatus: string;
+  /** enum in app_public */
+  statuses: string;
+  /** by wire name, the id first, in the order in which an item shows them */
+  fields: Readonly<Record<string, Field>> & { readonly status: Field & { graph: string } };
+};
+
+/** The column of a field. */
+export function columnOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** The fields of a record with their names and columns, in order. */
+export function fieldsOf({ fields }: RecordDescription): (Field & { name: string; column: string })[] {
+  return Object.entries(fields).map(([name, field]) => ({ name, column: columnOf(name), ...field }));
+}
+
+/** The wire name of a record's id. */
+export function idOf({ fields }: RecordDescription): string {
+  return Object.keys(fields)[0]!;
+}

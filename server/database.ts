@@ -1,0 +1,33 @@
+// What the doors ask of PostgreSQL is one statement, run under the role of the caller's key.
+import type pg from "pg";
+import type { Identity } from "./identity/keys.ts";
+
+/** What runs statements for a caller. */
+export class Database {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /**
+   * Runs one statement in one round trip, as the role of the caller's key (app_private.run_as).
+   * @param statement SQL that returns one text; its $1 is `input` as jsonb
+   * @param idempotencyKey the first answer for this key is given again
+   * @returns the text, usually JSON to be passed on as it is; null when there was no row
+   * @throws what PostgreSQL raised; apiErrorFrom knows what it means to callers
+   */
+  async answer(
+    identity: Identity,
+    statement: string,
+    input: Record<string, unknown> = {},
+    idempotencyKey?: string,
+  ): Promise<string | null> {
+    const { rows } = await this.#pool.query<{ answer: string | null }>({
+      name: "run_as",
+      text: "select app_private.run_as($1, $2, $3, $4, $5) as answer",
+      values: [identity.scope, statement, JSON.stringify(input), identity.keyId, idempotencyKey ?? null],
+    });
+    return rows[0]?.answer ?? null;
+  }
+}

@@ -1,0 +1,20 @@
+// The headers that the service reads or writes by a name of its own.
+
+/** Sent by callers, beside those that every browser may send. */
+export const REQUEST_HEADERS = {
+  idempotencyKey: "idempotency-key",
+  adminEmail: "x-admin-email",
+  mcpProtocolVersion: "mcp-protocol-version",
+  mcpSessionId: "mcp-session-id",
+  mcpMethod: "mcp-method",
+  mcpName: "mcp-name",
+} as const;
+
+/** Told to callers; a page of another origin may read them too. */
+export const RESPONSE_HEADERS = {
+  dataSource: "x-data-source",
+  rateLimit: "ratelimit",
+  rateLimitPolicy: "ratelimit-policy",
+  retryAfter: "retry-after",
+  authenticate: "www-authenticate",
+} as const;

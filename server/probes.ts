@@ -1,0 +1,13 @@
+// What an orchestrator asks: whether the process lives, and whether requests may be sent to it.
+import type { Door } from "./door.ts";
+
+/** @param ready whether the parts that the service stands on answer */
+export function probes(ready: () => Promise<boolean>): Door {
+  return (app) => {
+    app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
+    app.get("/readyz", async (_request, response) => {
+      const isReady = await ready();
+      response.status(isReady ? 200 : 503).json({ status: isReady ? "ready" : "not_ready" });
+    });
+  };
+}

@@ -1,0 +1,110 @@
+// The wire form of a record, and the statements that read and write it: all of it follows from records/.
+import { z } from "zod";
+import { columns, enums } from "../../db/catalog.ts";
+import { codeDefinitions } from "../../graph/ontology.ts";
+import { fieldsOf, idOf } from "../../records/record.ts";
+import type { Field, RecordDescription } from "../../records/record.ts";
+import * as s from "./schemas.ts";
+
+type Column = { type: string; nullable?: true; initially?: string; description?: string };
+
+function columnsOf({ table }: RecordDescription): Readonly<Record<string, Column>> {
+  return (columns as Record<string, Record<string, Column>>)[table] ?? {};
+}
+
+/** The statuses of a record, with what each means. */
+export function statusOf({ statuses, fields }: RecordDescription) {
+  const values = (enums as Record<string, readonly string[]>)[statuses] ?? [];
+  const definitions = codeDefinitions(fields.status.graph);
+  return s.oneOf(values).meta({
+    description: values.map((value) => `${value}: ${definitions.get(value) ?? ""}`).join(" "),
+  });
+}
+
+function typeOf(record: RecordDescription, { type }: Field, side: "given" | "shown"): z.ZodType {
+  return type === "status" ? statusOf(record) : s.FIELD_TYPES[type][side];
+}
+
+/** An item as it is shown. */
+export function itemOf(record: RecordDescription, id: string) {
+  const known = columnsOf(record);
+  const shown = fieldsOf(record).map((field): [string, z.ZodType] => {
+    const { nullable, description } = known[field.column] ?? {};
+    const type = typeOf(record, field, "shown");
+    return [field.name, described(nullable ? type.nullable() : type, description)];
+  });
+  return z.object({ ...Object.fromEntries(shown), graphStatus: s.graphStatus }).meta({ id });
+}
+
+/** What a caller gives to make a record. */
+export function inputOf(record: RecordDescription) {
+  const known = columnsOf(record);
+  const given = fieldsOf(record).flatMap((field): [string, z.ZodType][] => {
+    if (!field.input) return [];
+    const isRequired = field.input === "required";
+    // A text that may be left out may as well be empty.
+    const type = isRequired && field.type === "text" ? s.requiredText : typeOf(record, field, "given");
+    const { description } = known[field.column] ?? {};
+    return [[field.name, described(isRequired ? type : type.optional(), description)]];
+  });
+  return z.strictObject(Object.fromEntries(given));
+}
+
+/** What is answered when a record was made. */
+export function createdOf(record: RecordDescription) {
+  return z.object({
+    [idOf(record)]: s.uuid,
+    status: z.literal(columnsOf(record)["status"]?.initially ?? ""),
+  });
+}
+
+/** What a caller gives to set a record's status, and what is answered. */
+export function statusChangeOf(record: RecordDescription) {
+  const changed = { [idOf(record)]: s.uuid, status: statusOf(record) };
+  return { body: z.strictObject({ ...changed, actorEmail: s.email }), answer: z.object(changed) };
+}
+
+function described(type: z.ZodType, description: string | undefined): z.ZodType {
+  return description === undefined ? type : type.meta({ description });
+}
+
+/** Makes a record; its $1 is the input. */
+export function createStatement(record: RecordDescription): string {
+  const known = columnsOf(record);
+  const given = fieldsOf(record).filter(({ input }) => input);
+  const types = given.map(({ name, column }) => `"${name}" ${known[column]?.type ?? "text"}`);
+  const named = given.map(({ name, column }) => `${column} => given."${name}"`);
+  return `
+    select ${madeOf(record)}
+    from jsonb_to_record($1) as given (${types.join(", ")}),
+      app_public.${record.create}(${named.join(", ")}) as made`;
+}
+
+/** Sets a record's status; its $1 is the input. */
+export function statusStatement(record: RecordDescription): string {
+  const [id] = fieldsOf(record);
+  return `
+    select ${madeOf(record)}
+    from app_public.${record.setStatus}(
+      ${id!.column} => ($1 ->> '${id!.name}')::uuid,
+      status => ($1 ->> 'status')::app_public.${record.statuses},
+      actor_email => $1 ->> 'actorEmail') as made`;
+}
+
+function madeOf(record: RecordDescription): string {
+  const [id] = fieldsOf(record);
+  return `json_build_object('${id!.name}', made.${id!.column}, 'status', made.status)::text`;
+}
+
+/** Reads one record: the item of the list, and what the load check found wrong where it refused it. */
+export function recordStatement(record: RecordDescription): string {
+  const id = idOf(record);
+  return `
+    select case
+      when item."graphStatus" <> 'rejected' then row_to_json(item)
+      else (select row_to_json(refused) from (
+        select item.*, app_public.record_graph_errors('${record.kind}', item."${id}") as "graphErrors") as refused)
+    end::text
+    from rest.${record.table} as item
+    where item."${id}" = ($1 ->> '${id}')::uuid`;
+}
