@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
+import { choices } from "../db/catalog.ts";
 import { AdminError, table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
-const SCOPES = ["api_read", "api_write", "api_review"] as const;
+const SCOPES = choices["api_keys.scope"];
 
 type IssueOptions = { label: string; scope: (typeof SCOPES)[number]; expires?: string; rate?: number };
 type KeyRow = {

@@ -1,10 +1,10 @@
 import { Option } from "commander";
 import type { Command } from "commander";
+import { enums } from "../db/catalog.ts";
 import { table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
-const ROLES = ["org_admin", "org_contributor", "org_member"] as const;
-const STATUSES = ["active", "suspended", "revoked"] as const;
+const { organization_role: ROLES, membership_status: STATUSES } = enums;
 
 type AddOptions = {
   org: string;

@@ -1,9 +1,10 @@
 import { Option } from "commander";
 import type { Command } from "commander";
+import { enums } from "../db/catalog.ts";
 import { table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
-const ROLES = ["admin", "support"] as const;
+const ROLES = enums.platform_role;
 
 type RoleOptions = { email: string; role: (typeof ROLES)[number] };
 type User = {

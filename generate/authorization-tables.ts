@@ -1,8 +1,9 @@
 // The tables of docs/authorization.md, each between <!-- table: name --> and <!-- end -->.
 import type pg from "pg";
+import { choices } from "../db/catalog.ts";
 import type { Generated } from "./generated.ts";
 
-const SCOPES = ["api_read", "api_write", "api_review"];
+const SCOPES = choices["api_keys.scope"];
 
 export const authorizationTablesFile: Generated = {
   file: "docs/authorization.md",
@@ -27,7 +28,7 @@ async function authorizationTables(db: pg.Pool): Promise<Record<string, string>>
   };
 }
 
-async function roleTable(db: pg.Pool, kind: "organization" | "platform"): Promise<string> {
+async function roleTable(db: pg.Pool, kind: string): Promise<string> {
   const { rows: roles } = await db.query<{ role: string }>(
     `select unnest(enum_range(null::app_public.${kind}_role))::text as role`,
   );

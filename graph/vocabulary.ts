@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { enums } from "../db/catalog.ts";
 import type { Quad } from "@rdfjs/types";
 import { Parser } from "n3";
 import { DEFAULT_NAMESPACE, RDF, SKOS, rebase } from "./namespaces.ts";
@@ -9,7 +10,7 @@ import type { Names } from "./namespaces.ts";
 export interface Accelerator {
   code: string;
   conceptUri: string;
-  kind: "accelerator" | "function";
+  kind: (typeof enums.accelerator_kind)[number];
   prefLabel: string;
   definition: string | null;
   broaderCode: string | null;

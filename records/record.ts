@@ -1,7 +1,8 @@
 // How a record is described: see need.ts for one that is. A description names what the tables, the doors and the graph
 // have in common; the column of a field is its wire name in snake_case (needId is need_id).
+import type { enums } from "../db/catalog.ts";
 
-export type RecordKind = "need" | "commitment" | "engagement_claim";
+export type RecordKind = (typeof enums.record_kind)[number];
 
 /** The form of a field's value. server/rest/schemas.ts says what each is on the wire, graph/triples.ts in the graph. */
 export type FieldType =

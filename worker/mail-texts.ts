@@ -1,6 +1,8 @@
 // What the mails say. Names, notes and organizations come from strangers: they are text here, never markup, and
 // never more than one line where one line is meant.
 
+import type { choices } from "../db/catalog.ts";
+
 /** What a mail about an organization claim is made of: app_private.claim_mail_data. */
 export type ClaimMailData = {
   claimId: string;
@@ -18,7 +20,7 @@ export type ClaimMailData = {
   notes?: string;
 };
 
-export type MailKind = "claim_approved" | "claim_rejected" | "claim_request" | "claim_queue";
+export type MailKind = (typeof choices)["mails.kind"][number];
 
 /** A mail as it is sent. */
 export type MailText = { subject: string; text: string; html: string };

@@ -1,5 +1,6 @@
 // What the worker reads of the tables: the rows of records, and the lists that they point into.
 import type { ClientBase } from "pg";
+import type { enums } from "../db/catalog.ts";
 import type { Names } from "../graph/namespaces.ts";
 import { RECORDS, RECORD_KINDS } from "../records/index.ts";
 import { columnOf, fieldsOf, idOf } from "../records/record.ts";
@@ -87,7 +88,7 @@ export async function readDirty(db: Queryable, limit: number): Promise<Revision[
 export interface PageRow extends Revision {
   /** whether the graph was last given this revision, or refused it */
   isSynced: boolean;
-  state: "pending" | "synced" | "rejected";
+  state: (typeof enums.graph_status)[number];
 }
 
 async function readRows(

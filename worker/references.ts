@@ -1,6 +1,7 @@
 // The named graphs of the controlled lists, each written whole when its list has changed.
 import { Readable } from "node:stream";
 import type { Quad } from "@rdfjs/types";
+import { choices } from "../db/catalog.ts";
 import type { Names } from "../graph/namespaces.ts";
 import { acceleratorTriples, countryTriples, peopleGroupTriples } from "../graph/reference-triples.ts";
 import type { Logger } from "pino";
@@ -11,9 +12,9 @@ import type { Projector } from "./projection.ts";
 import type { Queryable } from "./records.ts";
 
 /** A controlled list with a named graph of its own, as `graph_references` names it. */
-export type Reference = "accelerators" | "people_groups" | "countries";
+export type Reference = (typeof REFERENCES)[number];
 
-export const REFERENCES: readonly Reference[] = ["accelerators", "people_groups", "countries"];
+export const REFERENCES = choices["graph_references.name"];
 
 /** IRI of the named graph of a list. */
 export function referenceGraph(names: Names, reference: Reference): string {

@@ -1,0 +1,34 @@
+// A closed list of the database stands in the database: TypeScript takes it from db/catalog.ts.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { globSync } from "node:fs";
+import { expect, test } from "@jest/globals";
+import { choices, enums } from "../db/catalog.ts";
+import { ROOT } from "./support/process.ts";
+
+const SOURCE = ["admin", "db", "generate", "graph", "process", "records", "server", "worker"];
+// The catalog itself, and the variables of a SPARQL query that are named as records are.
+const EXEMPT = ["db/catalog.ts", "server/openapi/protocols.ts"];
+
+const LISTS = Object.entries<readonly string[]>({ ...enums, ...choices });
+
+/** Runs of two or more quoted words in a row: ["a", "b"] or "a" | "b". */
+const RUN = /"[\w-]+"(?:\s*[,|]\s*"[\w-]+")+/g;
+
+test("no closed list of the database is written out in TypeScript", async () => {
+  const files = globSync(
+    SOURCE.map((folder) => `${folder}/**/*.ts`),
+    { cwd: ROOT },
+  ).filter((file) => !EXEMPT.includes(file));
+  expect(files.length).toBeGreaterThan(100);
+  const repeated: string[] = [];
+  for (const file of files) {
+    const text = await readFile(join(ROOT, file), "utf8");
+    for (const [run] of text.matchAll(RUN)) {
+      const words = [...run.matchAll(/"([\w-]+)"/g)].map(([, word]) => word!);
+      const list = LISTS.find(([, values]) => words.every((word) => values.includes(word)));
+      if (list) repeated.push(`${file}: ${run.replace(/\s+/g, " ")} is in db/catalog.ts as ${list[0]}`);
+    }
+  }
+  expect(repeated).toEqual([]);
+});
