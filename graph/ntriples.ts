@@ -32,7 +32,7 @@ export function termText(term: Term): string {
     case "Literal": {
       const text = `"${term.value.replace(ESCAPED_IN_LITERAL, (char) => SHORT[char] ?? hex(char))}"`;
       if (term.language) return `${text}@${term.language.toLowerCase()}`;
-      return term.datatype.value === XSD_STRING ? text : `${text}^^<${term.datatype.value}>`;
+      return term.datatype.value === XSD_STRING ? text : `${text}^^${termText(term.datatype)}`;
     }
     case "BlankNode":
       return `_:${term.value}`;

@@ -1,5 +1,6 @@
 // What a query from outside may be: one query (no update), nothing that makes the store call another host.
 import { Parser } from "@traqula/parser-sparql-1-2";
+import { LRUCache } from "lru-cache";
 
 /** Why a text may not be run. */
 export type RefusalReason = "malformed" | "update" | "federation" | "too_deep";
@@ -23,7 +24,7 @@ export class QueryRefused extends Error {
   }
 }
 
-export type QueryForm = "select" | "ask" | "construct" | "describe";
+type QueryForm = "select" | "ask" | "construct" | "describe";
 
 /** A query that may be run. `text` is what to send: escapes that engines read differently are resolved in it. */
 export interface GuardedQuery {
@@ -33,8 +34,6 @@ export interface GuardedQuery {
 
 // Engines evaluate a tree by recursion; past this depth some of them die of it instead of answering.
 const MAX_TREE_DEPTH = 1_000;
-const CACHED_TEXTS = 500;
-const CACHED_TEXT_LENGTH = 10_000;
 
 // The parser hands `errorHandler` on to its builder; its types leave it out.
 const parserOptions: ConstructorParameters<typeof Parser>[0] & { errorHandler: typeof throwSyntaxError } = {
@@ -75,7 +74,11 @@ class UnexpectedToken extends Error {
   }
 }
 
-const accepted = new Map<string, GuardedQuery>();
+const accepted = new LRUCache<string, GuardedQuery>({
+  max: 500,
+  maxEntrySize: 10_000,
+  sizeCalculation: (_query, text) => text.length,
+});
 
 /**
  * Decides whether a query from outside may be run.
@@ -85,10 +88,7 @@ export function guardQuery(text: string): GuardedQuery {
   const known = accepted.get(text);
   if (known) return known;
   const query = decide(text);
-  if (text.length <= CACHED_TEXT_LENGTH) {
-    if (accepted.size >= CACHED_TEXTS) accepted.delete(accepted.keys().next().value as string);
-    accepted.set(text, query);
-  }
+  accepted.set(text, query);
   return query;
 }
 

@@ -1,7 +1,6 @@
-// One exchange with a SPARQL engine over HTTP: kept-alive connections, one deadline, every failure a typed error.
-import * as http from "node:http";
-import * as https from "node:https";
+// The fetch under the client of a SPARQL engine: kept-alive connections, one deadline, every failure a typed error.
 import { pipeline, Readable } from "node:stream";
+import { Agent, request, type Dispatcher } from "undici";
 import { WholeBody } from "./store-body.ts";
 import { WithheldEnd } from "./store-upload.ts";
 import { mediaType } from "./media-types.ts";
@@ -13,16 +12,6 @@ import {
   type Position,
 } from "./store-errors.ts";
 
-export interface StoreRequest {
-  method: "GET" | "POST" | "PUT" | "DELETE";
-  url: string;
-  headers: Record<string, string>;
-  body?: string | Uint8Array | Readable;
-  signal?: AbortSignal;
-  /** for the whole exchange, its body included, in milliseconds */
-  timeoutMs: number;
-}
-
 /** A successful answer (2xx). Its body fails with a typed error when it does not arrive whole. */
 export interface StoreResponse {
   status: number;
@@ -30,97 +19,107 @@ export interface StoreResponse {
   body: Readable;
 }
 
-export interface Transport {
-  send(request: StoreRequest): Promise<StoreResponse>;
+interface StoreRequest {
+  method: Dispatcher.HttpMethod;
+  headers: Record<string, string> | Headers;
+  body?: string | Readable;
+}
+
+interface Conditions {
+  signal?: AbortSignal;
+  /** for the whole exchange, its body included, in milliseconds */
+  timeoutMs: number;
+  /** whether sending it twice does what sending it once does */
+  repeatable: boolean;
+}
+
+interface Transport {
+  /** What `fetch` does, but for its answer, whose body is a stream of Node's. */
+  send(url: string | URL, request: StoreRequest, conditions: Conditions): Promise<StoreResponse>;
   close(): void;
 }
 
 // Below the idle timeouts of common servers, so that it is we who close an idle connection.
 const IDLE_CONNECTION_MS = 10_000;
+// Far more than an engine works on at once; a flood of queries must not use up the file descriptors.
+const MAX_CONNECTIONS = 256;
 const LONGEST_ERROR_TEXT = 8_192;
 // What an engine answers when the data or the text is at fault; anything else is the operator's or the network's.
 const REJECTIONS = new Set([400, 406, 413, 415, 422]);
+const CONNECTION_LOST = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /** Connections to one engine. `user` and `password` are sent as basic authentication. */
 export function createTransport(credentials: { user?: string; password?: string }): Transport {
-  const agents = {
-    "http:": new http.Agent({ keepAlive: true, timeout: IDLE_CONNECTION_MS, scheduling: "lifo" }),
-    "https:": new https.Agent({ keepAlive: true, timeout: IDLE_CONNECTION_MS, scheduling: "lifo" }),
-  };
+  const agent = new Agent({
+    connections: MAX_CONNECTIONS,
+    keepAliveTimeout: IDLE_CONNECTION_MS,
+    keepAliveMaxTimeout: IDLE_CONNECTION_MS,
+    // Each exchange has a deadline of its own. Only connecting keeps undici's limit of ten seconds: a store that
+    // takes longer is out of reach rather than slow.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+  });
+  // The client library knows basic authentication too, but fails on a password beyond Latin-1.
   const authorization = credentials.user
     ? `Basic ${Buffer.from(`${credentials.user}:${credentials.password ?? ""}`).toString("base64")}`
     : undefined;
 
-  function attempt(request: StoreRequest): Promise<StoreResponse> {
-    return exchange(request, agents, authorization);
+  function attempt(
+    url: string | URL,
+    { method, body, ...rest }: StoreRequest,
+    conditions: Conditions,
+  ): Promise<StoreResponse> {
+    const headers = new Headers(rest.headers);
+    if (authorization) headers.set("authorization", authorization);
+    return exchange(agent, url, { method, headers, body }, conditions);
   }
 
   return {
-    async send(request) {
+    async send(url, outgoing, conditions) {
       try {
-        return await attempt(request);
+        return await attempt(url, outgoing, conditions);
       } catch (error) {
-        // A kept-alive connection that the store closed meanwhile; only what changes nothing is sent twice.
-        if (!(error instanceof StaleConnection) || !isRepeatable(request)) throw error;
-        return attempt(request);
+        // As a rule a kept-alive connection that the store closed meanwhile; undici does not say whether it was.
+        if (!(error instanceof ConnectionLost) || !conditions.repeatable) throw error;
+        return attempt(url, outgoing, conditions);
       }
     },
-    close() {
-      agents["http:"].destroy();
-      agents["https:"].destroy();
-    },
+    close: () => void agent.destroy(),
   };
 }
 
-class StaleConnection extends GraphUnavailable {}
-
-function isRepeatable(request: StoreRequest): boolean {
-  if (request.body instanceof Readable) return false;
-  return request.method === "GET" || request.headers["content-type"] === "application/sparql-query";
-}
+class ConnectionLost extends GraphUnavailable {}
 
 function exchange(
-  request: StoreRequest,
-  agents: { "http:": http.Agent; "https:": https.Agent },
-  authorization: string | undefined,
+  agent: Agent,
+  url: string | URL,
+  { method, headers, body: outgoing }: StoreRequest,
+  { signal, timeoutMs }: Conditions,
 ): Promise<StoreResponse> {
-  const { promise, resolve, reject } = Promise.withResolvers<StoreResponse>();
-  const { signal, timeoutMs } = request;
   if (signal?.aborted) return Promise.reject(abortReason(signal));
-  const url = new URL(request.url);
-  const secure = url.protocol === "https:";
-  const outgoing = (secure ? https : http).request(url, {
-    method: request.method,
-    agent: secure ? agents["https:"] : agents["http:"],
-    headers: authorization ? { ...request.headers, authorization } : request.headers,
-  });
-  let fail: (error: Error) => void = (error) => {
-    reject(error);
-    outgoing.destroy();
-  };
+  const { promise, resolve, reject } = Promise.withResolvers<StoreResponse>();
+  const given = new AbortController();
+  let fail: (error: Error) => void = reject;
   const timer = setTimeout(
-    () => fail(new GraphTimeout(`The graph store gave no answer in ${timeoutMs} ms.`)),
+    () => giveUp(new GraphTimeout(`The graph store gave no answer in ${timeoutMs} ms.`)),
     timeoutMs,
   );
-  const onAbort = () => fail(abortReason(signal));
+  const onAbort = () => giveUp(abortReason(signal));
   signal?.addEventListener("abort", onAbort, { once: true });
-  const settle = () => {
+  function settle(): void {
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
-  };
-
-  outgoing.on("error", (error: NodeJS.ErrnoException) => {
+  }
+  function giveUp(error: Error): void {
     settle();
-    const stale = outgoing.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
-    fail(
-      new (stale ? StaleConnection : GraphUnavailable)("The graph store cannot be reached.", {
-        cause: error,
-      }),
-    );
-  });
-  outgoing.on("response", (incoming) => {
-    const status = incoming.statusCode ?? 0;
-    const contentType = incoming.headers["content-type"] ?? "";
+    // Not left to undici, which says nothing of a request that still waits for its connection.
+    fail(error);
+    given.abort(error);
+  }
+
+  const receive = ({ statusCode: status, headers, body: incoming }: Dispatcher.ResponseData) => {
+    const contentType = String(headers["content-type"] ?? "");
     const body = new WholeBody(mediaType(contentType));
     fail = (error) => body.destroy(error);
     // Kept by the stream for whoever reads it; it may come before anybody does.
@@ -129,25 +128,32 @@ function exchange(
     // Ends the connection to the store when whoever reads the body gives up.
     body.on("close", () => {
       settle();
-      if (!incoming.complete) incoming.destroy();
+      incoming.destroy();
     });
     incoming.pipe(body);
     if (status >= 200 && status < 300) resolve({ status, contentType, body });
     else readAll(body, LONGEST_ERROR_TEXT).then((text) => reject(failureOf(status, text)), reject);
+  };
+  request(url, {
+    dispatcher: agent,
+    method,
+    headers,
+    body: outgoing instanceof Readable ? withheld(outgoing, giveUp) : outgoing,
+    signal: given.signal,
+  }).then(receive, (error: Error) => {
+    settle();
+    reject(unreachable(error));
   });
-  send(outgoing, request.body, (error) => fail(error));
   return promise;
 }
 
-function send(outgoing: http.ClientRequest, body: StoreRequest["body"], fail: (error: Error) => void): void {
-  if (!(body instanceof Readable)) {
-    outgoing.end(body);
-    return;
-  }
-  pipeline(body, new WithheldEnd(), outgoing, (error) => {
-    // The body's own failure is the caller's to see; the connection's is reported by the request itself.
-    if (error && body.errored) fail(body.errored);
+/** What is sent of a stream. Its own failure is the caller's to see; the connection's is reported by the request. */
+function withheld(source: Readable, onFailure: (error: Error) => void): Readable {
+  const upload = new WithheldEnd();
+  source.once("error", (error) => {
+    if (!upload.destroyed) onFailure(error);
   });
+  return pipeline(source, upload, () => undefined);
 }
 
 /** The whole text of a body, cut at `limit` bytes when one is given. */
@@ -160,6 +166,11 @@ export async function readAll(body: Readable, limit = Number.POSITIVE_INFINITY):
     if (length > limit) break;
   }
   return Buffer.concat(chunks).toString("utf8", 0, Math.min(length, limit));
+}
+
+function unreachable(cause: Error): GraphUnavailable {
+  const isLost = "code" in cause && typeof cause.code === "string" && CONNECTION_LOST.has(cause.code);
+  return new (isLost ? ConnectionLost : GraphUnavailable)("The graph store cannot be reached.", { cause });
 }
 
 function unfinished(cause: Error): GraphUnavailable {

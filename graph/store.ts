@@ -1,6 +1,7 @@
 // The graph store, spoken to in the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol and in nothing
 // else, so that any engine can take the place of another.
 import type { Readable } from "node:stream";
+import SimpleClient from "sparql-http-client/SimpleClient.js";
 import { N_TRIPLES, RESULTS_JSON, mediaType, negotiate } from "./media-types.ts";
 import { GraphNotFound, GraphRejected, GraphUnavailable } from "./store-errors.ts";
 import { createTransport, readAll, type StoreResponse } from "./store-http.ts";
@@ -77,7 +78,7 @@ export interface GraphStore {
   deleteGraph(graph: string, options?: CallOptions): Promise<void>;
   /** Whether the store answers a trivial query within two seconds. */
   isAvailable(): Promise<boolean>;
-  /** Closes idle connections. */
+  /** Closes all connections; the store cannot be asked any more. */
   close(): void;
 }
 
@@ -97,21 +98,33 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   const transport = createTransport(options);
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
 
+  /** A client for one call, whose time limit and signal it carries. */
+  function client(call: CallOptions, repeatable: boolean): SimpleClient {
+    const conditions = { signal: call.signal, timeoutMs: call.timeoutMs ?? timeoutMs, repeatable };
+    const send = (url: URL, request: Parameters<typeof transport.send>[1]) =>
+      transport.send(url, request, conditions);
+    return new SimpleClient({
+      endpointUrl: options.queryUrl,
+      updateUrl: options.updateUrl,
+      // Like the library's own fetch on Node, this one answers with a stream of Node's, which its types leave out.
+      fetch: send as unknown as typeof fetch,
+    });
+  }
+
   async function query(sparql: string, call: QueryOptions = {}): Promise<StoreResponse> {
     const accept = call.accept ?? RESULTS_JSON;
-    const response = await transport.send({
-      method: "POST",
-      url: withDataset(options.queryUrl, call),
+    // Good for every form of query: the library's methods differ in the Accept header alone.
+    const response: unknown = await client(call, true).query.select(sparql, {
+      operation: "postDirect",
       headers: {
         "content-type": "application/sparql-query",
         accept,
         priority: call.priority === "service" ? "u=1" : "u=4",
       },
-      body: sparql,
-      signal: call.signal,
-      timeoutMs: call.timeoutMs ?? timeoutMs,
+      defaultGraph: [...(call.defaultGraphs ?? [])],
+      namedGraph: [...(call.namedGraphs ?? [])],
     });
-    return expectType(response, accept);
+    return expectType(response as StoreResponse, accept);
   }
 
   async function queryJson(sparql: string, call: CallOptions): Promise<Record<string, unknown>> {
@@ -124,8 +137,24 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     }
   }
 
-  function graphUrl(graph: string): string {
-    return withParameters(options.graphStoreUrl, [["graph", graph]]);
+  /** One request of the Graph Store Protocol, which the library has for quads only and not for text. */
+  function graphRequest(
+    method: "GET" | "PUT" | "POST" | "DELETE",
+    graph: string,
+    call: CallOptions = {},
+    content: { headers?: Record<string, string>; body?: string | Readable } = {},
+  ): Promise<StoreResponse> {
+    const url = new URL(options.graphStoreUrl);
+    url.searchParams.append("graph", graph);
+    return transport.send(
+      url,
+      { method, headers: {}, ...content },
+      {
+        signal: call.signal,
+        timeoutMs: call.timeoutMs ?? (method === "DELETE" ? timeoutMs : LOAD_TIMEOUT_MS),
+        repeatable: method === "GET",
+      },
+    );
   }
 
   async function load(
@@ -133,17 +162,10 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     graph: string,
     body: string | Readable,
     contentType: string,
-    call: CallOptions = {},
+    call?: CallOptions,
   ): Promise<void> {
-    const response = await transport.send({
-      method,
-      url: graphUrl(graph),
-      headers: { "content-type": contentType },
-      body,
-      signal: call.signal,
-      timeoutMs: call.timeoutMs ?? LOAD_TIMEOUT_MS,
-    });
-    await confirm(response, [200, 201, 204]);
+    const content = { headers: { "content-type": contentType }, body };
+    await confirm(await graphRequest(method, graph, call, content), [200, 201, 204]);
   }
 
   return {
@@ -170,28 +192,17 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     },
 
     async update(sparql, call = {}) {
-      const response = await transport.send({
-        method: "POST",
-        url: options.updateUrl,
+      const response: unknown = await client(call, false).query.update(sparql, {
+        operation: "postDirect",
         headers: { "content-type": "application/sparql-update" },
-        body: sparql,
-        signal: call.signal,
-        timeoutMs: call.timeoutMs ?? timeoutMs,
       });
-      await confirm(response, [200, 204]);
+      await confirm(response as StoreResponse, [200, 204]);
     },
 
     async getGraph(graph, call = {}) {
       const accept = call.accept ?? N_TRIPLES;
       try {
-        const response = await transport.send({
-          method: "GET",
-          url: graphUrl(graph),
-          headers: { accept },
-          signal: call.signal,
-          timeoutMs: call.timeoutMs ?? LOAD_TIMEOUT_MS,
-        });
-        return await expectType(response, accept);
+        return expectType(await graphRequest("GET", graph, call, { headers: { accept } }), accept);
       } catch (error) {
         if (error instanceof GraphNotFound) return undefined;
         throw error;
@@ -202,16 +213,9 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
 
     postGraph: (graph, body, contentType, call) => load("POST", graph, body, contentType, call),
 
-    async deleteGraph(graph, call = {}) {
+    async deleteGraph(graph, call) {
       try {
-        const response = await transport.send({
-          method: "DELETE",
-          url: graphUrl(graph),
-          headers: {},
-          signal: call.signal,
-          timeoutMs: call.timeoutMs ?? timeoutMs,
-        });
-        await confirm(response, [200, 202, 204]);
+        await confirm(await graphRequest("DELETE", graph, call), [200, 202, 204]);
       } catch (error) {
         if (!(error instanceof GraphNotFound)) throw error;
       }
@@ -231,20 +235,8 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   };
 }
 
-function withParameters(url: string, parameters: readonly [string, string][]): string {
-  if (parameters.length === 0) return url;
-  return `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value])).toString()}`;
-}
-
-function withDataset(url: string, { defaultGraphs = [], namedGraphs = [] }: QueryOptions): string {
-  return withParameters(url, [
-    ...defaultGraphs.map((graph): [string, string] => ["default-graph-uri", graph]),
-    ...namedGraphs.map((graph): [string, string] => ["named-graph-uri", graph]),
-  ]);
-}
-
 /** An answer of a type nobody asked for is an error page that calls itself a success. */
-async function expectType(response: StoreResponse, accept: string): Promise<StoreResponse> {
+function expectType(response: StoreResponse, accept: string): StoreResponse {
   if (negotiate(accept, [mediaType(response.contentType)])) return response;
   response.body.destroy();
   throw new GraphUnavailable(`The graph store answered with ${response.contentType || "no content type"}.`);

@@ -35,7 +35,7 @@ export interface VocabularyProblem {
 }
 
 /** A Turtle file that cannot be read as what it should be; the message names the line where there is one. */
-export class VocabularyError extends Error {
+class VocabularyError extends Error {
   override name = "VocabularyError";
 }
 

@@ -1,6 +1,7 @@
 // What only the embedded store has to prove: that its threads can die and its process can be killed.
 import { spawn } from "node:child_process";
 import { appendFile, mkdtemp, readdir, rm } from "node:fs/promises";
+import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -149,4 +150,19 @@ test("a page in a browser is not answered", async () => {
       })
     ).status,
   ).toBe(403);
+});
+
+test("a body that is too long is refused as soon as its length is known", async () => {
+  const { promise, resolve } = Promise.withResolvers<number | undefined>();
+  const put = request(`${store.url}/data?graph=urn:g`, {
+    method: "PUT",
+    headers: { "content-type": "text/turtle", "content-length": 2 ** 31 },
+  });
+  put.on("response", (response) => {
+    resolve(response.statusCode);
+    put.destroy();
+  });
+  put.on("error", () => undefined);
+  put.flushHeaders();
+  expect(await promise).toBe(413);
 });

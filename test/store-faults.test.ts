@@ -1,7 +1,10 @@
 // What the client of the graph store makes of stores that fail: a typed error, and never half an answer.
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createTcpServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { Readable } from "node:stream";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import {
   createGraphStore,
@@ -25,11 +28,18 @@ afterEach(() => {
 });
 
 /** A client of a store that answers everything as told. */
-async function storeThat(answer: RequestListener): Promise<GraphStore> {
+async function storeThat(
+  answer: RequestListener,
+  credentials: { user?: string; password?: string } = {},
+): Promise<GraphStore> {
   server = createServer(answer);
   await new Promise<void>((resolve) => void server?.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  client = createGraphStore({ ...storeUrls(`http://127.0.0.1:${port}/ds`), timeoutMs: 300 });
+  client = createGraphStore({
+    ...storeUrls(`http://127.0.0.1:${port}/ds`),
+    ...credentials,
+    timeoutMs: 300,
+  });
   return client;
 }
 
@@ -194,6 +204,59 @@ test("a connection that the store closed meanwhile costs a query nothing", async
   expect(await store.select("SELECT * { ?s ?p ?o }")).toHaveLength(1);
   expect(await store.select("SELECT * { ?s ?p ?o }")).toHaveLength(1);
   expect(requests).toBe(3);
+});
+
+test("a change on such a connection is not sent twice", async () => {
+  let updates = 0;
+  const store = await storeThat((request, response) => {
+    if (request.url === "/ds/update") {
+      updates += 1;
+      request.socket.destroy();
+    } else {
+      request.resume();
+      response.writeHead(200, { "content-type": JSON_TYPE }).end(ROWS);
+    }
+  });
+  await store.select("SELECT * { ?s ?p ?o }");
+  await expect(store.update("CLEAR ALL")).rejects.toThrow(GraphUnavailable);
+  expect(updates).toBe(1);
+});
+
+test("the time limit holds while the connection is being made", async () => {
+  // Accepts, and never says a word of TLS.
+  let accepted: Socket | undefined;
+  const silent = createTcpServer((socket) => (accepted = socket)).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  client = createGraphStore({ ...storeUrls(`https://127.0.0.1:${port}/ds`), timeoutMs: 300 });
+  await expect(client.ask("ASK {}")).rejects.toThrow(GraphTimeout);
+  accepted?.destroy();
+  silent.close();
+});
+
+test("a stream that the store does not take is let go", async () => {
+  const store = await storeThat((request) => void request.once("data", () => request.socket.destroy()));
+  const source = Readable.from(
+    (async function* () {
+      for (;;) yield '<urn:s> <urn:p> "1" .\n'.repeat(1_000);
+    })(),
+  );
+  await expect(store.putGraph("urn:g", source, "application/n-triples")).rejects.toThrow(GraphUnavailable);
+  expect(source.destroyed).toBe(true);
+});
+
+test("a password may hold any character", async () => {
+  let authorization: string | undefined;
+  const store = await storeThat(
+    (request, response) => {
+      ({ authorization } = request.headers);
+      request.resume();
+      response.writeHead(200, { "content-type": JSON_TYPE }).end('{"boolean":true}');
+    },
+    { user: "admin", password: "пароль" },
+  );
+  expect(await store.ask("ASK {}")).toBe(true);
+  expect(authorization).toBe(`Basic ${Buffer.from("admin:пароль").toString("base64")}`);
 });
 
 test("a caller who leaves a body unread ends the store's work on it", async () => {

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { getRawBody, type RawBodyError } from "raw-body";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, mediaType, negotiate } from "../media-types.ts";
 import type { Engine } from "./engine.ts";
 import { shapeOf } from "./query-form.ts";
@@ -200,14 +201,12 @@ function refuseBrowsers(request: IncomingMessage): void {
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > LONGEST_BODY) throw new HttpError(413, "The body is too large.");
-    chunks.push(chunk);
+  try {
+    return await getRawBody(request, { length: request.headers["content-length"], limit: LONGEST_BODY });
+  } catch (error) {
+    if ((error as RawBodyError).type !== "entity.too.large") throw error;
+    throw new HttpError(413, "The body is too large.");
   }
-  return Buffer.concat(chunks);
 }
 
 async function sendResult(response: ServerResponse, { status, type, bytes }: Result): Promise<void> {

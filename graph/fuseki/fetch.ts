@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /** The newest 5.x, the last line that runs on Java 17. */
-export const FUSEKI_VERSION = "5.6.0";
+const FUSEKI_VERSION = "5.6.0";
 
 const GROUP = "org.apache.jena";
 const ARTIFACT = "jena-fuseki-server";

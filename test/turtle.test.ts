@@ -1,0 +1,51 @@
+// The text of the graph's terms: no value may end its literal or its IRI early, for the text becomes part of updates.
+import { expect, test } from "@jest/globals";
+import { Parser } from "n3";
+import { createNames } from "../graph/namespaces.ts";
+import { termText } from "../graph/ntriples.ts";
+import { literal, namedNode, triple } from "../graph/terms.ts";
+import { createTurtleWriter } from "../graph/turtle.ts";
+
+const names = createNames({
+  graphDataUrl: "https://data.example.org",
+  namespaceUrl: "https://ontology.example.org/core#",
+});
+const writer = createTurtleWriter(names);
+const subject = namedNode("urn:s");
+const predicate = namedNode("urn:p");
+
+test.each([
+  ["an end", "urn:o> . <urn:a> <urn:b> <urn:c"],
+  ["an end of the graph", "urn:o> } } ; DROP ALL #"],
+  ["white space", "urn:o o\no\to"],
+  ["a backslash", "urn:o\\u003E"],
+  ["a quote", 'urn:o"'],
+  ["a control character", "urn:o\u0001"],
+])("an IRI with %s stays one IRI", (_name, iri) => {
+  expect(termText(namedNode(iri))).toMatch(/^<[^<>"{}|^`\\\s]*(\\u[0-9A-F]{4}[^<>"{}|^`\\\s]*)+>$/);
+});
+
+test("the IRI of a datatype is written as any other", () => {
+  const datatype = namedNode("urn:o> } } ; DROP ALL #");
+  expect(termText(literal("x", datatype))).toBe(`"x"^^${termText(datatype)}`);
+});
+
+test("an IRI that looks like a prefixed name stays an IRI", () => {
+  const text = writer.header + writer.write([triple(subject, predicate, namedNode("ns:Need"))]);
+  expect(new Parser().parse(text).map((quad) => quad.object.value)).toEqual(["ns:Need"]);
+});
+
+test.each([
+  `" . } } ; DROP ALL ; INSERT DATA { GRAPH <urn:x> { <urn:a> <urn:b> "`,
+  '\\" \\u0022 \\',
+  `""" ''' "`,
+  "\b\t\n\f\r \u0000\u0001\u001a\u001f\u007f",
+  "👩‍👩‍👧‍👦 \u202eעולם\u202c e\u0301",
+])("the literal %j is read as it was", (value) => {
+  const quads = [
+    triple(subject, predicate, literal(value)),
+    triple(subject, predicate, literal(value, "en")),
+  ];
+  const read = new Parser().parse(writer.header + writer.write(quads));
+  expect(read.map((quad) => quad.object.value)).toEqual([value, value]);
+});
