@@ -1,6 +1,5 @@
 // What every command of the operator's tool works with: configuration, database, graph store, output.
 import { SingleBar } from "cli-progress";
-import type { Command } from "commander";
 import type pg from "pg";
 import type { Config } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
@@ -127,9 +126,6 @@ export class AdminContext {
     if (database.status === "fulfilled") await database.value?.leave();
   }
 }
-
-/** Adds one subject's commands to the tool. */
-export type Register = (program: Command, context: AdminContext) => void;
 
 type Cell = string | number | boolean | null | undefined;
 

@@ -14,7 +14,7 @@ export type Joined = {
 };
 
 /** An embedded part is held by another process and cannot be shared; the message is for the operator. */
-export class EmbeddedPartError extends Error {
+class EmbeddedPartError extends Error {
   override name = "EmbeddedPartError";
 }
 

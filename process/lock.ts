@@ -11,7 +11,7 @@ const SQLITE_BUSY = 5;
 export type Lock = { release: () => void };
 
 /** A lock file that cannot be opened, such as one of another user's; the message is for the operator. */
-export class LockError extends Error {
+class LockError extends Error {
   override name = "LockError";
 }
 

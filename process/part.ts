@@ -52,7 +52,7 @@ export function complain(name: string, error: unknown, config?: Config): void {
 }
 
 /** What is wrong with an address that cannot be listened on, and which variable to change; else undefined. */
-export function listenProblem(error: unknown, config: Config): string | undefined {
+function listenProblem(error: unknown, config: Config): string | undefined {
   const { code, syscall, port = config.port } = error as NodeJS.ErrnoException & { port?: number };
   if (syscall !== "listen" && syscall !== "getaddrinfo") return undefined;
   const name = port !== config.port && port === config.metricsPort ? "METRICS_PORT" : "PORT";

@@ -2,6 +2,7 @@
 // Changing a rule in db/rules/permissions.sql or membership.sql shows here as the cases that now differ.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, DatabaseError } from "pg";
+import { send } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import * as world from "./support/world.ts";
@@ -136,12 +137,9 @@ const DOORS: Record<string, (operation: Operation, scope: Scope, email: string) 
   },
   GraphQL: async ({ mutation, result, input }, scope, email) => {
     const inputType = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}Input`;
-    const answer = await call(`${service.url}/graphql`, "POST", service.keys[scope], {
-      query: `mutation ($input: ${inputType}!) { ${mutation}(input: $input) { ${result} } }`,
-      variables: { input: input(email) },
-    });
-    const error = answer.body.errors?.[0];
-    return error ? `${error.extensions.statusCode} ${error.extensions.code}` : "allowed";
+    const query = `mutation ($input: ${inputType}!) { ${mutation}(input: $input) { ${result} } }`;
+    const { errors: [error] = [] } = await send(service, query, { input: input(email) }, scope);
+    return error ? [error.extensions["statusCode"], error.extensions["code"]].join(" ") : "allowed";
   },
   SQL: async ({ sql, input }, scope, email) => {
     await psql.query("begin");

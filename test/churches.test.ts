@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { churchSearch, ids } from "./support/church-search.ts";
 import { insertChurches } from "./support/churches.ts";
+import { refusal } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
@@ -245,9 +246,9 @@ describe("by words and names", () => {
         serviceLanguages: ["English", "Spanish"],
       },
     });
-    const { body } = await call(`${service.url}/graphql`, "POST", service.keys.read, {
-      query: "{ churches(centerLat: 1) { cursor } }",
-    });
-    expect(body.errors[0].extensions).toMatchObject({ code: "validation_failed", statusCode: 400 });
+    expect(await refusal(service, "{ churches(centerLat: 1) { cursor } }")).toEqual([
+      "validation_failed",
+      400,
+    ]);
   });
 });

@@ -1,6 +1,7 @@
 // What is well-formed and what is not: the same answer from the schemas of REST and from the database alone.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client } from "pg";
+import { ask } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { admin, DEPRECATED_CODE, ORG } from "./support/world.ts";
@@ -249,11 +250,12 @@ describe("what is stored comes back byte for byte", () => {
     const read = await call(`${service.url}/v0/needs/${created.body.needId}`, "GET", service.keys.read);
     expect(read.body).toMatchObject({ orgName: text, needDescription: text });
 
-    const graphql = await call(`${service.url}/graphql`, "POST", service.keys.read, {
-      query: `query ($needId: UUID!) { need(needId: $needId) { orgName needDescription } }`,
-      variables: { needId: created.body.needId },
-    });
-    expect(graphql.body.data.need).toEqual({ orgName: text, needDescription: text });
+    const data = await ask(
+      service,
+      "query ($needId: UUID!) { need(needId: $needId) { orgName needDescription } }",
+      { needId: created.body.needId },
+    );
+    expect(data.need).toEqual({ orgName: text, needDescription: text });
   });
 
   test("a filter is compared, never run", async () => {

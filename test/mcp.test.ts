@@ -7,6 +7,7 @@ import { randomNumbers, insertChurches } from "./support/churches.ts";
 import { churchSearch } from "./support/church-search.ts";
 import type { Page } from "./support/church-search.ts";
 import { MODERN_META, modernHeaders, post, TOOL, toolCall } from "./support/mcp.ts";
+import { refusal } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
@@ -209,14 +210,9 @@ describe("a read-only key", () => {
     const rest = await call(`${service.url}/v0/needs`, "POST", read, need);
     expect([rest.status, rest.body.error]).toEqual([403, "insufficient_scope"]);
 
-    const graph = await call(`${service.url}/graphql`, "POST", read, {
-      query: "mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { clientMutationId } }",
-      variables: { input: need },
-    });
-    expect(graph.body.errors?.[0].extensions).toMatchObject({
-      code: "insufficient_scope",
-      statusCode: 403,
-    });
+    const declareNeed =
+      "mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { clientMutationId } }";
+    expect(await refusal(service, declareNeed, { input: need })).toEqual(["insufficient_scope", 403]);
 
     const sparql = await fetch(`${service.url}/v0/sparql`, {
       method: "POST",

@@ -1,4 +1,5 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
@@ -134,4 +135,40 @@ test("what a former version of the rules made is gone", async () => {
     insert into app_public.organization_permissions values ('org_member', 'needs:write')`);
   await migrate(database.url);
   expect(await catalog()).toEqual(before);
+});
+
+/** What is wrong with the migrations in a folder, by the list of checksums beside them. */
+async function checksumProblems(folder: string): Promise<string[]> {
+  const lines = (await readFile(join(folder, "SHA256SUMS"), "utf8")).trim().split("\n");
+  const listed = new Map(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
+  const missing = [...listed.keys()].filter((file) => !files.includes(file));
+  const problems = missing.map((file) => `${file} is in SHA256SUMS, but not in db/migrations.`);
+  for (const file of files) {
+    const checksum = createHash("sha256")
+      .update(await readFile(join(folder, file)))
+      .digest("hex");
+    if (!listed.has(file)) {
+      problems.push(`${file} is new. Add it: cd db/migrations && sha256sum ${file} >> SHA256SUMS`);
+    } else if (listed.get(file) !== checksum) {
+      problems.push(`${file} was edited. Undo that and add a migration, unless no release has this one yet.`);
+    }
+  }
+  return problems;
+}
+
+test("released migrations are as they were released", async () => {
+  expect(await checksumProblems(join(import.meta.dirname, "../db/migrations"))).toEqual([]);
+});
+
+test("a migration that was edited, removed or not listed is named", async () => {
+  const folder = join(directory, "migrations");
+  await writeFile(join(folder, "0003_vocabulary.sql"), "select 1;");
+  await rm(join(folder, "0006_graph_references.sql"));
+  await writeFile(join(folder, "9000_later.sql"), "select 1;");
+  expect(await checksumProblems(folder)).toEqual([
+    expect.stringMatching(/^0006_graph_references\.sql is in SHA256SUMS, but not in db/),
+    expect.stringMatching(/^0003_vocabulary\.sql was edited/),
+    expect.stringMatching(/^9000_later\.sql is new.*sha256sum 9000_later\.sql >> SHA256SUMS$/),
+  ]);
 });

@@ -1,4 +1,5 @@
 import { expect } from "@jest/globals";
+import { ask } from "./graphql.ts";
 import { call } from "./service.ts";
 import type { TestService } from "./service.ts";
 
@@ -31,12 +32,7 @@ export function churchSearch(service: () => TestService) {
     expect({ status, body: status === 200 ? {} : body }).toEqual({ status: 200, body: {} });
     return body as Page;
   };
-  const graphql = async (args: string, selection: string): Promise<unknown[]> => {
-    const { body } = await call(`${service().url}/graphql`, "POST", service().keys.read, {
-      query: `{ churches(${args}) { ${selection} } }`,
-    });
-    expect(body.errors).toBeUndefined();
-    return body.data.churches as unknown[];
-  };
+  const graphql = async (args: string, selection: string): Promise<unknown[]> =>
+    (await ask(service(), `{ churches(${args}) { ${selection} } }`)).churches;
   return { search, found, graphql };
 }

@@ -1,26 +1,33 @@
-import { call } from "./service.ts";
+import { ClientError, GraphQLClient } from "graphql-request";
+import type { GraphQLResponse } from "graphql-request";
 import type { Answer, TestService } from "./service.ts";
 
-/** Sends a GraphQL request and returns its HTTP answer. */
-export function send(
-  service: TestService,
-  query: string,
-  variables?: Record<string, unknown>,
-  scope: "read" | "write" | "review" = "read",
-): Promise<Answer> {
-  return call(`${service.url}/graphql`, "POST", service.keys[scope], { query, variables });
+type Scope = keyof TestService["keys"];
+type Service = Pick<TestService, "url" | "keys">;
+type Outcome = Pick<GraphQLResponse<Answer["body"]>, "status" | "headers" | "body" | "data" | "errors">;
+type Request = [service: Service, query: string, variables?: object, scope?: Scope];
+
+function createClient({ url, keys }: Service, scope: Scope = "read"): GraphQLClient {
+  return new GraphQLClient(`${url}/graphql`, { headers: { authorization: `Bearer ${keys[scope]}` } });
+}
+
+/** Sends a GraphQL request and returns the answer, whether or not it was refused. */
+export async function send(...[service, query, variables, scope]: Request): Promise<Outcome> {
+  try {
+    return await createClient(service, scope).rawRequest(query, variables);
+  } catch (error) {
+    if (error instanceof ClientError) return error.response;
+    throw error;
+  }
 }
 
 /** Sends a GraphQL request that must succeed and returns its data. */
-export async function ask(...request: Parameters<typeof send>): Promise<Answer["body"]> {
-  const { body } = await send(...request);
-  if (body.errors) throw new Error(JSON.stringify(body.errors));
-  return body.data;
+export function ask(...[service, query, variables, scope]: Request): Promise<Answer["body"]> {
+  return createClient(service, scope).request(query, variables);
 }
 
 /** Sends a GraphQL request that must be refused and returns [code, status] of its first error. */
-export async function refusal(...request: Parameters<typeof send>): Promise<[string, number]> {
-  const { body } = await send(...request);
-  const { code, statusCode } = body.errors[0].extensions;
-  return [code, statusCode];
+export async function refusal(...request: Request): Promise<unknown[]> {
+  const { errors } = await send(...request);
+  return [errors?.[0]?.extensions["code"], errors?.[0]?.extensions["statusCode"]];
 }

@@ -1,6 +1,7 @@
 // Membership through each door: the same operations, the same answers, whatever carries them.
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
+import { send as sendGraphql } from "./graphql.ts";
 import { call } from "./service.ts";
 import type { TestService } from "./service.ts";
 
@@ -69,12 +70,10 @@ function restDoor(service: () => TestService): MembershipDoor {
 
 function graphqlDoor(service: () => TestService): MembershipDoor {
   const send = async (query: string, variables: Fields, scope: Scope, find: (data: Json) => unknown) => {
-    const { url, keys } = service();
-    const { body } = await call(`${url}/graphql`, "POST", keys[scope], { query, variables });
-    const [error] = body.errors ?? [];
+    const { data, errors: [error] = [] } = await sendGraphql(service(), query, variables, scope);
     return error
-      ? { refusal: `${error.extensions?.statusCode} ${error.extensions?.code}` }
-      : { value: find(body.data) };
+      ? { refusal: [error.extensions["statusCode"], error.extensions["code"]].join(" ") }
+      : { value: find(data) };
   };
   const mutation =
     (name: string, result: string, fields: string, usual: Scope = "review") =>

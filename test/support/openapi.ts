@@ -14,7 +14,7 @@ export type Operation = {
   >;
 };
 
-export type Media = {
+type Media = {
   schema: object;
   example?: unknown;
   examples?: Record<string, { value: unknown; $ref?: string }>;

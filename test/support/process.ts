@@ -25,7 +25,7 @@ const NEUTRAL = [
 ];
 
 /** An environment for a command: this one's, without its configuration of the service. */
-export function environment(settings: Record<string, string>): NodeJS.ProcessEnv {
+function environment(settings: Record<string, string>): NodeJS.ProcessEnv {
   return {
     ...process.env,
     NODE_OPTIONS: "",

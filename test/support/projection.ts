@@ -28,7 +28,7 @@ export const NS = "https://ontology.example.org/core#";
 export const DATA = "https://data.example.org";
 
 /** The body of a need, as POST /v0/needs takes it. */
-export const need = (fields: Record<string, unknown> = {}) => ({
+const need = (fields: Record<string, unknown> = {}) => ({
   orgUri: ORG,
   orgName: "River Mission",
   declaredByEmail: contributor,

@@ -15,8 +15,7 @@ export const suspendedClaimant = "suspended-claimant@river.example";
 export const stranger = "stranger@elsewhere.example";
 export const otherAdmin = "admin@harbor.example";
 
-/** Codes of the vocabulary that buildWorld makes: two live ones and a deprecated one. */
-export const CODES = ["PRA", "PRA-INT"] as const;
+/** The one code of the vocabulary that is deprecated. */
 export const DEPRECATED_CODE = "OLD-ONE";
 
 /** Fills an empty database with two organizations, people of every standing, and a small vocabulary. */
