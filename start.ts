@@ -19,7 +19,7 @@ import { explain } from "./process/explain.ts";
 import { createNames } from "./graph/namespaces.ts";
 import { createGraphStore, storeUrls } from "./graph/store.ts";
 import type { GraphStore } from "./graph/store.ts";
-import { readStarterVocabulary } from "./graph/vocabulary.ts";
+import { readStarterVocabulary } from "./graph/skos.ts";
 import { greeting } from "./process/greeting.ts";
 import { takeLock } from "./process/lock.ts";
 import { aborted, complain, demoKeyExposed, StartError, stopSignal } from "./process/part.ts";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { createNames } from "../graph/namespaces.ts";
-import { parseAccelerators } from "../graph/vocabulary.ts";
-import type { VocabularyProblem } from "../graph/vocabulary.ts";
+import { parseAccelerators } from "../graph/skos.ts";
+import type { VocabularyProblem } from "../graph/skos.ts";
 import { importVocabulary } from "../worker/imports.ts";
 import { AdminError } from "./context.ts";
 import type { AdminContext } from "./context.ts";

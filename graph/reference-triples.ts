@@ -2,7 +2,7 @@ import type { Quad } from "@rdfjs/types";
 import { DCTERMS, RDF, SKOS, XSD } from "./namespaces.ts";
 import type { Names } from "./namespaces.ts";
 import { literal, namedNode, triple } from "./terms.ts";
-import type { Accelerator, Country, PeopleGroup } from "./vocabulary.ts";
+import type { Accelerator, Country, PeopleGroup } from "./skos.ts";
 
 /** What the graph says of the accelerators; deprecated ones stay, marked with owl:deprecated. */
 export function* acceleratorTriples(

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createNames } from "../graph/namespaces.ts";
-import { parseAccelerators, readStarterVocabulary } from "../graph/vocabulary.ts";
+import { parseAccelerators, readStarterVocabulary } from "../graph/skos.ts";
 import { admin } from "./support/process.ts";
 import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
 import type { Projection, SharedStore } from "./support/projection.ts";

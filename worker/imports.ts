@@ -1,8 +1,8 @@
 // New editions of the controlled lists, from Turtle into the tables. What they may be and what they mean for
 // records is the database's rule (db/rules/graph-references.sql).
 import type { Names } from "../graph/namespaces.ts";
-import { parseAccelerators } from "../graph/vocabulary.ts";
-import type { PeopleGroup, VocabularyProblem } from "../graph/vocabulary.ts";
+import { parseAccelerators } from "../graph/skos.ts";
+import type { PeopleGroup, VocabularyProblem } from "../graph/skos.ts";
 import type { Queryable } from "./records.ts";
 
 /** What a new edition of the vocabulary did, in numbers of codes; `rechecked` counts records. */

@@ -7,7 +7,7 @@ import { acceleratorTriples, countryTriples, peopleGroupTriples } from "../graph
 import type { Logger } from "pino";
 import { GraphRejected } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
-import type { Accelerator, Country, PeopleGroup } from "../graph/vocabulary.ts";
+import type { Accelerator, Country, PeopleGroup } from "../graph/skos.ts";
 import type { Projector } from "./projection.ts";
 import type { Queryable } from "./records.ts";
 

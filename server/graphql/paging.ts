@@ -5,7 +5,7 @@ import type { ConnectionStep } from "postgraphile/grafast";
 export const PAGE_DEFAULT = 50;
 /** The same for a list within a list, where pages multiply. */
 export const PAGE_DEFAULT_NESTED = 20;
-/** The most that first or last may ask for; cost.ts refuses more. */
+/** The most that first or last may ask for; bounds.ts refuses more. */
 export const PAGE_MAX = 200;
 
 type PagedList = ConnectionStep<unknown>;

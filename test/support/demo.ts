@@ -1,7 +1,7 @@
 import { loadConfig } from "../../config.ts";
 import { DEMO_KEY, loadDemo } from "../../db/demo/load.ts";
 import { createNames } from "../../graph/namespaces.ts";
-import { readStarterVocabulary } from "../../graph/vocabulary.ts";
+import { readStarterVocabulary } from "../../graph/skos.ts";
 import { importVocabulary } from "../../worker/imports.ts";
 import { startTestServiceWithGraph } from "./service.ts";
 import type { TestService } from "./service.ts";

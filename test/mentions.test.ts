@@ -1,0 +1,37 @@
+// Comments and pages name files so that a reader finds them; a file that has moved must not be named where it was.
+import { globSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { ROOT } from "./support/process.ts";
+
+const FILES = globSync(["**/*", ".ci/*", ".*.toml"], {
+  cwd: ROOT,
+  exclude: ["node_modules/**", ".data/**", "node_modules", ".data"],
+});
+const READ = FILES.filter((file) => /(\.(ts|sql|ttl|md|js|yml|toml|jsonc)|Dockerfile|run)$/.test(file));
+// What an operator's own file may be called.
+const OF_THE_READER = /^published-/;
+
+/** The names of our kinds of file in comments, and anywhere in prose. */
+function mentionsIn(file: string, text: string): string[] {
+  const prose = file.endsWith(".md")
+    ? text
+    : [...text.matchAll(/\/\/.*|\/\*[\s\S]*?\*\/|^\s*--.*|^\s*#.*/gm)].map(([comment]) => comment).join("\n");
+  return [...prose.matchAll(/(?<![\w/.{}-])((?:[\w-]+\/)*[\w.-]+\.(?:ts|sql|ttl))(?![\w-])/g)].map(
+    ([, name]) => name!,
+  );
+}
+
+test("every file of the source that a comment or a page names is there", async () => {
+  const lost: string[] = [];
+  for (const file of READ) {
+    const text = await readFile(join(ROOT, file), "utf8").catch(() => "");
+    for (const name of mentionsIn(file, text)) {
+      if (OF_THE_READER.test(name)) continue;
+      if (!FILES.some((known) => known === name || known.endsWith(`/${name}`)))
+        lost.push(`${file} names ${name}`);
+    }
+  }
+  expect(lost).toEqual([]);
+});
