@@ -124,6 +124,32 @@ test("bad rows are reported by line, the rest goes in, and the exit code says so
   expect(stderr).toMatch("no church has altitude");
 });
 
+test("a quote that does not fit costs its own row, however much comes after it", async () => {
+  const long = "of the valley ".repeat(15);
+  const { stdout, stderr } = await runImport(
+    "quotes.csv",
+    [
+      "church_id,name",
+      `c1,"Two\r\nlines"`,
+      `c2,"Closed too "early"`,
+      `c3,A "nickname"`,
+      "",
+      "c4,Good",
+      `c5,"Never closed`,
+      ...Array.from({ length: 6_000 }, (_, i) => `p${i},Church ${long}`),
+      ...Array.from({ length: 500 }, (_, i) => `q${i},"Church, ${long}\r\nof two lines"`),
+      `last,"Never closed`,
+    ].join("\r\n"),
+    "--json",
+  );
+  expect(JSON.parse(stdout)).toMatchObject({
+    read: 6_506,
+    added: 6_502,
+    problems: [4, 5, 8, 7_009].map((line) => ({ line, message: "quotes do not fit" })),
+  });
+  expect(stderr).toMatch("quotes.csv:7009: quotes do not fit; left out");
+});
+
 test("--strict changes nothing when a row is bad", async () => {
   const good = Array.from({ length: 6_000 }, (_, i) => `g${i},Church ${i}`).join("\n");
   const { code, stderr } = await runImport("strict.csv", `church_id,name\n${good}\nbad,\n`, "--strict");

@@ -29,14 +29,9 @@ export function readChurches(
 
 async function* readCsv(source: Readable, onColumns: (columns: string[]) => void): AsyncIterable<SourceRow> {
   let columns: string[] | undefined;
-  for await (const { line, cells } of csvRecords(linesOf(source))) {
+  for await (const { line, cells } of csvRecords(source)) {
     if (!columns) {
-      columns = (cells ?? []).map((name) =>
-        name
-          .replace(/^\uFEFF/, "")
-          .trim()
-          .toLowerCase(),
-      );
+      columns = (cells ?? []).map((name) => name.trim().toLowerCase());
       onColumns(columns);
     } else if (!cells) {
       yield { line, problem: "quotes do not fit" };
