@@ -7,7 +7,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import { CHURCH_COLUMNS, conversionOf, ValueError } from "./columns.ts";
 import type { Conversion } from "./columns.ts";
 import { readChurches, SourceError } from "./read.ts";
-import type { ChurchFormat, SourceRow } from "./read.ts";
+import type { ChurchFormat, Place, SourceRow } from "./read.ts";
 
 const BATCH = 10_000;
 // One connection keeps one core of the database busy.
@@ -18,7 +18,7 @@ export type ChurchImportOptions = {
   /** All or nothing: stops at the first bad row. */
   strict?: boolean;
   /** Told of each row that was left out. */
-  onProblem?: (line: number, problem: string) => void;
+  onProblem?: (place: Place, problem: string) => void;
   /** Told of columns that no church has; their values are left out. */
   onUnknownColumns?: (columns: string[]) => void;
   /** Told how many more rows are done. */
@@ -37,11 +37,11 @@ export type ChurchImport = {
 /** The first bad row of a strict import. */
 export class BadRow extends Error {
   override name = "BadRow";
-  readonly line: number;
+  readonly place: Place;
 
-  constructor(line: number, problem: string) {
-    super(`line ${line}: ${problem}`);
-    this.line = line;
+  constructor(place: Place, problem: string) {
+    super(problem);
+    this.place = place;
   }
 }
 
@@ -57,10 +57,10 @@ export async function importChurches(
   { format, strict = false, onProblem, onUnknownColumns, onProgress }: ChurchImportOptions,
 ): Promise<ChurchImport> {
   const result: ChurchImport = { read: 0, added: 0, changed: 0, unchanged: 0, refused: 0 };
-  const refuse = (line: number, problem: string) => {
-    if (strict) throw new BadRow(line, problem);
+  const refuse = (place: Place, problem: string) => {
+    if (strict) throw new BadRow(place, problem);
     result.refused += 1;
-    onProblem?.(line, problem);
+    onProblem?.(place, problem);
   };
   let columns = CHURCH_COLUMNS;
   const rows = readChurches(source, format, (header) => {
@@ -83,11 +83,11 @@ export async function importChurches(
       }
       result.read += 1;
       if ("problem" in row) {
-        refuse(row.line, row.problem);
+        refuse(row.place, row.problem);
         continue;
       }
       const converted = convert.row(row, columns);
-      if (typeof converted === "string") refuse(row.line, converted);
+      if (typeof converted === "string") refuse(row.place, converted);
       // All rows of one church go one way, so that the last one wins.
       else await lanes[laneOf(converted.id, lanes.length)]!.add(converted);
     }
@@ -102,7 +102,7 @@ export async function importChurches(
   return result;
 }
 
-type Converted = { id: string; line: number; copy: string };
+type Converted = { id: string; place: Place; copy: string };
 
 class RowConverter {
   readonly #conversions: ReadonlyMap<string, Conversion>;
@@ -113,8 +113,8 @@ class RowConverter {
 
   /** The line that COPY takes, or what is wrong with the row. */
   row(row: Extract<SourceRow, { values: unknown }>, columns: readonly string[]): Converted | string {
-    const { values, line } = row;
-    const cells: string[] = [String(line)];
+    const { values, place } = row;
+    const cells: string[] = [];
     let id: string | null = null;
     let named = false;
     const placed: Record<string, boolean> = {};
@@ -134,7 +134,7 @@ class RowConverter {
     if (id === null) return "church_id is missing";
     if (!named) return "name is missing";
     if (placed["latitude"] !== placed["longitude"]) return "latitude and longitude go together";
-    return { id, line, copy: `${cells.join("\t")}\n` };
+    return { id, place, copy: `${cells.join("\t")}\n` };
   }
 }
 
@@ -167,7 +167,7 @@ async function countryCodes(pool: pg.Pool): Promise<Map<string, string>> {
 type LaneParts = {
   strict: boolean;
   result: ChurchImport;
-  refuse: (line: number, problem: string) => void;
+  refuse: (place: Place, problem: string) => void;
   onProgress: ((rows: number) => void) | undefined;
 };
 
@@ -185,7 +185,7 @@ class Lane {
     const lane = new Lane(client, columns, parts);
     await client.query(
       `create temporary table if not exists incoming_churches as
-         select 0 as line, * from app_public.churches with no data`,
+         select * from app_public.churches with no data`,
     );
     await client.query("truncate incoming_churches");
     if (parts.strict) await client.query("begin");
@@ -253,7 +253,7 @@ class Lane {
       // Two imports at once may have met in a circle; the one that PostgreSQL stopped tries again.
       if (state.startsWith("40") && again > 0) return this.#write(rows, again - 1);
       if (!/^2[23]/.test(state)) throw error;
-      if (rows.length === 1) return refuse(rows[0]!.line, error.message);
+      if (rows.length === 1) return refuse(rows[0]!.place, error.message);
       const middle = rows.length >> 1;
       await this.#write(rows.slice(0, middle));
       await this.#write(rows.slice(middle));
@@ -262,7 +262,7 @@ class Lane {
 }
 
 function copyStatement(columns: readonly string[]): string {
-  return `copy incoming_churches (line, ${columns.join(", ")}) from stdin`;
+  return `copy incoming_churches (${columns.join(", ")}) from stdin`;
 }
 
 /** In the order of the ids, so that imports that run at once wait for each other and not in a circle. */
