@@ -4,8 +4,9 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { CHURCH_COLUMNS, conversionOf, ValueError } from "./columns.ts";
-import type { Conversion } from "./columns.ts";
+import { CHURCH_COLUMNS } from "./columns.ts";
+import { conversionOf, ValueError } from "./conversions.ts";
+import type { Conversion } from "./conversions.ts";
 import { readChurches, SourceError } from "./read.ts";
 import type { ChurchFormat, Place, SourceRow } from "./read.ts";
 
@@ -62,23 +63,25 @@ export async function importChurches(
     result.refused += 1;
     onProblem?.(place, problem);
   };
-  let columns = CHURCH_COLUMNS;
+  const known = Object.keys(CHURCH_COLUMNS);
+  let columns = known;
   const rows = readChurches(source, format, (header) => {
-    columns = CHURCH_COLUMNS.filter((column) => header.includes(column));
+    columns = known.filter((column) => header.includes(column));
     for (const column of ["church_id", "name"]) {
       if (!columns.includes(column)) throw new SourceError(`it has no column ${column}`);
     }
-    const unknown = header.filter((name) => !CHURCH_COLUMNS.includes(name));
+    const unknown = header.filter((name) => !known.includes(name));
     if (unknown.length > 0) onUnknownColumns?.(unknown);
   });
   const convert = new RowConverter(await countryCodes(pool));
+  const defaults = await columnDefaults(pool);
   const lanes: Lane[] = [];
   let failed = false;
   try {
     for await (const row of rows) {
       if (lanes.length === 0) {
         for (let i = 0; i < (strict ? 1 : LANES); i++) {
-          lanes.push(await Lane.open(pool, columns, { strict, result, refuse, onProgress }));
+          lanes.push(await Lane.open(pool, columns, { defaults, strict, result, refuse, onProgress }));
         }
       }
       result.read += 1;
@@ -108,7 +111,9 @@ class RowConverter {
   readonly #conversions: ReadonlyMap<string, Conversion>;
 
   constructor(countries: ReadonlyMap<string, string>) {
-    this.#conversions = new Map(CHURCH_COLUMNS.map((column) => [column, conversionOf(column, countries)]));
+    this.#conversions = new Map(
+      Object.entries(CHURCH_COLUMNS).map(([name, column]) => [name, conversionOf(column, countries)]),
+    );
   }
 
   /** The line that COPY takes, or what is wrong with the row. */
@@ -164,7 +169,18 @@ async function countryCodes(pool: pg.Pool): Promise<Map<string, string>> {
   );
 }
 
+/** What stands for null in the columns that always have a value. */
+async function columnDefaults(pool: pg.Pool): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ name: string; value: string }>(
+    `select a.attname as name, pg_get_expr(d.adbin, d.adrelid) as value
+     from pg_attrdef as d join pg_attribute as a on a.attrelid = d.adrelid and a.attnum = d.adnum
+     where d.adrelid = 'app_public.churches'::regclass and a.attnotnull`,
+  );
+  return new Map(rows.map(({ name, value }) => [name, value]));
+}
+
 type LaneParts = {
+  defaults: ReadonlyMap<string, string>;
   strict: boolean;
   result: ChurchImport;
   refuse: (place: Place, problem: string) => void;
@@ -229,7 +245,7 @@ class Lane {
 
   async #write(rows: readonly Converted[], again = 3): Promise<void> {
     if (rows.length === 0) return;
-    const { strict, result, refuse } = this.#parts;
+    const { defaults, strict, result, refuse } = this.#parts;
     const client = this.#client;
     try {
       await client.query(strict ? "savepoint batch" : "begin");
@@ -238,7 +254,7 @@ class Lane {
         client.query(copyFrom(copyStatement(this.#columns))),
       );
       const { rows: written } = await client.query<{ inserted: boolean; count: number }>(
-        upsertStatement(this.#columns),
+        upsertStatement(this.#columns, defaults),
       );
       await client.query("truncate incoming_churches");
       if (!strict) await client.query("commit");
@@ -266,9 +282,9 @@ function copyStatement(columns: readonly string[]): string {
 }
 
 /** In the order of the ids, so that imports that run at once wait for each other and not in a circle. */
-function upsertStatement(columns: readonly string[]): string {
+function upsertStatement(columns: readonly string[], defaults: ReadonlyMap<string, string>): string {
   const insertable = columns.map((column) =>
-    DEFAULTS[column] ? `coalesce(${column}, ${DEFAULTS[column]})` : column,
+    defaults.has(column) ? `coalesce(${column}, ${defaults.get(column)})` : column,
   );
   const changing = columns.filter((column) => !["church_id", "created_at", "updated_at"].includes(column));
   const stamped = columns.includes("updated_at");
@@ -285,9 +301,3 @@ function upsertStatement(columns: readonly string[]): string {
     )
     select inserted, count(*)::integer as count from written group by inserted`;
 }
-
-const DEFAULTS: Readonly<Record<string, string>> = {
-  belief_type: "'unknown'",
-  created_at: "now()",
-  updated_at: "now()",
-};
