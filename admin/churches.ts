@@ -4,7 +4,7 @@ import { extname } from "node:path";
 import type { Command } from "commander";
 import { BadRow, importChurches } from "../db/churches/import.ts";
 import { SourceError } from "../db/churches/read.ts";
-import type { ChurchFormat } from "../db/churches/read.ts";
+import type { ChurchFormat, Place } from "../db/churches/read.ts";
 import { AdminError } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
@@ -42,14 +42,14 @@ export function registerChurches(program: Command, context: AdminContext): void 
       // In kilobytes: how many rows there are is known only at the end.
       const progress = context.progress("churches (kB read)", Math.ceil(size / 1024));
       let shown = 0;
-      const problems: { line: number; message: string }[] = [];
+      const problems: (Place & { message: string })[] = [];
       try {
         const result = await importChurches(pool, source, {
           format,
           strict,
-          onProblem: (line, message) => {
-            context.warn(`${file}:${line}: ${message}; left out`);
-            problems.push({ line, message });
+          onProblem: (place, message) => {
+            context.warn(`${at(file, place)}: ${message}; left out`);
+            problems.push({ ...place, message });
           },
           onUnknownColumns: (columns) =>
             context.note(`${file}: no church has ${columns.join(", ")}; left out`),
@@ -69,12 +69,18 @@ export function registerChurches(program: Command, context: AdminContext): void 
       } catch (error) {
         progress.done();
         if (error instanceof BadRow)
-          throw new AdminError(`${file}:${error.message.slice(5)}; nothing was changed.`, { cause: error });
+          throw new AdminError(`${at(file, error.place)}: ${error.message}; nothing was changed.`, {
+            cause: error,
+          });
         if (error instanceof SourceError)
           throw new AdminError(`${file} cannot be read: ${error.message}.`, { cause: error });
         throw error;
       }
     });
+}
+
+function at(file: string, place: Place): string {
+  return "line" in place ? `${file}:${place.line}` : `${file}: feature ${place.feature}`;
 }
 
 async function sizeOf(file: string): Promise<number> {

@@ -124,6 +124,32 @@ test("bad rows are reported by line, the rest goes in, and the exit code says so
   expect(stderr).toMatch("no church has altitude");
 });
 
+test("a quote that does not fit costs its own row, however much comes after it", async () => {
+  const long = "of the valley ".repeat(15);
+  const { stdout, stderr } = await runImport(
+    "quotes.csv",
+    [
+      "church_id,name",
+      `c1,"Two\r\nlines"`,
+      `c2,"Closed too "early"`,
+      `c3,A "nickname"`,
+      "",
+      "c4,Good",
+      `c5,"Never closed`,
+      ...Array.from({ length: 6_000 }, (_, i) => `p${i},Church ${long}`),
+      ...Array.from({ length: 500 }, (_, i) => `q${i},"Church, ${long}\r\nof two lines"`),
+      `last,"Never closed`,
+    ].join("\r\n"),
+    "--json",
+  );
+  expect(JSON.parse(stdout)).toMatchObject({
+    read: 6_506,
+    added: 6_502,
+    problems: [4, 5, 8, 7_009].map((line) => ({ line, message: "quotes do not fit" })),
+  });
+  expect(stderr).toMatch("quotes.csv:7009: quotes do not fit; left out");
+});
+
 test("--strict changes nothing when a row is bad", async () => {
   const good = Array.from({ length: 6_000 }, (_, i) => `g${i},Church ${i}`).join("\n");
   const { code, stderr } = await runImport("strict.csv", `church_id,name\n${good}\nbad,\n`, "--strict");
@@ -180,11 +206,40 @@ test("GeoJSON: places from the geometry, ids from the features, whatever the fil
   }
 });
 
+test("GeoJSON: a bad feature is reported by its number, the rest goes in", async () => {
+  const point = { type: "Point", coordinates: [3.4, 6.5] };
+  const features = [
+    { type: "Feature", id: "f1", geometry: point, properties: { name: "One" } },
+    { type: "Feature", id: "f2", geometry: point, properties: {} },
+    null,
+    { type: "Polygon" },
+    { type: "Feature", id: "f5", geometry: null, properties: { name: "Five" } },
+  ];
+  const text = JSON.stringify({ features, type: "FeatureCollection" });
+  const { code, stdout, stderr } = await runImport("bad.geojson", text, "--json");
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+    code: 1,
+    read: 5,
+    added: 2,
+    problems: [
+      { feature: 2, message: "name is missing" },
+      { feature: 3, message: "is not a church" },
+      { feature: 4, message: "is not a church" },
+    ],
+  });
+  expect(stderr).toMatch("bad.geojson: feature 2: name is missing; left out");
+  const strict = await runImport("bad.geojson", text, "--strict");
+  expect(strict).toMatchObject({ code: 2 });
+  expect(strict.stderr).toMatch("bad.geojson: feature 2: name is missing; nothing was changed.");
+});
+
 test.each([
   ["no file", "missing.csv", undefined],
   ["no format", "churches.xlsx", ""],
   ["an empty CSV", "empty.csv", ""],
   ["a CSV without church_id", "idless.csv", "name\nx\n"],
+  ["an empty GeoJSON", "empty.geojson", " \n"],
+  ["no GeoJSON at all", "other.geojson", "church_id,name\nx,X\n"],
   ["half a GeoJSON", "half.geojson", '{"type":"FeatureCollection","features":[{"type":"Feature"'],
 ])("%s is one clear line and exit code 2", async (_, name, text) => {
   const { code, stderr } = await (text === undefined

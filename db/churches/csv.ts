@@ -1,59 +1,67 @@
-// CSV as RFC 4180 has it, one record after another with its line. A record whose quotes do not fit costs itself
-// alone: reading goes on with the line after its first.
+// CSV as csv-parse reads it, one record after another with its line. What csv-parse cannot do is to go on where a
+// quote does not fit: here such a record costs itself alone, and reading goes on with the line after its first.
+import { CsvError, parse } from "csv-parse/sync";
 
 /** A record of a CSV and the line it begins on; no cells where its quotes do not fit. */
 export type CsvRecord = { line: number; cells: string[] | undefined };
 
-/** Lines that one record may have: a quote that is never closed must not swallow the file. */
-const LONGEST_RECORD = 1_000;
+/** Bytes that one record may have: a quote that is never closed must not swallow the file. */
+const LONGEST_RECORD = 2 ** 20;
 
-/** Parts lines, which come without their line feed, into records; empty lines are none. */
-export async function* csvRecords(lines: AsyncIterable<string>): AsyncIterable<CsvRecord> {
-  const source = lines[Symbol.asyncIterator]();
-  let waiting: string[] = [];
-  let line = 0;
-  for (;;) {
-    const record: string[] = [];
-    let cells: string[] | "open" | "bad" = "open";
-    while (cells === "open" && record.length < LONGEST_RECORD) {
-      const next: string | undefined = waiting.shift() ?? ((await source.next()).value as string | undefined);
-      if (next === undefined) break;
-      record.push(next);
-      cells = cellsOf(record.length === 1 ? next : record.join("\n"));
-    }
-    if (record.length === 0) return;
-    if (Array.isArray(cells)) {
-      if (cells.length > 1 || cells[0] !== "") yield { line: line + 1, cells };
-      line += record.length;
-    } else {
-      yield { line: line + 1, cells: undefined };
-      waiting = [...record.slice(1), ...waiting];
+/** Parts a file into records as it comes; empty lines are none. */
+export async function* csvRecords(source: AsyncIterable<Buffer | string>): AsyncIterable<CsvRecord> {
+  let rest = Buffer.alloc(0);
+  let line = 1;
+  const read = function* (last: boolean): Iterable<CsvRecord> {
+    for (;;) {
+      const { records, misfit } = recordsOf(last ? rest : rest.subarray(0, rest.lastIndexOf("\n") + 1));
+      let start = 0;
+      for (const { cells, end } of records) {
+        if (cells.length > 1 || cells[0] !== "") yield { line, cells };
+        line += countLines(rest.subarray(start, end));
+        start = end;
+      }
+      rest = rest.subarray(start);
+      // What comes may close it.
+      const open = misfit === "CSV_QUOTE_NOT_CLOSED" && !last && rest.length < LONGEST_RECORD;
+      if (misfit === undefined || open) return;
+      yield { line, cells: undefined };
       line += 1;
+      const end = rest.indexOf("\n");
+      rest = rest.subarray(end === -1 ? rest.length : end + 1);
     }
+  };
+  for await (const chunk of source) {
+    rest = Buffer.concat([rest, Buffer.from(chunk as string)]);
+    yield* read(false);
+  }
+  yield* read(true);
+}
+
+type Records = { records: { cells: string[]; end: number }[]; misfit?: CsvError["code"] };
+
+/** The records of a text, each with the byte it ends before, up to one whose quotes do not fit. */
+function recordsOf(text: Buffer): Records {
+  const records: Records["records"] = [];
+  try {
+    parse(text, {
+      bom: true,
+      on_record: (cells: string[], { bytes }) => {
+        records.push({ cells, end: bytes });
+        return null;
+      },
+      record_delimiter: ["\r\n", "\n"],
+      relax_column_count: true,
+    });
+    return { records };
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return { records, misfit: error.code };
   }
 }
 
-/** The cells of a record; open: a quote is not closed yet; bad: a quote stands where none may. */
-function cellsOf(record: string): string[] | "open" | "bad" {
-  const text = record.endsWith("\r") ? record.slice(0, -1) : record;
-  if (!text.includes('"')) return text.split(",");
-  const cells: string[] = [];
-  for (let from = 0; ;) {
-    if (text[from] === '"') {
-      let end = text.indexOf('"', from + 1);
-      while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
-      if (end === -1) return "open";
-      cells.push(text.slice(from + 1, end).replaceAll('""', '"'));
-      if (end + 1 === text.length) return cells;
-      if (text[end + 1] !== ",") return "bad";
-      from = end + 2;
-    } else {
-      const end = text.indexOf(",", from);
-      const cell = text.slice(from, end === -1 ? undefined : end);
-      if (cell.includes('"')) return "bad";
-      cells.push(cell);
-      if (end === -1) return cells;
-      from = end + 1;
-    }
-  }
+function countLines(text: Buffer): number {
+  let lines = 0;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
+  return lines;
 }

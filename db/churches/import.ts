@@ -4,10 +4,11 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { CHURCH_COLUMNS, conversionOf, ValueError } from "./columns.ts";
-import type { Conversion } from "./columns.ts";
+import { CHURCH_COLUMNS } from "./columns.ts";
+import { conversionOf, ValueError } from "./conversions.ts";
+import type { Conversion } from "./conversions.ts";
 import { readChurches, SourceError } from "./read.ts";
-import type { ChurchFormat, SourceRow } from "./read.ts";
+import type { ChurchFormat, Place, SourceRow } from "./read.ts";
 
 const BATCH = 10_000;
 // One connection keeps one core of the database busy.
@@ -18,7 +19,7 @@ export type ChurchImportOptions = {
   /** All or nothing: stops at the first bad row. */
   strict?: boolean;
   /** Told of each row that was left out. */
-  onProblem?: (line: number, problem: string) => void;
+  onProblem?: (place: Place, problem: string) => void;
   /** Told of columns that no church has; their values are left out. */
   onUnknownColumns?: (columns: string[]) => void;
   /** Told how many more rows are done. */
@@ -37,11 +38,11 @@ export type ChurchImport = {
 /** The first bad row of a strict import. */
 export class BadRow extends Error {
   override name = "BadRow";
-  readonly line: number;
+  readonly place: Place;
 
-  constructor(line: number, problem: string) {
-    super(`line ${line}: ${problem}`);
-    this.line = line;
+  constructor(place: Place, problem: string) {
+    super(problem);
+    this.place = place;
   }
 }
 
@@ -57,37 +58,39 @@ export async function importChurches(
   { format, strict = false, onProblem, onUnknownColumns, onProgress }: ChurchImportOptions,
 ): Promise<ChurchImport> {
   const result: ChurchImport = { read: 0, added: 0, changed: 0, unchanged: 0, refused: 0 };
-  const refuse = (line: number, problem: string) => {
-    if (strict) throw new BadRow(line, problem);
+  const refuse = (place: Place, problem: string) => {
+    if (strict) throw new BadRow(place, problem);
     result.refused += 1;
-    onProblem?.(line, problem);
+    onProblem?.(place, problem);
   };
-  let columns = CHURCH_COLUMNS;
+  const known = Object.keys(CHURCH_COLUMNS);
+  let columns = known;
   const rows = readChurches(source, format, (header) => {
-    columns = CHURCH_COLUMNS.filter((column) => header.includes(column));
+    columns = known.filter((column) => header.includes(column));
     for (const column of ["church_id", "name"]) {
       if (!columns.includes(column)) throw new SourceError(`it has no column ${column}`);
     }
-    const unknown = header.filter((name) => !CHURCH_COLUMNS.includes(name));
+    const unknown = header.filter((name) => !known.includes(name));
     if (unknown.length > 0) onUnknownColumns?.(unknown);
   });
   const convert = new RowConverter(await countryCodes(pool));
+  const defaults = await columnDefaults(pool);
   const lanes: Lane[] = [];
   let failed = false;
   try {
     for await (const row of rows) {
       if (lanes.length === 0) {
         for (let i = 0; i < (strict ? 1 : LANES); i++) {
-          lanes.push(await Lane.open(pool, columns, { strict, result, refuse, onProgress }));
+          lanes.push(await Lane.open(pool, columns, { defaults, strict, result, refuse, onProgress }));
         }
       }
       result.read += 1;
       if ("problem" in row) {
-        refuse(row.line, row.problem);
+        refuse(row.place, row.problem);
         continue;
       }
       const converted = convert.row(row, columns);
-      if (typeof converted === "string") refuse(row.line, converted);
+      if (typeof converted === "string") refuse(row.place, converted);
       // All rows of one church go one way, so that the last one wins.
       else await lanes[laneOf(converted.id, lanes.length)]!.add(converted);
     }
@@ -102,19 +105,21 @@ export async function importChurches(
   return result;
 }
 
-type Converted = { id: string; line: number; copy: string };
+type Converted = { id: string; place: Place; copy: string };
 
 class RowConverter {
   readonly #conversions: ReadonlyMap<string, Conversion>;
 
   constructor(countries: ReadonlyMap<string, string>) {
-    this.#conversions = new Map(CHURCH_COLUMNS.map((column) => [column, conversionOf(column, countries)]));
+    this.#conversions = new Map(
+      Object.entries(CHURCH_COLUMNS).map(([name, column]) => [name, conversionOf(column, countries)]),
+    );
   }
 
   /** The line that COPY takes, or what is wrong with the row. */
   row(row: Extract<SourceRow, { values: unknown }>, columns: readonly string[]): Converted | string {
-    const { values, line } = row;
-    const cells: string[] = [String(line)];
+    const { values, place } = row;
+    const cells: string[] = [];
     let id: string | null = null;
     let named = false;
     const placed: Record<string, boolean> = {};
@@ -134,7 +139,7 @@ class RowConverter {
     if (id === null) return "church_id is missing";
     if (!named) return "name is missing";
     if (placed["latitude"] !== placed["longitude"]) return "latitude and longitude go together";
-    return { id, line, copy: `${cells.join("\t")}\n` };
+    return { id, place, copy: `${cells.join("\t")}\n` };
   }
 }
 
@@ -164,10 +169,21 @@ async function countryCodes(pool: pg.Pool): Promise<Map<string, string>> {
   );
 }
 
+/** What stands for null in the columns that always have a value. */
+async function columnDefaults(pool: pg.Pool): Promise<Map<string, string>> {
+  const { rows } = await pool.query<{ name: string; value: string }>(
+    `select a.attname as name, pg_get_expr(d.adbin, d.adrelid) as value
+     from pg_attrdef as d join pg_attribute as a on a.attrelid = d.adrelid and a.attnum = d.adnum
+     where d.adrelid = 'app_public.churches'::regclass and a.attnotnull`,
+  );
+  return new Map(rows.map(({ name, value }) => [name, value]));
+}
+
 type LaneParts = {
+  defaults: ReadonlyMap<string, string>;
   strict: boolean;
   result: ChurchImport;
-  refuse: (line: number, problem: string) => void;
+  refuse: (place: Place, problem: string) => void;
   onProgress: ((rows: number) => void) | undefined;
 };
 
@@ -185,7 +201,7 @@ class Lane {
     const lane = new Lane(client, columns, parts);
     await client.query(
       `create temporary table if not exists incoming_churches as
-         select 0 as line, * from app_public.churches with no data`,
+         select * from app_public.churches with no data`,
     );
     await client.query("truncate incoming_churches");
     if (parts.strict) await client.query("begin");
@@ -229,7 +245,7 @@ class Lane {
 
   async #write(rows: readonly Converted[], again = 3): Promise<void> {
     if (rows.length === 0) return;
-    const { strict, result, refuse } = this.#parts;
+    const { defaults, strict, result, refuse } = this.#parts;
     const client = this.#client;
     try {
       await client.query(strict ? "savepoint batch" : "begin");
@@ -238,7 +254,7 @@ class Lane {
         client.query(copyFrom(copyStatement(this.#columns))),
       );
       const { rows: written } = await client.query<{ inserted: boolean; count: number }>(
-        upsertStatement(this.#columns),
+        upsertStatement(this.#columns, defaults),
       );
       await client.query("truncate incoming_churches");
       if (!strict) await client.query("commit");
@@ -253,7 +269,7 @@ class Lane {
       // Two imports at once may have met in a circle; the one that PostgreSQL stopped tries again.
       if (state.startsWith("40") && again > 0) return this.#write(rows, again - 1);
       if (!/^2[23]/.test(state)) throw error;
-      if (rows.length === 1) return refuse(rows[0]!.line, error.message);
+      if (rows.length === 1) return refuse(rows[0]!.place, error.message);
       const middle = rows.length >> 1;
       await this.#write(rows.slice(0, middle));
       await this.#write(rows.slice(middle));
@@ -262,13 +278,13 @@ class Lane {
 }
 
 function copyStatement(columns: readonly string[]): string {
-  return `copy incoming_churches (line, ${columns.join(", ")}) from stdin`;
+  return `copy incoming_churches (${columns.join(", ")}) from stdin`;
 }
 
 /** In the order of the ids, so that imports that run at once wait for each other and not in a circle. */
-function upsertStatement(columns: readonly string[]): string {
+function upsertStatement(columns: readonly string[], defaults: ReadonlyMap<string, string>): string {
   const insertable = columns.map((column) =>
-    DEFAULTS[column] ? `coalesce(${column}, ${DEFAULTS[column]})` : column,
+    defaults.has(column) ? `coalesce(${column}, ${defaults.get(column)})` : column,
   );
   const changing = columns.filter((column) => !["church_id", "created_at", "updated_at"].includes(column));
   const stamped = columns.includes("updated_at");
@@ -285,9 +301,3 @@ function upsertStatement(columns: readonly string[]): string {
     )
     select inserted, count(*)::integer as count from written group by inserted`;
 }
-
-const DEFAULTS: Readonly<Record<string, string>> = {
-  belief_type: "'unknown'",
-  created_at: "now()",
-  updated_at: "now()",
-};

@@ -1,12 +1,19 @@
-// Files of churches as streams of rows with their line numbers: CSV, JSON Lines, GeoJSON.
+// Files of churches as streams of rows, each with its place in the file: CSV, JSON Lines, GeoJSON.
+import { pipeline } from "node:stream";
 import type { Readable } from "node:stream";
+import { Assembler } from "stream-json/assembler.js";
+import { withParser } from "stream-json/utils/with-parser.js";
+import type { Token, TokenConsumer } from "stream-json/parser.js";
 import { csvRecords } from "./csv.ts";
 
 export type ChurchFormat = "csv" | "jsonl" | "geojson";
 
+/** Where a row stands in its file. GeoJSON has features, whatever its lines. */
+export type Place = { line: number } | { feature: number };
+
 /** A row of a file: values by column, or what is wrong with the row as a whole. */
 export type SourceRow =
-  { line: number; values: Readonly<Record<string, unknown>> } | { line: number; problem: string };
+  { place: Place; values: Readonly<Record<string, unknown>> } | { place: Place; problem: string };
 
 /** A file that cannot be read as what it should be; the message says why. */
 export class SourceError extends Error {
@@ -29,23 +36,18 @@ export function readChurches(
 
 async function* readCsv(source: Readable, onColumns: (columns: string[]) => void): AsyncIterable<SourceRow> {
   let columns: string[] | undefined;
-  for await (const { line, cells } of csvRecords(linesOf(source))) {
+  for await (const { line, cells } of csvRecords(source)) {
     if (!columns) {
-      columns = (cells ?? []).map((name) =>
-        name
-          .replace(/^\uFEFF/, "")
-          .trim()
-          .toLowerCase(),
-      );
+      columns = (cells ?? []).map((name) => name.trim().toLowerCase());
       onColumns(columns);
     } else if (!cells) {
-      yield { line, problem: "quotes do not fit" };
+      yield { place: { line }, problem: "quotes do not fit" };
     } else if (cells.length > columns.length) {
-      yield { line, problem: `has ${cells.length} cells under ${columns.length} columns` };
+      yield { place: { line }, problem: `has ${cells.length} cells under ${columns.length} columns` };
     } else {
       const values: Record<string, string> = {};
       for (let i = 0; i < cells.length; i++) values[columns[i]!] = cells[i]!;
-      yield { line, values };
+      yield { place: { line }, values };
     }
   }
   if (!columns) throw new SourceError("it is empty; a CSV begins with a line of column names");
@@ -56,7 +58,13 @@ async function* readJsonLines(source: Readable): AsyncIterable<SourceRow> {
   for await (const text of linesOf(source)) {
     line += 1;
     if (text.trim() === "") continue;
-    yield rowOf(line, text, (value) => value);
+    const place = { line };
+    try {
+      yield rowOf(place, JSON.parse(text.replace(/^\uFEFF/, "")));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      yield { place, problem: "is not well-formed JSON" };
+    }
   }
 }
 
@@ -70,26 +78,43 @@ async function* linesOf(source: Readable): AsyncIterable<string> {
   if (rest !== "") yield rest;
 }
 
-function rowOf(line: number, text: string, columnsOf: (value: object) => object | undefined): SourceRow {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-    const columns =
-      typeof value === "object" && value !== null && !Array.isArray(value) ? columnsOf(value) : undefined;
-    return columns
-      ? { line, values: columns as Record<string, unknown> }
-      : { line, problem: "is not a church" };
-  } catch {
-    return { line, problem: "is not well-formed JSON" };
-  }
+function rowOf(place: Place, value: unknown): SourceRow {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? { place, values: value as Record<string, unknown> }
+    : { place, problem: "is not a church" };
 }
 
 /** Features of a FeatureCollection, or one after another, without holding more than one of them. */
 async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
-  const scanner = new FeatureScanner();
-  for await (const chunk of source.setEncoding("utf8") as AsyncIterable<string>) {
-    for (const { line, text } of scanner.scan(chunk)) yield rowOf(line, text, churchOfFeature);
+  const json = new Assembler();
+  let feature = 0;
+  let whole = false;
+  const rowAfter = (token: Token): SourceRow | undefined => {
+    json.consume(token);
+    const { current, depth, done, stack } = json;
+    whole = done;
+    const isFeature = done
+      ? !isCollection(current)
+      : depth === 2 && stack[1] === "features" && Array.isArray(current) && current.length > 0;
+    if (!isFeature) return undefined;
+    feature += 1;
+    return rowOf({ feature }, churchOfFeature(done ? current : (current as unknown[]).pop()));
+  };
+  // The type asks for what only components that hold something back at the end have.
+  const rows = withParser.asStream(() => rowAfter as TokenConsumer, {
+    jsonStreaming: true,
+    streamValues: false,
+  });
+  // Whatever ends one of the two ends the other, and the loop below learns of it.
+  pipeline(source, rows, () => undefined);
+  try {
+    yield* rows as AsyncIterable<SourceRow>;
+  } catch (error) {
+    if (source.errored === error) throw error;
+    const place = feature === 0 ? "from its beginning" : `after feature ${feature}`;
+    throw new SourceError(`it is no GeoJSON ${place}`, { cause: error });
   }
-  if (!scanner.complete) throw new SourceError("it ends in the middle of a feature or is no GeoJSON");
+  if (!whole) throw new SourceError("it is empty; a GeoJSON is a FeatureCollection");
 }
 
 type Feature = {
@@ -99,9 +124,10 @@ type Feature = {
   properties?: object | null;
 };
 
-function churchOfFeature(feature: Feature): object | undefined {
-  if (feature.type !== "Feature") return undefined;
-  const { geometry, properties, id } = feature;
+/** The columns of a feature; undefined where a value is none. */
+function churchOfFeature(value: unknown): object | undefined {
+  const { type, id, geometry, properties } = (value ?? {}) as Feature;
+  if (type !== "Feature") return undefined;
   const [longitude, latitude] =
     geometry?.type === "Point" && Array.isArray(geometry.coordinates)
       ? (geometry.coordinates as unknown[])
@@ -113,60 +139,6 @@ function churchOfFeature(feature: Feature): object | undefined {
   };
 }
 
-/** Finds the objects of `"features": [...]`, or objects at the top level, in text that comes in pieces. */
-class FeatureScanner {
-  #line = 1;
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
-  #text = "";
-  #started = 0;
-  /** Depth at which features are objects: 0 until "features" is met. */
-  #level = 0;
-  #met = false;
-
-  /** Whether the text so far ended where a text of JSON may end. */
-  get complete(): boolean {
-    return this.#depth === 0 && !this.#inString && this.#met;
-  }
-
-  *scan(chunk: string): Iterable<{ line: number; text: string }> {
-    let from = 0;
-    for (let i = 0; i < chunk.length; i++) {
-      const character = chunk[i];
-      if (character === "\n") this.#line += 1;
-      if (this.#inString) {
-        if (this.#escaped) this.#escaped = false;
-        else if (character === "\\") this.#escaped = true;
-        else if (character === '"') this.#inString = false;
-        continue;
-      }
-      if (character === '"') this.#inString = true;
-      else if (character === "{" || character === "[") {
-        if (
-          character === "[" &&
-          this.#level === 0 &&
-          this.#depth === 1 &&
-          /"features"\s*:\s*$/.test(this.#text + chunk.slice(from, i))
-        ) {
-          this.#level = 2;
-          this.#met = true;
-        }
-        if (character === "{" && this.#depth === this.#level) {
-          [this.#text, from, this.#started] = ["", i, this.#line];
-        }
-        this.#depth += 1;
-      } else if (character === "}" || character === "]") {
-        this.#depth -= 1;
-        if (character === "}" && this.#depth === this.#level) {
-          yield { line: this.#started, text: this.#text + chunk.slice(from, i + 1) };
-          this.#met = true;
-          [this.#text, from] = ["", i + 1];
-        }
-      }
-    }
-    this.#text += chunk.slice(from);
-    // Between features there is nothing to keep.
-    if (this.#depth <= this.#level && this.#level > 0) this.#text = "";
-  }
+function isCollection(value: unknown): boolean {
+  return (value as { type?: unknown } | null)?.type === "FeatureCollection";
 }

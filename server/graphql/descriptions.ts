@@ -1,6 +1,7 @@
 // What the fields mean, for those who read the schema. The database's own comments speak of tables and functions;
 // these are of columns and of the links between records.
 import { jsonPgSmartTags } from "postgraphile/utils";
+import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import { codeDefinitions } from "../../graph/ontology.ts";
 import { RECORDS } from "../../records/index.ts";
 
@@ -117,6 +118,15 @@ export const DescriptionsPlugin = jsonPgSmartTags(
             domain:
               "Its registered e-mail domain: whoever has an address there may be believed to belong to it.",
           }),
+        },
+        "app_public.churches": {
+          attribute: attribute(
+            Object.fromEntries(
+              Object.entries(CHURCH_COLUMNS).flatMap(([name, { description }]) =>
+                description === undefined ? [] : [[name, description]],
+              ),
+            ),
+          ),
         },
         "app_public.accelerators": {
           attribute: attribute({

@@ -1,29 +1,28 @@
 // Church search on the wire: what may be asked and what is answered. REST validation, the OpenAPI document and the
-// tool endpoint's input all come from here; what the inputs must be together is decided in db/rules/church-inputs.sql.
+// tool endpoint's input all come from here; what the inputs must be together is decided in db/rules/church-inputs.sql,
+// and which columns a church has stands in db/churches/columns.ts.
 import { z } from "zod";
+import { CHURCH_BELIEFS, CHURCH_COLUMNS } from "../../db/churches/columns.ts";
+import type { ChurchColumn } from "../../db/churches/columns.ts";
 
-const BELIEFS = ["roman_catholic", "protestant", "orthodox", "anglican", "other", "unknown"] as const;
 const MAX_TEXT = 200;
 
-export const churchBelief = z.enum(BELIEFS, { error: `must be one of ${BELIEFS.join(", ")}` });
+const churchBelief = z.enum(CHURCH_BELIEFS, { error: `must be one of ${CHURCH_BELIEFS.join(", ")}` });
 
-const text = (description: string, ...examples: string[]) =>
+const textUpTo = (longest: number) =>
   z
     .string({ error: "must be a text" })
-    .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
-    .refine((value) => !value.includes("\0"), "must not contain a NUL character")
+    .max(longest, `must have at most ${longest} characters`)
+    .refine((value) => !value.includes("\0"), "must not contain a NUL character");
+
+const text = (description: string, ...examples: string[]) =>
+  textUpTo(MAX_TEXT)
     .optional()
     .meta({ description, ...(examples.length > 0 && { examples }) });
 
 const texts = (description: string, ...examples: string[][]) =>
   z
-    .array(
-      z
-        .string({ error: "must be a text" })
-        .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
-        .refine((value) => !value.includes("\0"), "must not contain a NUL character"),
-      { error: "must be a list" },
-    )
+    .array(textUpTo(MAX_TEXT), { error: "must be a list" })
     .max(20, "must have at most 20 items")
     .optional()
     .meta({ description, examples });
@@ -36,67 +35,35 @@ const degrees = (limit: 90 | 180, description: string, example: number) =>
     .optional()
     .meta({ description, examples: [example] });
 
-const nullable = <T extends z.ZodType>(type: T, description?: string) =>
-  description === undefined ? type.nullable() : type.nullable().meta({ description });
-const words = z.string().nullable();
-const link = z.string().nullable();
-const list = z.array(z.string()).nullable();
-const size = z.int().nullable();
+const kinds: Record<ChurchColumn["kind"], (column: ChurchColumn) => z.ZodType> = {
+  id: () => z.string(),
+  text: () => z.string(),
+  longText: () => z.string(),
+  number: ({ range }) => (range ? z.number().min(range[0]).max(range[1]) : z.number()),
+  ratio: () => z.number(),
+  size: () => z.int(),
+  boolean: () => z.boolean(),
+  list: () => z.array(z.string()),
+  json: () => z.unknown(),
+  belief: () => churchBelief,
+  country: () => z.string(),
+  time: () => z.iso.datetime({ offset: true }),
+};
+
+function schemaOf(column: ChurchColumn): z.ZodType {
+  const { kind, always, description, deprecated } = column;
+  const value = kinds[kind](column);
+  return (always ? value : value.nullable()).meta({
+    ...(description !== undefined && { description }),
+    ...(deprecated && { deprecated }),
+  });
+}
 
 /** A record of a church; null is what is not known. */
 export const church = z
-  .object({
-    church_id: z.string(),
-    gers_id: nullable(z.string(), "The identifier of the place in the Overture Maps GERS."),
-    name: z.string(),
-    latitude: nullable(z.number(), "Degrees, WGS 84."),
-    longitude: nullable(z.number(), "Degrees, WGS 84."),
-    address: words,
-    locality: nullable(z.string(), "City or town."),
-    region: nullable(z.string(), "State, province or region, usually its code."),
-    postal_code: words,
-    country: nullable(z.string(), "ISO 3166-1 alpha-2."),
-    website: link,
-    phone: words,
-    belief_type: churchBelief,
-    denomination: words,
-    trinitarian: nullable(z.boolean(), "Deprecated: use belief_type."),
-    church_summary: words,
-    ministry_names: nullable(z.array(z.string()), "Programs and ministries."),
-    ministries_json: nullable(z.unknown(), "The same in detail, as the source gives it."),
-    service_times: list,
-    service_languages: list,
-    service_source_urls: list,
-    contact_emails: list,
-    contact_phones: list,
-    url_giving: link,
-    url_beliefs: link,
-    url_youtube: link,
-    url_facebook: link,
-    url_instagram: link,
-    url_tiktok: link,
-    url_campus: link,
-    url_live: link,
-    logo_url: link,
-    logo_width: size,
-    logo_height: size,
-    logo_aspect_ratio: z.number().nullable(),
-    banner_url: link,
-    banner_width: size,
-    banner_height: size,
-    banner_aspect_ratio: z.number().nullable(),
-    is_weekly_church: nullable(z.boolean(), "Whether it meets every week."),
-    campus_name: words,
-    overarching_name: nullable(z.string(), "The church that a campus belongs to."),
-    is_multi_campus: z.boolean().nullable(),
-    extraction_confidence: nullable(
-      z.number().min(0).max(1),
-      "How sure the source is of this record, 0 to 1.",
-    ),
-    pipeline_status: words,
-    created_at: z.iso.datetime({ offset: true }),
-    updated_at: z.iso.datetime({ offset: true }),
-  })
+  .object(
+    Object.fromEntries(Object.entries(CHURCH_COLUMNS).map(([name, column]) => [name, schemaOf(column)])),
+  )
   .meta({ id: "Church", description: "A church. What is not known is null." });
 
 const point = z.object({
@@ -105,7 +72,7 @@ const point = z.object({
 });
 
 /** The columns that `fields` may name. */
-export const CHURCH_FIELDS: readonly string[] = [...Object.keys(church.shape), "distance_m", "geojson"];
+const CHURCH_FIELDS = [...Object.keys(CHURCH_COLUMNS), "distance_m", "geojson"];
 
 const fields = z
   .string({ error: "must be a text" })
@@ -176,10 +143,7 @@ export const churchQuery = z.object({
     .max(10_000, "must be at most 10000")
     .default(20)
     .meta({ description: "How many churches to answer at most." }),
-  cursor: z
-    .string({ error: "must be a text" })
-    .max(2_000, "must have at most 2000 characters")
-    .refine((value) => !value.includes("\0"), "must not contain a NUL character")
+  cursor: textUpTo(2_000)
     .optional()
     .meta({ description: "next_cursor of the page before, with the same filters." }),
   fields,

@@ -1,0 +1,124 @@
+// How a value of a file becomes one of the database, by the kind of its column.
+import { CHURCH_BELIEFS } from "./columns.ts";
+import type { ChurchColumn } from "./columns.ts";
+
+/** A value that cannot be taken; the message says why. */
+export class ValueError extends Error {
+  override name = "ValueError";
+}
+
+/** Turns a value of a file into the text that PostgreSQL reads it from; null where nothing is given. */
+export type Conversion = (value: unknown) => string | null;
+
+/**
+ * The conversion of a column.
+ * @param countries alpha-2 codes by the codes that stand for them
+ */
+export function conversionOf(column: ChurchColumn, countries: ReadonlyMap<string, string>): Conversion {
+  const convert = conversions(column, countries)[column.kind];
+  return (value) => (value === null || value === undefined || value === "" ? null : convert(value));
+}
+
+function conversions(
+  { range: [least, most] = [-Infinity, Infinity] }: ChurchColumn,
+  countries: ReadonlyMap<string, string>,
+): Record<ChurchColumn["kind"], Conversion> {
+  return {
+    id: (value) => {
+      const id = textOf(value, 128);
+      if (id !== null && /[\s\p{Cc}]/u.test(id)) throw new ValueError("must be without spaces");
+      return id;
+    },
+    text: (value) => textOf(value, 2_000),
+    longText: (value) => textOf(value, 100_000),
+    number: (value) => {
+      const number = numberOf(value);
+      if (!(number >= least && number <= most)) throw new ValueError(`must be from ${least} to ${most}`);
+      return String(number);
+    },
+    ratio: (value) => {
+      const number = numberOf(value);
+      if (number <= 0) throw new ValueError("must be greater than 0");
+      return String(number);
+    },
+    size: (value) => {
+      const number = numberOf(value);
+      if (!Number.isInteger(number) || number < 1 || number > 2_147_483_647)
+        throw new ValueError("must be a whole number from 1");
+      return String(number);
+    },
+    boolean: (value) => {
+      if (/^(true|t|yes|y|1)$/i.test(String(value).trim())) return "t";
+      if (/^(false|f|no|n|0)$/i.test(String(value).trim())) return "f";
+      throw new ValueError("must be true or false");
+    },
+    list: arrayLiteral,
+    json: (value) => JSON.stringify(typeof value === "string" ? parsedJson(value) : value),
+    belief: (value) => {
+      const belief = String(value)
+        .trim()
+        .toLowerCase()
+        .replaceAll(/[\s-]+/g, "_");
+      if (!(CHURCH_BELIEFS as readonly string[]).includes(belief))
+        throw new ValueError(`must be one of ${CHURCH_BELIEFS.join(", ")}`);
+      return belief;
+    },
+    country: (value) => {
+      const alpha2 = countries.get(String(value).trim().toUpperCase());
+      if (alpha2 === undefined) throw new ValueError("must be a country code of ISO 3166-1");
+      return alpha2;
+    },
+    time: (value) => {
+      const text = String(value).trim();
+      if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d|$)/.test(text) || Number.isNaN(Date.parse(text))) {
+        throw new ValueError("must be a date and time such as 2026-05-01T12:00:00Z");
+      }
+      return text;
+    },
+  };
+}
+
+function textOf(value: unknown, longest: number): string | null {
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
+    throw new ValueError("must be a text");
+  }
+  const text = String(value).trim();
+  if (text.includes("\0")) throw new ValueError("must not contain a NUL character");
+  if (text.length > longest) throw new ValueError(`must have at most ${longest} characters`);
+  return text === "" ? null : text;
+}
+
+function numberOf(value: unknown): number {
+  const number =
+    typeof value === "number"
+      ? value
+      : /^[\s\d.+-]+(e[+-]?\d+)?\s*$/i.test(String(value))
+        ? Number(value)
+        : Number.NaN;
+  if (!Number.isFinite(number)) throw new ValueError("must be a number");
+  return number;
+}
+
+/** A list of texts: of JSON, or in a cell `["one","two"]` or `one; two`. */
+function arrayLiteral(value: unknown): string | null {
+  const given =
+    typeof value !== "string"
+      ? value
+      : value.trimStart().startsWith("[")
+        ? parsedJson(value)
+        : value.split(";");
+  if (!Array.isArray(given)) throw new ValueError("must be a list");
+  const items = given.map((item) => textOf(item ?? "", 2_000)).filter((item) => item !== null);
+  if (items.length === 0) return null;
+  return `{${items.map((item) => `"${item.replaceAll(/[\\"]/g, String.raw`\$&`)}"`).join(",")}}`;
+}
+
+function parsedJson(text: string): unknown {
+  // PostgreSQL cannot keep a NUL, however it is written.
+  if (/\\u0000/.test(text)) throw new ValueError("must not contain a NUL character");
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ValueError("must be JSON");
+  }
+}

@@ -1,0 +1,77 @@
+// The description of a church's columns against the table itself.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { CHURCH_COLUMNS } from "../db/churches/columns.ts";
+import type { ChurchColumn } from "../db/churches/columns.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+
+const DESCRIPTION = "db/churches/columns.ts";
+
+/** The SQL type that each kind is for. */
+const TYPES: Record<ChurchColumn["kind"], string> = {
+  id: "text",
+  text: "text",
+  longText: "text",
+  number: "double precision",
+  ratio: "double precision",
+  size: "integer",
+  boolean: "boolean",
+  list: "text[]",
+  json: "jsonb",
+  belief: "app_public.church_belief",
+  country: "text",
+  time: "timestamp with time zone",
+};
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+async function tableColumns() {
+  const { rows } = await database.owner.query<{
+    name: string;
+    type: string;
+    always: boolean;
+    comment: string | null;
+  }>(
+    `select attname as name, format_type(atttypid, atttypmod) as type, attnotnull as always,
+       col_description(attrelid, attnum) as comment
+     from pg_attribute
+     where attrelid = 'app_public.churches'::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+  );
+  return rows;
+}
+
+test("every column of the table is described, and as what it is", async () => {
+  const faults = (await tableColumns()).flatMap(({ name, type, always }) => {
+    const column = CHURCH_COLUMNS[name];
+    if (!column) return [`${DESCRIPTION} lacks ${name}, ${type}`];
+    return [
+      ...(TYPES[column.kind] === type
+        ? []
+        : [`${DESCRIPTION}: ${name} is a ${column.kind}, in the table ${type}`]),
+      ...((column.always ?? false) === always
+        ? []
+        : [`${DESCRIPTION}: ${name} is ${always ? "" : "not "}always there in the table`]),
+    ];
+  });
+  expect(faults).toEqual([]);
+});
+
+test("every column that is described is one of the table", async () => {
+  const names = (await tableColumns()).map(({ name }) => name);
+  const faults = Object.keys(CHURCH_COLUMNS)
+    .filter((name) => !names.includes(name))
+    .map((name) => `app_public.churches (db/migrations) lacks ${name}, which ${DESCRIPTION} has`);
+  expect(faults).toEqual([]);
+});
+
+test("what a column means is said in the description and not in a comment besides", async () => {
+  const faults = (await tableColumns())
+    // Tags tell GraphQL how to show a column.
+    .filter(({ comment }) => comment !== null && !comment.startsWith("@"))
+    .map(({ name, comment }) => `${DESCRIPTION}: ${name} should say "${comment}", which SQL says`);
+  expect(faults).toEqual([]);
+});
