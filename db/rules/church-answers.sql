@@ -101,7 +101,7 @@ declare
 begin
   select row_to_json(c)::text into answer from rest.churches as c where c.church_id = body ->> 'id';
   if answer is null then
-    perform app_private.refuse(404, 'organization_not_found', 'There is no church with this church_id.');
+    perform app_private.refuse('organization_not_found', 'There is no church with this church_id.');
   end if;
   return answer;
 end

@@ -37,15 +37,15 @@ begin
   select * into claim from app_public.organization_claims as c where c.claim_id = review_organization_claim.claim_id;
   authority := app_private.may_review(claim, admin_email);
   if authority is null then
-    perform app_private.refuse(403, 'permission_required',
-      'Reviewing this claim takes the platform permission claims:review, or to be an administrator of the organization that it was sent to.');
+    perform app_private.refuse('permission_required', 'Reviewing this claim requires the platform permission claims:review, '
+      'or the permission members:manage in the organization that it was sent to.');
   elsif claim.claim_id is null then
-    perform app_private.refuse(404, 'claim_not_found', 'There is no organization claim with this claimId.');
+    perform app_private.refuse('claim_not_found');
   end if;
   select * into reviewer from app_public.users as u where lower(u.email) = lower(admin_email);
   if reviewer.user_id = claim.user_id then
-    perform app_private.refuse(403, 'permission_required',
-      'Nobody reviews their own claim; another reviewer must decide on it.');
+    perform app_private.refuse('permission_required',
+      'You cannot review your own claim; another reviewer must decide on it.');
   elsif action = 'approve' and role = 'org_admin' and authority = 'platform' then
     perform app_private.require_platform_permission(admin_email, 'roles:assign');
   end if;
@@ -53,8 +53,8 @@ begin
   select * into claim from app_public.organization_claims as c
   where c.claim_id = review_organization_claim.claim_id for no key update;
   if claim.status <> 'pending_review' then
-    perform app_private.refuse(409, 'already_reviewed',
-      format('This claim has been %s already.', app_private.review_status(claim.status)));
+    perform app_private.refuse('already_reviewed',
+      format('This claim has already been %s.', app_private.review_status(claim.status)));
   end if;
   perform app_private.lock_organization(claim.org_uri);
   update app_public.organization_claims as c
@@ -112,12 +112,12 @@ declare
   page app_public.organization_claim_page;
 begin
   perform app_private.refuse_problems(
-    app_private.email_problems('x-admin-email', admin_email) || app_private.page_problems("limit", "offset"));
+    app_private.email_problems('adminEmail', admin_email) || app_private.page_problems("limit", "offset"));
   sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
   own := array(select app_private.managed_organizations(admin_email));
   if not sees_all and cardinality(own) = 0 then
-    perform app_private.refuse(403, 'permission_required',
-      'Seeing claims takes the platform permission claims:review, or to be an administrator of an organization.');
+    perform app_private.refuse('permission_required', 'Seeing claims requires the platform permission claims:review, '
+      'or the permission members:manage in an organization.');
   end if;
   statuses := case organization_claims_for_review.status
     when 'pending' then '{submitted,pending_review,reviewed}'

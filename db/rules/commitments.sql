@@ -43,8 +43,8 @@ begin
   if new.concerns_need_id is not null
     and not exists (select from app_public.needs as n where n.need_id = new.concerns_need_id)
   then
-    perform app_private.refuse(422, 'unknown_need', 'concernsNeedId names no existing need.',
-      app_private.problem('concernsNeedId', 'names no existing need'));
+    perform app_private.refuse('unknown_need', details =>
+      app_private.problem('concernsNeedId', 'does not name an existing need'));
   end if;
   return null;
 end
@@ -104,7 +104,7 @@ begin
   where c.commitment_id = update_commitment_status.commitment_id
   returning c.* into updated;
   if not found then
-    perform app_private.refuse(404, 'commitment_not_found', 'There is no commitment with this commitmentId.');
+    perform app_private.refuse('commitment_not_found');
   end if;
   return updated;
 end

@@ -49,8 +49,8 @@ begin
       select from app_public.commitments as c where c.commitment_id = new.fulfills_commitment_id
     )
   then
-    perform app_private.refuse(422, 'unknown_commitment', 'fulfillsCommitmentId names no existing commitment.',
-      app_private.problem('fulfillsCommitmentId', 'names no existing commitment'));
+    perform app_private.refuse('unknown_commitment', details =>
+      app_private.problem('fulfillsCommitmentId', 'does not name an existing commitment'));
   end if;
   return null;
 end
@@ -117,7 +117,7 @@ begin
   where c.claim_id = update_engagement_claim_status.claim_id
   returning c.* into updated;
   if not found then
-    perform app_private.refuse(404, 'engagement_claim_not_found', 'There is no engagement claim with this claimId.');
+    perform app_private.refuse('engagement_claim_not_found');
   end if;
   return updated;
 end

@@ -1,18 +1,60 @@
--- How a rule says no. SQLSTATE 'PT' + HTTP status, detail = the code that docs/errors.md registers,
--- hint = a JSON array of {path, message} where single inputs are at fault.
+-- How a rule says no: every error that SQL raises, and the one function that raises it.
 
-create function app_private.refuse(status integer, code text, message text, details jsonb default null)
-returns void
+create function app_private.errors() returns table (status integer, code text, sentence text)
+language sql immutable
+begin atomic
+  values
+    (400, 'validation_failed', 'The input is not valid.'),
+
+    (403, 'membership_required',
+      'The acting user is not an active member of this organization and has no approved claim to it.'),
+    (403, 'insufficient_role', 'The acting user''s role in this organization does not allow this.'),
+    (403, 'permission_required', 'This requires a permission that the acting user does not have.'),
+
+    (404, 'need_not_found', 'There is no need with this needId.'),
+    (404, 'commitment_not_found', 'There is no commitment with this commitmentId.'),
+    (404, 'engagement_claim_not_found', 'There is no engagement claim with this claimId.'),
+    (404, 'claim_not_found', 'There is no organization claim with this claimId.'),
+    (404, 'organization_not_found', 'There is no organization with this orgUri.'),
+    (404, 'member_not_found', 'This person is not a member of the organization.'),
+    (404, 'user_not_found', 'Nobody with this e-mail address is known to the service.'),
+
+    (409, 'already_reviewed', 'This claim has already been decided.'),
+    (409, 'already_member', 'This person already belongs to the organization.'),
+    (409, 'claim_pending', 'This person''s claim to the organization is already waiting for review.'),
+    (409, 'last_admin',
+      'An organization needs at least one active member who may manage its members; give someone else such a role first.'),
+    (409, 'idempotency_key_reused',
+      'This idempotency key was already used with a different request; use a new key for a new request.'),
+
+    (422, 'unknown_accelerator_code', 'A code is not a current code of the accelerator scheme.'),
+    (422, 'unknown_need', 'concernsNeedId does not name an existing need.'),
+    (422, 'unknown_commitment', 'fulfillsCommitmentId does not name an existing commitment.');
+end;
+comment on function app_private.errors is
+  'The errors that the rules raise: HTTP status, code, and the sentence that is said where the rule has no better one.';
+
+-- SQLSTATE is 'PT' + status, the detail is the code, and the hint a JSON array of {path, message}.
+create function app_private.refuse(code text, message text default null, details jsonb default null) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  registered record;
 begin
+  select e.status, e.sentence into registered from app_private.errors() as e where e.code = refuse.code;
+  if not found then
+    raise exception 'app_private.errors() has no error with the code %', code;
+  end if;
+  message := coalesce(message, registered.sentence);
   if details is null then
-    raise exception using errcode = 'PT' || status, message = message, detail = code;
+    raise exception using errcode = 'PT' || registered.status, message = message, detail = code;
   else
-    raise exception using errcode = 'PT' || status, message = message, detail = code, hint = details::text;
+    raise exception using
+      errcode = 'PT' || registered.status, message = message, detail = code, hint = details::text;
   end if;
 end
 $$;
 comment on function app_private.refuse is
-  'Raises a refusal: HTTP status, registered code, one sentence a person can act on, optional [{path, message}].';
+  'Raises a registered error, with its own sentence or a better one that a person can act on, and the single inputs '
+  'at fault as [{path, message}].';

@@ -45,6 +45,7 @@ to api_read;
 
 grant execute on function
   app_private.current_actor,
+  app_private.errors,
   app_private.refuse,
   app_public.record_graph_status,
   app_public.record_graph_errors,

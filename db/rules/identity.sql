@@ -71,7 +71,7 @@ end
 $$;
 comment on function app_private.run_as is
   'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer. '
-  'With an Idempotency-Key the first answer to the same statement and body is given again, and 409 to any other.';
+  'With an idempotency key the first answer to the same statement and body is given again, and 409 to any other.';
 
 create function app_private.recall_answer(key_id uuid, idempotency_key text, fingerprint bytea) returns text
 language plpgsql security definer
@@ -90,14 +90,13 @@ begin
   select * into earlier from app_private.idempotent_answers as a
   where a.key_id = recall_answer.key_id and a.idempotency_key = recall_answer.idempotency_key;
   if earlier.fingerprint is distinct from recall_answer.fingerprint then
-    perform app_private.refuse(409, 'idempotency_key_reused',
-      'This Idempotency-Key was used before with another request; use a new key for a new request.');
+    perform app_private.refuse('idempotency_key_reused');
   end if;
   return earlier.answer;
 end
 $$;
 comment on function app_private.recall_answer is
-  'The answer given before to this Idempotency-Key, or null after taking the key for the request at hand.';
+  'The answer given before to this idempotency key, or null after taking the key for the request at hand.';
 
 create function app_private.keep_answer(key_id uuid, idempotency_key text, answer text) returns void
 language sql security definer
@@ -116,4 +115,4 @@ begin atomic
   )
   select count(*) from forgotten;
 end;
-comment on function app_private.forget_old_answers is 'Deletes the answers kept for Idempotency-Keys older than 24 hours; returns how many.';
+comment on function app_private.forget_old_answers is 'Deletes the answers kept for idempotency keys older than 24 hours; returns how many.';

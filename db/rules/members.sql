@@ -43,8 +43,7 @@ begin
     where m.org_uri = bereft and m.role = 'org_admin' and m.status = 'active'
     limit 1 for share;
     if not found then
-      perform app_private.refuse(409, 'last_admin',
-        'An organization keeps at least one active org_admin; make somebody else org_admin first.');
+      perform app_private.refuse('last_admin');
     end if;
   end loop;
   return null;
@@ -96,7 +95,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not exists (select from app_public.organizations as o where o.org_uri = members_of.org_uri) then
-    perform app_private.refuse(404, 'organization_not_found', 'There is no organization with this URI.');
+    perform app_private.refuse('organization_not_found');
   end if;
   return query
     select found.*
@@ -124,7 +123,7 @@ begin
   where u.user_id = m.user_id and lower(u.email) = lower(user_email) and m.org_uri = change_member.org_uri
   returning m.* into changed;
   if not found then
-    perform app_private.refuse(404, 'member_not_found', 'This person is no member of the organization.');
+    perform app_private.refuse('member_not_found');
   end if;
   return app_private.member(changed.org_uri, changed.user_id);
 end
@@ -142,7 +141,7 @@ declare
   person app_public.users;
 begin
   if app_private.lock_organization(org_uri) is null then
-    perform app_private.refuse(404, 'organization_not_found', 'There is no organization with this URI.');
+    perform app_private.refuse('organization_not_found');
   end if;
   person := app_private.remember_user(email, first_name, last_name);
   insert into app_public.memberships as m (org_uri, user_id, role)
@@ -206,7 +205,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform app_private.refuse_problems(
-    app_private.http_uri_problems('orgUri', org_uri) || app_private.email_problems('x-admin-email', admin_email));
+    app_private.http_uri_problems('orgUri', org_uri) || app_private.email_problems('adminEmail', admin_email));
   perform app_private.authorize(org_uri, admin_email, 'members:manage');
   return query select * from app_private.members_of(org_uri);
 end

@@ -30,14 +30,13 @@ declare
   acting app_public.organization_role := app_private.acting_role(org_uri, email);
 begin
   if acting is null then
-    perform app_private.refuse(403, 'membership_required',
-      'The acting user has no active membership of this organization and no approved claim to it.');
+    perform app_private.refuse('membership_required');
   elsif not exists (
     select from app_public.organization_permissions as p
     where p.role = acting and p.permission = authorize.permission
   ) then
-    perform app_private.refuse(403, 'insufficient_role',
-      format('The role %s of this organization does not include %s.', acting, permission));
+    perform app_private.refuse('insufficient_role',
+      format('In this organization the role %s does not include the permission %s.', acting, permission));
   end if;
   return true;
 end

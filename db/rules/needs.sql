@@ -94,7 +94,7 @@ begin
   where n.need_id = update_need_status.need_id
   returning n.* into updated;
   if not found then
-    perform app_private.refuse(404, 'need_not_found', 'There is no need with this needId.');
+    perform app_private.refuse('need_not_found');
   end if;
   return updated;
 end

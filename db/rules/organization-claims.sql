@@ -16,7 +16,7 @@ declare
   step text := format('%s → %s', case tg_op when 'UPDATE' then old.status end, new.status);
 begin
   if tg_op = 'UPDATE' and old.status in ('approved', 'rejected') then
-    perform app_private.refuse(409, 'already_reviewed', 'This claim has been decided already.');
+    perform app_private.refuse('already_reviewed');
   elsif step <> all (allowed) then
     raise exception using errcode = 'check_violation', message = format('no organization claim goes %s', step);
   end if;
@@ -105,7 +105,7 @@ begin
     -- From here on the claims to one organization are decided one after the other.
     organization := app_private.lock_organization(org_uri);
     if organization.org_uri is null or organization.status = 'rejected' then
-      perform app_private.refuse(404, 'organization_not_found', 'There is no organization with this orgUri.');
+      perform app_private.refuse('organization_not_found');
     end if;
     perform app_private.refuse_second_claim(claimant.user_id, organization.org_uri);
   end if;
@@ -139,26 +139,25 @@ declare
     where m.org_uri = refuse_second_claim.org_uri and m.user_id = refuse_second_claim.user_id);
 begin
   if standing = 'suspended' then
-    perform app_private.refuse(409, 'already_member',
-      'This person''s membership of the organization is suspended; its administrators can make it active again.');
+    perform app_private.refuse('already_member',
+      'This person''s membership of the organization is suspended; someone who manages its members can reactivate it.');
   elsif standing = 'active' or standing is null and exists (
     select from app_public.organization_claims as c
     where c.org_uri = refuse_second_claim.org_uri and c.user_id = refuse_second_claim.user_id and c.status = 'approved'
   ) then
-    perform app_private.refuse(409, 'already_member', 'This person belongs to the organization already.');
+    perform app_private.refuse('already_member');
   elsif exists (
     select from app_public.organization_claims as c
     where c.org_uri = refuse_second_claim.org_uri and c.user_id = refuse_second_claim.user_id
       and c.status in ('submitted', 'pending_review', 'reviewed')
   ) then
-    perform app_private.refuse(409, 'claim_pending',
-      'This person''s claim to the organization is waiting for its review already.');
+    perform app_private.refuse('claim_pending');
   end if;
 end
 $$;
 comment on function app_private.refuse_second_claim is
-  'Refuses a claim to what one belongs to (409 already_member) or has claimed and not been answered (409 claim_pending). '
-  'Who was a member once may claim again.';
+  'Refuses a claim to an organization that the person belongs to (409 already_member), or that they have an undecided claim to (409 claim_pending). '
+  'A former member may claim again.';
 
 create function app_private.refuse_second_proposal(user_id uuid, name text) returns void
 language plpgsql
@@ -170,8 +169,8 @@ begin
     where c.user_id = refuse_second_proposal.user_id and c.is_new_org and lower(c.org_name) = lower(name)
       and c.status in ('submitted', 'pending_review', 'reviewed')
   ) then
-    perform app_private.refuse(409, 'claim_pending',
-      'This person has proposed an organization of this name already; it is waiting for its review.');
+    perform app_private.refuse('claim_pending',
+      'This person has already proposed an organization of this name; it is waiting for review.');
   end if;
 end
 $$;

@@ -40,7 +40,7 @@ declare
 begin
   select * into person from app_public.users as u where lower(u.email) = lower(known_user.email);
   if not found then
-    perform app_private.refuse(404, 'user_not_found', 'The service knows nobody with this e-mail address.');
+    perform app_private.refuse('user_not_found');
   end if;
   return person;
 end
@@ -66,8 +66,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not app_private.has_platform_permission(email, permission) then
-    perform app_private.refuse(403, 'permission_required',
-      format('This takes the platform permission %s, which the acting user does not have.', permission));
+    perform app_private.refuse('permission_required',
+      format('This requires the platform permission %s, which the acting user does not have.', permission));
   end if;
 end
 $$;
@@ -93,7 +93,8 @@ begin
     perform app_private.lock_platform_roles();
     perform from app_public.platform_roles as r where r.role = 'admin' limit 1 for share;
     if not found then
-      perform app_private.refuse(409, 'last_admin', 'The platform keeps at least one admin; appoint another one first.');
+      perform app_private.refuse('last_admin',
+        'The platform needs at least one person who may assign roles; give someone else such a role first.');
     end if;
   end if;
   return null;
@@ -189,7 +190,7 @@ declare
   page app_public.platform_user_page;
 begin
   perform app_private.refuse_problems(
-    app_private.email_problems('x-admin-email', admin_email) || app_private.page_problems("limit", "offset"));
+    app_private.email_problems('adminEmail', admin_email) || app_private.page_problems("limit", "offset"));
   perform app_private.require_platform_permission(admin_email, 'users:read');
   select count(*) into page.total from app_public.users;
   page.users := array(

@@ -136,7 +136,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_array_length(problems) > 0 then
-    perform app_private.refuse(400, 'validation_failed',
+    perform app_private.refuse('validation_failed',
       (select string_agg(format('%s %s', p ->> 'path', p ->> 'message'), '; ') || '.' from jsonb_array_elements(problems) as p),
       problems);
   end if;

@@ -16,7 +16,7 @@ begin
     select from app_public.accelerators as a where a.code = listed.code and a.deprecated_at is null
   );
   if unknown is not null then
-    perform app_private.refuse(422, 'unknown_accelerator_code',
+    perform app_private.refuse('unknown_accelerator_code',
       (select string_agg(problem ->> 'message', '; ') || '.' from jsonb_array_elements(unknown) as problem), unknown);
   end if;
 end
