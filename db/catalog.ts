@@ -38,79 +38,8 @@ export const choices = {
   "role_history.status": ["active", "suspended", "revoked"],
 } as const;
 
-/** The columns of each table that a caller can be shown. */
+/** The columns of the tables that records/ describes. */
 export const columns = {
-  accelerators: {
-    code: { type: "text" },
-    concept_uri: { type: "text" },
-    kind: { type: "app_public.accelerator_kind" },
-    pref_label: { type: "text" },
-    definition: { type: "text", nullable: true },
-    broader_code: { type: "text", nullable: true },
-    deprecated_at: {
-      type: "timestamp with time zone",
-      nullable: true,
-      description:
-        "When the code left the published list: existing records keep it, new ones may not use it.",
-    },
-  },
-  churches: {
-    church_id: { type: "text" },
-    gers_id: { type: "text", nullable: true },
-    name: { type: "text" },
-    latitude: { type: "double precision", nullable: true },
-    longitude: { type: "double precision", nullable: true },
-    address: { type: "text", nullable: true },
-    locality: { type: "text", nullable: true },
-    region: { type: "text", nullable: true },
-    postal_code: { type: "text", nullable: true },
-    country: { type: "text", nullable: true, description: "ISO 3166-1 alpha-2." },
-    website: { type: "text", nullable: true },
-    phone: { type: "text", nullable: true },
-    belief_type: { type: "app_public.church_belief", initially: "unknown" },
-    denomination: { type: "text", nullable: true },
-    trinitarian: { type: "boolean", nullable: true, description: "" },
-    church_summary: { type: "text", nullable: true },
-    ministry_names: {
-      type: "text[]",
-      nullable: true,
-      description: "Names of programs and ministries, as the church gives them.",
-    },
-    ministries_json: { type: "jsonb", nullable: true },
-    service_times: { type: "text[]", nullable: true },
-    service_languages: { type: "text[]", nullable: true },
-    service_source_urls: { type: "text[]", nullable: true },
-    contact_emails: { type: "text[]", nullable: true },
-    contact_phones: { type: "text[]", nullable: true },
-    url_giving: { type: "text", nullable: true },
-    url_beliefs: { type: "text", nullable: true },
-    url_youtube: { type: "text", nullable: true },
-    url_facebook: { type: "text", nullable: true },
-    url_instagram: { type: "text", nullable: true },
-    url_tiktok: { type: "text", nullable: true },
-    url_campus: { type: "text", nullable: true },
-    url_live: { type: "text", nullable: true },
-    logo_url: { type: "text", nullable: true },
-    logo_width: { type: "integer", nullable: true },
-    logo_height: { type: "integer", nullable: true },
-    logo_aspect_ratio: { type: "double precision", nullable: true },
-    banner_url: { type: "text", nullable: true },
-    banner_width: { type: "integer", nullable: true },
-    banner_height: { type: "integer", nullable: true },
-    banner_aspect_ratio: { type: "double precision", nullable: true },
-    is_weekly_church: { type: "boolean", nullable: true },
-    campus_name: { type: "text", nullable: true },
-    overarching_name: { type: "text", nullable: true },
-    is_multi_campus: { type: "boolean", nullable: true },
-    extraction_confidence: {
-      type: "double precision",
-      nullable: true,
-      description: "How sure the source is of this record, 0 to 1.",
-    },
-    pipeline_status: { type: "text", nullable: true },
-    created_at: { type: "timestamp with time zone" },
-    updated_at: { type: "timestamp with time zone" },
-  },
   commitments: {
     commitment_id: { type: "uuid" },
     org_uri: { type: "text" },
@@ -126,7 +55,6 @@ export const columns = {
     created_at: { type: "timestamp with time zone" },
     updated_at: { type: "timestamp with time zone" },
   },
-  countries: { alpha2: { type: "text" }, alpha3: { type: "text" }, name: { type: "text" } },
   engagement_claims: {
     claim_id: { type: "uuid" },
     org_uri: { type: "text" },
@@ -157,37 +85,9 @@ export const columns = {
     created_at: { type: "timestamp with time zone" },
     updated_at: { type: "timestamp with time zone" },
   },
-  organization_permissions: { role: { type: "app_public.organization_role" }, permission: { type: "text" } },
-  organizations: {
-    org_uri: { type: "text" },
-    name: { type: "text" },
-    type: { type: "text", nullable: true },
-    website: { type: "text", nullable: true },
-    domain: { type: "text", nullable: true },
-    created_at: { type: "timestamp with time zone" },
-    updated_at: { type: "timestamp with time zone" },
-    status: {
-      type: "app_public.organization_status",
-      initially: "active",
-      description:
-        "proposed: named by a claim that waits for its review; rejected: that claim was rejected. Only active ones are public.",
-    },
-  },
-  people_groups: { rop3: { type: "text" }, name: { type: "text" } },
-  platform_permissions: { role: { type: "app_public.platform_role" }, permission: { type: "text" } },
-  status_history: {
-    status_history_id: { type: "bigint" },
-    need_id: { type: "uuid", nullable: true },
-    commitment_id: { type: "uuid", nullable: true },
-    engagement_claim_id: { type: "uuid", nullable: true },
-    from_status: { type: "text", nullable: true },
-    to_status: { type: "text" },
-    changed_by_email: { type: "text", nullable: true },
-    changed_at: { type: "timestamp with time zone" },
-  },
 } as const;
 
-/** provisional */
+/** The errors that the rules raise: status and sentence by code. */
 export const errors = {
   validation_failed: [400, "The input is not valid."],
   membership_required: [

@@ -33,6 +33,8 @@ export type InGraph =
 
 export type Field = {
   type: FieldType;
+  /** what it means, for readers of the API reference and of the GraphQL schema */
+  description: string;
   /** given by whoever makes the record; without it the service sets the field */
   input?: "required" | "optional";
   graph: InGraph;

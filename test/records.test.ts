@@ -46,7 +46,6 @@ const CHECKED_BY_TYPE: readonly FieldType[] = [
 type Column = {
   name: string;
   type: string;
-  described: boolean;
   shown: boolean;
   insertable: boolean;
   validated: boolean;
@@ -62,7 +61,6 @@ async function columnsOf({ table, create, kind }: RecordDescription): Promise<Co
        where p.oid = format('app_public.%s', $2::text)::regproc
      )
      select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type,
-       col_description(a.attrelid, a.attnum) is not null as described,
        exists (select from pg_attribute as v
          where v.attrelid = format('rest.%I', $1::text)::regclass
            and regexp_replace(v.attname, '([A-Z])', '_\\1', 'g') ilike replace(a.attname, '_', '\\_')) as shown,
@@ -88,7 +86,6 @@ function problemsOf(record: RecordDescription, column: Column): string[] {
   const name = field?.name ?? wireName(column.name);
   const problems: [boolean, string][] = [
     [!field, `records/${fileOf(record)}.ts does not describe ${name}`],
-    [!column.described, `${rules} has no comment on column app_public.${record.table}.${column.name}`],
     [!column.shown, `${rules}: the view rest.${record.table} does not show "${name}"`],
   ];
   if (!field || field.input) {

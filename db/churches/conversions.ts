@@ -1,5 +1,6 @@
 // How a value of a file becomes one of the database, by the kind of its column.
-import { CHURCH_BELIEFS } from "./columns.ts";
+import { enums } from "../catalog.ts";
+
 import type { ChurchColumn } from "./columns.ts";
 
 /** A value that cannot be taken; the message says why. */
@@ -59,8 +60,8 @@ function conversions(
         .trim()
         .toLowerCase()
         .replaceAll(/[\s-]+/g, "_");
-      if (!(CHURCH_BELIEFS as readonly string[]).includes(belief))
-        throw new ValueError(`must be one of ${CHURCH_BELIEFS.join(", ")}`);
+      if (!(enums.church_belief as readonly string[]).includes(belief))
+        throw new ValueError(`must be one of ${enums.church_belief.join(", ")}`);
       return belief;
     },
     country: (value) => {

@@ -1,9 +1,14 @@
 // What the fields mean, for those who read the schema. The database's own comments speak of tables and functions;
-// these are of columns and of the links between records.
+// records/ and db/churches/ describe their columns, and the links between records are explained here.
 import { jsonPgSmartTags } from "postgraphile/utils";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import { codeDefinitions } from "../../graph/ontology.ts";
+import { commitment } from "../../records/commitment.ts";
+import { engagementClaim } from "../../records/engagement-claim.ts";
 import { RECORDS } from "../../records/index.ts";
+import { need } from "../../records/need.ts";
+import { fieldsOf } from "../../records/record.ts";
+import type { RecordDescription } from "../../records/record.ts";
 
 const attribute = (descriptions: Record<string, string>) =>
   Object.fromEntries(Object.entries(descriptions).map(([name, description]) => [name, { description }]));
@@ -12,17 +17,8 @@ const link = (forwardDescription: string, backwardDescription: string) => ({
   tags: { forwardDescription, backwardDescription },
 });
 
-const record = {
-  org_name: "Its display name when the record was made.",
-  status: "Any status can be followed by any other.",
-  created_at: "When the record was made.",
-  updated_at: "When its status was last set.",
-};
-
-const scope = {
-  concerns_people_group_rop3: "People groups concerned: ROP3 codes of six digits.",
-  concerns_country_code: "Countries concerned: ISO 3166-1 alpha-2.",
-};
+const attributesOf = (record: RecordDescription) =>
+  attribute(Object.fromEntries(fieldsOf(record).map(({ column, description }) => [column, description])));
 
 export const DescriptionsPlugin = jsonPgSmartTags(
   {
@@ -30,15 +26,7 @@ export const DescriptionsPlugin = jsonPgSmartTags(
     config: {
       class: {
         "app_public.needs": {
-          attribute: attribute({
-            ...record,
-            ...scope,
-            need_id: "The need's identifier, here, in REST and in the graph.",
-            org_uri: "Graph URI of the organization that declared it.",
-            declared_by_email: "Who declared it, for the organization.",
-            need_description: "What is needed.",
-            accelerators: "Codes of the accelerator scheme; at least one.",
-          }),
+          attribute: attributesOf(need),
           constraint: {
             needs_org_uri_fkey: link(
               "The organization that declared it; null while it is not public.",
@@ -47,17 +35,7 @@ export const DescriptionsPlugin = jsonPgSmartTags(
           },
         },
         "app_public.commitments": {
-          attribute: attribute({
-            ...record,
-            ...scope,
-            commitment_id: "The commitment's identifier, here, in REST and in the graph.",
-            org_uri: "Graph URI of the organization that committed itself.",
-            declared_by_email: "Who declared it, for the organization.",
-            commitment_description: "What the organization commits itself to.",
-            accelerator_scope: "Codes of the accelerator scheme; at least one.",
-            concerns_need_id: "The need that it answers, where it answers one.",
-            target_completion_date: "When it should be done: YYYY-MM-DD.",
-          }),
+          attribute: attributesOf(commitment),
           constraint: {
             commitments_org_uri_fkey: link(
               "The organization that committed itself; null while it is not public.",
@@ -70,20 +48,7 @@ export const DescriptionsPlugin = jsonPgSmartTags(
           },
         },
         "app_public.engagement_claims": {
-          attribute: attribute({
-            ...record,
-            claim_id: "The engagement claim's identifier, here, in REST and in the graph.",
-            org_uri: "Graph URI of the organization that attests.",
-            claimed_by_email: "Who attested it, for the organization.",
-            engagement_accelerators: "Codes of the accelerator scheme; at least one.",
-            people_group_rop3: "The people group that was engaged: a ROP3 code of six digits.",
-            people_group_name: "Its display name.",
-            people_group_rog3: "ROG3 code of the country that the people group is meant in.",
-            country_code: "The country: ISO 3166-1 alpha-2.",
-            country_name: "Its display name.",
-            description: "What took place, in free text.",
-            fulfills_commitment_id: "The commitment that it fulfils, where it fulfils one.",
-          }),
+          attribute: attributesOf(engagementClaim),
           constraint: {
             engagement_claims_org_uri_fkey: link(
               "The organization that attests; null while it is not public.",

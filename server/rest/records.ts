@@ -6,7 +6,7 @@ import { fieldsOf, idOf } from "../../records/record.ts";
 import type { Field, RecordDescription } from "../../records/record.ts";
 import * as s from "./schemas.ts";
 
-type Column = { type: string; nullable?: true; initially?: string; description?: string };
+type Column = { type: string; nullable?: true; initially?: string };
 
 function columnsOf({ table }: RecordDescription): Readonly<Record<string, Column>> {
   return (columns as Record<string, Record<string, Column>>)[table] ?? {};
@@ -29,25 +29,27 @@ function typeOf(record: RecordDescription, { type }: Field, side: "given" | "sho
 export function itemOf(record: RecordDescription, id: string) {
   const known = columnsOf(record);
   const shown = fieldsOf(record).map((field): [string, z.ZodType] => {
-    const { nullable, description } = known[field.column] ?? {};
     const type = typeOf(record, field, "shown");
-    return [field.name, described(nullable ? type.nullable() : type, description)];
+    return [field.name, described(known[field.column]?.nullable ? type.nullable() : type, field)];
   });
   return z.object({ ...Object.fromEntries(shown), graphStatus: s.graphStatus }).meta({ id });
 }
 
 /** What a caller gives to make a record. */
 export function inputOf(record: RecordDescription) {
-  const known = columnsOf(record);
   const given = fieldsOf(record).flatMap((field): [string, z.ZodType][] => {
     if (!field.input) return [];
     const isRequired = field.input === "required";
     // A text that may be left out may as well be empty.
     const type = isRequired && field.type === "text" ? s.requiredText : typeOf(record, field, "given");
-    const { description } = known[field.column] ?? {};
-    return [[field.name, described(isRequired ? type : type.optional(), description)]];
+    return [[field.name, described(isRequired ? type : type.optional(), field)]];
   });
   return z.strictObject(Object.fromEntries(given));
+}
+
+/** A status tells by itself what each of its values means. */
+function described(type: z.ZodType, { type: form, description }: Field): z.ZodType {
+  return form === "status" ? type : type.meta({ description });
 }
 
 /** What is answered when a record was made. */
@@ -62,10 +64,6 @@ export function createdOf(record: RecordDescription) {
 export function statusChangeOf(record: RecordDescription) {
   const changed = { [idOf(record)]: s.uuid, status: statusOf(record) };
   return { body: z.strictObject({ ...changed, actorEmail: s.email }), answer: z.object(changed) };
-}
-
-function described(type: z.ZodType, description: string | undefined): z.ZodType {
-  return description === undefined ? type : type.meta({ description });
 }
 
 /** Makes a record; its $1 is the input. */
