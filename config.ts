@@ -1,7 +1,7 @@
 // The environment, checked once. A bad value is a ConfigError whose message is one line that names it.
 import { z } from "zod";
 
-/** What the whole service is configured by; frozen. Durations in milliseconds. */
+/** The configuration of the whole service; frozen. Durations are in milliseconds. */
 export type Config = Readonly<{
   port: number;
   host: string;
@@ -115,7 +115,7 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
   });
 }
 
-/** The configuration of this process, from its environment and a `.env` file where there is one. */
+/** The configuration of this process, from its environment and a `.env` file if there is one. */
 export function processConfig(): Config {
   try {
     process.loadEnvFile();
@@ -125,7 +125,7 @@ export function processConfig(): Config {
   return loadConfig(process.env);
 }
 
-/** Whether an address is reached from this machine alone. */
+/** Whether an address can be reached only from this machine. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -1,5 +1,5 @@
 // npm start: everything in one process. Brings up what is not configured (PostgreSQL, graph store), then the
-// worker and the server, and takes it all down again in the opposite order when a signal says so.
+// worker and the server, and on a signal takes it all down again in reverse order.
 import { randomBytes } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -44,7 +44,7 @@ const { promise: failed, reject: fail } = Promise.withResolvers<never>();
 failed.catch(() => undefined);
 process.once("uncaughtException", fail);
 
-/** What is up, in the order in which it came, with what takes it down. */
+/** What is up, in the order in which it came up, and how to take it down. */
 const up: { name: string; stop: () => Promise<void> | void }[] = [];
 
 /** Brings up one part, and no further part once a signal has come. */
@@ -117,7 +117,7 @@ async function announce(dir: string, url: string): Promise<void> {
   );
 }
 
-/** Asks for the port before anything else is started, so that the answer comes at once. */
+/** Tries the port before anything else is started, so that a clash is reported at once. */
 async function requireFreePort(config: Config): Promise<void> {
   const probe = createServer();
   await new Promise<void>((listening, failed) => {
@@ -146,7 +146,7 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
   return { ownerUrl: postgres.url, serverUrl: await serverLogin(postgres.url) };
 }
 
-/** Here the one login serves as well, which an owner that is no superuser must be allowed to. */
+/** Here one login serves as well as owns; unless it is a superuser, it must be let into the API's roles. */
 async function mayBecomeApiRoles(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ rolsuper: boolean }>(
     "select rolsuper from pg_roles where rolname = current_user",
@@ -154,7 +154,7 @@ async function mayBecomeApiRoles(pool: pg.Pool): Promise<void> {
   if (!rows[0]?.rolsuper) await pool.query("grant api_read, api_write, api_review to current_user");
 }
 
-/** Gives the server's own login of the embedded database a password for the time of this process. */
+/** Gives the server's own login of the embedded database a password for the lifetime of this process. */
 async function serverLogin(ownerUrl: string): Promise<string> {
   const password = randomBytes(24).toString("base64url");
   await withPool(ownerUrl, (pool) =>
@@ -238,7 +238,7 @@ async function main(): Promise<number> {
   } catch (error) {
     failure = error;
   }
-  // Ctrl-C during the start is an order like any other; what it broke on the way is no news.
+  // Ctrl-C during the start is an order like any other; what it broke on the way is not worth a word.
   if (failure !== undefined && !asked.aborted) {
     complain(COMMAND, failure, config);
   } else {

@@ -21,7 +21,7 @@ export function registerChurches(program: Command, context: AdminContext): void 
 
   churches
     .command("import")
-    .description("Add churches and update those that are there, by church_id")
+    .description("Add churches, and update existing ones by church_id")
     .argument(
       "<file.csv|jsonl|geojson>",
       "columns by their names in the API; church_id and name are required",
@@ -30,7 +30,7 @@ export function registerChurches(program: Command, context: AdminContext): void 
     .addHelpText(
       "after",
       "\nA CSV writes the columns of its header and leaves the others as they are; a record of JSON Lines or GeoJSON\n" +
-        'is the whole church. A list in a cell of CSV is written ["one","two"] or one; two.',
+        'is the whole church. A list in a CSV cell is written ["one","two"] or one; two.',
     )
     .action(async (file: string, options: { strict?: boolean }) => {
       const format = FORMATS[extname(file).toLowerCase()];

@@ -9,14 +9,14 @@ import type { GraphStore } from "../graph/store.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "../process/embedded.ts";
 import type { Joined } from "../process/embedded.ts";
 
-/** Where a graph store is spoken to, as in Config. */
+/** The endpoints of a graph store, as in Config. */
 export type GraphStoreEndpoints = NonNullable<Config["graphStore"]>;
 
 /** Shows how far long work has come: a bar on a terminal, plain lines elsewhere; on standard error. */
 export type Progress = {
   /** Counts done items. */
   advance: (count?: number) => void;
-  /** Sets the number of items to do, where it becomes known late. */
+  /** Sets the number of items to do, if it only becomes known later. */
   total: (total: number) => void;
   done: () => void;
 };
@@ -31,7 +31,7 @@ export const EXIT = { done: 0, partly: 1, failed: 2 } as const;
 
 /**
  * The surroundings of one command. Database and graph store open when first asked for, and close() gives back
- * what was opened: parts that this call started stop, parts that ran before go on.
+ * what was opened: parts that this call started are stopped, parts that were already running go on.
  */
 export class AdminContext {
   readonly config: Config;
@@ -89,7 +89,7 @@ export class AdminContext {
   }
 
   /**
-   * Says what was done, once a command.
+   * Says what was done, once per command.
    * @param value what --json prints
    * @param text what a person reads otherwise; several lines as an array
    */

@@ -22,7 +22,9 @@ export function registerGraph(program: Command, context: AdminContext): void {
 
   graph
     .command("rebuild")
-    .description("Write every record to the graph anew; readers see the old graph until the new one is whole")
+    .description(
+      "Write every record to the graph again; readers see the old graph until the new one is complete",
+    )
     .action(() =>
       withParts(context, async (parts) => {
         const progress = context.progress("records");
@@ -40,7 +42,7 @@ export function registerGraph(program: Command, context: AdminContext): void {
   graph
     .command("verify")
     .description("Compare the graph with the tables, record by record; exit code 1 when they differ")
-    .option("--repair", "remove what is foreign and write again what is missing, stale or altered")
+    .option("--repair", "remove what is foreign and rewrite what is missing, stale or altered")
     .action((options: { repair?: boolean }) =>
       withParts(context, async (parts) => {
         const repair = options.repair ?? false;
@@ -123,7 +125,7 @@ async function settle(parts: DrainOptions): Promise<void> {
   while (await hasWork(parts.pool)) {
     const result = await drain(parts);
     if (result.state === "store_unavailable") throw new AdminError(result.reason);
-    // Under a steady stream of writes there is always something; what was marked before is then done.
+    // Under a steady stream of writes there is always something; what was marked before is done by then.
     if (result.state === "drained" || Date.now() > deadline) return;
     await sleep(200);
   }

@@ -28,7 +28,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
 
   keys
     .command("issue")
-    .description("Issue a key. Its text is shown this once; only its SHA-256 is stored.")
+    .description("Issue a key. Its text is shown only this once; only its SHA-256 is stored.")
     .requiredOption("--label <text>", "whom or what the key is for")
     .addOption(
       new Option("--scope <scope>", "what the key may do; api_read is enough for an AI client")
@@ -36,7 +36,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
         .makeOptionMandatory(),
     )
     .option("--expires <date>", "when it stops working: YYYY-MM-DD (UTC) or a full ISO 8601 time", futureDate)
-    .option("--rate <per minute>", "its own rate limit, in requests a minute", positiveInteger)
+    .option("--rate <per minute>", "its own rate limit, in requests per minute", positiveInteger)
     .action(async (options: IssueOptions) => {
       const key = `ek_${randomBytes(32).toString("base64url")}`;
       const pool = await context.pool();
@@ -118,14 +118,14 @@ function futureDate(text: string): string {
   if (!/^\d{4}-\d{2}-\d{2}(T\S+)?$/.test(text) || Number.isNaN(time) || !dayExists) {
     throw new InvalidArgumentError("It must be a date such as 2030-12-31 or 2030-12-31T12:00:00Z.");
   }
-  if (time <= Date.now()) throw new InvalidArgumentError("It lies in the past.");
+  if (time <= Date.now()) throw new InvalidArgumentError("It is in the past.");
   return new Date(time).toISOString();
 }
 
 function positiveInteger(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > 2_147_483_647) {
-    throw new InvalidArgumentError("It must be a whole number from 1.");
+    throw new InvalidArgumentError("It must be a whole number of at least 1.");
   }
   return value;
 }

@@ -1,4 +1,4 @@
-// The operator's tool: npm run admin -- <command>. One file a subject; this one wires them and owns the exit code.
+// The operator's tool: npm run admin -- <command>. One file per subject; this one wires them and owns the exit code.
 import { Command, CommanderError } from "commander";
 import { ConfigError, processConfig } from "../config.ts";
 import { explain, refusalCode } from "../process/explain.ts";
@@ -21,7 +21,7 @@ export function buildProgram(context: AdminContext): Command {
     .addHelpText(
       "after",
       "\nWorks on DATABASE_URL and FUSEKI_URL, or on the embedded parts under .data/, whether the service is running or not.\n" +
-        "Exit codes: 0 done, 1 done in part or differences found, 2 could not.",
+        "Exit codes: 0 done, 1 done in part or differences found, 2 failed.",
     )
     .exitOverride();
   registerKeys(program, context);
@@ -48,7 +48,7 @@ function allCommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(allCommands)];
 }
 
-/** Runs one command line and answers its exit code. */
+/** Runs one command line and returns its exit code. */
 async function main(args: readonly string[]): Promise<number> {
   let context: AdminContext;
   try {

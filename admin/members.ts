@@ -40,8 +40,8 @@ export function registerMembers(program: Command, context: AdminContext): void {
     .addOption(
       new Option("--role <role>", "what the person may do there").choices(ROLES).makeOptionMandatory(),
     )
-    .option("--first-name <text>", "where it is not known yet")
-    .option("--last-name <text>", "where it is not known yet")
+    .option("--first-name <text>", "if it is not known yet")
+    .option("--last-name <text>", "if it is not known yet")
     .action(async ({ org, email, role, firstName, lastName }: AddOptions) => {
       const pool = await context.pool();
       const { rows } = await pool.query<Member>(

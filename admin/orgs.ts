@@ -15,7 +15,7 @@ export function registerOrgs(program: Command, context: AdminContext): void {
     .requiredOption("--name <text>", "its name")
     .option(
       "--domain <domain>",
-      "the e-mail domain of its people; a first claim from it is approved by itself",
+      "the e-mail domain of its people; a first claim from it is approved automatically",
     )
     .option("--type <text>", "what kind of organization it is")
     .option("--website <url>", "its website")
@@ -41,7 +41,7 @@ export function registerOrgs(program: Command, context: AdminContext): void {
         [options.uri, options.name, domain, options.type ?? null, options.website ?? null],
       );
       const [added] = rows;
-      if (!added) throw new AdminError(`There is an organization with the URI ${options.uri} already.`);
+      if (!added) throw new AdminError(`There is already an organization with the URI ${options.uri}.`);
       context.print(added, `Added ${added.name}, ${added.orgUri}`);
     });
 }

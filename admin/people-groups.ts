@@ -13,7 +13,9 @@ import { readText, reportProblems } from "./vocabulary.ts";
 export function registerPeopleGroups(program: Command, context: AdminContext): void {
   const peopleGroups = program
     .command("people-groups")
-    .description("The registry of people groups. Once there is one, records may only refer to groups in it.");
+    .description(
+      "The registry of people groups. Once it has entries, records may refer only to groups in it.",
+    );
 
   peopleGroups
     .command("import")
@@ -25,12 +27,12 @@ export function registerPeopleGroups(program: Command, context: AdminContext): v
       const groups = /\.(ttl|turtle)$/i.test(file)
         ? await fromTurtle(file, context, strict)
         : await fromCsv(file, context, strict);
-      if (groups.length === 0) throw new AdminError(`${file} holds no people group.`);
+      if (groups.length === 0) throw new AdminError(`${file} contains no people groups.`);
       const result = await importPeopleGroups(await context.pool(), groups);
       context.print(
         { ...result, read: groups.length },
         `${groups.length} people groups read: ${result.added} added, ${result.changed} renamed; ` +
-          `${result.rechecked} records are checked again.`,
+          `${result.rechecked} records will be checked again.`,
       );
     });
 }

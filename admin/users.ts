@@ -36,7 +36,7 @@ export function registerUsers(program: Command, context: AdminContext): void {
           .makeOptionMandatory(),
       );
 
-  roleCommand("grant", "Give a person a role on the platform; who is not known yet becomes known").action(
+  roleCommand("grant", "Give a person a role on the platform, adding them if they are not known yet").action(
     async ({ email, role }: RoleOptions) => {
       const pool = await context.pool();
       const { rows } = await pool.query<User>(
@@ -45,7 +45,7 @@ export function registerUsers(program: Command, context: AdminContext): void {
         [email, role],
       );
       const user = rows[0]!;
-      context.print(user, `${user.email} is ${user.platformRoles.join(" and ")} of the platform.`);
+      context.print(user, `${user.email} is ${user.platformRoles.join(" and ")} on the platform.`);
     },
   );
 

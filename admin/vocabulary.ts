@@ -14,7 +14,7 @@ export function registerVocabulary(program: Command, context: AdminContext): voi
   vocabulary
     .command("import")
     .description(
-      "Take over an edition of the accelerator scheme. A code missing from it is deprecated, not deleted.",
+      "Import an edition of the accelerator scheme. A code missing from it is deprecated, not deleted.",
     )
     .argument("<file.ttl>", "SKOS in Turtle: notation, prefLabel, broader")
     .option("--strict", "change nothing when any concept has a problem")
@@ -27,7 +27,7 @@ export function registerVocabulary(program: Command, context: AdminContext): voi
       context.print(
         result,
         `${result.added} codes added, ${result.changed} changed, ${result.deprecated} deprecated; ` +
-          `${result.rechecked} records are checked again.`,
+          `${result.rechecked} records will be checked again.`,
       );
     });
 }

@@ -170,7 +170,7 @@ async function commitmentLists(database: BenchDatabase, served: Child, size: num
       );
     const ms = await inTurns(9, { fromGraph, fromTable });
     figures.push({
-      subject: `GET /v0/commitments, ${round(size)} commitments, ${name}: from the graph, beside the statement on the table`,
+      subject: `GET /v0/commitments, ${round(size)} commitments, ${name}: from the graph, from the table`,
       measured: `${round(ms.fromGraph)} ms, ${round(ms.fromTable)} ms`,
     });
   }

@@ -88,7 +88,7 @@ async function scopeTable(db: pg.Pool): Promise<string> {
     [SCOPES],
   );
   return markdown(
-    ["scope", "functions that it is the least scope for"],
+    ["scope", "functions for which it is the lowest scope"],
     SCOPES.map((scope) => [
       code(scope),
       rows

@@ -1,15 +1,15 @@
-// The embedded database and graph store as several processes share them: the service, and the operator's tool
-// beside it or alone. The last one to leave PostgreSQL stops it; the graph store lives in the process that has it.
+// The embedded database and graph store, shared by several processes: the service, and the operator's tool alongside
+// it or on its own. The last one to leave PostgreSQL stops it; the graph store lives in the process that started it.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import { findEmbeddedStore, startEmbeddedStore } from "../graph/embedded/index.ts";
 import { takeLock } from "./lock.ts";
 
-/** A part that runs for this process and maybe for others too. */
+/** A part that runs for this process and perhaps for others. */
 export type Joined = {
   url: string;
-  /** Lets go of it; it stops when nobody else uses it. */
+  /** Lets go of it; it stops if nobody else is using it. */
   leave: () => Promise<void>;
 };
 
@@ -22,7 +22,7 @@ class EmbeddedPartError extends Error {
 const PATIENCE_MS = 60_000;
 
 /**
- * Joins the PostgreSQL of a data directory, starting it when nobody has.
+ * Joins the PostgreSQL of a data directory, starting it if nobody has yet.
  * @returns its URL as the role that owns the schema
  */
 export async function joinEmbeddedPostgres(dataDir: string): Promise<Joined> {
@@ -61,7 +61,7 @@ export async function joinEmbeddedPostgres(dataDir: string): Promise<Joined> {
 /**
  * Starts the graph store of a data directory in this process, or joins the process that serves it.
  * @param options.own wait for the other process to end instead of joining it: what the service does
- * @param options.onFailure called when a store of this process ends without having been asked to
+ * @param options.onFailure called when a store of this process ends unasked
  */
 export async function joinEmbeddedStore(
   dataDir: string,

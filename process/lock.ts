@@ -1,5 +1,5 @@
 // Locks between processes that end with the process that holds them, however it ends. Node has no call for the
-// file locks of the operating system, but the SQLite in it has: nothing is ever stored in the file.
+// operating system's file locks, but its SQLite does; nothing is ever stored in the file.
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -16,10 +16,10 @@ class LockError extends Error {
 }
 
 /**
- * Takes a lock on a file, which is made when absent and never removed.
- * @param mode any number of processes may hold it shared, one alone exclusive
+ * Takes a lock on a file, which is created if absent and never removed.
+ * @param mode any number of processes may hold it shared, only one exclusive
  * @param waitMs how long to wait for it; 0 asks once
- * @returns undefined when others held it all the while
+ * @returns undefined when others held it throughout
  * @throws LockError when the file cannot be opened
  */
 export async function takeLock(

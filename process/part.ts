@@ -9,12 +9,12 @@ import { explain } from "./explain.ts";
 import { createGraphStore } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 
-/** The service cannot start as things are; the message is one line for the operator. */
+/** The service cannot start as things stand; the message is one line for the operator. */
 export class StartError extends Error {
   override name = "StartError";
 }
 
-/** What a service says that would show the demo key to a network. */
+/** The error of a service that would expose the demo key to a network. */
 export function demoKeyExposed(host: string): StartError {
   return new StartError(
     `HOST: ${host} is not a loopback address, and the demo data comes with a key that everybody knows; ` +
@@ -29,7 +29,7 @@ export function demoKeyExposed(host: string): StartError {
 export function stopSignal(): AbortSignal {
   const asked = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => asked.abort());
-  // npm that is killed outright passes nothing on; its child finds itself with another parent.
+  // An npm that is killed outright passes nothing on; its child finds itself with another parent.
   if (process.env["npm_lifecycle_event"]) {
     const parent = process.ppid;
     setInterval(() => process.ppid !== parent && asked.abort(), 500).unref();
@@ -62,7 +62,7 @@ function listenProblem(error: unknown, config: Config): string | undefined {
     case "EACCES":
       return `${name}: ${port} may not be opened by this user; set ${name} to one above 1023`;
     default:
-      return `HOST: ${config.host} is no address of this machine`;
+      return `HOST: ${config.host} is not an address of this machine`;
   }
 }
 
@@ -102,6 +102,6 @@ export async function runPart(
   } finally {
     store?.close();
   }
-  // What a failed start has left open would keep the process alive.
+  // Whatever a failed start has left open would keep the process alive.
   process.exit(code);
 }

@@ -56,16 +56,16 @@ inBrowser("an org_admin approves one claim with a role and rejects another with 
   // What people wrote is text.
   await first.getByRole("heading", { name: `<img src=x onerror=alert(1)> Silva → ${org.name}` }).waitFor();
   expect(await page.locator("img").count()).toBe(0);
-  await first.getByLabel("Role when approved").selectOption("org_contributor");
+  await first.getByLabel("Role if approved").selectOption("org_contributor");
   await first.getByRole("button", { name: "Approve" }).click();
-  await page.getByText(/is approved\. They will get a mail\./).waitFor();
+  await page.getByText(/is approved\. They will get an e-mail\./).waitFor();
 
   await page.getByText("1–1 of 1, newest first").waitFor();
   await page.getByRole("button", { name: "Reject" }).click();
   await page.getByText("Say why: the person will be told.").waitFor();
   await page.getByRole("textbox", { name: /Notes/ }).fill("We do not know you.");
   await page.getByRole("button", { name: "Reject" }).click();
-  await page.getByText(/is rejected\. They will get a mail\./).waitFor();
+  await page.getByText(/is rejected\. They will get an e-mail\./).waitFor();
   await page.getByText("There are none.").waitFor();
 
   await page.getByLabel("Show").selectOption("rejected");

@@ -1,4 +1,4 @@
-// The review dashboard at /admin/claims: a page of its own that talks to the REST API with the reviewer's key.
+// The review dashboard at /admin/claims: a page that talks to the REST API with the reviewer's key.
 import { join } from "node:path";
 import type { Door } from "../../door.ts";
 

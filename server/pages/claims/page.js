@@ -4,7 +4,7 @@ const PAGE = 20;
 const byId = (id) => document.getElementById(id);
 const message = byId("message");
 
-/** Whom the requests name and which key they carry; kept in memory alone. */
+/** Whom the requests name and which key they carry; kept only in memory. */
 let reviewer = { email: "", key: "" };
 let offset = 0;
 
@@ -92,7 +92,7 @@ function facts(claim) {
     ["E-mail", claim.user_email],
     ["Organization", claim.org_uri],
     ["Its domain", claim.org_domain ?? "none registered"],
-    ["New organization", claim.is_new_org ? "yes: does it exist, under this name, and not twice?" : null],
+    ["New organization", claim.is_new_org ? "yes: does it exist, under this name, and only once?" : null],
     ["Type", claim.new_org_type],
     ["Website", claim.new_org_website],
     ["Sent to", claim.routed_to && routed],
@@ -127,7 +127,7 @@ async function decide(claim, name, form, action) {
     // The page may have become empty.
     if (offset > 0 && byId("claims").children.length === 1) offset -= PAGE;
     await showClaims();
-    say(`The claim of ${name} to ${claim.org_name} is ${newStatus}. They will get a mail.`);
+    say(`The claim of ${name} to ${claim.org_name} is ${newStatus}. They will get an e-mail.`);
     message.focus();
   } catch (error) {
     problem.textContent = error.message;

@@ -1,5 +1,5 @@
-// The API reference at /docs: Swagger UI, served from here alone. The document is no secret, so that the page can
-// show it before a key is entered; what it tries takes the key.
+// The API reference at /docs: Swagger UI, served only from here. The document is not secret, so the page can show it
+// before a key is entered; the requests it tries need the key.
 import { join } from "node:path";
 import type { RequestHandler } from "express";
 import swaggerUi from "swagger-ui-express";
@@ -8,7 +8,7 @@ import type { Door } from "../../door.ts";
 const FOLDER = import.meta.dirname;
 const FILES = { "/docs": "page.html", "/docs/page.css": "page.css", "/docs/page.js": "page.js" };
 
-// Swagger UI draws with images in its own style sheet, and speaks to this service alone.
+// Swagger UI draws with images in its own style sheet, and speaks only to this service.
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,7 +1,7 @@
 globalThis.SwaggerUIBundle({
   dom_id: "#reference",
   url: "/docs/openapi.json",
-  // The badge of the validator would tell another host of this one.
+  // The validator's badge would tell another host about this one.
   validatorUrl: null,
   deepLinking: true,
   persistAuthorization: true,
