@@ -32,6 +32,7 @@ grant select on
   app_public.engagement_claims,
   app_public.status_history,
   app_private.graph_records,
+  app_private.dirty_records,
   app_public.churches,
   app_private.church_words,
   app_private.church_tags,
