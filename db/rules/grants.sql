@@ -22,6 +22,7 @@ to engagement_server;
 -- Reading.
 grant select on
   app_public.organizations,
+  app_public.organization_roles,
   app_public.organization_permissions,
   app_public.platform_permissions,
   app_public.accelerators,
