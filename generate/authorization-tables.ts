@@ -46,7 +46,7 @@ async function roleTable(db: pg.Pool, kind: string): Promise<string> {
   );
 }
 
-/** Which function or policy asks for which permission: every text of that form in the rules. */
+/** Which function, view or policy asks for which permission: every text of that form in the rules. */
 export async function permissionChecks(db: pg.Pool): Promise<{ permission: string; asked_by: string[] }[]> {
   const { rows } = await db.query<{ permission: string; asked_by: string[] }>(`
     with texts as (
@@ -56,6 +56,9 @@ export async function permissionChecks(db: pg.Pool): Promise<{ permission: strin
       union all
       select format('policy %s on %s', policyname, tablename), coalesce(qual, '') || coalesce(with_check, '')
       from pg_policies where schemaname = 'app_public'
+      union all
+      select format('view %s', viewname), definition
+      from pg_views where schemaname in ('app_public', 'app_private')
     )
     select permission, array_agg(distinct name order by name) as asked_by
     from texts, lateral (select (regexp_matches(body, '''([a-z_]+:[a-z]+)''', 'g'))[1]) as found (permission)

@@ -127,3 +127,12 @@ test("privileges are exactly the listed ones", async () => {
     order by 1`);
   expect(granted.join("\n")).toMatchSnapshot();
 });
+
+test("every role in an organization has its words", async () => {
+  expect(
+    await column(`
+      select format('db/rules/permissions.sql does not say what the role %s is called', role) as found
+      from unnest(enum_range(null::app_public.organization_role)) as role
+      where role not in (select role from app_public.organization_roles)`),
+  ).toEqual([]);
+});

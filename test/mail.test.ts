@@ -89,7 +89,7 @@ describe("who is told what", () => {
     expect(decision.to).toEqual(["ana@elsewhere.example"]);
     expect(decision.headers.get("subject")).toBe(`Welcome: you now belong to ${org.name}`);
     expect(decision.body).toContain("Hello Ana,");
-    expect(decision.body).toContain("a contributor (org_contributor)");
+    expect(decision.body).toContain("Your role there is now contributor (org_contributor).");
   });
 
   test("the claimant of the rejection, with the reason", async () => {
@@ -122,7 +122,7 @@ describe("who is told what", () => {
     await door.claim(m.claimOf(org, `first@${org.domain}`));
     await send();
     expect(smtp.received.map((mail) => mail.to)).toEqual([[`first@${org.domain}`]]);
-    expect(smtp.received[0]!.body).toContain("an administrator (org_admin)");
+    expect(smtp.received[0]!.body).toContain("administrator (org_admin)");
   });
 
   test("nobody of what was refused or rolled back", async () => {

@@ -124,6 +124,16 @@ test("a change in one rules file takes effect with a migrate and nothing else", 
   await expect(declare()).rejects.toMatchObject({ detail: "insufficient_role" });
 });
 
+test("a job that the worker has no task for any more leaves the queue", async () => {
+  await rm(join(directory, "migrations/0030_one_place.sql"));
+  await writeFile(join(directory, "rules/index.sql"), "");
+  await migrate(database.url, directory);
+  await database.owner.query("select graphile_worker.add_job('sweep', job_key => 'sweep')");
+  await migrate(database.url);
+  const { rows } = await database.owner.query("select from graphile_worker.jobs");
+  expect(rows).toEqual([]);
+});
+
 test("what a former version of the rules made is gone", async () => {
   await migrate(database.url);
   const before = await catalog();

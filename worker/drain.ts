@@ -121,9 +121,7 @@ export async function alignTurns({ pool, store, projector }: DrainOptions): Prom
 /** Whether anything waits for a drain. */
 export async function hasWork(db: Pool | PoolClient): Promise<boolean> {
   const { rows } = await db.query<{ found: boolean }>(
-    `select exists (select from app_private.graph_records where revision <> synced_revision)
-       or exists (select from app_private.graph_references where revision <> synced_revision)
-       or exists (select from app_private.graph_wakeups) as found`,
+    "select app_private.graph_behind_since() is not null as found",
   );
   return rows[0]!.found;
 }
@@ -171,7 +169,7 @@ async function takeWakeups(client: PoolClient): Promise<{ writersAhead: boolean;
         returning 1
       )
       select (select count(*) from app_private.graph_wakeups) > (select count(*) from taken) as "writersAhead",
-        exists (select from app_private.graph_references where revision <> synced_revision) as "listsChanged"`,
+        exists (select from app_private.dirty_references) as "listsChanged"`,
   });
   return rows[0]!;
 }

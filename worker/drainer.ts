@@ -73,11 +73,8 @@ export function createDrainer(options: DrainOptions): Drainer {
   async function look(): Promise<void> {
     if (running || Date.now() < retryAt) return;
     try {
-      const { rows } = await pool.query<{ found: boolean }>(
-        `select exists (select from app_private.graph_records
-             where revision <> synced_revision and dirty_since < now() - interval '1 second')
-           or exists (select from app_private.graph_references where revision <> synced_revision)
-           or exists (select from app_private.graph_wakeups where created_at < now() - interval '1 second') as found`,
+      const { rows } = await pool.query<{ found: boolean | null }>(
+        "select app_private.graph_behind_since() < now() - interval '1 second' as found",
       );
       if (rows[0]!.found) await wake();
     } catch (error) {
@@ -103,10 +100,8 @@ export function createDrainer(options: DrainOptions): Drainer {
 async function checkStore(options: DrainOptions): Promise<void> {
   const { pool, store, projector, logger } = options;
   await alignTurns(options);
-  const { rows } = await pool.query<{ isSynced: boolean }>(
-    `select revision = synced_revision as "isSynced" from app_private.graph_references where name = 'countries'`,
-  );
-  if (!rows[0]?.isSynced) return;
+  const { rowCount } = await pool.query("select from app_private.dirty_references where name = 'countries'");
+  if (rowCount) return;
   if (await store.ask(`ASK { GRAPH <${projector.names.countriesGraph}> { ?s ?p ?o } }`)) return;
   logger.warn("the graph store is empty; every record is written to it again");
   await markAll(pool);

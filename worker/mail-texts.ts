@@ -16,7 +16,9 @@ export type ClaimMailData = {
   claimantEmail: string;
   claimantName?: string;
   statedRoles?: string[];
-  role?: "org_admin" | "org_contributor" | "org_member";
+  role?: string;
+  /** what the role is called; mails that were already waiting when this was introduced lack it */
+  roleTitle?: string;
   notes?: string;
 };
 
@@ -54,12 +56,6 @@ export function composeMail(
   };
 }
 
-const ROLES = {
-  org_admin: "an administrator (org_admin)",
-  org_contributor: "a contributor (org_contributor)",
-  org_member: "a member (org_member)",
-};
-
 type Composer = (data: ClaimMailData, platformUrl: string) => { subject: string; parts: Part[] };
 
 const COMPOSERS: Record<MailKind, Composer> = {
@@ -68,9 +64,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
     return {
       subject: `Welcome: you now belong to ${inSubject(data.orgName)}`,
       parts: [
-        {
-          text: `Your request to belong to ${org} has been approved. You are ${ROLES[data.role ?? "org_member"]} of it now.`,
-        },
+        { text: `Your request to belong to ${org} has been approved.${roleSentence(data)}` },
         ...(data.notes
           ? [{ text: "The person who reviewed your request wrote:" }, { quote: data.notes }]
           : []),
@@ -132,6 +126,10 @@ const COMPOSERS: Record<MailKind, Composer> = {
     };
   },
 };
+
+function roleSentence({ role, roleTitle }: ClaimMailData): string {
+  return role && roleTitle ? ` Your role there is now ${roleTitle} (${role}).` : "";
+}
 
 function claimantFacts(data: ClaimMailData): [string, string][] {
   const match = data.domainMatch

@@ -201,31 +201,21 @@ export async function noteOutcomes(db: Queryable, outcomes: readonly Outcome[]):
 }
 
 /** Marks records whose state in the graph has become uncertain, or that were never marked at all. */
-export async function markAgain(
-  db: Queryable,
-  records: readonly { kind: RecordKind; id: string }[],
-): Promise<void> {
-  await db.query(
-    `insert into app_private.graph_records as r (kind, record_id)
-     select * from unnest($1::app_public.record_kind[], $2::uuid[])
-     on conflict (kind, record_id) do update
-       set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending'`,
-    [records.map((each) => each.kind), records.map((each) => each.id)],
-  );
+export async function markAgain(db: Queryable, kind: RecordKind, ids: readonly string[]): Promise<void> {
+  await db.query("select app_private.mark_records($1, $2)", [kind, ids]);
 }
 
 /** Marks every list and every record, in steps that no writer has to wait for long. */
 export async function markAll(db: Queryable): Promise<void> {
-  await db.query("update app_private.graph_references set revision = revision + 1");
+  await db.query("select app_private.mark_references()");
   const { rows } = await db.query<{ now: string }>("select now()");
   for (;;) {
     const { rowCount } = await db.query(
-      `update app_private.graph_records as r
-       set revision = r.revision + 1, dirty_since = now(), state = 'pending'
-       where (r.kind, r.record_id) in (
+      `with idle as materialized (
          select kind, record_id from app_private.graph_records
-         where revision = synced_revision and synced_at < $1 limit 10000 for no key update skip locked
-       )`,
+         where state <> 'pending' and synced_at < $1 limit 10000 for no key update skip locked
+       )
+       select app_private.mark_records(kind, array_agg(record_id)) from idle group by kind`,
       [rows[0]!.now],
     );
     if (!rowCount) return;

@@ -39,7 +39,7 @@ const PAGE_SIZE = 1_000;
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const { pool, store, projector, logger, onTotal } = options;
   await betweenDrains(pool, async (client) => {
-    await client.query("update app_private.graph_references set revision = revision + 1");
+    await client.query("select app_private.mark_references()");
     await writeDirtyReferences(projector, client, store, logger);
   });
   const result: RebuildResult = { records: 0, rejected: 0 };
@@ -57,12 +57,12 @@ async function rebuildGraph(kind: RecordKind, options: RebuildOptions, result: R
     // All pages are of one moment, so that what changes later is known by its time.
     await client.query("begin transaction isolation level repeatable read, read only");
     const { rows } = await client.query<{ since: string }>("select now() as since");
-    const doubtful: { kind: RecordKind; id: string }[] = [];
+    const doubtful: string[] = [];
     const body = Readable.from(dump(kind, client, options, result, doubtful));
     await store.putGraph(projector.names.graphs[kind], body, "text/turtle");
     await client.query("commit");
     await betweenDrains(pool, async (connection) => {
-      await markAgain(connection, doubtful);
+      await markAgain(connection, kind, doubtful);
       await markWrittenSince(connection, kind, rows[0]!.since);
     });
   } catch (error) {
@@ -78,7 +78,7 @@ async function* dump(
   client: PoolClient,
   { projector, onProgress }: RebuildOptions,
   result: RebuildResult,
-  doubtful: { kind: RecordKind; id: string }[],
+  doubtful: string[],
 ): AsyncGenerator<string> {
   yield projector.writer.header;
   let after: string | undefined;
@@ -91,9 +91,8 @@ async function* dump(
     result.rejected += refused.length;
     // The drain decides about a record whose check comes out differently now, as after a change of the shapes.
     const rejected = new Set(refused.map(({ revision }) => revision.id));
-    for (const { id, isSynced, state } of page) {
-      if (isSynced && (state === "rejected") !== rejected.has(id)) doubtful.push({ kind, id });
-      else if (!isSynced) doubtful.push({ kind, id });
+    for (const { id, state } of page) {
+      if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);
     }
     after = page.at(-1)!.id;
     onProgress?.(page.length);
@@ -106,10 +105,8 @@ async function* dump(
  */
 async function markWrittenSince(client: PoolClient, kind: RecordKind, since: string): Promise<void> {
   await client.query(
-    `update app_private.graph_records
-     set revision = revision + 1, dirty_since = coalesce(dirty_since, now()), state = 'pending'
-     where kind = $1 and synced_at >= $2`,
+    `select app_private.mark_records($1, array(
+       select record_id from app_private.graph_records where kind = $1 and synced_at >= $2))`,
     [kind, since],
   );
-  await client.query("select app_private.wake_projection()");
 }

@@ -75,8 +75,7 @@ export async function readDirty(db: Queryable, limit: number): Promise<Revision[
     name: "read_dirty",
     text: `
       with marked as materialized (
-        select kind, record_id, revision from app_private.graph_records
-        where revision <> synced_revision order by dirty_since limit $1
+        select kind, record_id, revision from app_private.dirty_records order by dirty_since limit $1
       )
       select marked.kind, marked.record_id as id, marked.revision, ${ROW} as row from marked`,
     values: [limit],
@@ -86,8 +85,6 @@ export async function readDirty(db: Queryable, limit: number): Promise<Revision[
 
 /** A record as a whole look at the tables sees it. */
 export interface PageRow extends Revision {
-  /** whether the graph was last given this revision, or refused it */
-  isSynced: boolean;
   state: (typeof enums.graph_status)[number];
 }
 
@@ -98,16 +95,15 @@ async function readRows(
   values: readonly unknown[],
 ): Promise<PageRow[]> {
   const { table, key, columns } = SOURCES[kind];
-  const { rows } = await db.query<MarkedRow & Pick<PageRow, "isSynced" | "state">>(
+  const { rows } = await db.query<MarkedRow & Pick<PageRow, "state">>(
     `select '${kind}' as kind, page.${key} as id, coalesce(marked.revision, 0) as revision,
-       coalesce(marked.revision = marked.synced_revision, false) as "isSynced",
        coalesce(marked.state, 'pending') as state, row_to_json(page) as row
      from (select ${columns} from ${table} where ${key} ${condition}) as page
      left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = page.${key}
      order by page.${key}`,
     [...values],
   );
-  return rows.map((row) => ({ ...toRevision(row), isSynced: row.isSynced, state: row.state }));
+  return rows.map((row) => ({ ...toRevision(row), state: row.state }));
 }
 
 /**
@@ -166,9 +162,9 @@ export async function countByState(db: Queryable, kind: RecordKind): Promise<Sta
   const { table, key } = SOURCES[kind];
   const { rows } = await db.query<Record<keyof StateCounts, string>>(
     `select count(*) as records,
-       count(*) filter (where marked.revision is null or marked.revision <> marked.synced_revision) as pending,
-       count(*) filter (where marked.revision = marked.synced_revision and marked.state = 'synced') as synced,
-       count(*) filter (where marked.revision = marked.synced_revision and marked.state = 'rejected') as rejected
+       count(*) filter (where coalesce(marked.state, 'pending') = 'pending') as pending,
+       count(*) filter (where marked.state = 'synced') as synced,
+       count(*) filter (where marked.state = 'rejected') as rejected
      from ${table} as record
      left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = record.${key}`,
   );

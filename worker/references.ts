@@ -64,7 +64,7 @@ export async function writeDirtyReferences(
   signal?: AbortSignal,
 ): Promise<void> {
   const { rows } = await db.query<{ name: Reference; revision: string }>(
-    "select name, revision from app_private.graph_references where revision <> synced_revision",
+    "select name, revision from app_private.dirty_references",
   );
   for (const { name, revision } of rows) {
     try {

@@ -39,13 +39,13 @@ export async function projectionStatus(
   const { rows: times } = await pool.query<{ oldest: number; last: string | null; lists: string[] }>(
     `select
        (select coalesce(extract(epoch from now() - min(dirty_since)), 0)::float8
-        from app_private.graph_records where revision <> synced_revision) as oldest,
+        from app_private.dirty_records) as oldest,
        (select to_json(max(synced_at)) from app_private.graph_records) as last,
-       array(select name from app_private.graph_references where revision <> synced_revision order by name) as lists`,
+       array(select name from app_private.dirty_references order by name) as lists`,
   );
   const { rows: rejected } = await pool.query<ProjectionStatus["rejected"][number]>(
     `select kind, record_id as id, errors from app_private.graph_records
-     where state = 'rejected' and revision = synced_revision order by synced_at desc limit 20`,
+     where state = 'rejected' order by synced_at desc limit 20`,
   );
   const triples = await countTriples(store, names);
   return {

@@ -104,11 +104,7 @@ async function verifyRecords(kind: RecordKind, options: VerifyOptions, result: V
       );
     }
     if (repair && differing.size > 0) {
-      await markAgain(
-        pool,
-        [...differing.keys()].map((id) => ({ kind, id })),
-      );
-      await pool.query("select app_private.wake_projection()");
+      await markAgain(pool, kind, [...differing.keys()]);
       result.repaired += differing.size;
     }
     result.records += page.length;
@@ -131,12 +127,14 @@ async function compareUntilAtRest(
   let suspects = await compare(kind, page, options);
   for (let look = 1; suspects.size > 0 && look < LOOKS; look += 1) {
     await sleep(SETTLE_MS);
-    const revisions = new Map(seen.filter((row) => row.isSynced).map((row) => [row.id, row.revision]));
+    const revisions = new Map(
+      seen.filter((row) => row.state !== "pending").map((row) => [row.id, row.revision]),
+    );
     seen = await readRecords(options.pool, kind, [...suspects.keys()]);
     suspects = await compare(kind, seen, options);
-    for (const { id, revision, isSynced } of seen) {
+    for (const { id, revision, state } of seen) {
       const difference = suspects.get(id);
-      if (!difference || !isSynced || revisions.get(id) !== revision) continue;
+      if (!difference || state === "pending" || revisions.get(id) !== revision) continue;
       differing.set(id, difference);
       suspects.delete(id);
     }
@@ -207,26 +205,25 @@ async function verifySubjects(kind: RecordKind, options: VerifyOptions, result: 
       [...ids.values()].filter((id) => id !== undefined),
     );
     const foreign: string[] = [];
-    const refused: { kind: RecordKind; id: string }[] = [];
+    const refused: string[] = [];
     for (const [iri, id] of ids) {
       const state = id === undefined ? undefined : existing.get(id);
       if (state === undefined) foreign.push(iri);
-      else if (state === "rejected") refused.push({ kind, id: id! });
+      else if (state === "rejected") refused.push(id!);
     }
     for (const iri of foreign) found({ kind: "foreign", graph, iri }, options, result);
-    for (const record of refused) {
+    for (const id of refused) {
       found(
-        { kind: "foreign", graph, iri: projector.names.record(kind, record.id), record },
+        { kind: "foreign", graph, iri: projector.names.record(kind, id), record: { kind, id } },
         options,
         result,
       );
     }
     if (!repair) continue;
     if (foreign.length > 0) await removeSubjects(store, graph, foreign);
-    if (refused.length > 0) await markAgain(pool, refused);
+    if (refused.length > 0) await markAgain(pool, kind, refused);
     result.repaired += foreign.length + refused.length;
   }
-  if (repair) await pool.query("select app_private.wake_projection()");
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -282,10 +279,7 @@ async function verifyReferences(options: VerifyOptions, result: VerifyResult): P
     const differing =
       result.differences.missing + result.differences.altered + result.differences.foreign - before;
     if (!repair || differing === 0) continue;
-    await pool.query("update app_private.graph_references set revision = revision + 1 where name = $1", [
-      reference,
-    ]);
-    await pool.query("select app_private.wake_projection()");
+    await pool.query("select app_private.mark_references($1)", [reference]);
     result.repaired += differing;
   }
 }

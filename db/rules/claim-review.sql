@@ -46,7 +46,11 @@ begin
   if reviewer.user_id = claim.user_id then
     perform app_private.refuse('permission_required',
       'You cannot review your own claim; another reviewer must decide on it.');
-  elsif action = 'approve' and role = 'org_admin' and authority = 'platform' then
+  elsif action = 'approve' and authority = 'platform' and exists (
+    select from app_public.organization_permissions as p
+    where p.role = review_organization_claim.role and p.permission = 'members:manage'
+  ) then
+    -- Who may manage the members may give others that right, so this is how a whole organization is handed over.
     perform app_private.require_platform_permission(admin_email, 'roles:assign');
   end if;
 
@@ -73,9 +77,9 @@ begin
 end
 $$;
 comment on function app_public.review_organization_claim is
-  E'@resultFieldName decision\nApproves a waiting claim, with a role in the organization, or rejects it with notes that say why. Reviewers are the '
-  'administrators of the organization that the claim was sent to, and platform users with claims:review (who need '
-  'roles:assign to make somebody org_admin). Nobody reviews their own claim. Errors: 400 validation_failed, '
+  E'@resultFieldName decision\nApproves a waiting claim, with a role in the organization, or rejects it with notes that say why. Reviewers are '
+  'those who may manage the members of the organization that the claim was sent to, and platform users with '
+  'claims:review (who need roles:assign to give a role that includes members:manage). Nobody reviews their own claim. Errors: 400 validation_failed, '
   '403 permission_required, insufficient_scope, 404 claim_not_found, 409 already_reviewed.';
 
 create function app_private.settle_proposal(org_uri text) returns void
@@ -145,6 +149,6 @@ begin
 end
 $$;
 comment on function app_public.organization_claims_for_review is
-  E'Organization claims, newest first. A platform user with claims:review sees all, an administrator of organizations '
-  'those that were sent to them. Errors: 400 validation_failed, 403 permission_required, insufficient_scope.';
+  E'Organization claims, newest first. A platform user with claims:review sees all of them, someone who manages the '
+  'members of organizations those that were sent to these. Errors: 400 validation_failed, 403 permission_required, insufficient_scope.';
 comment on column app_public.organization_claim_item.id is E'@name claim_id\nThe claim''s claimId.';

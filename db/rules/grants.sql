@@ -22,6 +22,7 @@ to engagement_server;
 -- Reading.
 grant select on
   app_public.organizations,
+  app_public.organization_roles,
   app_public.organization_permissions,
   app_public.platform_permissions,
   app_public.accelerators,
@@ -32,6 +33,7 @@ grant select on
   app_public.engagement_claims,
   app_public.status_history,
   app_private.graph_records,
+  app_private.dirty_records,
   app_public.churches,
   app_private.church_words,
   app_private.church_tags,

@@ -2,34 +2,11 @@
 -- The row in graph_records is the durable fact: dirty while its revision is not the one the graph holds.
 -- The job is only a wake-up; the worker reads what is dirty, never what a job says.
 
-create function app_private.mark_for_projection() returns trigger
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  case tg_table_name
-    when 'needs' then
-      insert into app_private.graph_records as r (kind, record_id)
-      select 'need', need_id from changed
-      on conflict (kind, record_id) do update
-        set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending';
-    when 'commitments' then
-      insert into app_private.graph_records as r (kind, record_id)
-      select 'commitment', commitment_id from changed
-      on conflict (kind, record_id) do update
-        set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending';
-    when 'engagement_claims' then
-      insert into app_private.graph_records as r (kind, record_id)
-      select 'engagement_claim', claim_id from changed
-      on conflict (kind, record_id) do update
-        set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending';
-  end case;
-  perform app_private.wake_projection();
-  return null;
-end
-$$;
-comment on function app_private.mark_for_projection is
-  'Statement trigger: marks the changed records dirty, in the caller''s transaction, and wakes the worker.';
+create view app_private.dirty_records with (security_invoker = true) as
+select r.kind, r.record_id, r.revision, r.dirty_since
+from app_private.graph_records as r
+where r.revision <> r.synced_revision;
+comment on view app_private.dirty_records is 'The records whose current revision the graph does not hold.';
 
 create function app_private.wake_projection() returns void
 language plpgsql security definer
@@ -48,13 +25,65 @@ $$;
 comment on function app_private.wake_projection is
   'Makes sure that a project_records job starts after this transaction commits; joins one that waits where it can.';
 
+create function app_private.mark_records(kind app_public.record_kind, ids uuid[]) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  marked bigint;
+begin
+  insert into app_private.graph_records as r (kind, record_id)
+  select mark_records.kind, id from unnest(ids) as id
+  on conflict on constraint graph_records_pkey do update
+    set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending';
+  get diagnostics marked = row_count;
+  if marked > 0 then
+    perform app_private.wake_projection();
+  end if;
+  return marked;
+end
+$$;
+comment on function app_private.mark_records is
+  'Marks records dirty, whether or not they were ever marked before, and wakes the worker; returns how many.';
+
+do $make$
+declare
+  recorded app_private.record_tables;
+begin
+  -- A function for each table: its statement is planned once, where one with the names as arguments would be planned
+  -- again for every row that is written.
+  for recorded in select * from app_private.record_tables loop
+    execute format(
+      $text$
+        create function app_private.mark_%1$s() returns trigger
+        language plpgsql security definer
+        set search_path = pg_catalog, pg_temp
+        as $body$
+        begin
+          perform app_private.mark_records(%1$L, array(select %2$I from changed));
+          return null;
+        end
+        $body$;
+        comment on function app_private.mark_%1$s is
+          'Statement trigger: marks the changed records dirty, in the caller''s transaction.';
+        create trigger project_insert after insert on %3$s referencing new table as changed
+          for each statement execute function app_private.mark_%1$s();
+        create trigger project_update after update on %3$s referencing new table as changed
+          for each statement execute function app_private.mark_%1$s();
+        create trigger project_delete after delete on %3$s referencing old table as changed
+          for each statement execute function app_private.mark_%1$s();
+      $text$,
+      recorded.kind, recorded.key, recorded.recorded);
+  end loop;
+end
+$make$;
+
 create function app_public.record_graph_status(kind app_public.record_kind, record_id uuid)
 returns app_public.graph_status
 language sql stable
 begin atomic
   select coalesce(
-    (select case when r.revision <> r.synced_revision then 'pending' else r.state end
-     from app_private.graph_records as r
+    (select r.state from app_private.graph_records as r
      where r.kind = record_graph_status.kind and r.record_id = record_graph_status.record_id),
     'pending');
 end;
@@ -67,7 +96,7 @@ begin atomic
   select coalesce(
     (select r.errors from app_private.graph_records as r
      where r.kind = record_graph_errors.kind and r.record_id = record_graph_errors.record_id
-       and r.state = 'rejected' and r.revision = r.synced_revision),
+       and r.state = 'rejected'),
     '[]');
 end;
 comment on function app_public.record_graph_errors is
@@ -75,30 +104,10 @@ comment on function app_public.record_graph_errors is
 
 create policy read on app_private.graph_records for select to api_read using (true);
 
-do $$
-declare
-  recorded regclass;
-begin
-  foreach recorded in array array['app_public.needs', 'app_public.commitments', 'app_public.engagement_claims']::regclass[] loop
-    execute format(
-      'create trigger project_insert after insert on %s referencing new table as changed
-         for each statement execute function app_private.mark_for_projection()', recorded);
-    execute format(
-      'create trigger project_update after update on %s referencing new table as changed
-         for each statement execute function app_private.mark_for_projection()', recorded);
-    execute format(
-      'create trigger project_delete after delete on %s referencing old table as changed
-         for each statement execute function app_private.mark_for_projection()', recorded);
-  end loop;
-end
-$$;
-
 create view rest.health with (security_invoker = true) as
 select
-  count(*) filter (where r.revision <> r.synced_revision) as pending,
-  coalesce(extract(epoch from now() - min(r.dirty_since) filter (where r.revision <> r.synced_revision)), 0)::float8
-    as "oldestPendingSeconds",
-  count(*) filter (where r.state = 'rejected') as rejected
-from app_private.graph_records as r
-where r.revision <> r.synced_revision or r.state = 'rejected';
+  dirty.pending,
+  coalesce(extract(epoch from now() - dirty.since), 0)::float8 as "oldestPendingSeconds",
+  (select count(*) from app_private.graph_records as r where r.state = 'rejected') as rejected
+from (select count(*) as pending, min(d.dirty_since) as since from app_private.dirty_records as d) as dirty;
 comment on view rest.health is 'How far the graph is behind the tables, for GET /v0/health.';

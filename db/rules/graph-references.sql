@@ -1,12 +1,28 @@
 -- The controlled lists: how a new edition comes in, and what it means for records that are in the graph already.
 
+create view app_private.dirty_references with (security_invoker = true) as
+select r.name, r.revision from app_private.graph_references as r where r.revision <> r.synced_revision;
+comment on view app_private.dirty_references is 'The lists that have changed since the graph last had them.';
+
+create function app_private.mark_references(name text default null) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update app_private.graph_references as r set revision = r.revision + 1
+  where r.name = coalesce(mark_references.name, r.name);
+  perform app_private.wake_projection();
+end
+$$;
+comment on function app_private.mark_references is
+  'Marks a list, or all of them, so that its named graph is written again, and wakes the worker.';
+
 create function app_private.mark_reference() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  update app_private.graph_references set revision = revision + 1 where name = tg_table_name;
-  perform app_private.wake_projection();
+  perform app_private.mark_references(tg_table_name);
   return null;
 end
 $$;
@@ -20,41 +36,14 @@ create trigger project after insert or update or delete on app_public.people_gro
 create trigger project after insert or update or delete on app_public.countries
   for each statement execute function app_private.mark_reference();
 
-create function app_private.recheck_records(moved_codes text[] default '{}') returns bigint
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  marked bigint;
-begin
-  with affected as (
-    -- What was refused may pass now. What is being checked at this moment may be checked against the old lists.
-    select kind, record_id from app_private.graph_records where state = 'rejected' or revision <> synced_revision
-    union
-    select 'need', need_id from app_public.needs as n
-    where n.accelerators && moved_codes or app_private.has_unknown_people_group(n.concerns_people_group_rop3)
-    union
-    select 'commitment', commitment_id from app_public.commitments as c
-    where c.accelerator_scope && moved_codes or app_private.has_unknown_people_group(c.concerns_people_group_rop3)
-    union
-    select 'engagement_claim', claim_id from app_public.engagement_claims as e
-    where e.engagement_accelerators && moved_codes
-      or app_private.has_unknown_people_group(array_remove(array[e.people_group_rop3], null))
-  )
-  update app_private.graph_records as r
-  set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending'
-  from affected
-  where r.kind = affected.kind and r.record_id = affected.record_id;
-  get diagnostics marked = row_count;
-  if marked > 0 then
-    perform app_private.wake_projection();
-  end if;
-  return marked;
-end
-$$;
-comment on function app_private.recheck_records is
-  'Marks the records whose load check may come out differently with the lists as they are now, and those that carry '
-  'one of the given accelerator codes; returns how many.';
+create function app_private.graph_behind_since() returns timestamptz
+language sql stable
+return least(
+  (select min(d.dirty_since) from app_private.dirty_records as d),
+  (select '-infinity'::timestamptz from app_private.dirty_references limit 1),
+  (select min(w.created_at) from app_private.graph_wakeups as w));
+comment on function app_private.graph_behind_since is
+  'Since when something has been waiting for the graph; null when nothing is. Of a list nobody knows since when.';
 
 create function app_private.has_unknown_people_group(codes text[]) returns boolean
 language sql stable
@@ -67,6 +56,36 @@ return cardinality(codes) > 0
   );
 comment on function app_private.has_unknown_people_group is
   'Whether a list names a people group that the registry lacks; never as long as no registry has been imported.';
+
+create function app_private.recheck_records(moved_codes text[] default '{}') returns bigint
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  with affected as (
+    -- What was refused may pass now.
+    select r.kind, r.record_id from app_private.graph_records as r where r.state = 'rejected'
+    union
+    -- What is being checked at this moment may be checked against the old lists.
+    select d.kind, d.record_id from app_private.dirty_records as d
+    union
+    select 'need', n.need_id from app_public.needs as n
+    where n.accelerators && moved_codes or app_private.has_unknown_people_group(n.concerns_people_group_rop3)
+    union
+    select 'commitment', c.commitment_id from app_public.commitments as c
+    where c.accelerator_scope && moved_codes or app_private.has_unknown_people_group(c.concerns_people_group_rop3)
+    union
+    select 'engagement_claim', e.claim_id from app_public.engagement_claims as e
+    where e.engagement_accelerators && moved_codes
+      or app_private.has_unknown_people_group(array_remove(array[e.people_group_rop3], null))
+  ),
+  marked as (
+    select app_private.mark_records(a.kind, array_agg(a.record_id)) as records from affected as a group by a.kind
+  )
+  select coalesce(sum(m.records), 0)::bigint from marked as m;
+end;
+comment on function app_private.recheck_records is
+  'Marks the records whose load check may come out differently with the lists as they are now, and those that carry '
+  'one of the given accelerator codes; returns how many.';
 
 create function app_private.import_accelerators(list jsonb) returns jsonb
 language plpgsql

@@ -36,7 +36,7 @@ begin
 end
 $$;
 comment on function app_private.name_actor is
-  'Names the acting user for the rest of the transaction; refuses what is no e-mail address with 400.';
+  'Names the acting user for the rest of the transaction; refuses with 400 what is not an e-mail address.';
 
 create function app_private.current_actor() returns text
 language sql stable

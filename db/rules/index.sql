@@ -8,6 +8,7 @@
 \ir permissions.sql
 \ir membership.sql
 \ir vocabulary.sql
+\ir record-tables.sql
 \ir graph-projection.sql
 \ir graph-references.sql
 \ir status-history.sql

@@ -17,8 +17,11 @@ begin atomic
     'claimantName', nullif(concat_ws(' ', u.first_name, u.last_name), ''),
     'statedRoles', to_jsonb(claim.stated_roles),
     'role', claim.granted_role,
+    'roleTitle', r.title,
     'notes', claim.review_notes))
-  from app_public.users as u where u.user_id = claim.user_id;
+  from app_public.users as u
+  left join app_public.organization_roles as r on r.role = claim.granted_role
+  where u.user_id = claim.user_id;
 end;
 comment on function app_private.claim_mail_data is 'What the mails about a claim are made of.';
 
@@ -38,10 +41,9 @@ begin
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
     select format('claim:%s:request:%s', new.claim_id, u.user_id), 'claim_request', u.email, u.first_name,
       app_private.claim_mail_data(new)
-    from app_public.memberships as m
-    join app_public.organization_permissions as p on p.role = m.role and p.permission = 'members:manage'
+    from app_private.organization_managers as m
     join app_public.users as u on u.user_id = m.user_id
-    where m.org_uri = new.org_uri and m.status = 'active' and u.user_id <> new.user_id
+    where m.org_uri = new.org_uri and u.user_id <> new.user_id
     on conflict (unique_key) do nothing;
   else
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
@@ -58,8 +60,8 @@ begin
 end
 $$;
 comment on function app_private.mail_claim_step is
-  'Row trigger: tells the claimant the decision, the organization''s administrators of a request, and the platform''s '
-  'reviewers of what waits for them. The mail is part of the transaction that it tells of.';
+  'Row trigger: tells the claimant the decision, those who manage the organization''s members of a request, and the '
+  'platform''s reviewers of what waits for them. The mail is part of the transaction that it tells of.';
 create trigger mail_step after update on app_public.organization_claims
   for each row when (old.status is distinct from new.status and new.status <> 'reviewed')
   execute function app_private.mail_claim_step();

@@ -1,4 +1,13 @@
--- Members of organizations: who manages them, and that no organization loses its last administrator.
+-- Members of organizations: who manages them, and that no organization loses its last manager.
+
+create view app_private.organization_managers with (security_invoker = true) as
+select m.org_uri, m.user_id
+from app_public.memberships as m
+-- No join, so that a lock on rows of this view is one on memberships alone.
+where m.status = 'active'
+  and m.role in (select p.role from app_public.organization_permissions as p where p.permission = 'members:manage');
+comment on view app_private.organization_managers is
+  'Who may manage the members of which organization: active members whose role includes members:manage.';
 
 create function app_private.managed_organizations(email text) returns setof text
 language sql stable security definer
@@ -6,8 +15,7 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select m.org_uri
   from app_public.users as u
-  join app_public.memberships as m on m.user_id = u.user_id and m.status = 'active'
-  join app_public.organization_permissions as p on p.role = m.role and p.permission = 'members:manage'
+  join app_private.organization_managers as m on m.user_id = u.user_id
   where lower(u.email) = lower(managed_organizations.email);
 end;
 comment on function app_private.managed_organizations is 'URIs of the organizations whose members a person may manage.';
@@ -23,7 +31,7 @@ begin atomic
 end;
 comment on function app_private.admit is 'Makes a person a member, or once more a member, of an organization.';
 
-create function app_private.keep_an_org_admin() returns trigger
+create function app_private.keep_a_manager() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -33,15 +41,14 @@ begin
   for bereft in
     select distinct before.org_uri
     from before
-    where before.role = 'org_admin' and before.status = 'active'
+    join app_public.organization_permissions as p on p.role = before.role and p.permission = 'members:manage'
+    where before.status = 'active'
     order by 1
   loop
-    -- Two administrators who step down at once wait for each other here. The lock on who remains makes a
+    -- Two managers who step down at once wait for each other here. The lock on who remains makes a
     -- transaction with an old snapshot fail instead of trusting it.
     perform app_private.lock_organization(bereft);
-    perform from app_public.memberships as m
-    where m.org_uri = bereft and m.role = 'org_admin' and m.status = 'active'
-    limit 1 for share;
+    perform from app_private.organization_managers as m where m.org_uri = bereft limit 1 for share;
     if not found then
       perform app_private.refuse('last_admin');
     end if;
@@ -49,12 +56,13 @@ begin
   return null;
 end
 $$;
-comment on function app_private.keep_an_org_admin is
-  'Statement trigger: refuses with 409 last_admin to demote, suspend, revoke or delete an organization''s last org_admin.';
-create trigger keep_an_admin_updated after update on app_public.memberships
-  referencing old table as before for each statement execute function app_private.keep_an_org_admin();
-create trigger keep_an_admin_deleted after delete on app_public.memberships
-  referencing old table as before for each statement execute function app_private.keep_an_org_admin();
+comment on function app_private.keep_a_manager is
+  'Statement trigger: refuses with 409 last_admin to demote, suspend, revoke or delete the last active member who may '
+  'manage an organization''s members.';
+create trigger keep_a_manager_updated after update on app_public.memberships
+  referencing old table as before for each statement execute function app_private.keep_a_manager();
+create trigger keep_a_manager_deleted after delete on app_public.memberships
+  referencing old table as before for each statement execute function app_private.keep_a_manager();
 create trigger touch before update on app_public.memberships
   for each row execute function app_private.touch();
 

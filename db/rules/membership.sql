@@ -45,5 +45,6 @@ comment on function app_private.authorize is
   'True when the person may do this for the organization; else refuses with 403 membership_required or insufficient_role.';
 
 -- People and memberships are read by the rules alone.
+create policy read on app_public.organization_roles for select to api_read using (true);
 create policy read on app_public.organization_permissions for select to api_read using (true);
 create policy read on app_public.platform_permissions for select to api_read using (true);

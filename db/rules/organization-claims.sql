@@ -125,7 +125,7 @@ end
 $$;
 comment on function app_public.claim_organization is
   E'@resultFieldName claim\nA person says that they belong to an organization, or to a new one. Approved at once, with the role org_admin, when '
-  'their e-mail is at the organization''s registered domain and nobody has claimed it before; else it waits for a '
+  'their e-mail is at the organization''s registered domain and nobody has claimed it before; otherwise it waits for a '
   'review. Errors: 400 validation_failed, 403 insufficient_scope, 404 organization_not_found, 409 already_member, '
   'claim_pending.';
 
@@ -182,9 +182,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  has_admin constant boolean := exists (
-    select from app_public.memberships as m
-    where m.org_uri = claim.org_uri and m.role = 'org_admin' and m.status = 'active');
+  has_manager constant boolean := exists (
+    select from app_private.organization_managers as m where m.org_uri = claim.org_uri);
   is_first constant boolean := not exists (
       select from app_public.organization_claims as c
       where c.org_uri = claim.org_uri and c.claim_id <> claim.claim_id)
@@ -197,7 +196,7 @@ begin
     update app_public.organization_claims as c
     set status = 'pending_review', result_variant = 'new-org', routed_to = 'platform'
     where c.claim_id = claim.claim_id returning * into claim;
-  elsif has_admin then
+  elsif has_manager then
     update app_public.organization_claims as c
     set status = 'pending_review', result_variant = 'request-sent', routed_to = 'organization'
     where c.claim_id = claim.claim_id returning * into claim;

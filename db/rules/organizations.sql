@@ -2,7 +2,7 @@
 
 create policy read on app_public.organizations for select to api_read using (status = 'active');
 
--- What the rules need to know beside the environment of a process. `npm run migrate` writes GRAPH_DATA_URL here.
+-- What the rules need to know that is not theirs to decide. `npm run migrate` writes GRAPH_DATA_URL here.
 insert into app_private.settings (name, value, description)
 values ('graph_data_url', '"https://data.example.org"',
         'GRAPH_DATA_URL: new organizations are named under its /org/. Written by every migrate.')

@@ -1,7 +1,22 @@
--- What each role may do. These lists are the whole truth: on every migrate the tables are made equal to them.
--- To let a role do more or less, add or delete a line here, run `npm run migrate`, and run the tests.
+-- What each role is called and what it may do. These lists are the whole truth: on every migrate the tables are made
+-- equal to them. To let a role do more or less, add or delete a line here, run `npm run migrate`, and run the tests.
 
--- Roles in an organization.
+-- Roles in an organization, in words.
+with words (role, title, description) as (
+  values
+    ('org_admin', 'administrator', 'manages the organization and its members'),
+    ('org_contributor', 'contributor', 'submits for the organization'),
+    ('org_member', 'member', 'reads')
+),
+removed as (
+  delete from app_public.organization_roles as r where r.role::text not in (select role from words)
+)
+insert into app_public.organization_roles as r (role, title, description)
+select role::app_public.organization_role, title, description from words
+on conflict (role) do update set title = excluded.title, description = excluded.description
+where (r.title, r.description) <> (excluded.title, excluded.description);
+
+-- What they may do.
 with allowed (role, permission) as (
   values
     ('org_admin', 'needs:write'),

@@ -83,15 +83,20 @@ end;
 comment on function app_private.lock_platform_roles is
   'Makes those who change platform roles do so one at a time, until the transaction ends.';
 
-create function app_private.keep_a_platform_admin() returns trigger
+create function app_private.keep_a_role_assigner() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if exists (select from before where before.role = 'admin') then
+  if exists (
+    select from before
+    join app_public.platform_permissions as p on p.role = before.role and p.permission = 'roles:assign'
+  ) then
     -- The lock on who remains makes a transaction with an old snapshot fail instead of trusting it.
     perform app_private.lock_platform_roles();
-    perform from app_public.platform_roles as r where r.role = 'admin' limit 1 for share;
+    perform from app_public.platform_roles as r
+    join app_public.platform_permissions as p on p.role = r.role and p.permission = 'roles:assign'
+    limit 1 for share of r;
     if not found then
       perform app_private.refuse('last_admin',
         'The platform needs at least one person who may assign roles; give someone else such a role first.');
@@ -100,12 +105,12 @@ begin
   return null;
 end
 $$;
-comment on function app_private.keep_a_platform_admin is
-  'Statement trigger: refuses with 409 last_admin to take away the role of the last platform admin.';
-create trigger keep_an_admin_updated after update on app_public.platform_roles
-  referencing old table as before for each statement execute function app_private.keep_a_platform_admin();
-create trigger keep_an_admin_deleted after delete on app_public.platform_roles
-  referencing old table as before for each statement execute function app_private.keep_a_platform_admin();
+comment on function app_private.keep_a_role_assigner is
+  'Statement trigger: refuses with 409 last_admin to take the role from the last person who may assign platform roles.';
+create trigger keep_a_role_assigner_updated after update on app_public.platform_roles
+  referencing old table as before for each statement execute function app_private.keep_a_role_assigner();
+create trigger keep_a_role_assigner_deleted after delete on app_public.platform_roles
+  referencing old table as before for each statement execute function app_private.keep_a_role_assigner();
 
 create function app_private.record_platform_role() returns trigger
 language plpgsql security definer

@@ -27,6 +27,8 @@ export const TagsPlugin = jsonPgSmartTags(
         "app_public.people_groups": { tags: WITHOUT_AGGREGATES },
         // The enum of the same name keeps it.
         "app_public.platform_roles": { tags: { name: "platform_role_grant" } },
+        // The enum of the same name keeps it.
+        "app_public.organization_roles": { tags: { ...HIDDEN, name: "organization_role_words" } },
         "app_public.organization_permissions": { tags: HIDDEN },
         "app_public.platform_permissions": { tags: HIDDEN },
         // Churches are found by their search, whose cost does not grow with their number.

@@ -175,8 +175,8 @@ const SET_NEED_STATUS = `
 
 async function expectNothingDirty(db: pg.Pool): Promise<void> {
   const { rows } = await db.query<{ dirty: string }>(
-    `select (select count(*) from app_private.graph_records where revision <> synced_revision)
-       + (select count(*) from app_private.graph_references where revision <> synced_revision) as dirty`,
+    `select (select count(*) from app_private.dirty_records)
+       + (select count(*) from app_private.dirty_references) as dirty`,
   );
   expect(rows).toEqual([{ dirty: "0" }]);
 }

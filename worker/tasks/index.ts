@@ -4,16 +4,9 @@ import { expireCommitments } from "./expire-commitments.ts";
 import { forgetAnswers } from "./forget-answers.ts";
 import { sendWaitingMails } from "./mail.ts";
 import { projectRecords } from "./project-records.ts";
-import { sweep } from "./sweep.ts";
 import type { TaskContext, TaskDefinition } from "./task.ts";
 
-const TASKS: readonly TaskDefinition[] = [
-  projectRecords,
-  sweep,
-  expireCommitments,
-  forgetAnswers,
-  sendWaitingMails,
-];
+const TASKS: readonly TaskDefinition[] = [projectRecords, expireCommitments, forgetAnswers, sendWaitingMails];
 
 /** The tasks as graphile-worker takes them. */
 export function taskList(context: TaskContext): TaskList {
