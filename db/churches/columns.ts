@@ -1,4 +1,4 @@
-// The columns of a church, each described once. What the API answers (server/rest/church-schemas.ts), what a file may
+// The columns of a church, each described once. What the API answers (server/resources/church-schemas.ts), what a file may
 // bring (conversions.ts) and what GraphQL says of them (server/graphql/descriptions.ts) follow from this table; that it
 // fits the table in the database is held by test/church-columns.test.ts.
 
@@ -83,13 +83,3 @@ export const CHURCH_COLUMNS: Readonly<Record<string, ChurchColumn>> = {
   created_at: { kind: "time", always: true },
   updated_at: { kind: "time", always: true },
 };
-
-/** What belief_type may be. */
-export const CHURCH_BELIEFS = [
-  "roman_catholic",
-  "protestant",
-  "orthodox",
-  "anglican",
-  "other",
-  "unknown",
-] as const;

@@ -1,6 +1,8 @@
 // How a value of a file becomes one of the database, by the kind of its column.
-import { CHURCH_BELIEFS } from "./columns.ts";
+import { enums } from "../catalog.ts";
 import type { ChurchColumn } from "./columns.ts";
+
+const BELIEFS = enums.church_belief;
 
 /** A value that cannot be taken; the message says why. */
 export class ValueError extends Error {
@@ -59,8 +61,8 @@ function conversions(
         .trim()
         .toLowerCase()
         .replaceAll(/[\s-]+/g, "_");
-      if (!(CHURCH_BELIEFS as readonly string[]).includes(belief))
-        throw new ValueError(`must be one of ${CHURCH_BELIEFS.join(", ")}`);
+      if (!(BELIEFS as readonly string[]).includes(belief))
+        throw new ValueError(`must be one of ${BELIEFS.join(", ")}`);
       return belief;
     },
     country: (value) => {

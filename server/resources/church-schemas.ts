@@ -2,12 +2,15 @@
 // tool endpoint's input all come from here; what the inputs must be together is decided in db/rules/church-inputs.sql,
 // and which columns a church has stands in db/churches/columns.ts.
 import { z } from "zod";
-import { CHURCH_BELIEFS, CHURCH_COLUMNS } from "../../db/churches/columns.ts";
+import { enums } from "../../db/catalog.ts";
+import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import type { ChurchColumn } from "../../db/churches/columns.ts";
 
 const MAX_TEXT = 200;
 
-const churchBelief = z.enum(CHURCH_BELIEFS, { error: `must be one of ${CHURCH_BELIEFS.join(", ")}` });
+const churchBelief = z.enum(enums.church_belief, {
+  error: `must be one of ${enums.church_belief.join(", ")}`,
+});
 
 const textUpTo = (longest: number) =>
   z
