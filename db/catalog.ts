@@ -35,7 +35,27 @@ export const choices = {
   "mails.kind": ["claim_approved", "claim_rejected", "claim_request", "claim_queue"],
   "organization_claims.result_variant": ["claimed", "request-sent", "manual-review", "new-org"],
   "organization_claims.routed_to": ["organization", "platform"],
-  "role_history.status": ["active", "suspended", "revoked"],
+} as const;
+
+/** What each role in an organization is called and may do. */
+export const organizationRoles = {
+  org_admin: {
+    title: "administrator",
+    description: "manages the organization and its members",
+    permissions: [
+      "commitments:write",
+      "engagement_claims:write",
+      "members:manage",
+      "needs:write",
+      "organization:manage",
+    ],
+  },
+  org_contributor: {
+    title: "contributor",
+    description: "submits for the organization",
+    permissions: ["commitments:write", "engagement_claims:write", "needs:write"],
+  },
+  org_member: { title: "member", description: "reads", permissions: [] },
 } as const;
 
 /** The columns of the tables that records/ describes. */

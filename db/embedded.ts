@@ -22,7 +22,7 @@ export type EmbeddedPostgres = {
 };
 
 /** The embedded PostgreSQL cannot run here; the message is for the operator. */
-export class EmbeddedPostgresError extends Error {
+class EmbeddedPostgresError extends Error {
   override name = "EmbeddedPostgresError";
 }
 

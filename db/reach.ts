@@ -6,7 +6,7 @@ const OLDEST_VERSION = 150_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The database cannot be reached or is too old; the message is one line without the password. */
-export class DatabaseUnusable extends Error {
+class DatabaseUnusable extends Error {
   override name = "DatabaseUnusable";
 }
 

@@ -16,6 +16,11 @@ export const catalogFile: Generated = {
         "choices",
         await choices(db),
       ],
+      [
+        "What each role in an organization is called and may do.",
+        "organizationRoles",
+        await organizationRoles(db),
+      ],
       ["The columns of the tables that records/ describes.", "columns", await columns(db)],
       ["The errors that the rules raise: status and sentence by code.", "errors", await errors(db)],
     ] as const;
@@ -51,6 +56,18 @@ async function choices(db: pg.Pool): Promise<Record<string, string[]>> {
       [...definition.matchAll(/'([^']*)'::/g)].map(([, value]) => value!),
     ]),
   );
+}
+
+type Role = { title: string; description: string; permissions: string[] };
+
+async function organizationRoles(db: pg.Pool): Promise<Record<string, Role>> {
+  const { rows } = await db.query<Role & { role: string }>(`
+    select r.role, coalesce(w.title, '') as title, coalesce(w.description, '') as description,
+      array(select p.permission from app_public.organization_permissions as p where p.role = r.role order by 1)
+        as permissions
+    from unnest(enum_range(null::app_public.organization_role)) as r (role)
+    left join app_public.organization_roles as w on w.role = r.role`);
+  return Object.fromEntries(rows.map(({ role, ...about }) => [role, about]));
 }
 
 type Column = { type: string; nullable?: true; initially?: string };

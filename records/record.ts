@@ -28,7 +28,7 @@ export type FieldType =
  * A name alone: a literal, or for an httpUri a link. `code`: the code as a literal beside the link to what it stands
  * for. `to`: a link to the record of that kind which has this id. `withheld`: nothing, and why.
  */
-export type InGraph =
+type InGraph =
   string | { link: string; code: string } | { link: string; to: RecordKind } | { withheld: string };
 
 export type Field = {

@@ -2,7 +2,7 @@
 import type { Express, RequestHandler } from "express";
 
 /** What a request passes before a door that is not open to everybody. */
-export type Guards = Readonly<{
+type Guards = Readonly<{
   /** A live key in the Authorization header, within its rate limit. */
   key: RequestHandler[];
   /** The same, for clients that cannot set a header: the key may be ?apiKey= instead. */

@@ -159,7 +159,7 @@ async function checksumProblems(folder: string): Promise<string[]> {
       .update(await readFile(join(folder, file)))
       .digest("hex");
     if (!listed.has(file)) {
-      problems.push(`${file} is new. Add it: cd db/migrations && sha256sum ${file} >> SHA256SUMS`);
+      problems.push(`${file} is new. Add it: npm run generate`);
     } else if (listed.get(file) !== checksum) {
       problems.push(`${file} was edited. Undo that and add a migration, unless no release has this one yet.`);
     }
@@ -179,6 +179,6 @@ test("a migration that was edited, removed or not listed is named", async () => 
   expect(await checksumProblems(folder)).toEqual([
     expect.stringMatching(/^0006_graph_references\.sql is in SHA256SUMS, but not in db/),
     expect.stringMatching(/^0003_vocabulary\.sql was edited/),
-    expect.stringMatching(/^9000_later\.sql is new.*sha256sum 9000_later\.sql >> SHA256SUMS$/),
+    expect.stringMatching(/^9000_later\.sql is new/),
   ]);
 });

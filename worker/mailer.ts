@@ -2,7 +2,7 @@
 import { createTransport } from "nodemailer";
 
 /** A mail on its way out. */
-export type OutgoingMail = {
+type OutgoingMail = {
   /** Names the mail for ever: it becomes the Message-ID, by which receivers recognise a mail that comes twice. */
   id: string;
   to: string;

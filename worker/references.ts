@@ -43,7 +43,7 @@ export async function referenceTriples(db: Queryable, names: Names, reference: R
 }
 
 /** Puts a list in the place of what its named graph holds. */
-export async function writeReference(
+async function writeReference(
   projector: Projector,
   db: Queryable,
   store: GraphStore,

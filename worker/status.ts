@@ -10,7 +10,7 @@ import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 
 /** One named graph and the records that belong into it. */
-export interface GraphStatus extends StateCounts {
+interface GraphStatus extends StateCounts {
   kind: RecordKind;
   graph: string;
   /** triples in the store; null when it cannot be asked */

@@ -20,7 +20,7 @@ import { REFERENCES, referenceGraph, referenceTriples } from "./references.ts";
  * missing: it should be there; stale: it is as an earlier version was; altered: it is as no version was;
  * foreign: it should not be there.
  */
-export type DifferenceKind = "missing" | "stale" | "altered" | "foreign";
+type DifferenceKind = "missing" | "stale" | "altered" | "foreign";
 
 export interface Difference {
   kind: DifferenceKind;

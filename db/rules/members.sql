@@ -73,7 +73,7 @@ as $$
 begin
   insert into app_private.role_history (user_id, org_uri, role, status, changed_by_email)
   select coalesce(new.user_id, old.user_id), coalesce(new.org_uri, old.org_uri), coalesce(new.role, old.role)::text,
-    coalesce(new.status::text, 'revoked'), app_private.current_actor();
+    coalesce(new.status, 'revoked'), app_private.current_actor();
   return null;
 end
 $$;

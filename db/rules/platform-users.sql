@@ -119,7 +119,7 @@ as $$
 begin
   insert into app_private.role_history (user_id, role, status, changed_by_email)
   select coalesce(new.user_id, old.user_id), coalesce(new.role, old.role)::text,
-    case tg_op when 'DELETE' then 'revoked' else 'active' end, app_private.current_actor();
+    case tg_op when 'DELETE' then 'revoked'::app_public.membership_status else 'active' end, app_private.current_actor();
   return null;
 end
 $$;

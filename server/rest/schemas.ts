@@ -50,7 +50,7 @@ export const rop3 = z
   .regex(/^[0-9]{6}$/, "must be a ROP3 code of six digits")
   .meta({ examples: ["104425"] });
 
-export const rog3 = z
+const rog3 = z
   .string({ error: "must be a ROG3 country code, two or three upper-case letters" })
   .regex(/^[A-Z]{2,3}$/, "must be a ROG3 country code, two or three upper-case letters")
   .meta({ examples: ["KE"] });
@@ -60,7 +60,7 @@ export const countryCode = z
   .regex(/^[A-Z]{2}$/, "must be a country code of ISO 3166-1, two upper-case letters")
   .meta({ examples: ["KE"] });
 
-export const date = z.iso
+const date = z.iso
   .date({ error: "must be a calendar date, YYYY-MM-DD" })
   .refine((value) => value >= "0001-01-01", "must be a calendar date, YYYY-MM-DD")
   .meta({ examples: ["2027-06-30"] });
@@ -77,7 +77,7 @@ const acceleratorCode = z
 const list = <T extends z.ZodType>(item: T) =>
   z.array(item, { error: "must be a list" }).max(100, "must have at most 100 items");
 
-export const acceleratorCodes = list(acceleratorCode).min(1, "must name at least one item");
+const acceleratorCodes = list(acceleratorCode).min(1, "must name at least one item");
 
 export const graphStatus = z.enum(enums.graph_status);
 export const graphErrors = z.array(z.object({ path: z.string(), message: z.string() }));

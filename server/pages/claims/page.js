@@ -78,7 +78,7 @@ function claimItem(claim) {
     return item;
   }
   // A new organization needs somebody who manages it.
-  if (claim.is_new_org) form.elements.role.value = "org_admin";
+  if (claim.is_new_org) form.querySelector("option[data-manages]").selected = true;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void decide(claim, name, form, event.submitter?.value ?? "approve");
