@@ -3,7 +3,7 @@
 import { CsvError, parse } from "csv-parse/sync";
 
 /** A record of a CSV and the line it begins on; no cells where its quotes do not fit. */
-export type CsvRecord = { line: number; cells: string[] | undefined };
+type CsvRecord = { line: number; cells: string[] | undefined };
 
 /** Bytes that one record may have: a quote that is never closed must not swallow the file. */
 const LONGEST_RECORD = 2 ** 20;

@@ -14,7 +14,7 @@ const BATCH = 10_000;
 // One connection keeps one core of the database busy.
 const LANES = 2;
 
-export type ChurchImportOptions = {
+type ChurchImportOptions = {
   format: ChurchFormat;
   /** All or nothing: stops at the first bad row. */
   strict?: boolean;
