@@ -9,13 +9,8 @@ FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
-COPY package.json *.ts ./
-COPY db db
-COPY graph graph
-COPY worker worker
-COPY server server
-COPY admin admin
-COPY process process
+# What belongs into the image is listed in .dockerignore.
+COPY . .
 USER node
 EXPOSE 3000
 CMD ["node", "server/main.ts"]
