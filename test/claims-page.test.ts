@@ -87,7 +87,7 @@ inBrowser("a reviewer learns in words why they see nothing, and why a decision w
   const wrongKey = await open(m.support, "ek_wrong");
   await wrongKey.page.getByText("This API key is unknown, expired or revoked.").waitFor();
   const nobody = await open("nobody@nowhere.example");
-  await nobody.page.getByText(/takes the platform permission claims:review/).waitFor();
+  await nobody.page.getByText(/requires the platform permission claims:review/).waitFor();
 
   const org = await m.addOrganization(db());
   const { value } = await door.claim(m.claimOf(org, "late@elsewhere.example"));
@@ -96,7 +96,7 @@ inBrowser("a reviewer learns in words why they see nothing, and why a decision w
   await claim.waitFor();
   await door.review({ claimId: value.claimId, action: "approve", adminEmail: m.platformAdmin });
   await claim.getByRole("button", { name: "Approve" }).click();
-  await claim.getByText("This claim has been approved already.").waitFor();
+  await claim.getByText("This claim has already been approved.").waitFor();
   await Promise.all([wrongKey, nobody, { page }].map((opened) => opened.page.close()));
 });
 

@@ -170,6 +170,19 @@ describe.each(Object.values(RECORDS))("a $kind", (record) => {
   });
 });
 
+test("the triggers of records are made for the tables that records/ describes", async () => {
+  const { rows } = await database.owner.query(
+    `select kind, recorded::text as table, key, author from app_private.record_tables order by kind`,
+  );
+  expect(rows).toEqual(
+    Object.values(RECORDS).map((record) => {
+      const fields = fieldsOf(record);
+      const author = fields.find(({ type }) => type === "email")!.column;
+      return { kind: record.kind, table: `app_public.${record.table}`, key: fields[0]!.column, author };
+    }),
+  );
+});
+
 test("a column is its wire name in snake case", () => {
   expect(["needId", "concernsPeopleGroupRop3", "description"].map(columnOf)).toEqual([
     "need_id",

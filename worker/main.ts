@@ -30,6 +30,8 @@ const CONCURRENT_JOBS = 4;
 // Jobs, the drain, the timer, and graphile-worker's own.
 const CONNECTIONS = CONCURRENT_JOBS + 6;
 const RESTART_MS = 1_000;
+// How long a runner may take to end once it has begun to.
+const ENDING_MS = 5_000;
 
 /**
  * Starts the worker; it goes on through outages of the database and the graph store.
@@ -90,8 +92,9 @@ function superviseJobs(pool: Pool, start: () => Promise<Runner>, logger: Logger)
     while (!stopping.signal.aborted) {
       try {
         runner = await start();
-        if (stopping.signal.aborted) await runner.stop();
-        await runner.promise;
+        const ended = endOf(runner);
+        if (stopping.signal.aborted) void runner.stop().catch(() => undefined);
+        await ended;
       } catch (error) {
         if (!stopping.signal.aborted)
           logger.warn({ err: error }, "the job runner ended; it is started again");
@@ -107,10 +110,26 @@ function superviseJobs(pool: Pool, start: () => Promise<Runner>, logger: Logger)
     async stop() {
       stopping.abort();
       // A runner that is on its way down already says so by throwing.
-      await runner?.stop().catch(() => undefined);
+      void runner?.stop().catch(() => undefined);
       await ended;
     },
   };
+}
+
+/**
+ * Waits for a runner to end, and no longer than ENDING_MS once it has begun to: graphile-worker 0.18 counts a batch twice
+ * when two of them fail at the same time, and then waits for ever for it to be done.
+ */
+async function endOf(runner: Runner): Promise<void> {
+  const { promise: overdue, resolve } = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  const begin = () => void (timer ??= setTimeout(resolve, ENDING_MS));
+  runner.events.once("pool:gracefulShutdown", begin).once("stop", begin);
+  try {
+    await Promise.race([runner.promise, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Graphile-worker tells every job; that is detail here. */

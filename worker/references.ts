@@ -16,30 +16,53 @@ export type Reference = (typeof REFERENCES)[number];
 
 export const REFERENCES = choices["graph_references.name"];
 
+/** What each list is in the graph: its named graph, and its triples as the tables have them. */
+const LISTS: Record<
+  Reference,
+  {
+    graph: "acceleratorsGraph" | "peopleGroupsGraph" | "countriesGraph";
+    triples: (db: Queryable, names: Names) => Promise<Iterable<Quad>>;
+  }
+> = {
+  accelerators: {
+    graph: "acceleratorsGraph",
+    triples: async (db, names) => {
+      const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
+        `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
+           broader_code as "broaderCode", deprecated_at is not null as deprecated
+         from app_public.accelerators order by code`,
+      );
+      return acceleratorTriples(rows, names);
+    },
+  },
+  people_groups: {
+    graph: "peopleGroupsGraph",
+    triples: async (db, names) => {
+      const { rows } = await db.query<PeopleGroup>(
+        "select rop3, name from app_public.people_groups order by rop3",
+      );
+      return peopleGroupTriples(rows, names);
+    },
+  },
+  countries: {
+    graph: "countriesGraph",
+    triples: async (db, names) => {
+      const { rows } = await db.query<Country>(
+        "select alpha2, name from app_public.countries order by alpha2",
+      );
+      return countryTriples(rows, names);
+    },
+  },
+};
+
 /** IRI of the named graph of a list. */
 export function referenceGraph(names: Names, reference: Reference): string {
-  if (reference === "accelerators") return names.acceleratorsGraph;
-  return reference === "people_groups" ? names.peopleGroupsGraph : names.countriesGraph;
+  return names[LISTS[reference].graph];
 }
 
 /** What the graph should hold of a list. */
 export async function referenceTriples(db: Queryable, names: Names, reference: Reference): Promise<Quad[]> {
-  if (reference === "accelerators") {
-    const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
-      `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
-         broader_code as "broaderCode", deprecated_at is not null as deprecated
-       from app_public.accelerators order by code`,
-    );
-    return [...acceleratorTriples(rows, names)];
-  }
-  if (reference === "people_groups") {
-    const { rows } = await db.query<PeopleGroup>(
-      "select rop3, name from app_public.people_groups order by rop3",
-    );
-    return [...peopleGroupTriples(rows, names)];
-  }
-  const { rows } = await db.query<Country>("select alpha2, name from app_public.countries order by alpha2");
-  return [...countryTriples(rows, names)];
+  return [...(await LISTS[reference].triples(db, names))];
 }
 
 /** Puts a list in the place of what its named graph holds. */

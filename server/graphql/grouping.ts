@@ -1,12 +1,12 @@
 // By what aggregates group: single columns, the items of lists (one group a code, not one a combination), and the
 // months and days of creation. And how many records are in a group.
-import type { PgSelectQueryBuilder, PgSelectSingleStep } from "postgraphile/@dataplan/pg";
+import type { PgCodecRelation, PgSelectQueryBuilder, PgSelectSingleStep } from "postgraphile/@dataplan/pg";
 
 const PERIODS = ["month", "day"] as const;
 
-// Free texts, keys and the instants of updates make as many groups as there are records.
-const GROUPABLE =
-  /^(status|.*_status|kind|type|org_uri|org_name|broader_code|.*accelerators|accelerator_scope)$|country|people_group|_(need|commitment)_id$|^(created|changed)_at$/;
+// Free texts, keys and the instants of updates make as many groups as there are records. Enums, yes and no, lists and
+// links do not; of texts and times these do not either.
+const GROUPABLE = /^(org_name|type|(from|to)_status|country_\w+|people_group_\w+|(created|changed)_at)$/;
 
 type Grouping = { description: string; apply: (query: PgSelectQueryBuilder) => void };
 
@@ -29,7 +29,7 @@ export const GroupingPlugin: GraphileConfig.Plugin = {
         if (!isPgAggregateGroupEnum || !table?.codec.attributes) return values;
         const { codec: tableCodec } = table;
         const groupings = Object.keys(tableCodec.attributes)
-          .filter((name) => GROUPABLE.test(name) && !isKey(table, name))
+          .filter((name) => isGroupable(build, table, name) && !isKey(table, name))
           .filter((name) => build.behavior.pgCodecAttributeMatches([tableCodec, name], "select"))
           .flatMap((attributeName) => {
             const name = build.inflection.aggregateGroupByAttributeEnum({ resource: table, attributeName });
@@ -68,6 +68,18 @@ export const GroupingPlugin: GraphileConfig.Plugin = {
 };
 
 type Table = NonNullable<GraphileBuild.ScopeEnum["pgTypeResource"]>;
+
+function isGroupable(build: GraphileBuild.Build, table: Table, name: string): boolean {
+  const { codec } = table.codec.attributes![name]!;
+  const links = Object.values<PgCodecRelation>(table.getRelations()).filter((relation) => !relation.isReferencee);
+  return (
+    GROUPABLE.test(name) ||
+    build.dataplanPg.isEnumCodec(codec) ||
+    codec === build.dataplanPg.TYPES.boolean ||
+    codec.arrayOfCodec !== undefined ||
+    links.some(({ localAttributes }) => localAttributes.includes(name))
+  );
+}
 
 function isKey(table: Table, name: string): boolean {
   return table.uniques.some(
