@@ -1,7 +1,9 @@
 import type { Quad, Term } from "@rdfjs/types";
 import { XSD } from "./namespaces.ts";
+import { literal, withoutTrailingZeros } from "./terms.ts";
 
 const XSD_STRING = `${XSD}string`;
+const XSD_DECIMAL = `${XSD}decimal`;
 
 // eslint-disable-next-line no-control-regex -- control characters are what is escaped here
 const ESCAPED_IN_LITERAL = /["\\\u0000-\u001f\u007f]/g;
@@ -41,7 +43,15 @@ export function termText(term: Term): string {
   }
 }
 
-/** One canonical N-Triples line without its newline; the graph of a quad is left out. */
+/**
+ * One canonical N-Triples line without its newline; the graph of a quad is left out. Whole decimals are the one form of
+ * value that stores give back differently: "12" from one is "12.0" from another.
+ */
 export function tripleText(quad: Quad): string {
-  return `${termText(quad.subject)} ${termText(quad.predicate)} ${termText(quad.object)} .`;
+  const { object } = quad;
+  const text =
+    object.termType === "Literal" && object.datatype.value === XSD_DECIMAL
+      ? termText(literal(withoutTrailingZeros(object.value), object.datatype))
+      : termText(object);
+  return `${termText(quad.subject)} ${termText(quad.predicate)} ${text} .`;
 }

@@ -14,3 +14,8 @@ export function literal(value: string, languageOrDatatype?: string | NamedNode):
 export function triple(subject: NamedNode, predicate: NamedNode, object: NamedNode | Literal): Quad {
   return DataFactory.quad(subject, predicate, object);
 }
+
+/** A decimal, or a time with its fraction, without the zeros that add nothing. */
+export function withoutTrailingZeros(value: string): string {
+  return value.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}

@@ -5,7 +5,7 @@ import { columnOf, fieldsOf, idOf } from "../records/record.ts";
 import type { Field, FieldType, RecordDescription, RecordKind } from "../records/record.ts";
 import { RDF, XSD } from "./namespaces.ts";
 import type { Names } from "./namespaces.ts";
-import { literal, namedNode, triple } from "./terms.ts";
+import { literal, namedNode, triple, withoutTrailingZeros } from "./terms.ts";
 
 /** A value of a column as JSON has it. */
 type ColumnValue = string | number | boolean | null | readonly string[];
@@ -112,14 +112,10 @@ const typed = (datatype: string, canonical = (value: string) => value) => {
 };
 
 // Stores keep typed values as numbers and give them back in canonical form, so only that comes back as written.
-const LITERALS: Partial<Record<FieldType, (value: string) => Literal>> = {
+export const LITERALS: Partial<Record<FieldType, (value: string) => Literal>> = {
   date: typed("date"),
   timestamp: typed("dateTime", (utc) => `${withoutTrailingZeros(utc)}Z`),
   integer: typed("integer"),
   number: typed("decimal", withoutTrailingZeros),
   boolean: typed("boolean"),
 };
-
-function withoutTrailingZeros(value: string): string {
-  return value.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
-}

@@ -179,9 +179,11 @@ test("a migration that was edited, removed or not listed is named", async () => 
   await writeFile(join(folder, "0003_vocabulary.sql"), "select 1;");
   await rm(join(folder, "0006_graph_references.sql"));
   await writeFile(join(folder, "9000_later.sql"), "select 1;");
-  expect(await checksumProblems(folder)).toEqual([
-    expect.stringMatching(/^0006_graph_references\.sql is in SHA256SUMS, but not in db/),
-    expect.stringMatching(/^0003_vocabulary\.sql was edited/),
-    expect.stringMatching(/^9000_later\.sql is new/),
-  ]);
+  expect(await checksumProblems(folder)).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^0006_graph_references\.sql is in SHA256SUMS, but not in db/),
+      expect.stringMatching(/^0003_vocabulary\.sql was edited/),
+      expect.stringMatching(/^9000_later\.sql is new/),
+    ]),
+  );
 });
