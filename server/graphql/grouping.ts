@@ -71,7 +71,9 @@ type Table = NonNullable<GraphileBuild.ScopeEnum["pgTypeResource"]>;
 
 function isGroupable(build: GraphileBuild.Build, table: Table, name: string): boolean {
   const { codec } = table.codec.attributes![name]!;
-  const links = Object.values<PgCodecRelation>(table.getRelations()).filter((relation) => !relation.isReferencee);
+  const links = Object.values<PgCodecRelation>(table.getRelations()).filter(
+    (relation) => !relation.isReferencee,
+  );
   return (
     GROUPABLE.test(name) ||
     build.dataplanPg.isEnumCodec(codec) ||

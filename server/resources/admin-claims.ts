@@ -48,7 +48,8 @@ export const claimReviewRoutes: RestRoute[] = [
     tag: "Claim review",
     summary: "List organization claims, newest first",
     description:
-      "A platform user with claims:review sees all of them, an org_admin those that were sent to their organization.",
+      "A platform user with claims:review sees all of them; someone who manages the members of an organization sees those " +
+      "sent to it.",
     headers: m.actingAdmin,
     query: z.object({ status: m.claimStatus.optional(), ...s.paging }),
     answer: {
@@ -70,7 +71,8 @@ export const claimReviewRoutes: RestRoute[] = [
     tag: "Claim review",
     summary: "Approve or reject a claim",
     description:
-      "Nobody reviews their own claim. A platform user needs roles:assign beside claims:review to make somebody org_admin.",
+      "Nobody reviews their own claim. To give a role that includes members:manage, a platform user needs roles:assign " +
+      "as well as claims:review.",
     body: claimReview,
     answer: {
       status: 200,

@@ -26,7 +26,7 @@ export const engagementClaimRoutes: RestRoute[] = [
       orgUri: s.filterText,
       rop3: s.rop3.optional(),
       countryCode: s.countryCode.optional(),
-      status: r.statusOf(engagementClaim).default("active"),
+      status: r.statusOf(engagementClaim).default(r.initialStatusOf(engagementClaim)),
       ...s.paging,
     }),
     answer: {

@@ -41,7 +41,7 @@ export const memberRoutes: RestRoute[] = [
     path: "/v0/orgs/members",
     operationId: "listMembers",
     tag: "Members",
-    summary: "List the members of an organization, by e-mail, for an org_admin of it",
+    summary: "List the members of an organization, by e-mail, for those who may manage them",
     headers: m.actingAdmin,
     query: z.object({ orgUri: s.httpUri }),
     answer: {

@@ -52,12 +52,14 @@ function described(type: z.ZodType, { type: form, description }: Field): z.ZodTy
   return form === "status" ? type : type.meta({ description });
 }
 
+/** The status of a record that has just been made. */
+export function initialStatusOf(record: RecordDescription): string {
+  return columnsOf(record)["status"]?.initially ?? "";
+}
+
 /** What is answered when a record was made. */
 export function createdOf(record: RecordDescription) {
-  return z.object({
-    [idOf(record)]: s.uuid,
-    status: z.literal(columnsOf(record)["status"]?.initially ?? ""),
-  });
+  return z.object({ [idOf(record)]: s.uuid, status: z.literal(initialStatusOf(record)) });
 }
 
 /** What a caller gives to set a record's status, and what is answered. */
