@@ -1,0 +1,57 @@
+// A job runner that cannot end must not keep the worker from having another one, or from stopping.
+import { expect, test } from "@jest/globals";
+import type { Runner, WorkerEvents } from "graphile-worker";
+import { pino } from "pino";
+import { superviseJobs } from "../worker/jobs.ts";
+import { eventually } from "./support/eventually.ts";
+
+const logger = pino({ level: "silent" });
+const patience = { restartMs: 5, endingMs: 20 };
+
+/** A runner that, once it has begun to end, says so and never comes to it. */
+function endless(events: WorkerEvents): Runner {
+  const begin = () => void events.emit("stop", { ctx: undefined as never });
+  return {
+    events,
+    promise: new Promise<void>(() => undefined),
+    stop: () => {
+      begin();
+      return new Promise<void>(() => undefined);
+    },
+  } as unknown as Runner;
+}
+
+test("a runner that has begun to end and does not is replaced", async () => {
+  const started: WorkerEvents[] = [];
+  const jobs = superviseJobs(
+    async (events) => {
+      started.push(events);
+      return endless(events);
+    },
+    logger,
+    patience,
+  );
+  await eventually(() => Promise.resolve(expect(started).toHaveLength(1)));
+  started[0]!.emit("pool:gracefulShutdown", { ctx: undefined, workerPool: undefined, message: "" } as never);
+  await eventually(() => Promise.resolve(expect(started).toHaveLength(2)));
+  await jobs.stop();
+  expect(started).toHaveLength(2);
+});
+
+test("a runner that fails is replaced, and one that cannot be started is tried again", async () => {
+  let attempts = 0;
+  const jobs = superviseJobs(
+    (events) => {
+      attempts += 1;
+      if (attempts === 1) return Promise.reject(new Error("no database"));
+      if (attempts === 2) {
+        return Promise.resolve({ ...endless(events), promise: Promise.reject(new Error("lost")) });
+      }
+      return Promise.resolve(endless(events));
+    },
+    logger,
+    patience,
+  );
+  await eventually(() => Promise.resolve(expect(attempts).toBe(3)));
+  await jobs.stop();
+});

@@ -1,0 +1,97 @@
+// The job runner, graphile-worker, and what keeps it running.
+import { EventEmitter } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Logger as GraphileLogger, run } from "graphile-worker";
+import type { Runner, TaskList, WorkerEvents } from "graphile-worker";
+import type { Pool } from "pg";
+import type { Logger } from "pino";
+import { crontab } from "./tasks/index.ts";
+
+export const CONCURRENT_JOBS = 4;
+
+/** Starts a job runner. */
+export function runJobs(
+  pool: Pool,
+  taskList: TaskList,
+  events: WorkerEvents,
+  logger: Logger,
+): Promise<Runner> {
+  return run({
+    pgPool: pool,
+    noHandleSignals: true,
+    taskList,
+    crontab: crontab(),
+    events,
+    logger: graphileLogger(logger),
+    preset: {
+      worker: {
+        concurrentJobs: CONCURRENT_JOBS,
+        pollInterval: 1_000,
+        // Only what is batched has its failure handled; otherwise a connection that breaks at the end of a job
+        // becomes an unhandled rejection, which ends the process.
+        completeJobBatchDelay: 0,
+        failJobBatchDelay: 0,
+      },
+    },
+  });
+}
+
+/** Graphile-worker tells every job; that is detail here. */
+function graphileLogger(logger: Logger): GraphileLogger {
+  return new GraphileLogger(() => (level, message) => {
+    if (level === "error") logger.warn(message);
+    else logger.debug(message);
+  });
+}
+
+// A pause before the next runner, and how long one may take to end once it has begun to.
+const PATIENCE = { restartMs: 1_000, endingMs: 5_000 };
+
+/** Keeps a job runner running: it gives up after some failures in a row, which an outage may bring. */
+export function superviseJobs(
+  start: (events: WorkerEvents) => Promise<Runner>,
+  logger: Logger,
+  { restartMs, endingMs } = PATIENCE,
+): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  let runner: Runner | undefined;
+
+  async function supervise(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        const events = new EventEmitter() as WorkerEvents;
+        const overdue = overdueEnd(events, endingMs);
+        runner = await start(events);
+        if (stopping.signal.aborted) void runner.stop().catch(() => undefined);
+        await Promise.race([runner.promise, overdue]);
+      } catch (error) {
+        if (!stopping.signal.aborted)
+          logger.warn({ err: error }, "the job runner ended; it is started again");
+      }
+      runner = undefined;
+      await sleep(restartMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  const ended = supervise();
+  return {
+    async stop() {
+      stopping.abort();
+      // A runner that is on its way down already says so by throwing.
+      void runner?.stop().catch(() => undefined);
+      await ended;
+    },
+  };
+}
+
+/**
+ * Resolves when a runner has been ending for too long. graphile-worker 0.18 counts a batch twice when two of them fail at
+ * the same time, and then waits for ever for it to be done.
+ */
+function overdueEnd(events: WorkerEvents, endingMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    // A process whose runner has ended in time need not stay for this.
+    const begin = () => void setTimeout(resolve, endingMs).unref();
+    events.once("pool:gracefulShutdown", begin).once("stop", begin);
+  });
+}
