@@ -1,6 +1,7 @@
 // What is well-formed and what is not: the same answer from the schemas of REST and from the database alone.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client } from "pg";
+import { columnOf } from "../records/record.ts";
 import { ask } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -96,6 +97,14 @@ const cases = REFUSED.map(([table, field, value, path = field]) => {
   return { name, table, field, value, path };
 });
 
+function insertAlone(table: Table, input: Record<string, unknown>): Promise<unknown> {
+  const columns = Object.keys(input).map(columnOf);
+  return psql.query(
+    `insert into app_public.${table} (${columns.join()}) values (${columns.map((_, i) => `$${i + 1}`).join()})`,
+    Object.values(input),
+  );
+}
+
 describe.each(cases)("$name", ({ table, field, value, path }) => {
   const { path: route, valid } = RECORDS[table];
   const input = { ...valid, [field]: value };
@@ -107,19 +116,61 @@ describe.each(cases)("$name", ({ table, field, value, path }) => {
   });
 
   test("is refused by the database alone", async () => {
-    const columns = Object.keys(input).map((name) =>
-      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    );
     await psql.query("begin; set local role api_write");
-    const insert = psql.query(
-      `insert into app_public.${table} (${columns.join()}) values (${columns.map((_, i) => `$${i + 1}`).join()})`,
-      Object.values(input),
-    );
+    const insert = insertAlone(table, input);
     await expect(insert).rejects.toMatchObject({ code: "PT400", detail: "validation_failed" });
     await insert.catch((error: { hint: string }) =>
       expect((JSON.parse(error.hint) as { path: string }[]).map((detail) => detail.path)).toContain(path),
     );
     await psql.query("rollback");
+  });
+});
+
+const codes = (count: number) => Array.from({ length: count }, (_, i) => `PRA${i}`);
+const address = `${"a".repeat(64)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(59)}.example`;
+
+/** The other side of each bound: what is just well-formed, whatever the rules then say to it. */
+const ACCEPTED: [table: Table, field: string, value: unknown][] = [
+  ["needs", "orgUri", `https://data.example.org/${"x".repeat(2048 - 25)}`],
+  ["needs", "orgName", long.slice(1)],
+  ["needs", "orgName", `  ${long.slice(1)}\n`],
+  ["needs", "needDescription", "🌾".repeat(10_000)],
+  ["needs", "declaredByEmail", address + "x".repeat(254 - address.length)],
+  ["needs", "accelerators", codes(100)],
+  ["needs", "accelerators", ["P".repeat(64)]],
+  ["needs", "concernsPeopleGroupRop3", Array.from({ length: 100 }, (_, i) => String(100_000 + i))],
+  ["needs", "concernsCountryCode", ["KE", "TZ"]],
+  ["commitments", "acceleratorScope", codes(100)],
+  ["commitments", "targetCompletionDate", "2028-02-29"],
+  ["engagement_claims", "engagementAccelerators", codes(100)],
+  ["engagement_claims", "peopleGroupRog3", "KE"],
+  ["engagement_claims", "peopleGroupRog3", "KEN"],
+  ["engagement_claims", "description", ""],
+  ["engagement_claims", "description", long.slice(1)],
+];
+
+describe.each(
+  ACCEPTED.map(([table, field, value]) => {
+    return { name: `${table}.${field} = ${JSON.stringify(value).slice(0, 60)}`, table, field, value };
+  }),
+)("$name", ({ table, field, value }) => {
+  const { path: route, valid } = RECORDS[table];
+  const input = { ...valid, [field]: value };
+
+  test("is well-formed for REST", async () => {
+    const { status, body } = await call(`${service.url}${route}`, "POST", service.keys.write, input);
+    expect([201, 403, 422]).toContain(status);
+    expect(body.error).not.toBe("validation_failed");
+  });
+
+  test("is well-formed for the database alone", async () => {
+    await psql.query("begin; set local role api_write");
+    const { code } = await insertAlone(table, input).then(
+      () => ({ code: "created" }),
+      (error: { code: string }) => error,
+    );
+    await psql.query("rollback");
+    expect(["created", "PT403", "PT422"]).toContain(code);
   });
 });
 
