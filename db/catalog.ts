@@ -134,7 +134,7 @@ export const errors = {
     409,
     "This idempotency key was already used with a different request; use a new key for a new request.",
   ],
-  unknown_accelerator_code: [422, "A code is not a current code of the accelerator scheme."],
+  unknown_accelerator_code: [422, "One of the codes is not a current code of the accelerator scheme."],
   unknown_need: [422, "concernsNeedId does not name an existing need."],
   unknown_commitment: [422, "fulfillsCommitmentId does not name an existing commitment."],
 } as const;

@@ -119,7 +119,7 @@ test("bad rows are reported by line, the rest goes in, and the exit code says so
     "8 extraction_confidence",
     "9 has",
     "10 church_id",
-    "11 quotes",
+    "11 has",
   ]);
   expect(stderr).toMatch("no church has altitude");
 });
@@ -145,9 +145,9 @@ test("a quote that does not fit costs its own row, however much comes after it",
   expect(JSON.parse(stdout)).toMatchObject({
     read: 6_506,
     added: 6_502,
-    problems: [4, 5, 8, 7_009].map((line) => ({ line, message: "quotes do not fit" })),
+    problems: [4, 5, 8, 7_009].map((line) => ({ line, message: "has misplaced quotes" })),
   });
-  expect(stderr).toMatch("quotes.csv:7009: quotes do not fit; left out");
+  expect(stderr).toMatch("quotes.csv:7009: has misplaced quotes; left out");
 });
 
 test("--strict changes nothing when a row is bad", async () => {

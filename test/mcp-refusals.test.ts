@@ -94,7 +94,7 @@ describe("a search that fails is a result that says so", () => {
     ["no queryParams", {}, [/queryParams is missing/]],
     ["queryParams of another type", { queryParams: "US" }, [/queryParams must be an object/]],
     ["a number as text", { queryParams: { limit: "5" } }, [/^limit must be an integer\.$/]],
-    ["null", { queryParams: { q: null } }, [/^q must be a text\.$/]],
+    ["null", { queryParams: { q: null } }, [/^q must be text\.$/]],
     ["a number out of range", { queryParams: { limit: 0 } }, [/^limit must be at least 1\.$/]],
     ["an unknown belief", { queryParams: { belief: "x" } }, [/^belief must be one of roman_catholic, /]],
     ["one of several", { queryParams: { belief: ["other", "x"] } }, [/^belief\[1\] must be one of/]],
@@ -105,7 +105,11 @@ describe("a search that fails is a result that says so", () => {
       [/^center_lng is required: a radius/],
     ],
     ["half a box", { queryParams: { min_lat: 5, max_lat: 6 } }, [/min_lng is required: a box/, /max_lng/]],
-    ["an unknown country", { queryParams: { country: "XX" } }, [/country must be a country code/]],
+    [
+      "an unknown country",
+      { queryParams: { country: "XX" } },
+      [/country must be an ISO 3166-1 country code/],
+    ],
     ["a foreign cursor", { queryParams: { cursor: "abc" } }, [/cursor/, /next_cursor/]],
   ];
 

@@ -14,7 +14,7 @@ const churchBelief = z.enum(enums.church_belief, {
 
 const textUpTo = (longest: number) =>
   z
-    .string({ error: "must be a text" })
+    .string({ error: "must be text" })
     .max(longest, `must have at most ${longest} characters`)
     .refine((value) => !value.includes("\0"), "must not contain a NUL character");
 
@@ -78,7 +78,7 @@ const point = z.object({
 const CHURCH_FIELDS = [...Object.keys(CHURCH_COLUMNS), "distance_m", "geojson"];
 
 const fields = z
-  .string({ error: "must be a text" })
+  .string({ error: "must be text" })
   .transform((value) =>
     value
       .split(",")
@@ -88,7 +88,9 @@ const fields = z
   .superRefine((names, context) => {
     const unknown = names.filter((name) => !CHURCH_FIELDS.includes(name));
     if (unknown.length > 0) {
-      context.addIssue(`has no column ${unknown.join(", ")}; the columns are ${CHURCH_FIELDS.join(", ")}`);
+      context.addIssue(
+        `contains the unknown column ${unknown.join(", ")}; the columns are ${CHURCH_FIELDS.join(", ")}`,
+      );
     }
   })
   .optional()

@@ -8,7 +8,7 @@ const MAX_TEXT = 10_000;
 
 /** Free text: 10,000 characters at most; the database trims it. NUL cannot be stored. */
 const anyText = z
-  .string({ error: "must be a text" })
+  .string({ error: "must be text" })
   .refine((value) => !value.includes("\0"), "must not contain a NUL character")
   .refine(
     (value) => value.length <= MAX_TEXT || Array.from(value.trim()).length <= MAX_TEXT,
@@ -51,13 +51,13 @@ export const rop3 = z
   .meta({ examples: ["104425"] });
 
 const rog3 = z
-  .string({ error: "must be a ROG3 country code, two or three upper-case letters" })
-  .regex(/^[A-Z]{2,3}$/, "must be a ROG3 country code, two or three upper-case letters")
+  .string({ error: "must be a ROG3 country code of two or three upper-case letters" })
+  .regex(/^[A-Z]{2,3}$/, "must be a ROG3 country code of two or three upper-case letters")
   .meta({ examples: ["KE"] });
 
 export const countryCode = z
-  .string({ error: "must be a country code of ISO 3166-1, two upper-case letters" })
-  .regex(/^[A-Z]{2}$/, "must be a country code of ISO 3166-1, two upper-case letters")
+  .string({ error: "must be an ISO 3166-1 country code of two upper-case letters" })
+  .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 country code of two upper-case letters")
   .meta({ examples: ["KE"] });
 
 const date = z.iso
