@@ -77,7 +77,7 @@ test("every registered error that an operation can answer has an example, with i
     value.statusCode,
   ]);
   const registered = Object.entries(ERRORS).map(([code, [status]]) => [code, status]);
-  // These answer requests that are no operation.
+  // These answer requests that match no operation.
   const outside = ["not_found", "method_not_allowed"];
   expect(Object.fromEntries(examples)).toEqual(
     Object.fromEntries(registered.filter(([code]) => !outside.includes(String(code)))),

@@ -33,11 +33,11 @@ const claimReview = z.strictObject({
   claimId: s.uuid,
   action: s.oneOf(enums.claim_review_action),
   adminEmail: s.email,
-  notes: m.optionalText.describe("Why; required to reject. The claimant reads it."),
+  notes: m.optionalText.describe("Why; required to reject. The claimant gets to read it."),
   role: m.organizationRole
     .nullable()
     .optional()
-    .describe("The claimant's role when approved; org_member unless given."),
+    .describe("The claimant's role if approved; org_member by default."),
 });
 
 export const claimReviewRoutes: RestRoute[] = [
@@ -48,7 +48,7 @@ export const claimReviewRoutes: RestRoute[] = [
     tag: "Claim review",
     summary: "List organization claims, newest first",
     description:
-      "A platform user with claims:review sees all of them, an org_admin those that were sent to their organization.",
+      "A platform user with claims:review sees all of them; an org_admin sees those sent to their organization.",
     headers: m.actingAdmin,
     query: z.object({ status: m.claimStatus.optional(), ...s.paging }),
     answer: {
@@ -70,7 +70,8 @@ export const claimReviewRoutes: RestRoute[] = [
     tag: "Claim review",
     summary: "Approve or reject a claim",
     description:
-      "Nobody reviews their own claim. A platform user needs roles:assign beside claims:review to make somebody org_admin.",
+      "Nobody may review their own claim. To make somebody org_admin, a platform user needs roles:assign as well as " +
+      "claims:review.",
     body: claimReview,
     answer: {
       status: 200,
@@ -79,7 +80,7 @@ export const claimReviewRoutes: RestRoute[] = [
         claimId: s.uuid,
         newStatus: m.claimStatus.exclude(["pending"]),
       }),
-      description: "The claim is decided; the claimant is told by mail.",
+      description: "The claim is decided; the claimant is told by e-mail.",
     },
     errors: ["permission_required", "claim_not_found", "already_reviewed"],
     statement: `
