@@ -1,5 +1,5 @@
-// The worker: from the database to the graph, and what is done by the clock.
-// `npm run worker` runs it as a process of its own; `npm start` runs it beside the server.
+// The worker: from the database to the graph, and whatever runs on a schedule.
+// `npm run worker` runs it as a separate process; `npm start` runs it alongside the server.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Logger as GraphileLogger, run } from "graphile-worker";
 import type { Runner } from "graphile-worker";
@@ -22,17 +22,17 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Lets what is in progress end, within seconds, and closes the worker's connections. */
+  /** Lets work in progress finish, within seconds, and closes the worker's connections. */
   stop: () => Promise<void>;
 }
 
 const CONCURRENT_JOBS = 4;
-// Jobs, the drain, the timer, and graphile-worker's own.
+// For jobs, the drain, the timer, and graphile-worker itself.
 const CONNECTIONS = CONCURRENT_JOBS + 6;
 const RESTART_MS = 1_000;
 
 /**
- * Starts the worker; it goes on through outages of the database and the graph store.
+ * Starts the worker, which survives outages of the database and the graph store.
  * @throws when the database cannot be reached at the start
  */
 export async function startWorker({ databaseUrl, store, config, logger }: WorkerOptions): Promise<Worker> {
@@ -62,8 +62,8 @@ export async function startWorker({ databaseUrl, store, config, logger }: Worker
           worker: {
             concurrentJobs: CONCURRENT_JOBS,
             pollInterval: 1_000,
-            // Only what is batched has its failure handled; otherwise a connection that breaks at the end of a
-            // job becomes an unhandled rejection, which ends the process.
+            // Only batched completions have their failures handled; otherwise a connection that breaks at the end
+            // of a job becomes an unhandled rejection, which ends the process.
             completeJobBatchDelay: 0,
             failJobBatchDelay: 0,
           },
@@ -71,7 +71,7 @@ export async function startWorker({ databaseUrl, store, config, logger }: Worker
       }),
     logger,
   );
-  // What was left by the last one is not left to wait for the next write.
+  // What the last worker left behind must not wait for the next write.
   void drainer.wake();
   let stopped: Promise<void> | undefined;
   const stop = async () => {
@@ -81,7 +81,7 @@ export async function startWorker({ databaseUrl, store, config, logger }: Worker
   return { stop: () => (stopped ??= stop()) };
 }
 
-/** Keeps the job runner running: it gives up after some failures in a row, which an outage may bring. */
+/** Keeps the job runner running: it gives up after several failures in a row, which an outage may cause. */
 function superviseJobs(pool: Pool, start: () => Promise<Runner>, logger: Logger): Worker {
   const stopping = new AbortController();
   let runner: Runner | undefined;
@@ -94,7 +94,7 @@ function superviseJobs(pool: Pool, start: () => Promise<Runner>, logger: Logger)
         await runner.promise;
       } catch (error) {
         if (!stopping.signal.aborted)
-          logger.warn({ err: error }, "the job runner ended; it is started again");
+          logger.warn({ err: error }, "the job runner ended and is being restarted");
       }
       runner = undefined;
       if (!stopping.signal.aborted)
@@ -106,14 +106,14 @@ function superviseJobs(pool: Pool, start: () => Promise<Runner>, logger: Logger)
   return {
     async stop() {
       stopping.abort();
-      // A runner that is on its way down already says so by throwing.
+      // A runner that is already shutting down says so by throwing.
       await runner?.stop().catch(() => undefined);
       await ended;
     },
   };
 }
 
-/** Graphile-worker tells every job; that is detail here. */
+/** Graphile-worker logs every job, which is only a detail here. */
 function graphileLogger(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message) => {
     if (level === "error") logger.warn(message);

@@ -1,4 +1,4 @@
-// The named graphs of the controlled lists, each written whole when its list has changed.
+// The named graphs of the controlled lists, each written in full when its list has changed.
 import { Readable } from "node:stream";
 import type { Quad } from "@rdfjs/types";
 import { choices } from "../db/catalog.ts";
@@ -22,7 +22,7 @@ export function referenceGraph(names: Names, reference: Reference): string {
   return reference === "people_groups" ? names.peopleGroupsGraph : names.countriesGraph;
 }
 
-/** What the graph should hold of a list. */
+/** What the graph should hold for a list. */
 export async function referenceTriples(db: Queryable, names: Names, reference: Reference): Promise<Quad[]> {
   if (reference === "accelerators") {
     const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
@@ -42,7 +42,7 @@ export async function referenceTriples(db: Queryable, names: Names, reference: R
   return [...countryTriples(rows, names)];
 }
 
-/** Puts a list in the place of what its named graph holds. */
+/** Replaces what its named graph holds with a list. */
 async function writeReference(
   projector: Projector,
   db: Queryable,
@@ -70,9 +70,9 @@ export async function writeDirtyReferences(
     try {
       await writeReference(projector, db, store, name, signal);
     } catch (error) {
-      // Sending it again would not help, and records must not wait for it; `graph verify` will tell.
+      // Sending it again would not help, and records must not wait for it; `graph verify` will report it.
       if (!(error instanceof GraphRejected)) throw error;
-      logger.error({ err: error, list: name }, "the graph store refuses a list");
+      logger.error({ err: error, list: name }, "the graph store refused a list");
     }
     await db.query(
       "update app_private.graph_references set synced_revision = $2, synced_at = now() where name = $1",
