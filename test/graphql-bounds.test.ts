@@ -170,7 +170,7 @@ describe("texts made to hurt are refused at once", () => {
   });
 });
 
-test("docs/graphql.md states the bounds as they are", async () => {
+test("docs/graphql.md states the actual bounds", async () => {
   const text = await readFile(new URL("../docs/graphql.md", import.meta.url), "utf8");
   const stated = (row: string) =>
     new RegExp(`^\\| ${row}[^|]*\\| ([\\d,]+) *\\|$`, "m").exec(text)?.[1]?.replace(",", "");
