@@ -1,5 +1,5 @@
-// Churches that are spread and named as the world's are: many small towns and a few large cities, a few hundred words
-// in most names. The same in every run.
+// Churches distributed and named like real ones: many small towns and a few large cities, and a few hundred words that
+// make up most names. The same in every run.
 import { randomNumbers } from "../test/support/churches.ts";
 
 const LOCALITIES = 40_000;
@@ -25,7 +25,7 @@ const BELIEFS = words(
   "protestant protestant protestant roman_catholic roman_catholic orthodox anglican other unknown",
 );
 
-/** Texts of CSV: a header, then rows in chunks. */
+/** CSV as text: a header, then rows in chunks. */
 export function* churchCsv(count: number): Iterable<string> {
   const random = randomNumbers(7);
   const pick = (from: readonly string[]) => from[Math.floor(random() * from.length)]!;

@@ -1,4 +1,4 @@
-// The yardstick of church search over HTTP: an Express route as one writes it by hand, running the same SQL, with
+// The yardstick of church search over HTTP: an Express route as one would write it by hand, running the same SQL, with
 // neither key nor validation nor error handling.
 import type { AddressInfo } from "node:net";
 import express from "express";

@@ -1,5 +1,5 @@
 // Church search: what it costs at 10,000 and at 1,000,000 churches, over HTTP and through the tool endpoint, and how
-// fast churches come in.
+// fast churches are imported.
 import { Readable } from "node:stream";
 import type pg from "pg";
 import { importChurches } from "../db/churches/import.ts";
@@ -33,7 +33,7 @@ const SEARCHES: Record<string, (at: Sample) => object> = {
   }),
 };
 
-/** The figures of church search; some three minutes. */
+/** The figures of church search; takes about three minutes. */
 export async function benchChurches(): Promise<Figure[]> {
   const database = await startBenchDatabase();
   try {
@@ -68,9 +68,9 @@ function compared(name: string, small: Times, large: Times): Figure {
   };
 }
 
-/** Imports churches into an empty table; answers how many a second. */
+/** Imports churches into an empty table; returns how many per second. */
 async function bringIn(pool: pg.Pool, count: number): Promise<number> {
-  // Made beforehand: what is measured is the import.
+  // Made beforehand, so that only the import is measured.
   const csv = [...churchCsv(count)];
   const started = performance.now();
   await importChurches(pool, Readable.from(csv), { format: "csv" });
@@ -79,7 +79,7 @@ async function bringIn(pool: pg.Pool, count: number): Promise<number> {
   return rate;
 }
 
-/** Makes each church several, in its neighbourhood. With the indexes built afterwards: only the searches are timed. */
+/** Multiplies each church within its neighbourhood. Indexes are built afterwards, since only the searches are timed. */
 async function multiply(pool: pg.Pool, times: number): Promise<void> {
   const { rows: indexes } = await pool.query<{ name: string; definition: string }>(
     `select format('app_public.%I', indexname) as name, indexdef as definition from pg_indexes

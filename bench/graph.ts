@@ -1,4 +1,4 @@
-// The graph: how fast it fills, how late it is, and what the doors to it cost.
+// The graph: how fast it fills, how far it lags behind, and what the doors to it cost.
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ const CHAIN = `prefix ns: <https://ontology.example.org/core#>
   select ?need ?commitment where { ?commitment ns:concernsNeed ?need } limit 50`;
 const MILLION = "select ?s ?p ?o where { graph ?g { ?s ?p ?o } } limit 1000000";
 
-/** How fast the graph fills, how late it is, and what its doors cost, on both stores. */
+/** How fast the graph fills, how far it lags behind, and what its doors cost, on both stores. */
 export async function benchGraph(): Promise<Figure[]> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-bench-graph-"));
   try {
@@ -117,7 +117,7 @@ async function drainRate(
   aim: string,
 ): Promise<Figure> {
   const options = { pool: database.owner, store, projector: createProjector(loadConfig({})), logger };
-  // A service has been running for a while: what the engines' compilers need to see first is not counted.
+  // As if the service had been running for a while: the time that the engines take to warm up is not counted.
   await fill(database, 20_000);
   await drain(options);
   await fill(database, records);
@@ -184,7 +184,7 @@ async function sparqlDoor(database: BenchDatabase, served: Child, fuseki: Fuseki
   const door = { url: `${served.url}/v0/sparql`, headers: requestHeaders(`Bearer ${database.key}`) };
   const direct = { url: `${fuseki.url}/query`, headers: requestHeaders(basic) };
   const ask = (target: typeof door) => () =>
-    // The door lets a key have four queries at a time.
+    // The door allows a key four queries at a time.
     requestsPerSecond({ ...target, method: "POST", body: CHAIN, connections: 4, duration: 4 });
   const requests = await inTurns(5, { door: ask(door), direct: ask(direct) });
 

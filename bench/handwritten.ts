@@ -1,4 +1,4 @@
-// The yardstick of the REST figures: an Express route as one writes it by hand, running the same SQL, with neither
+// The yardstick of the REST figures: an Express route as one would write it by hand, running the same SQL, with neither
 // key nor validation nor error handling.
 import type { AddressInfo } from "node:net";
 import express from "express";

@@ -1,4 +1,4 @@
-// What the projection costs writers, and how late the graph is.
+// What the projection costs writers, and how far the graph lags behind.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ export async function benchProjection(): Promise<Figure[]> {
   }
 }
 
-/** Switches the projection's triggers of needs on or off; everything else that a write does stays. */
+/** Switches the projection's triggers on needs on or off; everything else that a write does remains. */
 async function setTriggers(database: BenchDatabase, on: boolean): Promise<void> {
   for (const trigger of ["project_insert", "project_update"]) {
     await database.owner.query(

@@ -41,7 +41,7 @@ export async function benchRest(): Promise<Figure[]> {
       handwritten: create(handwritten.url),
       pgbench: pgbench ?? (() => Promise.resolve(Number.NaN)),
     });
-    // A list's cost grows with what it counts: the same table for both, of a size that users have.
+    // A list's cost grows with what it counts, so both get the same table, of a realistic size.
     await database.owner.query("truncate app_public.needs cascade");
     await database.owner.query("truncate app_private.graph_records");
     for (let i = 0; i < 1000; i++) await declare(database);
@@ -63,7 +63,7 @@ export async function benchRest(): Promise<Figure[]> {
         subject: "POST /v0/needs against pgbench on the same function",
         measured: creating.pgbench
           ? against(creating.served, creating.pgbench)
-          : "not measured: no pgbench here",
+          : "not measured: pgbench is not installed",
       },
     ];
   } finally {
@@ -83,7 +83,7 @@ function declare(database: BenchDatabase): Promise<unknown> {
   ]);
 }
 
-/** Transactions per second of pgbench on the call that a route makes; undefined where there is no pgbench. */
+/** Transactions per second of pgbench on the call that a route makes; undefined if there is no pgbench. */
 async function pgbenchOf(database: BenchDatabase): Promise<(() => Promise<number>) | undefined> {
   const run = promisify(execFile);
   try {
@@ -94,7 +94,7 @@ async function pgbenchOf(database: BenchDatabase): Promise<(() => Promise<number
   const script = join(database.dir, "declare.sql");
   const { statement } = needRoutes.find((route) => route.operationId === "declareNeed")!;
   const oneLine = String(statement).replaceAll(/\s+/g, " ");
-  // pgbench takes :name for a variable of its own, so the casts of the statement are split.
+  // pgbench takes :name for one of its own variables, so the casts in the statement are split.
   const text = oneLine.replaceAll("'", "''").replaceAll("::", "' || chr(58) || chr(58) || '");
   await writeFile(
     script,

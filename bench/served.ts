@@ -1,4 +1,4 @@
-// The server as in production, in a process of its own.
+// The server as in production, in its own process.
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";

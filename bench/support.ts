@@ -1,5 +1,5 @@
-// What the benchmarks share: a database of their own, child processes, and rounds that alternate, because a
-// machine's speed drifts and only ratios within one run mean anything.
+// What the benchmarks share: their own database, child processes, and alternating rounds, because a machine's
+// speed drifts and only ratios within one run mean anything.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { buildWorld, contributor, ORG } from "../test/support/world.ts";
 /** One line of docs/benchmarks.md. */
 export type Figure = { subject: string; measured: string; aim?: string };
 
-/** A migrated database with the people and organizations of the tests, durable as in production. */
+/** A migrated database with the people and organizations from the tests, as durable as in production. */
 export type BenchDatabase = {
   dir: string;
   url: string;
@@ -50,10 +50,10 @@ export async function startBenchDatabase(): Promise<BenchDatabase> {
   };
 }
 
-/** A child process that has said that it listens. */
+/** A child process that has reported that it is listening. */
 export type Child = { url: string; pid: number; stop: () => Promise<void> };
 
-/** Starts a script that prints a line holding its URL once it listens. */
+/** Starts a script that prints a line with its URL once it is listening. */
 export async function startChild(script: string, env: Record<string, string>): Promise<Child> {
   const child = spawn(process.execPath, [join(import.meta.dirname, script)], {
     env: { ...process.env, ...env },
@@ -78,7 +78,7 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Runs contenders in turns, several rounds, and answers the median of each. */
+/** Runs contenders in turn for several rounds, and returns the median of each. */
 export async function inTurns<Name extends string>(
   rounds: number,
   contenders: Record<Name, () => Promise<number>>,
@@ -93,7 +93,7 @@ export async function inTurns<Name extends string>(
   return Object.fromEntries(names.map((name) => [name, median(results.get(name)!)])) as Record<Name, number>;
 }
 
-/** Requests per second that a URL answers with success; anything else is an error of the benchmark. */
+/** Requests per second that a URL answers successfully; anything else fails the benchmark. */
 export async function requestsPerSecond(options: autocannon.Options): Promise<number> {
   const result = await autocannon({ connections: 16, duration: 3, ...options });
   if (result.non2xx > 0 || result.errors > 0) {
@@ -112,7 +112,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** A number as docs/benchmarks.md shows it: three digits that mean something. */
+/** A number as docs/benchmarks.md shows it: three significant digits. */
 export function round(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString("en");
 }
@@ -139,7 +139,7 @@ export async function fill(database: BenchDatabase, needs: number, commitmentsEa
   );
 }
 
-/** Milliseconds that something takes. */
+/** How many milliseconds something takes. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();

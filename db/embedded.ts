@@ -13,9 +13,9 @@ const DATABASE = "engagement";
 export type EmbeddedPostgres = {
   /** URL of the service's database as the role that owns it. */
   url: string;
-  /** The same for another database of the cluster. */
+  /** The same for another database in the cluster. */
   urlOf: (database: string) => string;
-  /** Whether it was running before the call that answered this. */
+  /** Whether it was already running before this call. */
   wasRunning: boolean;
   /** Stops it, after rolling back what is in progress. */
   stop: () => Promise<void>;
@@ -27,7 +27,7 @@ class EmbeddedPostgresError extends Error {
 }
 
 /**
- * Starts the PostgreSQL whose data is in a directory, or joins it where it runs already. Makes the cluster and
+ * Starts the PostgreSQL whose data is in a directory, or joins it if it is already running. Creates the cluster and
  * the service's database the first time.
  * @param directory created when absent
  * @param settings PostgreSQL settings, such as { fsync: "off" } for tests
@@ -37,7 +37,7 @@ export async function startEmbeddedPostgres(
   directory: string,
   settings: Record<string, string> = {},
 ): Promise<EmbeddedPostgres> {
-  // PostgreSQL's programs run elsewhere, so they are given full paths.
+  // PostgreSQL's programs run in another directory, so they are given full paths.
   const dir = resolve(directory);
   const account = await postgresAccount(dir);
   const binaries = await loadBinaries();
@@ -47,7 +47,7 @@ export async function startEmbeddedPostgres(
 
   const password = await readOrMake(join(dir, "password"), () => randomBytes(24).toString("base64url"));
   if (!(await exists(data))) {
-    // Under another name until it is whole: what an interrupted first start leaves behind is no cluster.
+    // Under another name until it is complete, so that the remains of an interrupted start do not pass for a cluster.
     const making = join(dir, "cluster.new");
     await rm(making, { recursive: true, force: true });
     const passwordFile = join(dir, "initdb-password");
@@ -108,7 +108,7 @@ async function loadBinaries(): Promise<Binaries> {
   }
 }
 
-// PostgreSQL refuses to run as root. It then runs as the account made for it, or as nobody.
+// PostgreSQL refuses to run as root. It runs as the account created for it instead, or as nobody.
 async function postgresAccount(dir: string): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const passwd = await readFile("/etc/passwd", "utf8");
@@ -117,11 +117,11 @@ async function postgresAccount(dir: string): Promise<Account | undefined> {
     .find((entry) => entry !== undefined);
   if (!line)
     throw new EmbeddedPostgresError(
-      "PostgreSQL cannot run as root, and there is no user postgres or nobody.",
+      "PostgreSQL cannot run as root, and there is no user named postgres or nobody.",
     );
   const [, , uid, gid] = line.split(":").map(Number) as [number, number, number, number];
   const ids = { uid, gid };
-  // A checkout below a directory that only root may enter, such as root's home, is out of that account's reach.
+  // That account cannot reach a checkout below a directory that only root may enter, such as root's home.
   const reachable = (await everyoneMayEnter(dir)) && (await everyoneMayEnter(import.meta.dirname));
   const wrapper = reachable
     ? []
@@ -148,7 +148,7 @@ async function everyoneMayEnter(path: string): Promise<boolean> {
 async function as(account: Account | undefined, file: string, args: string[]): Promise<void> {
   const [command, ...rest] = [...(account?.wrapper ?? []), file, ...args] as [string, ...string[]];
   const ids = account && account.wrapper.length === 0 ? { uid: account.uid, gid: account.gid } : {};
-  // In a process group of its own: a Ctrl-C at the terminal is for the service, which then stops PostgreSQL in order.
+  // In its own process group: Ctrl-C at the terminal is meant for the service, which then stops PostgreSQL cleanly.
   const child = spawn(command, rest, {
     ...ids,
     cwd: "/",
@@ -163,12 +163,12 @@ async function as(account: Account | undefined, file: string, args: string[]): P
   );
   if (code !== 0) {
     const reason = (stderr || stdout).trim().split("\n").at(-1);
-    throw new EmbeddedPostgresError(`The embedded PostgreSQL did not obey ${basename(file)}: ${reason}`);
+    throw new EmbeddedPostgresError(`The embedded PostgreSQL's ${basename(file)} failed: ${reason}`);
   }
 }
 
 async function runningPort(data: string): Promise<number | undefined> {
-  // Its fourth line is the port. A crash leaves the file behind, so the port is asked as well.
+  // Its fourth line is the port. A crash leaves the file behind, so the port is tried as well.
   const lines = await readFile(join(data, "postmaster.pid"), "utf8").then(
     (text) => text.split("\n"),
     () => [],

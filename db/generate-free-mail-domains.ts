@@ -7,10 +7,10 @@ import { domainToASCII } from "node:url";
 const require = createRequire(import.meta.url);
 const FILE = join(import.meta.dirname, "rules", "free-mail-domains.sql");
 
-/** The domains of the package's lists, in the form in which the database compares domains. */
+/** The domains in the package's lists, in the form in which the database compares domains. */
 export function freeMailDomains(): string[] {
   const listed = ["all", "common"].flatMap((list) => require(`email-providers/${list}.json`) as string[]);
-  // Some entries are whole addresses of throw-away mailboxes; they are no domains.
+  // Some entries are not domains but whole addresses of throw-away mailboxes.
   const domains = listed.filter((entry) => !entry.includes("@")).map((entry) => domainToASCII(entry.trim()));
   return [...new Set(domains.filter((domain) => domain.includes(".")))].toSorted();
 }

@@ -1,4 +1,4 @@
-// Brings a database to the current schema: migrations once each, the rules whole, every time.
+// Brings a database to the current schema: each migration once, the rules in full every time.
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { createPool } from "./pool.ts";
 
-// Any number will do, as long as all versions of this program agree on it.
+// Any number will do as long as all versions of this program agree on it.
 const MIGRATION_LOCK = 7203544;
 
-/** The database and this program do not fit together; the message says how. */
+/** The database and this program do not match; the message says how. */
 export class MigrationError extends Error {
   override name = "MigrationError";
 }
@@ -34,7 +34,7 @@ export async function migrate(connectionString: string, directory = import.meta.
       await applyRules(client, join(directory, "rules"));
       return applied;
     } finally {
-      // Ends the session, and with it the lock.
+      // Ends the session and, with it, the lock.
       client.release(true);
     }
   } finally {
@@ -68,12 +68,12 @@ async function applyMigrations(client: pg.PoolClient, migrations: Migration[]): 
     const migration = known.get(version);
     if (!migration) {
       throw new MigrationError(
-        `The database has migration ${version}, which this program does not know: it is newer.`,
+        `The database has migration ${version}, which this program does not know; run a newer version of this program.`,
       );
     }
     if (migration.checksum !== checksum) {
       throw new MigrationError(
-        `db/migrations/${version}.sql was edited after it had been applied; add a new migration.`,
+        `db/migrations/${version}.sql was edited after it was applied; restore it and add a new migration instead.`,
       );
     }
   }
@@ -95,7 +95,7 @@ async function applyRules(client: pg.PoolClient, folder: string): Promise<void> 
   const index = await readFile(join(folder, "index.sql"), "utf8");
   const files = [...index.matchAll(/^\\ir (\S+)$/gm)].map((match) => match[1]!);
   await inTransaction(client, "db/rules", async () => {
-    // A table that somebody keeps locked must fail this call, not queue every caller behind it.
+    // If somebody keeps a table locked, this call must fail rather than make every caller queue behind it.
     await client.query("set local lock_timeout = '10s'");
     for (const file of files) {
       const sql = await readFile(join(folder, file), "utf8");

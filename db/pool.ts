@@ -3,10 +3,10 @@ import pg from "pg";
 const { DATE, TIMESTAMP, TIMESTAMPTZ } = pg.types.builtins;
 
 /**
- * A connection pool whose lost connections are reported, not thrown. Dates and times come as the text that
+ * A connection pool whose lost connections are reported, not thrown. Dates and times are returned as the text that
  * PostgreSQL prints, microseconds included.
  * @param connectionString a postgres:// URL
- * @param options.onError told of connections that broke
+ * @param options.onError called when a connection breaks
  */
 export function createPool(
   connectionString: string,

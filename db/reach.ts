@@ -1,7 +1,7 @@
-// Whether there is a database behind a URL that the service can work with.
+// Whether a URL leads to a database that the service can work with.
 import pg from "pg";
 
-/** PostgreSQL 15, as server_version_num writes it: security_invoker views came with it. */
+/** PostgreSQL 15, as server_version_num writes it: it introduced security_invoker views. */
 const OLDEST_VERSION = 150_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
 
 /**
- * Tells the rules what they need of the environment; whoever starts or migrates the service calls it.
+ * Tells the rules what they need to know about the environment; called whenever the service is started or migrated.
  * @param db of the role that owns the schema
  * @param settings.graphDataUrl what the URIs of new organizations begin with, without a trailing slash
  */

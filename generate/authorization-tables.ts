@@ -46,7 +46,7 @@ async function roleTable(db: pg.Pool, kind: string): Promise<string> {
   );
 }
 
-/** Which function, view or policy asks for which permission: every text of that form in the rules. */
+/** Which function, view or policy asks for which permission: every text in the rules that looks like one. */
 export async function permissionChecks(db: pg.Pool): Promise<{ permission: string; asked_by: string[] }[]> {
   const { rows } = await db.query<{ permission: string; asked_by: string[] }>(`
     with texts as (

@@ -1,5 +1,5 @@
-// db/migrations/SHA256SUMS: a line for each migration, written once. A line that is there is never written anew, so that
-// a migration which was edited after its release fails a test.
+// db/migrations/SHA256SUMS: a line for each migration, written once. An existing line is never rewritten, so that
+// a migration edited after its release fails a test.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// schema.graphql: what frontends and their tools read; sorted, so that it differs only where the schema does.
+// schema.graphql: what frontends and their tools read; sorted, so that it changes only where the schema does.
 import { lexicographicSortSchema, printSchema } from "postgraphile/graphql";
 import { createGraphql } from "../server/graphql/door.ts";
 import type { Generated } from "./generated.ts";

@@ -1,4 +1,4 @@
-// Everything that is generated, in the order in which one needs the other: the server is built on the catalog.
+// Everything that is generated, in the order in which one file needs another: the server is built on the catalog.
 import type { Generated } from "./generated.ts";
 
 export const GENERATED: readonly (() => Promise<Generated>)[] = [

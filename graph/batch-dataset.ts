@@ -5,7 +5,7 @@ const RDF_TYPE = `${RDF}type`;
 
 type Pattern = Term | null | undefined;
 
-/** A short list of quads that can be asked like a dataset. */
+/** A short list of quads that can be queried like a dataset. */
 class QuadList implements DatasetCore {
   readonly #quads: readonly Quad[];
 
@@ -48,11 +48,11 @@ class QuadList implements DatasetCore {
 const NOTHING = new QuadList([]);
 
 /**
- * The data graph of one load check, indexed by exactly what a SHACL validator asks: the values of a
- * property, and the instances of a class. General-purpose stores answer the same ten times slower.
+ * The data graph of one load check, indexed by exactly what a SHACL validator asks for: the values of a
+ * property, and the instances of a class. General-purpose stores are ten times slower at this.
  *
- * Records are what is checked. Context is what they point to: it is seen from the records, and is
- * not among the instances of its class, for otherwise it would be checked as a record itself.
+ * Records are what is checked. Context is what they point to: it can be seen from the records, but is
+ * not among the instances of its class, because otherwise it would itself be checked as a record.
  */
 export class BatchDataset implements DatasetCore {
   readonly #subjects = new Map<string, Map<string, Quad[]>>();
@@ -119,7 +119,7 @@ export class BatchDataset implements DatasetCore {
 
 /**
  * A place in a dataset from which properties are followed: the few steps of the Clownface interface
- * that a SHACL validator takes on its data, without the bookkeeping that makes up most of their cost.
+ * that a SHACL validator uses on its data, without the bookkeeping that makes up most of their cost.
  */
 export class BatchPointer {
   readonly dataset: BatchDataset;

@@ -1,14 +1,14 @@
-// Triples → item: the way back from what triples.ts wrote to the fields of a record as the doors show them.
+// Triples → item: from what triples.ts wrote back to the fields of a record as the doors return them.
 import { fieldsOf } from "../records/record.ts";
 import type { Field, RecordDescription } from "../records/record.ts";
 import type { Names } from "./namespaces.ts";
 
-/** What a store says of one resource: values by property. */
+/** What a store says about one resource: values by property. */
 export type Properties = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Prepares the reading of one kind of record. What is withheld from the graph is not in an item; lists of codes,
- * which a graph keeps in no order, come in alphabetical order.
+ * Makes the reader for one kind of record. What is withheld from the graph is not in an item; lists of codes, whose
+ * order a graph does not keep, come in alphabetical order.
  */
 export function itemReader(
   description: RecordDescription,
@@ -42,7 +42,7 @@ function readerOf({ type, graph }: Field, names: Names): ((properties: Propertie
 }
 
 const CONVERSIONS: Partial<Record<Field["type"], (value: string) => unknown>> = {
-  // From canonical form into the one in which PostgreSQL writes times into JSON.
+  // From canonical form into the form in which PostgreSQL writes times in JSON.
   timestamp: (value) => value.replace(/Z$/, "+00:00"),
   integer: Number,
   number: Number,

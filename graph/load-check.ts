@@ -22,7 +22,7 @@ export interface LoadError {
 export interface CheckContext {
   /** IRIs of the concepts of the accelerator scheme */
   concepts: Iterable<string>;
-  /** IRIs of the registered people groups that the batch names; undefined: no registry, all are known */
+  /** IRIs of the registered people groups that the batch names; undefined if there is no registry: all are known */
   peopleGroups: ReadonlySet<string> | undefined;
   /** the records that exist and that the batch points to */
   targets: Iterable<{ kind: RecordKind; iri: string }>;
@@ -30,14 +30,14 @@ export interface CheckContext {
 
 /**
  * Checks a batch against the shapes.
- * @returns the errors of each refused record by its IRI; a record that is not in it passed
+ * @returns the errors of each refused record by its IRI; a record that is not listed has passed
  */
 export type LoadCheck = (
   records: readonly RecordTriples[],
   context: CheckContext,
 ) => Promise<Map<string, LoadError[]>>;
 
-/** The shapes as shipped: shapes.ttl, and the closed lists that are generated beside it. */
+/** The shapes as shipped: shapes.ttl, and the closed lists that are generated next to it. */
 function readShapes(): string {
   return ["shapes.ttl", "code-lists.ttl"]
     .map((file) => readFileSync(join(import.meta.dirname, file), "utf8"))
@@ -50,8 +50,8 @@ function readShapes(): string {
  */
 export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck {
   const shapeQuads = rebase(new Parser().parse(shapes), DEFAULT_NAMESPACE, names.namespaceUrl);
-  // The validator's default stops looking at a node after fifty visits, and would so let through
-  // whatever is wrong from there on; 0 takes the limit away.
+  // By default the validator stops looking at a node after fifty visits, and would let through
+  // whatever is wrong from there on; 0 removes the limit.
   const options: Options & { maxNodeChecks: number } = { maxNodeChecks: 0 };
   const validator = new SHACLValidator(new BatchDatasetOf(shapeQuads), options);
   const fields = describeFields(shapeQuads);
@@ -84,7 +84,7 @@ export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck 
         path: pathOf(record, result.path, result.value, fields.get(result.sourceShape?.value ?? "")),
         message: messageOf(result.message, result.value),
       };
-      // One broken value can fail several constraints of its field; it is one thing to mend.
+      // One broken value can violate several constraints on its field, yet there is only one thing to fix.
       if (!found.some((other) => other.path === error.path && other.message === error.message)) {
         found.push(error);
       }
@@ -93,7 +93,7 @@ export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck 
   };
 }
 
-/** The shapes graph, in the same small dataset; a shape is never an instance in need of a check. */
+/** The shapes graph, in the same kind of small dataset; a shape is never an instance that needs checking. */
 class BatchDatasetOf extends BatchDataset {
   constructor(quads: readonly Quad[]) {
     super();
@@ -106,7 +106,7 @@ interface Field {
   isList: boolean;
 }
 
-/** What the property shapes say of their fields, by shape. */
+/** What the property shapes say about their fields, by shape. */
 function describeFields(shapes: readonly Quad[]): Map<string, Field> {
   const fields = new Map<string, Field>();
   for (const { subject, predicate, object } of shapes) {

@@ -1,4 +1,4 @@
-// The result formats of SPARQL 1.1 and RDF, and the choice among them by an Accept header.
+// The result formats of SPARQL 1.1 and RDF, and how an Accept header chooses among them.
 import Negotiator from "negotiator";
 
 export const RESULTS_JSON = "application/sparql-results+json";
@@ -10,10 +10,10 @@ export const N_TRIPLES = "application/n-triples";
 export const JSON_LD = "application/ld+json";
 export const RDF_XML = "application/rdf+xml";
 
-/** What SELECT and ASK can answer; the first is the default. */
+/** What SELECT and ASK can answer with; the first is the default. */
 export const BINDING_TYPES: readonly string[] = [RESULTS_JSON, RESULTS_XML, CSV, TSV];
 
-/** What CONSTRUCT, DESCRIBE and whole graphs can answer; the first is the default. */
+/** What CONSTRUCT, DESCRIBE and requests for whole graphs can answer with; the first is the default. */
 export const GRAPH_TYPES: readonly string[] = [TURTLE, N_TRIPLES, JSON_LD, RDF_XML];
 
 /** Plain names that callers use for the SPARQL result formats. */
@@ -28,12 +28,12 @@ export function mediaType(header: string | undefined): string {
   return (header ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-// An offer stands for a type with any parameters, so only the weight of a range may decide.
+// An offer stands for its type with any parameters, so only the weight of a range may decide.
 const PARAMETERS_BUT_WEIGHT = /;(?!\s*q\s*=)[^;,]*/gi;
 
 /**
- * The offer that an Accept header likes best, as Express would choose it; no header means anything goes.
- * @returns undefined when it accepts none of them (HTTP 406)
+ * The offer that an Accept header prefers, as Express would choose it; without a header, anything goes.
+ * @returns undefined if it accepts none of them (HTTP 406)
  */
 export function negotiate(accept: string | undefined, offers: readonly string[]): string | undefined {
   const ranges = accept?.replace(PARAMETERS_BUT_WEIGHT, "").trim();

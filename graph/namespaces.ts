@@ -3,7 +3,7 @@ import { DataFactory } from "n3";
 import { RECORDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
 
-/** The namespace that the files in this folder are written in; NAMESPACE_URL replaces it when they are read. */
+/** The namespace used in the files in this folder; NAMESPACE_URL replaces it when they are read. */
 export const DEFAULT_NAMESPACE = "https://ontology.example.org/core#";
 
 export const RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
@@ -71,7 +71,7 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
   };
 }
 
-/** Moves the terms of `quads` that lie in one namespace into another. */
+/** Moves those terms of `quads` that are in one namespace to another. */
 export function rebase(quads: readonly Quad[], from: string, to: string): Quad[] {
   if (from === to) return [...quads];
   const move = <T extends Term>(term: T): T | NamedNode =>

@@ -24,12 +24,12 @@ const hex = (char: string) => `\\u${char.charCodeAt(0).toString(16).toUpperCase(
 
 /**
  * Canonical N-Triples form of a term: the same text for the same term, whoever wrote it, and safe to
- * put into Turtle and SPARQL as it stands.
+ * put into Turtle and SPARQL unchanged.
  */
 export function termText(term: Term): string {
   switch (term.termType) {
     case "NamedNode":
-      // Characters that an IRI may not hold stay escaped, so that no value can end the IRI early.
+      // Characters that an IRI may not contain stay escaped, so that no value can end the IRI early.
       return `<${term.value.replace(FORBIDDEN_IN_IRI, hex)}>`;
     case "Literal": {
       const text = `"${term.value.replace(ESCAPED_IN_LITERAL, (char) => SHORT[char] ?? hex(char))}"`;

@@ -1,4 +1,4 @@
-// What the ontology says of a code: graph/ontology.ttl is the only place that tells what a status means.
+// What the ontology says about a code: graph/ontology.ttl is the only place that says what a status means.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Parser } from "n3";
@@ -10,7 +10,7 @@ export function readOntology(): string {
 }
 
 /**
- * The definitions of the codes that a property takes, by code; empty where it is defined by no scheme.
+ * The definitions of the codes that a property takes, by code; empty if no scheme defines them.
  * @param property prefixed, such as ns:needStatus; its codes are the notations of ns:NeedStatusScheme
  */
 export function codeDefinitions(property: string): ReadonlyMap<string, string> {

@@ -4,7 +4,7 @@ import type { Names } from "./namespaces.ts";
 import { literal, namedNode, triple } from "./terms.ts";
 import type { Accelerator, Country, PeopleGroup } from "./skos.ts";
 
-/** What the graph says of the accelerators; deprecated ones stay, marked with owl:deprecated. */
+/** What the graph says about the accelerators; deprecated ones stay, marked with owl:deprecated. */
 export function* acceleratorTriples(
   accelerators: Iterable<Accelerator & { deprecated: boolean }>,
   names: Names,
@@ -34,14 +34,14 @@ export function* acceleratorTriples(
   }
 }
 
-/** What the graph says of the registered people groups. */
+/** What the graph says about the registered people groups. */
 export function* peopleGroupTriples(groups: Iterable<PeopleGroup>, names: Names): Generator<Quad> {
   for (const { rop3, name } of groups) {
     yield* describe(names.peopleGroup(rop3), names.ns("PeopleGroup"), rop3, name);
   }
 }
 
-/** What the graph says of the countries of ISO 3166-1. */
+/** What the graph says about the countries of ISO 3166-1. */
 export function* countryTriples(countries: Iterable<Country>, names: Names): Generator<Quad> {
   for (const { alpha2, name } of countries) {
     yield* describe(names.country(alpha2), `${DCTERMS}Location`, alpha2, name);

@@ -6,7 +6,7 @@ import { Parser } from "n3";
 import { DEFAULT_NAMESPACE, RDF, SKOS, rebase } from "./namespaces.ts";
 import type { Names } from "./namespaces.ts";
 
-/** A concept of the accelerator scheme, as table `accelerators` keeps it. */
+/** A concept of the accelerator scheme, as stored in the table `accelerators`. */
 export interface Accelerator {
   code: string;
   conceptUri: string;
@@ -16,25 +16,25 @@ export interface Accelerator {
   broaderCode: string | null;
 }
 
-/** A people group, as table `people_groups` keeps it. */
+/** A people group, as stored in the table `people_groups`. */
 export interface PeopleGroup {
   rop3: string;
   name: string;
 }
 
-/** A country, as table `countries` keeps it. */
+/** A country, as stored in the table `countries`. */
 export interface Country {
   alpha2: string;
   name: string;
 }
 
-/** A concept that could not be taken over, and why. */
+/** A concept that could not be imported, and why. */
 export interface VocabularyProblem {
   concept: string;
   message: string;
 }
 
-/** A Turtle file that cannot be read as what it should be; the message names the line where there is one. */
+/** A Turtle file that cannot be read as a vocabulary; the message names the line if there is one. */
 class VocabularyError extends Error {
   override name = "VocabularyError";
 }
@@ -46,7 +46,7 @@ export function readStarterVocabulary(): string {
 
 /**
  * Reads the accelerator scheme from SKOS Turtle. Concepts with a problem are left out and reported.
- * @throws VocabularyError when the text is not Turtle, or holds no concept with a notation
+ * @throws VocabularyError when the text is not Turtle, or contains no concept with a notation
  */
 export function parseAccelerators(
   turtle: string,
@@ -62,7 +62,7 @@ export function parseAccelerators(
     const refuse = (message: string) => problems.push({ concept: iri, message });
     if (notations.length !== 1) refuse(`has ${notations.length} notations instead of one`);
     else if (!/^[A-Z0-9]+(-[A-Z0-9]+)*$/.test(code)) refuse(`its notation "${code}" is not a code`);
-    else if ([...codes.values()].includes(code)) refuse(`its notation "${code}" is taken already`);
+    else if ([...codes.values()].includes(code)) refuse(`its notation "${code}" is already taken`);
     else codes.set(iri, code);
   }
   const accelerators: Accelerator[] = [];
@@ -87,7 +87,7 @@ export function parseAccelerators(
     }
   }
   if (accelerators.length === 0) {
-    throw new VocabularyError("The file holds no concept of the accelerator scheme with a skos:notation.");
+    throw new VocabularyError("The file contains no concept of the accelerator scheme with a skos:notation.");
   }
   return { accelerators: withBroader(accelerators, problems), problems };
 }
@@ -108,7 +108,7 @@ export function parsePeopleGroups(
     const rop3 = notations.map((notation) => notation.value.trim()).find((code) => /^\d{6}$/.test(code));
     const name = inEnglish(concept.get(`${SKOS}prefLabel`));
     if (rop3 === undefined)
-      problems.push({ concept: iri, message: "has no ROP3 code of six digits as notation" });
+      problems.push({ concept: iri, message: "has no ROP3 code of six digits as its notation" });
     else if (name === null) problems.push({ concept: iri, message: "has no prefLabel" });
     else peopleGroups.push({ rop3, name });
   }
@@ -134,7 +134,7 @@ function readConcepts(turtle: string, names: Names): Map<string, Concept> {
   return concepts;
 }
 
-/** A file may hold other schemes as well; where it does not hold ours by name, all its concepts count. */
+/** A file may contain other schemes as well; if it does not contain ours by name, all its concepts count. */
 function inScheme(iri: string, concept: Concept, graph: Map<string, Concept>, names: Names): boolean {
   const isConcept = concept.get(`${RDF}type`)?.some((type) => type.value === `${SKOS}Concept`);
   if (!isConcept && !concept.has(`${SKOS}notation`)) return false;
@@ -158,7 +158,7 @@ function inEnglish(values: Quad["object"][] | undefined): string | null {
   return best?.value.trim() || null;
 }
 
-/** Leaves out what lost its broader concept to a problem, until nothing refers to what is not there. */
+/** Leaves out concepts that lost their broader concept to a problem, until none refers to one that is missing. */
 function withBroader(accelerators: Accelerator[], problems: VocabularyProblem[]): Accelerator[] {
   const codes = new Set(accelerators.map((accelerator) => accelerator.code));
   const orphans = accelerators.filter(({ broaderCode }) => broaderCode !== null && !codes.has(broaderCode));

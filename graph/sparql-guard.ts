@@ -1,11 +1,11 @@
-// What a query from outside may be: one query (no update), nothing that makes the store call another host.
+// What a query from outside may be: a single query (no update), with nothing that makes the store call another host.
 import { Parser } from "@traqula/parser-sparql-1-2";
 import { LRUCache } from "lru-cache";
 
 /** Why a text may not be run. */
 export type RefusalReason = "malformed" | "update" | "federation" | "too_deep";
 
-/** Where in the text, counted from 1. */
+/** A position in the text, counted from 1. */
 export interface TextPosition {
   line: number;
   column: number;
@@ -26,16 +26,16 @@ export class QueryRefused extends Error {
 
 type QueryForm = "select" | "ask" | "construct" | "describe";
 
-/** A query that may be run. `text` is what to send: escapes that engines read differently are resolved in it. */
+/** A query that may be run. `text` is what to send: escapes that engines read differently have been resolved in it. */
 export interface GuardedQuery {
   form: QueryForm;
   text: string;
 }
 
-// Engines evaluate a tree by recursion; past this depth some of them die of it instead of answering.
+// Engines evaluate a tree by recursion; beyond this depth some of them crash instead of answering.
 const MAX_TREE_DEPTH = 1_000;
 
-// The parser hands `errorHandler` on to its builder; its types leave it out.
+// The parser passes `errorHandler` on to its builder, which its types leave out.
 const parserOptions: ConstructorParameters<typeof Parser>[0] & { errorHandler: typeof throwSyntaxError } = {
   lexerConfig: {
     errorMessageProvider: {
@@ -56,7 +56,7 @@ const parser = new Parser(parserOptions);
 
 function throwSyntaxError(errors: readonly { token: { image: string; startOffset: number } }[]): never {
   const token = errors[0]?.token;
-  // The end of the text is a token without an image.
+  // A token without an image marks the end of the text.
   if (!token?.image) throw new UnexpectedEnd();
   throw new UnexpectedToken(token.image, token.startOffset);
 }
@@ -126,7 +126,7 @@ function inspect(text: string): QueryForm {
   return tree.subType as QueryForm;
 }
 
-/** A text of nothing but comments and prefixes parses as an update without an operation. */
+/** A text with nothing but comments and prefixes parses as an update without an operation. */
 function isPrologueOnly(update: unknown): boolean {
   return typeof update === "object" && update !== null && !("operation" in update && update.operation);
 }

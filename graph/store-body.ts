@@ -1,9 +1,9 @@
-// A body from a graph store that ends well or not at all.
+// A body from a graph store, made to end either complete or with an error.
 import { Transform, type TransformCallback } from "node:stream";
 import { GraphTimeout, GraphUnavailable } from "./store-errors.ts";
 import { JSON_LD, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-types.ts";
 
-// Fuseki has sent its 200 when a query meets its time limit; it then ends the body with a two-line notice.
+// When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice.
 const FUSEKI_CANCELLED = "##  Query cancelled due to timeout";
 const TAIL_BYTES = 256;
 
@@ -16,9 +16,9 @@ const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /**
- * Passes a body on as it comes, but for its last bytes: those are held back until it is known to have ended as a
- * whole body of its media type does. A body that did not is broken off with GraphTimeout or GraphUnavailable, so
- * that nobody takes half an answer for a whole one.
+ * Passes a body on as it comes, except for its last bytes: those are held back until it is known to have ended the
+ * way a complete body of its media type ends. One that did not is broken off with GraphTimeout or GraphUnavailable,
+ * so that nobody takes half an answer for a whole one.
  */
 export class WholeBody extends Transform {
   #type: string;

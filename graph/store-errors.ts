@@ -1,6 +1,6 @@
-// What can go wrong between the service and a graph store, as classes to be told apart by `instanceof`.
+// What can go wrong between the service and a graph store, as classes to tell apart with `instanceof`.
 
-/** Where in the text that was sent, counted from 1. */
+/** A position in the text that was sent, counted from 1. */
 export interface Position {
   line: number;
   column: number;
@@ -16,7 +16,7 @@ export class GraphNotFound extends GraphUnavailable {
   override name = "GraphNotFound";
 }
 
-/** The store gave no (whole) answer in time. Whether an update took effect is not known. */
+/** The store gave no complete answer in time. Whether an update took effect is not known. */
 export class GraphTimeout extends GraphUnavailable {
   override name = "GraphTimeout";
 }

@@ -27,24 +27,24 @@ interface StoreRequest {
 
 interface Conditions {
   signal?: AbortSignal;
-  /** for the whole exchange, its body included, in milliseconds */
+  /** for the whole exchange, including its body, in milliseconds */
   timeoutMs: number;
-  /** whether sending it twice does what sending it once does */
+  /** whether sending it twice has the same effect as sending it once */
   repeatable: boolean;
 }
 
 interface Transport {
-  /** What `fetch` does, but for its answer, whose body is a stream of Node's. */
+  /** Like `fetch`, except that the body of the answer is a Node stream. */
   send(url: string | URL, request: StoreRequest, conditions: Conditions): Promise<StoreResponse>;
   close(): void;
 }
 
-// Below the idle timeouts of common servers, so that it is we who close an idle connection.
+// Below the idle timeouts of common servers, so that we are the ones to close an idle connection.
 const IDLE_CONNECTION_MS = 10_000;
 // Far more than an engine works on at once; a flood of queries must not use up the file descriptors.
 const MAX_CONNECTIONS = 256;
 const LONGEST_ERROR_TEXT = 8_192;
-// What an engine answers when the data or the text is at fault; anything else is the operator's or the network's.
+// What an engine answers when the data or the text is at fault; anything else is up to the operator or the network.
 const REJECTIONS = new Set([400, 406, 413, 415, 422]);
 const CONNECTION_LOST = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
@@ -80,7 +80,7 @@ export function createTransport(credentials: { user?: string; password?: string 
       try {
         return await attempt(url, outgoing, conditions);
       } catch (error) {
-        // As a rule a kept-alive connection that the store closed meanwhile; undici does not say whether it was.
+        // Usually a kept-alive connection that the store has closed meanwhile; undici does not say whether it was.
         if (!(error instanceof ConnectionLost) || !conditions.repeatable) throw error;
         return attempt(url, outgoing, conditions);
       }
@@ -102,7 +102,7 @@ function exchange(
   const given = new AbortController();
   let fail: (error: Error) => void = reject;
   const timer = setTimeout(
-    () => giveUp(new GraphTimeout(`The graph store gave no answer in ${timeoutMs} ms.`)),
+    () => giveUp(new GraphTimeout(`The graph store gave no answer within ${timeoutMs} ms.`)),
     timeoutMs,
   );
   const onAbort = () => giveUp(abortReason(signal));
@@ -113,7 +113,7 @@ function exchange(
   }
   function giveUp(error: Error): void {
     settle();
-    // Not left to undici, which says nothing of a request that still waits for its connection.
+    // Not left to undici, which says nothing about a request that is still waiting for a connection.
     fail(error);
     given.abort(error);
   }
@@ -122,10 +122,10 @@ function exchange(
     const contentType = String(headers["content-type"] ?? "");
     const body = new WholeBody(mediaType(contentType));
     fail = (error) => body.destroy(error);
-    // Kept by the stream for whoever reads it; it may come before anybody does.
+    // The stream keeps the error for whoever reads it; it may come before anybody does.
     body.on("error", () => undefined);
     incoming.on("error", (error) => body.destroy(unfinished(error)));
-    // Ends the connection to the store when whoever reads the body gives up.
+    // Ends the connection to the store when the reader of the body gives up.
     body.on("close", () => {
       settle();
       incoming.destroy();
@@ -147,7 +147,7 @@ function exchange(
   return promise;
 }
 
-/** What is sent of a stream. Its own failure is the caller's to see; the connection's is reported by the request. */
+/** The part of a stream that is sent. Its own failure goes to the caller; the request reports the connection's. */
 function withheld(source: Readable, onFailure: (error: Error) => void): Readable {
   const upload = new WithheldEnd();
   source.once("error", (error) => {
@@ -156,7 +156,7 @@ function withheld(source: Readable, onFailure: (error: Error) => void): Readable
   return pipeline(source, upload, () => undefined);
 }
 
-/** The whole text of a body, cut at `limit` bytes when one is given. */
+/** The whole text of a body, cut off at `limit` bytes if one is given. */
 export async function readAll(body: Readable, limit = Number.POSITIVE_INFINITY): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,13 +1,12 @@
-// A body on its way to a graph store that cannot be taken for whole before it is.
+// A body on its way to a graph store, which cannot be taken for complete before it is.
 import { Transform, type TransformCallback } from "node:stream";
 
 const DOT = ".".charCodeAt(0);
 
 /**
- * Holds back the last full stop of what has passed, and what follows it, until more comes or the source has ended
- * well. Engines behind Jetty (Fuseki 5.6 is one) take a connection that breaks off for the end of the body, and
- * would put half a graph in the place of a whole one; without its full stop, half a body of Turtle or N-Triples is
- * a syntax error.
+ * Holds back the last full stop so far, and what follows it, until more comes or the source has ended properly.
+ * Engines behind Jetty (Fuseki 5.6 is one) take a broken connection for the end of the body, and would replace a
+ * whole graph with half of one; without its full stop, half a body of Turtle or N-Triples is a syntax error.
  */
 export class WithheldEnd extends Transform {
   #held: Buffer = Buffer.alloc(0);

@@ -1,5 +1,5 @@
-// The graph store, spoken to in the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol and in nothing
-// else, so that any engine can take the place of another.
+// The graph store, reached through the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol and nothing
+// else, so that one engine can replace another.
 import type { Readable } from "node:stream";
 import SimpleClient from "sparql-http-client/SimpleClient.js";
 import { N_TRIPLES, RESULTS_JSON, mediaType, negotiate } from "./media-types.ts";
@@ -19,7 +19,7 @@ export interface StoreUrls {
 export interface GraphStoreOptions extends StoreUrls {
   user?: string;
   password?: string;
-  /** for a query or an update, in milliseconds; 30,000 unless given */
+  /** for a query or an update, in milliseconds; 30,000 by default */
   timeoutMs?: number;
 }
 
@@ -30,9 +30,9 @@ export interface CallOptions {
 }
 
 export interface QueryOptions extends CallOptions {
-  /** an Accept header; SPARQL results as JSON unless given */
+  /** an Accept header; SPARQL results as JSON by default */
   accept?: string;
-  /** the protocol's `default-graph-uri` and `named-graph-uri`; they take the place of the query's FROM */
+  /** the protocol's `default-graph-uri` and `named-graph-uri`; they replace the query's FROM */
   defaultGraphs?: readonly string[];
   namedGraphs?: readonly string[];
   /**
@@ -42,7 +42,7 @@ export interface QueryOptions extends CallOptions {
   priority?: "service" | "public";
 }
 
-/** One RDF term of a result, as the SPARQL results JSON format has it. */
+/** One RDF term in a result, in the SPARQL results JSON format. */
 export interface Binding {
   type: "uri" | "literal" | "typed-literal" | "bnode" | "triple";
   value: string;
@@ -55,7 +55,7 @@ export type Row = Partial<Record<string, Binding>>;
 
 /** All methods throw GraphUnavailable, GraphTimeout or GraphRejected, and nothing else of their own. */
 export interface GraphStore {
-  /** Runs a query and streams its answer; the body breaks off with an error rather than end early. */
+  /** Runs a query and streams its answer; the body fails with an error rather than end early. */
   query(sparql: string, options?: QueryOptions): Promise<StoreResponse>;
   select(sparql: string, options?: CallOptions): Promise<Row[]>;
   ask(sparql: string, options?: CallOptions): Promise<boolean>;
@@ -65,7 +65,7 @@ export interface GraphStore {
   update(sparql: string, options?: CallOptions): Promise<void>;
   /** Streams a named graph; undefined when the store has no such graph. */
   getGraph(graph: string, options?: CallOptions & { accept?: string }): Promise<StoreResponse | undefined>;
-  /** Puts `body` in the place of all triples of a named graph, in one step for readers. */
+  /** Replaces all triples of a named graph with `body`, in a single step as far as readers can tell. */
   putGraph(graph: string, body: string | Readable, contentType: string, options?: CallOptions): Promise<void>;
   /** Adds `body` to a named graph. */
   postGraph(
@@ -74,21 +74,21 @@ export interface GraphStore {
     contentType: string,
     options?: CallOptions,
   ): Promise<void>;
-  /** Removes a named graph; one that is not there is no error. */
+  /** Removes a named graph; if there is none, that is not an error. */
   deleteGraph(graph: string, options?: CallOptions): Promise<void>;
   /** Whether the store answers a trivial query within two seconds. */
   isAvailable(): Promise<boolean>;
-  /** Closes all connections; the store cannot be asked any more. */
+  /** Closes all connections; the store cannot be used any more. */
   close(): void;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-// Loading a whole graph is limited by its size, not by anybody waiting for it.
+// How long a whole graph takes to load depends on its size, and nobody is waiting for it.
 const LOAD_TIMEOUT_MS = 600_000;
 const AVAILABILITY_TIMEOUT_MS = 2_000;
 const LONGEST_UPDATE_ANSWER = 65_536;
 
-/** The endpoints under a dataset's URL as Fuseki names them. */
+/** The endpoints under a dataset's URL, named as in Fuseki. */
 export function storeUrls(datasetUrl: string): StoreUrls {
   const base = datasetUrl.replace(/\/$/, "");
   return { queryUrl: `${base}/query`, updateUrl: `${base}/update`, graphStoreUrl: `${base}/data` };
@@ -106,14 +106,14 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     return new SimpleClient({
       endpointUrl: options.queryUrl,
       updateUrl: options.updateUrl,
-      // Like the library's own fetch on Node, this one answers with a stream of Node's, which its types leave out.
+      // Like the library's own fetch on Node, this one returns a Node stream, which its types leave out.
       fetch: send as unknown as typeof fetch,
     });
   }
 
   async function query(sparql: string, call: QueryOptions = {}): Promise<StoreResponse> {
     const accept = call.accept ?? RESULTS_JSON;
-    // Good for every form of query: the library's methods differ in the Accept header alone.
+    // Works for every form of query: the library's methods differ only in the Accept header.
     const response: unknown = await client(call, true).query.select(sparql, {
       operation: "postDirect",
       headers: {
@@ -137,7 +137,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     }
   }
 
-  /** One request of the Graph Store Protocol, which the library has for quads only and not for text. */
+  /** One request of the Graph Store Protocol, which the library supports only for quads, not for text. */
   function graphRequest(
     method: "GET" | "PUT" | "POST" | "DELETE",
     graph: string,
@@ -175,14 +175,14 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
       const { results } = await queryJson(sparql, call);
       const rows =
         typeof results === "object" && results !== null && "bindings" in results && results.bindings;
-      if (!Array.isArray(rows)) throw new GraphUnavailable("The graph store's answer holds no results.");
+      if (!Array.isArray(rows)) throw new GraphUnavailable("The graph store's answer contains no results.");
       return rows as Row[];
     },
 
     async ask(sparql, call = {}) {
       const { boolean } = await queryJson(sparql, call);
       if (typeof boolean !== "boolean")
-        throw new GraphUnavailable("The graph store's answer holds no boolean.");
+        throw new GraphUnavailable("The graph store's answer contains no boolean.");
       return boolean;
     },
 
@@ -235,7 +235,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   };
 }
 
-/** An answer of a type nobody asked for is an error page that calls itself a success. */
+/** An answer of a type that nobody asked for is an error page posing as a success. */
 function expectType(response: StoreResponse, accept: string): StoreResponse {
   if (negotiate(accept, [mediaType(response.contentType)])) return response;
   response.body.destroy();
@@ -249,6 +249,6 @@ async function confirm(response: StoreResponse, statuses: readonly number[]): Pr
     throw new GraphUnavailable(`The graph store answered ${response.status} to a change.`);
   }
   if (/\b(error|exception|failed|failure)\b/i.test(text)) {
-    throw new GraphUnavailable("The graph store answered a change with success and an error.");
+    throw new GraphUnavailable("The graph store answered a change with both success and an error.");
   }
 }

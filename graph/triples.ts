@@ -1,4 +1,4 @@
-// Row → triples. Which field becomes what is said in records/; here is how each form of value is written.
+// Row → triples. What each field becomes is described in records/; how each form of value is written is decided here.
 import type { Literal, NamedNode, Quad } from "@rdfjs/types";
 import { RECORDS, RECORD_KINDS } from "../records/index.ts";
 import { columnOf, fieldsOf, idOf } from "../records/record.ts";
@@ -7,7 +7,7 @@ import { RDF, XSD } from "./namespaces.ts";
 import type { Names } from "./namespaces.ts";
 import { literal, namedNode, triple, withoutTrailingZeros } from "./terms.ts";
 
-/** A value of a column as JSON has it. */
+/** A column's value in JSON. */
 type ColumnValue = string | number | boolean | null | readonly string[];
 
 /** A record as the projection reads it: its columns that reach the graph, times as UTC text, decimals as text. */
@@ -16,10 +16,10 @@ export interface ProjectedRecord {
   row: Readonly<Record<string, ColumnValue>>;
 }
 
-/** IRI of the SKOS concept of an accelerator code, as the vocabulary has it. */
+/** IRIs of the SKOS concepts in the vocabulary, by accelerator code. */
 export type ConceptIris = ReadonlyMap<string, string>;
 
-/** The resource of a record and everything the graph says of it. */
+/** The resource of a record and everything the graph says about it. */
 export interface RecordTriples {
   kind: RecordKind;
   id: string;
@@ -31,10 +31,10 @@ export interface RecordTriples {
 export type TripleBuilder = (record: ProjectedRecord, concepts: ConceptIris) => RecordTriples;
 
 type Add = (predicate: NamedNode, object: NamedNode | Literal) => void;
-/** Writes a value that is there. */
+/** Writes a value that is not null. */
 type FieldWriter = (add: Add, value: NonNullable<ColumnValue>, concepts: ConceptIris) => void;
 
-/** Prepares the builder for one set of names, so that the constant terms are made once. */
+/** Makes the builder for one set of names, so that the constant terms are made only once. */
 export function createTripleBuilder(names: Names): TripleBuilder {
   const type = namedNode(`${RDF}type`);
   const plans = new Map(
@@ -88,11 +88,11 @@ function writerOf({ type, graph }: Field, names: Names): FieldWriter {
   };
 }
 
-/** What a code of a list stands for. */
+/** The IRI that a code stands for. */
 function targetOf(type: FieldType, names: Names): (code: string, concepts: ConceptIris) => string {
   switch (type) {
     case "acceleratorCodes":
-      // A code that the vocabulary lacks still gets a link, for the load check to refuse by name.
+      // A code that is missing from the vocabulary still gets a link, so that the load check can refuse it by name.
       return (code, concepts) => concepts.get(code) ?? names.ns(encodeURIComponent(code));
     case "rop3":
     case "rop3s":
@@ -101,7 +101,7 @@ function targetOf(type: FieldType, names: Names): (code: string, concepts: Conce
     case "countryCodes":
       return names.country;
     default:
-      throw new TypeError(`a ${type} is no code that links to anything`);
+      throw new TypeError(`a ${type} is not a code that links to anything`);
   }
 }
 
@@ -111,7 +111,7 @@ const typed = (datatype: string, canonical = (value: string) => value) => {
   return (value: string) => literal(canonical(value), node);
 };
 
-// Stores keep typed values as numbers and give them back in canonical form, so only that comes back as written.
+// Stores keep typed values as numbers and return them in canonical form, so only that form comes back as written.
 export const LITERALS: Partial<Record<FieldType, (value: string) => Literal>> = {
   date: typed("date"),
   timestamp: typed("dateTime", (utc) => `${withoutTrailingZeros(utc)}Z`),

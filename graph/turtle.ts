@@ -10,13 +10,13 @@ import type { Turn } from "./turns.ts";
 
 /** Writes triples in the syntax that Turtle and SPARQL share, with the prefixes of `header`. */
 export interface TurtleWriter {
-  /** PREFIX lines, as both languages take them */
+  /** PREFIX lines, in the form that both languages accept */
   header: string;
-  /** The statements of triples that follow each other by subject, with a newline at the end. */
+  /** The statements for triples in which those of one subject are adjacent, with a newline at the end. */
   write: (quads: Iterable<Quad>) => string;
 }
 
-/** Prepares the writer for one set of names. */
+/** Makes the writer for one set of names. */
 export function createTurtleWriter(names: Names): TurtleWriter {
   const prefixes: Record<string, string> = {
     ns: names.namespaceUrl,
@@ -29,7 +29,7 @@ export function createTurtleWriter(names: Names): TurtleWriter {
   const header = Object.entries(prefixes)
     .map(([prefix, iri]) => `PREFIX ${prefix}: <${iri}>\n`)
     .join("");
-  // The few dozen predicates and datatypes come up millions of times.
+  // A few dozen predicates and datatypes come up millions of times.
   const short = new Map<string, string>();
   const shorten = (iri: string): string => {
     let text = short.get(iri);
@@ -65,15 +65,15 @@ export function createTurtleWriter(names: Names): TurtleWriter {
   };
 }
 
-/** A record of which nothing is to be in the graph. */
+/** A record that must leave nothing in the graph. */
 export interface Withdrawal {
   kind: RecordKind;
   iri: string;
 }
 
 /**
- * One SPARQL update that puts records in the place of what the graph holds of them, and takes others
- * out of it, as long as nobody has taken a later turn (see graph/turns.ts).
+ * One SPARQL update that replaces what the graph holds of some records and removes others, as long as
+ * nobody has taken a later turn (see graph/turns.ts).
  */
 export function replaceRecords(
   writer: TurtleWriter,

@@ -11,30 +11,30 @@ export const commitment = {
   fields: {
     commitmentId: {
       type: "uuid",
-      description: "The commitment's identifier, here, in the other doors and in the graph.",
+      description: "The commitment's identifier, the same in every API and in the graph.",
       graph: "dct:identifier",
     },
     orgUri: {
       type: "httpUri",
-      description: "Graph URI of the organization that committed itself.",
+      description: "Graph URI of the organization that made the commitment.",
       input: "required",
       graph: "prov:wasAttributedTo",
     },
     orgName: {
       type: "text",
-      description: "The organization's display name when the record was made.",
+      description: "The organization's display name when the record was created.",
       input: "required",
       graph: "ns:orgName",
     },
     declaredByEmail: {
       type: "email",
-      description: "Who declared it, for the organization.",
+      description: "Who declared it on the organization's behalf.",
       input: "required",
       graph: { withheld: "it names a person" },
     },
     commitmentDescription: {
       type: "text",
-      description: "What the organization commits itself to.",
+      description: "What the organization commits to.",
       input: "required",
       graph: "ns:commitmentDescription",
     },
@@ -46,7 +46,7 @@ export const commitment = {
     },
     concernsNeedId: {
       type: "uuid",
-      description: "The need that it answers, if it answers one.",
+      description: "The need that it answers, if any.",
       input: "optional",
       graph: { link: "ns:concernsNeed", to: "need" },
     },
@@ -73,7 +73,11 @@ export const commitment = {
       description: "Any status can be followed by any other.",
       graph: "ns:commitmentStatus",
     },
-    createdAt: { type: "timestamp", description: "When the record was made.", graph: "prov:generatedAtTime" },
+    createdAt: {
+      type: "timestamp",
+      description: "When the record was created.",
+      graph: "prov:generatedAtTime",
+    },
     updatedAt: { type: "timestamp", description: "When its status was last set.", graph: "dct:modified" },
   },
 } as const satisfies RecordDescription;

@@ -1,6 +1,6 @@
 import type { RecordDescription } from "./record.ts";
 
-/** On the wire an engagement claim; in the graph an attestation, as the specification's vocabulary has it. */
+/** Called an engagement claim on the wire, but an attestation in the graph. */
 export const engagementClaim = {
   kind: "engagement_claim",
   table: "engagement_claims",
@@ -12,7 +12,7 @@ export const engagementClaim = {
   fields: {
     claimId: {
       type: "uuid",
-      description: "The engagement claim's identifier, here, in the other doors and in the graph.",
+      description: "The engagement claim's identifier, the same in every API and in the graph.",
       graph: "dct:identifier",
     },
     orgUri: {
@@ -23,13 +23,13 @@ export const engagementClaim = {
     },
     orgName: {
       type: "text",
-      description: "The organization's display name when the record was made.",
+      description: "The organization's display name when the record was created.",
       input: "required",
       graph: "ns:orgName",
     },
     claimedByEmail: {
       type: "email",
-      description: "Who attested it, for the organization.",
+      description: "Who attested it on the organization's behalf.",
       input: "required",
       graph: { withheld: "it names a person" },
     },
@@ -53,7 +53,7 @@ export const engagementClaim = {
     },
     peopleGroupRog3: {
       type: "rog3",
-      description: "ROG3 code of the country in which the people group is meant.",
+      description: "ROG3 code of the country, if the people group is meant within one country.",
       input: "optional",
       graph: "ns:peopleGroupRog3",
     },
@@ -77,7 +77,7 @@ export const engagementClaim = {
     },
     fulfillsCommitmentId: {
       type: "uuid",
-      description: "The commitment that it fulfils, if it fulfils one.",
+      description: "The commitment that it fulfils, if any.",
       input: "optional",
       graph: { link: "ns:fulfillsCommitment", to: "commitment" },
     },
@@ -86,7 +86,11 @@ export const engagementClaim = {
       description: "Any status can be followed by any other.",
       graph: "ns:attestationStatus",
     },
-    createdAt: { type: "timestamp", description: "When the record was made.", graph: "prov:generatedAtTime" },
+    createdAt: {
+      type: "timestamp",
+      description: "When the record was created.",
+      graph: "prov:generatedAtTime",
+    },
     updatedAt: { type: "timestamp", description: "When its status was last set.", graph: "dct:modified" },
   },
 } as const satisfies RecordDescription;

@@ -11,7 +11,7 @@ export const need = {
   fields: {
     needId: {
       type: "uuid",
-      description: "The need's identifier, here, in the other doors and in the graph.",
+      description: "The need's identifier, the same in every API and in the graph.",
       graph: "dct:identifier",
     },
     orgUri: {
@@ -22,13 +22,13 @@ export const need = {
     },
     orgName: {
       type: "text",
-      description: "The organization's display name when the record was made.",
+      description: "The organization's display name when the record was created.",
       input: "required",
       graph: "ns:orgName",
     },
     declaredByEmail: {
       type: "email",
-      description: "Who declared it, for the organization.",
+      description: "Who declared it on the organization's behalf.",
       input: "required",
       graph: { withheld: "it names a person" },
     },
@@ -61,7 +61,11 @@ export const need = {
       description: "Any status can be followed by any other.",
       graph: "ns:needStatus",
     },
-    createdAt: { type: "timestamp", description: "When the record was made.", graph: "prov:generatedAtTime" },
+    createdAt: {
+      type: "timestamp",
+      description: "When the record was created.",
+      graph: "prov:generatedAtTime",
+    },
     updatedAt: { type: "timestamp", description: "When its status was last set.", graph: "dct:modified" },
   },
 } as const satisfies RecordDescription;

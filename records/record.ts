@@ -1,10 +1,10 @@
-// How a record is described: see need.ts for one that is. A description names what the tables, the doors and the graph
+// How a record is described; need.ts is an example. A description names what the tables, the doors and the graph
 // have in common; the column of a field is its wire name in snake_case (needId is need_id).
 import type { enums } from "../db/catalog.ts";
 
 export type RecordKind = (typeof enums.record_kind)[number];
 
-/** The form of a field's value. server/rest/schemas.ts says what each is on the wire, graph/triples.ts in the graph. */
+/** The form of a field's value: on the wire as in server/rest/schemas.ts, in the graph as in graph/triples.ts. */
 export type FieldType =
   | "uuid"
   | "text"
@@ -25,8 +25,8 @@ export type FieldType =
 
 /**
  * What a field is in the graph, by prefixed names (`ns:`, `prov:`, `dct:`); graph/ontology.ttl says what they mean.
- * A name alone: a literal, or for an httpUri a link. `code`: the code as a literal beside the link to what it stands
- * for. `to`: a link to the record of that kind which has this id. `withheld`: nothing, and why.
+ * Just a name: a literal, or a link for an httpUri. `code`: the code as a literal, besides the link to what it stands
+ * for. `to`: a link to the record of that kind with this id. `withheld`: nothing, and why.
  */
 type InGraph =
   string | { link: string; code: string } | { link: string; to: RecordKind } | { withheld: string };
@@ -35,14 +35,14 @@ export type Field = {
   type: FieldType;
   /** what it means, for readers of the API reference and of the GraphQL schema */
   description: string;
-  /** given by whoever makes the record; without it the service sets the field */
+  /** whether whoever creates the record must or may give it; without this, the service sets the field */
   input?: "required" | "optional";
   graph: InGraph;
 };
 
 export type RecordDescription = {
   kind: RecordKind;
-  /** table in app_public, and view of its items in rest */
+  /** table in app_public, and view of its items in the schema rest */
   table: string;
   /** last part of its named graph's IRI, and of its REST path */
   path: string;
@@ -53,7 +53,7 @@ export type RecordDescription = {
   setStatus: string;
   /** enum in app_public */
   statuses: string;
-  /** by wire name, the id first, in the order in which an item shows them */
+  /** by wire name, the id first, in the order in which an item lists them */
   fields: Readonly<Record<string, Field>> & { readonly status: Field & { graph: string } };
 };
 

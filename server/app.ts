@@ -1,4 +1,4 @@
-// The doors in their order, what guards them, and what every answer passes: identity → limits → door → errors.
+// The doors in order, what guards them, and what every request passes through: identity → limits → door → errors.
 import cors from "cors";
 import express from "express";
 import type { Express, RequestHandler } from "express";
@@ -13,23 +13,23 @@ import { requireKey } from "./identity/keys.ts";
 import type { KeyRing } from "./identity/keys.ts";
 import { perKeyLimit } from "./identity/limits.ts";
 
-/** What the application is put together from. */
+/** What the application is assembled from. */
 export type AppParts = {
   config: Pick<Config, "corsOrigins" | "rateLimitPerMinute">;
   keys: KeyRing;
   logger: Logger;
-  /** In the order in which a request meets them. */
+  /** In the order in which a request reaches them. */
   doors: readonly Door[];
   /** Counts and times requests. */
   measure?: RequestHandler;
 };
 
-/** Puts the application together; it does not listen yet. */
+/** Assembles the application, which is not yet listening. */
 export async function createApp({ config, keys, logger, doors, measure }: AppParts): Promise<Express> {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
-  // The path alone: a key may stand in the query.
+  // Only the path, because the query may contain a key.
   app.use(
     pinoHttp({
       logger,

@@ -1,8 +1,8 @@
-// What the doors ask of PostgreSQL is one statement, run under the role of the caller's key.
+// A door asks PostgreSQL with a single statement, which runs under the role of the caller's key.
 import type pg from "pg";
 import type { Identity } from "./identity/keys.ts";
 
-/** What runs statements for a caller. */
+/** Runs statements on behalf of a caller. */
 export class Database {
   readonly #pool: pg.Pool;
 
@@ -13,9 +13,9 @@ export class Database {
   /**
    * Runs one statement in one round trip, as the role of the caller's key (app_private.run_as).
    * @param statement SQL that returns one text; its $1 is `input` as jsonb
-   * @param idempotencyKey the first answer for this key is given again
-   * @returns the text, usually JSON to be passed on as it is; null when there was no row
-   * @throws what PostgreSQL raised; apiErrorFrom knows what it means to callers
+   * @param idempotencyKey a repetition with this key gets the first answer again
+   * @returns the text, usually JSON to be passed on unchanged; null when there was no row
+   * @throws what PostgreSQL raised; apiErrorFrom turns it into what callers are told
    */
   async answer(
     identity: Identity,

@@ -8,7 +8,7 @@ import { RESPONSE_HEADERS } from "./headers.ts";
 
 type Registered = readonly [statusCode: number, sentence: string];
 
-// What the server answers by itself. What the rules raise is registered in db/rules/errors.sql.
+// What the server itself refuses. What the rules refuse is registered in db/rules/errors.sql.
 const RAISED_HERE = {
   malformed_query: [400, "The query is not well-formed SPARQL."],
   missing_api_key: [401, "Send an API key: Authorization: Bearer <key>."],
@@ -18,26 +18,26 @@ const RAISED_HERE = {
   federation_disabled: [403, "SERVICE is not allowed here; query the other endpoint yourself."],
   origin_not_allowed: [
     403,
-    "Pages of this origin may not call the tool endpoint; CORS_ORIGINS lists those that may.",
+    "Pages from this origin may not call the tool endpoint; CORS_ORIGINS lists the origins that may.",
   ],
   not_found: [404, "There is nothing at this path."],
-  method_not_allowed: [405, "This path does not answer this method."],
-  not_acceptable: [406, "None of the media types in Accept can be given."],
+  method_not_allowed: [405, "This path does not support this method."],
+  not_acceptable: [406, "None of the media types in Accept is available."],
   payload_too_large: [413, "The body is larger than this service accepts."],
   unsupported_media_type: [415, "Send the body as application/json."],
   rate_limited: [429, "This API key has sent too many requests; wait as long as Retry-After says."],
   internal_error: [500, "The service failed to answer; the failure has been logged."],
   database_unavailable: [503, "The database is not available; try again."],
   graph_unavailable: [503, "The graph store is not available; try again later."],
-  query_timeout: [504, "The query takes too long; ask for less."],
+  query_timeout: [504, "The query took too long; ask for less."],
 } as const satisfies Record<string, Registered>;
 
 export type ErrorCode = keyof typeof RAISED_HERE | keyof typeof raisedByRules;
 
-/** Every error: its status, and the sentence that is said where there is no better one. */
+/** Every error: its status, and the sentence used where there is no better one. */
 export const ERRORS: Readonly<Record<ErrorCode, Registered>> = { ...raisedByRules, ...RAISED_HERE };
 
-/** One input at fault: its name on the wire and what is wrong with it. */
+/** One input at fault: its wire name and what is wrong with it. */
 export type ErrorDetail = { path: string; message: string };
 
 /** A refusal or failure with its public status, code and message. */
@@ -80,7 +80,7 @@ export class ApiError extends Error {
 }
 
 /**
- * What a caller is told of any error. What is not known here is a 500 that says nothing of its cause.
+ * What a caller is told about any error. One that is not known here becomes a 500 that does not reveal its cause.
  * @param error as thrown by PostgreSQL, by Express's body parsers, or by us
  */
 export function apiErrorFrom(error: unknown): ApiError {
@@ -90,7 +90,7 @@ export function apiErrorFrom(error: unknown): ApiError {
   return new ApiError("internal_error", { cause: error });
 }
 
-/** A 400 validation_failed that names every input at fault. */
+/** The 400 validation_failed that names every input at fault. */
 export function validationFailed(problems: ErrorDetail[]): ApiError {
   const message = problems.map(({ path, message }) => (path ? `${path} ${message}` : message)).join("; ");
   return new ApiError("validation_failed", { message: `${message}.`, details: problems });
@@ -102,7 +102,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
     const answer = apiErrorFrom(error);
     if (answer.statusCode >= 500)
       logger.error({ err: error, method: request.method, path: request.path }, answer.code);
-    // Half an answer cannot be taken back: the connection is cut so that the caller can tell.
+    // Half an answer cannot be taken back: cutting the connection lets the caller tell.
     if (response.headersSent) return next(error);
     response.status(answer.statusCode).set(answer.headers).json(answer);
   };
@@ -125,9 +125,9 @@ function fromDatabase(error: DatabaseError): ApiError {
     new ApiError(code, { cause: error, ...(message !== undefined && { message }) });
   // insufficient_privilege: a grant is missing, so the key's scope does not reach this far.
   if (state === "42501") return refuse("insufficient_scope");
-  // Data that a type or a constraint refuses and that no rule described better.
+  // Data that a type or a constraint refused before any rule could describe the problem better.
   if (state.startsWith("22")) return refuse("validation_failed", "A value is not well-formed.");
-  if (state.startsWith("23")) return refuse("validation_failed", "The values do not fit together.");
+  if (state.startsWith("23")) return refuse("validation_failed", "The values are not valid in combination.");
   // query_canceled: the statement's own timeout.
   if (state === "57014") return refuse("query_timeout");
   if (UNAVAILABLE.test(state)) return refuse("database_unavailable");
@@ -138,7 +138,7 @@ function registered(code: string | undefined): ErrorCode | undefined {
   return code !== undefined && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : undefined;
 }
 
-// Connection failures, too many connections, shut-downs, and transactions that may simply be tried again.
+// Connection failures, too many connections, shutdowns, and transactions that can simply be tried again.
 const UNAVAILABLE = /^(08|53|57P|40)/;
 
 const HTTP_ERRORS: Readonly<Record<number, ErrorCode>> = {

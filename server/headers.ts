@@ -1,6 +1,6 @@
-// The headers that the service reads or writes by a name of its own.
+// The headers that the service reads or writes by name.
 
-/** Sent by callers, beside those that every browser may send. */
+/** Sent by callers, in addition to those that every browser may send. */
 export const REQUEST_HEADERS = {
   idempotencyKey: "idempotency-key",
   adminEmail: "x-admin-email",
@@ -10,7 +10,7 @@ export const REQUEST_HEADERS = {
   mcpName: "mcp-name",
 } as const;
 
-/** Told to callers; a page of another origin may read them too. */
+/** Sent to callers; a page from another origin may read them too. */
 export const RESPONSE_HEADERS = {
   dataSource: "x-data-source",
   rateLimit: "ratelimit",

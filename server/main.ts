@@ -23,7 +23,7 @@ import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
 import { Database } from "./database.ts";
 
-/** What a server runs on. */
+/** What a server needs to run. */
 export type ServerOptions = {
   config: Config;
   /** URL of the database; the login should be engagement_server. */
@@ -32,18 +32,18 @@ export type ServerOptions = {
   logger: Logger;
 };
 
-/** A server that listens. */
+/** A server that is listening. */
 export type RunningServer = {
   url: string;
   app: Express;
-  /** Where the metrics are, when METRICS_PORT is set. */
+  /** The port that serves the metrics, if METRICS_PORT is set. */
   metricsPort: number | undefined;
   stop: () => Promise<void>;
 };
 
 /**
  * Starts the server on config.host and config.port.
- * @throws the error of listen, such as EADDRINUSE; StartError where the demo key would be shown to a network
+ * @throws the error from listen, such as EADDRINUSE; StartError if the demo key would be exposed to a network
  */
 export async function startServer({
   config,

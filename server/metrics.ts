@@ -9,7 +9,7 @@ import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 /** What is measured, and how requests are counted. */
 export type Metrics = { registry: Registry; middleware: RequestHandler };
 
-/** @param pool of the server's login; the state of the graph is read as any key may read it */
+/** @param pool of the server's login; the state of the graph is read with no more rights than any key has */
 export function createMetrics(pool: pg.Pool): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -33,7 +33,7 @@ export function createMetrics(pool: pg.Pool): Metrics {
   });
   const oldest = new Gauge({
     name: "graph_oldest_pending_seconds",
-    help: "How long the oldest of them has waited.",
+    help: "How long the oldest record that has not reached the graph has been waiting.",
     registers: [registry],
   });
   const rejected = new Gauge({
@@ -47,7 +47,7 @@ export function createMetrics(pool: pg.Pool): Metrics {
     middleware: (request, response, next) => {
       const stop = seconds.startTimer({ method: request.method });
       response.once("close", () => {
-        // The route's pattern, not the path: an id in a label would make a series of its own.
+        // The route's pattern, not the path: every id in a label would make a series of its own.
         const { path } = (request.route ?? {}) as { path?: unknown };
         stop({ route: typeof path === "string" ? path : "other", status: response.statusCode });
       });

@@ -1,7 +1,7 @@
-// What an orchestrator asks: whether the process lives, and whether requests may be sent to it.
+// What an orchestrator asks: whether the process is alive, and whether requests may be sent to it.
 import type { Door } from "./door.ts";
 
-/** @param ready whether the parts that the service stands on answer */
+/** @param ready whether the parts that the service depends on answer */
 export function probes(ready: () => Promise<boolean>): Door {
   return (app) => {
     app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));

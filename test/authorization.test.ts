@@ -192,7 +192,7 @@ describe.each(Object.keys(DOORS))("through %s", (door) => {
   );
 });
 
-test("what is malformed is told before who may write, and who may write before what exists", async () => {
+test("malformed input is reported before missing rights, and missing rights before missing records", async () => {
   const declare = (body: object, key = service.keys.write) =>
     call(`${service.url}/v0/needs`, "POST", key, body);
   const need = OPERATIONS[0]!.input(world.stranger);

@@ -24,7 +24,7 @@ test("every table has row-level security", async () => {
   ).toEqual([]);
 });
 
-test("every view asks with its caller's rights", async () => {
+test("every view runs with its caller's rights", async () => {
   expect(
     await column(`
       select c.oid::regclass::text as found from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -128,7 +128,7 @@ test("privileges are exactly the listed ones", async () => {
   expect(granted.join("\n")).toMatchSnapshot();
 });
 
-test("every role in an organization has its words", async () => {
+test("every role in an organization has a title and a description", async () => {
   expect(
     await column(`
       select format('db/rules/permissions.sql does not say what the role %s is called', role) as found

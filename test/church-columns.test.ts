@@ -44,7 +44,7 @@ async function tableColumns() {
   return rows;
 }
 
-test("every column of the table is described, and as what it is", async () => {
+test("every column of the table is described, with the right kind", async () => {
   const faults = (await tableColumns()).flatMap(({ name, type, always }) => {
     const column = CHURCH_COLUMNS[name];
     if (!column) return [`${DESCRIPTION} lacks ${name}, ${type}`];
@@ -60,7 +60,7 @@ test("every column of the table is described, and as what it is", async () => {
   expect(faults).toEqual([]);
 });
 
-test("every column that is described is one of the table", async () => {
+test("every column that is described is in the table", async () => {
   const names = (await tableColumns()).map(({ name }) => name);
   const faults = Object.keys(CHURCH_COLUMNS)
     .filter((name) => !names.includes(name))
@@ -68,7 +68,7 @@ test("every column that is described is one of the table", async () => {
   expect(faults).toEqual([]);
 });
 
-test("what a column means is said in the description and not in a comment besides", async () => {
+test("what a column means is said in its description and not also in a comment", async () => {
   const faults = (await tableColumns())
     // Tags tell GraphQL how to show a column.
     .filter(({ comment }) => comment !== null && !comment.startsWith("@"))

@@ -79,14 +79,14 @@ test("a CSV: quotes, lists, accents, three-letter countries; a second time nothi
   expect(await churches("updated_at")).toContainEqual(before);
 });
 
-test("a CSV changes the columns of its header and leaves the others as they are; the last of two rows wins", async () => {
+test("a CSV changes the columns of its header and leaves the others unchanged; the last of two rows wins", async () => {
   await runImport("a.csv", "church_id,name,locality\nc1,Old,Denver\n");
   const { stdout } = await runImport("b.csv", "church_id,name\nc1,Older\nc1,New\n", "--json");
   expect(JSON.parse(stdout)).toMatchObject({ read: 2, added: 0, changed: 1, refused: 0 });
   expect(await churches("name, locality")).toEqual([{ name: "New", locality: "Denver" }]);
 });
 
-test("bad rows are reported by line, the rest goes in, and the exit code says so", async () => {
+test("bad rows are reported by line, the rest is imported, and the exit code says so", async () => {
   const { code, stdout, stderr } = await runImport(
     "bad.csv",
     [
@@ -119,12 +119,12 @@ test("bad rows are reported by line, the rest goes in, and the exit code says so
     "8 extraction_confidence",
     "9 has",
     "10 church_id",
-    "11 quotes",
+    "11 has",
   ]);
   expect(stderr).toMatch("no church has altitude");
 });
 
-test("a quote that does not fit costs its own row, however much comes after it", async () => {
+test("a misplaced quote costs only its own row, however much comes after it", async () => {
   const long = "of the valley ".repeat(15);
   const { stdout, stderr } = await runImport(
     "quotes.csv",
@@ -145,9 +145,9 @@ test("a quote that does not fit costs its own row, however much comes after it",
   expect(JSON.parse(stdout)).toMatchObject({
     read: 6_506,
     added: 6_502,
-    problems: [4, 5, 8, 7_009].map((line) => ({ line, message: "quotes do not fit" })),
+    problems: [4, 5, 8, 7_009].map((line) => ({ line, message: "has misplaced quotes" })),
   });
-  expect(stderr).toMatch("quotes.csv:7009: quotes do not fit; left out");
+  expect(stderr).toMatch("quotes.csv:7009: has misplaced quotes; left out");
 });
 
 test("--strict changes nothing when a row is bad", async () => {
@@ -206,7 +206,7 @@ test("GeoJSON: places from the geometry, ids from the features, whatever the fil
   }
 });
 
-test("GeoJSON: a bad feature is reported by its number, the rest goes in", async () => {
+test("GeoJSON: a bad feature is reported by its number, the rest is imported", async () => {
   const point = { type: "Point", coordinates: [3.4, 6.5] };
   const features = [
     { type: "Feature", id: "f1", geometry: point, properties: { name: "One" } },
@@ -249,7 +249,7 @@ test.each([
   expect(stderr.split("\n").filter((line) => line.startsWith("error: "))).toHaveLength(1);
 });
 
-test("two imports at once of the same churches end with each of them once", async () => {
+test("two simultaneous imports of the same churches end with each church once", async () => {
   const lines = Array.from({ length: 12_000 }, (_, i) => `t${i},Church number${i} of town${i % 977}`);
   const csv = (rows: string[]) => `church_id,name\n${rows.join("\n")}\n`;
   const results = await Promise.all([
@@ -263,7 +263,7 @@ test("two imports at once of the same churches end with each of them once", asyn
   expect(await churches("church_id")).toHaveLength(12_000);
 });
 
-test("the demo churches are whole, and loading them again changes nothing", async () => {
+test("the demo churches are complete, and loading them again changes nothing", async () => {
   expect(await loadDemoChurches(database.owner)).toMatchObject({ read: 82, added: 82 });
   expect(await loadDemoChurches(database.owner)).toMatchObject({ added: 0, changed: 0, unchanged: 82 });
   const places = (await churches("locality")).map((row) => row["locality"]);

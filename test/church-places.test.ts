@@ -90,7 +90,7 @@ describe("among 50,000 places", () => {
     },
   );
 
-  test("places at one distance come by church_id", async () => {
+  test("places at the same distance are sorted by church_id", async () => {
     const page = await found({ center_lat: 32.7948, center_lng: -116.9625, radius_km: 0.1 });
     expect(page.items).toHaveLength(20);
     expect(ids(page)).toEqual(ids(page).toSorted());
@@ -164,7 +164,7 @@ describe("among 50,000 places", () => {
     ["of a common word", { q: "church" }, 7_000],
     ["of a free text", { q: "church p00077" }, 1],
     ["of a misspelt free text", { q: "chruch", min_lat: -18, max_lat: -15, min_lng: 179, max_lng: -179 }, 11],
-  ])("paging through %s meets every church once while others are inserted", async (name, query, limit) => {
+  ])("paging through %s lists every church once while others are inserted", async (name, query, limit) => {
     const whole = new Set<string>();
     for (let cursor: string | null = ""; cursor !== null;) {
       const page: Page = await found({

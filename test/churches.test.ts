@@ -177,7 +177,7 @@ describe("by words and names", () => {
     ["a cursor that is none", "cursor=abc", ["cursor"]],
     ["an unknown format", "format=xml", ["format"]],
     ["a NUL", "q=a%00b", ["q"]],
-  ])("%s is a 400 that names it", async (_, query, paths) => {
+  ])("%s gets a 400 naming it", async (_, query, paths) => {
     const { status, body } = await search(query);
     expect({
       status,
@@ -190,13 +190,13 @@ describe("by words and names", () => {
     });
   });
 
-  test("an unknown column is a 400 that lists the valid ones", async () => {
+  test("an unknown column gets a 400 listing the valid ones", async () => {
     const { status, body } = await search("fields=name,nome");
     expect(status).toBe(400);
     expect(body.message).toMatch(/nome.*church_id, gers_id, name,.*distance_m, geojson/);
   });
 
-  test("a cursor of another search is a 400", async () => {
+  test("a cursor from another search gets a 400", async () => {
     const { next_cursor: cursor } = await found("country=us&limit=1");
     expect(await search({ country: "us", cursor: cursor! })).toMatchObject({ status: 200 });
     expect(await search({ country: "ca", cursor: cursor! })).toMatchObject({
@@ -205,7 +205,7 @@ describe("by words and names", () => {
     });
   });
 
-  test("SQL refuses by itself what it must", async () => {
+  test("SQL on its own refuses what it must", async () => {
     const ask = (args: string) =>
       service.database.owner.query(`select * from app_public.search_churches(${args})`);
     for (const args of [
@@ -235,7 +235,7 @@ describe("by words and names", () => {
     }
   });
 
-  test("GraphQL answers records with their place, and refuses by the same codes", async () => {
+  test("GraphQL returns records with their location, and refuses with the same codes", async () => {
     const [row] = await graphql('id: "w1"', "cursor church { name beliefType geojson serviceLanguages }");
     expect(row).toEqual({
       cursor: expect.any(String),

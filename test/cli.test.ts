@@ -38,13 +38,13 @@ describe("help", () => {
       ["vocabulary", "import"],
       ["file.ttl", "--strict"],
     ],
-  ])("of %j names what there is", async (command, names) => {
+  ])("of %j lists what there is", async (command, names) => {
     const { code, stdout, stderr } = await admin([...command, "--help"], {});
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const name of names) expect(stdout).toContain(name);
   });
 
-  test("comes without being asked for where a command is missing", async () => {
+  test("is shown unasked when a command is missing", async () => {
     const { code, stderr } = await admin(["keys"], {});
     expect(code).toBe(2);
     expect(stderr).toContain("issue");
@@ -118,7 +118,7 @@ describe("what cannot be done", () => {
 });
 
 describe("keys", () => {
-  test("are issued once, as described, and stored by their hash alone", async () => {
+  test("are issued once, as described, and stored only by their hash", async () => {
     const issued = await json(
       ...["keys", "issue", "--label", "Partner X", "--scope", "api_write"],
       ...["--expires", "2999-12-31", "--rate", "77"],
@@ -204,7 +204,7 @@ describe("orgs add", () => {
 });
 
 describe("vocabulary import", () => {
-  test("brings the starter list: 12 accelerators and 49 functions", async () => {
+  test("imports the starter list: 12 accelerators and 49 functions", async () => {
     expect(await json("vocabulary", "import", "graph/vocabulary/accelerators.ttl")).toMatchObject({
       added: 61,
       problems: [],
@@ -220,7 +220,7 @@ describe("vocabulary import", () => {
 });
 
 describe("npm run migrate", () => {
-  test("says what it applied, and the second time that nothing was left", async () => {
+  test("says what it applied, and the second time that there was nothing to apply", async () => {
     const empty = await createTestDatabase({ template: false });
     try {
       const migrate = () => run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: empty.url });
@@ -235,7 +235,7 @@ describe("npm run migrate", () => {
     }
   });
 
-  test("works for an owner that is no superuser, and again", async () => {
+  test("works for an owner that is not a superuser, and again", async () => {
     const empty = await createTestDatabase({ template: false });
     const name = `owner_of_${new URL(empty.url).pathname.slice(1)}`;
     try {

@@ -23,7 +23,7 @@ describe("the configuration", () => {
     });
   });
 
-  test("takes an empty value for an unset one", () => {
+  test("treats an empty value as unset", () => {
     const empty = Object.fromEntries(
       ["PORT", "HOST", "DATABASE_URL", "FUSEKI_URL", "SMTP_URL", "LOG_LEVEL", "METRICS_PORT"].map((name) => [
         name,
@@ -33,7 +33,7 @@ describe("the configuration", () => {
     expect(loadConfig(empty)).toEqual(loadConfig({}));
   });
 
-  test("derives the endpoints of the graph store, which single variables override", () => {
+  test("derives the endpoints of the graph store, which individual variables override", () => {
     const FUSEKI_URL = "http://store.example:3030/engagement/";
     expect(loadConfig({ FUSEKI_URL, FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" }).graphStore).toEqual({
       queryUrl: "http://store.example:3030/engagement/query",
@@ -89,7 +89,7 @@ describe("the configuration", () => {
     expect(() => loadConfig({ SPARQL_QUERY_URL: "http://localhost/query" })).toThrow(ConfigError);
   });
 
-  test("knows what is reached from this machine alone", () => {
+  test("knows which addresses only this machine can reach", () => {
     expect(["127.0.0.1", "127.1.2.3", "::1", "localhost"].every(isLoopback)).toBe(true);
     expect(["0.0.0.0", "::", "192.168.0.1", "127.example.org", "1127.0.0.1"].some(isLoopback)).toBe(false);
   });
@@ -104,7 +104,7 @@ describe("admin config", () => {
     SMTP_URL: "smtps://mailer:s3cret-c@mail.example",
   };
 
-  test("shows what is in effect and no secret", async () => {
+  test("shows what is in effect and no secrets", async () => {
     const shown = await admin(["config"], settings);
     expect(shown).toMatchObject({ code: 0, stderr: "" });
     expect(shown.stdout).toContain(

@@ -38,7 +38,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
-test("a second process on the same folder is told where the first serves, and may come when it is gone", async () => {
+test("a second process on the same folder is told where the first one serves it, and may take over when that is gone", async () => {
   await expect(startEmbeddedStore({ dir })).rejects.toThrow(StoreInUse);
   await expect(startEmbeddedStore({ dir })).rejects.toThrow(new URL(store.url).host);
   expect(await findEmbeddedStore(dir)).toBe(store.url);
@@ -47,7 +47,7 @@ test("a second process on the same folder is told where the first serves, and ma
   await start();
 });
 
-test("of several that start at once on one folder one serves it", async () => {
+test("of several processes that start at once on one folder, one serves it", async () => {
   await store.stop();
   const started = await Promise.allSettled(Array.from({ length: 4 }, () => startEmbeddedStore({ dir })));
   const serving = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
@@ -92,7 +92,7 @@ test("what was acknowledged survives SIGKILL", async () => {
   expect(kept).toEqual(kept.map((_, i) => i + 1));
 });
 
-test("an entry of the journal that was cut off is dropped, and what follows is kept", async () => {
+test("a journal entry that was cut off is dropped, and what follows is kept", async () => {
   await add(1);
   await store.stop();
   const [journal] = (await readdir(dir)).filter((name) => name.startsWith("journal-"));

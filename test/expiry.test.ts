@@ -117,7 +117,7 @@ test("one setting switches it off, and on again", async () => {
   expect(Object.keys(await changed())).toHaveLength(3);
 });
 
-test("a commitment that somebody is changing is left to the next run, and holds nobody up", async () => {
+test("a commitment that somebody is changing is left for the next run, and holds nobody up", async () => {
   await commitments(-1);
   const client = await projection.database.owner.connect();
   await client.query("begin");

@@ -41,7 +41,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     return child;
   }
 
-  test("the store is down for the length of 1,000 writes, and comes back", async () => {
+  test("the store is down for the duration of 1,000 writes, and comes back", async () => {
     await projection.startWorker();
     const early = await projection.declareNeed();
     await projection.settled();

@@ -53,7 +53,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     return rows[0]!.id;
   }
 
-  test("a rebuild during writes ends equal, and a reader of the chain never sees it vanish", async () => {
+  test("a rebuild during writes ends with the graph equal to the tables, and a reader of the chain never sees it vanish", async () => {
     await projection.startWorker();
     await writeChain();
     const ids = await projection.declareNeeds(2_000);
@@ -123,7 +123,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     });
   });
 
-  test("a rebuild applies the load check as it is now", async () => {
+  test("a rebuild applies the current load check", async () => {
     const ids = await projection.declareNeeds(3);
     await runAdmin("rebuild");
     await projection.database.owner.query("alter table app_public.needs disable trigger project_update");

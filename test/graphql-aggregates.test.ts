@@ -98,12 +98,12 @@ test("within an organization", async () => {
   expect(groups(organization.needs.groupedAggregates)).toEqual({ met: 1, open: 1 });
 });
 
-test("aggregates are of all matches, not of the page", async () => {
+test("aggregates cover all matches, not just the page", async () => {
   const { needs } = await ask(service, "{ needs(first: 1) { nodes { needId } aggregates { count } } }");
   expect(needs.aggregates.count).toBe(3);
 });
 
-test("free texts and keys are no groups", async () => {
+test("free texts and keys cannot be grouped by", async () => {
   for (const column of ["NEED_DESCRIPTION", "NEED_ID", "DECLARED_BY_EMAIL", "UPDATED_AT"]) {
     expect(await refusal(service, `{ needs { groupedAggregates(groupBy: [${column}]) { keys } } }`)).toEqual([
       "validation_failed",

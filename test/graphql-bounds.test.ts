@@ -33,7 +33,7 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
     "characters",
     [`{ __typename } #${"x".repeat(BOUNDS.textLength - 16)}`],
     [`{ __typename } #${"x".repeat(BOUNDS.textLength - 15)}`],
-    /characters of a GraphQL text are at most 32,768/,
+    /characters in a GraphQL text must not exceed 32,768/,
   ],
   [
     "tokens",
@@ -45,31 +45,31 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
     "fields at the root",
     [`{ ${times(20, (n) => `a${n}: __typename`)} }`],
     [`{ ${times(21, (n) => `a${n}: __typename`)} }`],
-    /fields at the root of an operation are at most 20/,
+    /fields at the root of an operation must not exceed 20/,
   ],
   [
     "aliases",
     [`{ needs { nodes { ${times(50, (n) => `a${n}: needId`)} } } }`],
     [`{ needs { nodes { ${times(51, (n) => `a${n}: needId`)} } } }`],
-    /aliases of an operation are at most 50/,
+    /aliases in an operation must not exceed 50/,
   ],
   [
     "fields, those of fragments included",
     [doubling(7)],
     [doubling(20)],
-    /fields of an operation are at most 1,000/,
+    /fields in an operation must not exceed 1,000/,
   ],
   [
     "records",
     ["{ needs(first: 110) { nodes { commitments(first: 200) { nodes { status } } } } }"],
     ["{ needs(first: 200) { nodes { commitments(first: 200) { nodes { status } } } } }"],
-    /at most 25,000. This one has 40,200/,
+    /must not exceed 25,000. This one has 40,200/,
   ],
   [
     "records, by edges",
     ["{ needs(first: 110) { edges { node { commitments(first: 200) { edges { node { status } } } } } } }"],
     ["{ needs(first: 200) { edges { node { commitments(first: 200) { edges { node { status } } } } } } }"],
-    /at most 25,000/,
+    /must not exceed 25,000/,
   ],
   [
     "records, by variables",
@@ -81,19 +81,19 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
       "query ($n: Int) { needs(first: $n) { nodes { commitments(first: $n) { nodes { status } } } } }",
       { n: 200 },
     ],
-    /at most 25,000/,
+    /must not exceed 25,000/,
   ],
   [
     "records, under several names",
     [`{ ${times(2, (n) => `a${n}: needs { nodes { commitments(first: 200) { nodes { status } } } }`)} }`],
     [`{ ${times(3, (n) => `a${n}: needs { nodes { commitments(first: 200) { nodes { status } } } }`)} }`],
-    /at most 25,000/,
+    /must not exceed 25,000/,
   ],
   [
     "records of a function's own limit",
     ["{ churches(limit: 10000) { church { name } } more: churches(limit: 10000) { distanceM } }"],
     [`{ ${times(3, (n) => `a${n}: churches(limit: 10000) { church { name } }`)} }`],
-    /at most 25,000. This one has 30,000/,
+    /must not exceed 25,000. This one has 30,000/,
   ],
   [
     "groups",
@@ -102,26 +102,26 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
       `{ organizations(first: 200) { nodes { needs {
           ${times(2, (n) => `a${n}: groupedAggregates(groupBy: [STATUS]) { keys }`)} } } } }`,
     ],
-    /at most 25,000/,
+    /must not exceed 25,000/,
   ],
   [
     "orderings",
     [`{ needs(orderBy: [${times(5, () => "STATUS_ASC")}]) { totalCount } }`],
     [`{ needs(orderBy: [${times(6, () => "STATUS_ASC")}]) { totalCount } }`],
-    /items of needs\(orderBy:\) are at most 5/,
+    /items in needs\(orderBy:\) must not exceed 5/,
   ],
   [
     "groupings",
     [`{ needs { groupedAggregates(groupBy: [STATUS, ORG_URI]) { keys } } }`],
     [`{ needs { groupedAggregates(groupBy: [${times(6, () => "STATUS")}]) { keys } } }`],
-    /items of groupedAggregates\(groupBy:\) are at most 5/,
+    /items in groupedAggregates\(groupBy:\) must not exceed 5/,
   ],
-  ["levels of a filter", [nested(14)], [nested(18)], /levels of needs\(filter:\) are at most 16/],
+  ["levels of a filter", [nested(14)], [nested(18)], /levels in needs\(filter:\) must not exceed 16/],
   [
     "values in a filter",
     [byVariable, statuses(500)],
     [byVariable, statuses(501)],
-    /values in needs\(filter:\) are at most 500/,
+    /values in needs\(filter:\) must not exceed 500/,
   ],
   [
     "depth",
@@ -170,7 +170,7 @@ describe("texts made to hurt are refused at once", () => {
   });
 });
 
-test("docs/graphql.md states the bounds as they are", async () => {
+test("docs/graphql.md states the actual bounds", async () => {
   const text = await readFile(new URL("../docs/graphql.md", import.meta.url), "utf8");
   const stated = (row: string) =>
     new RegExp(`^\\| ${row}[^|]*\\| ([\\d,]+) *\\|$`, "m").exec(text)?.[1]?.replace(",", "");

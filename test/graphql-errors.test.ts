@@ -128,7 +128,7 @@ describe("a mutation is refused with", () => {
     expect(answer.body).not.toMatch(/node_modules|select |app_private/);
   });
 
-  test("insufficient_scope, for every mutation, under a key that only reads", async () => {
+  test("insufficient_scope, for every mutation, with a key that only reads", async () => {
     const inputs: [string, object][] = [
       [declareNeed, need],
       [declareCommitment, commitment],
@@ -156,7 +156,7 @@ describe("a mutation is refused with", () => {
     expect(errors?.[0]?.path).toEqual(["declareNeed"]);
   });
 
-  test("the others of a request go on", async () => {
+  test("the other fields of a request go on", async () => {
     const { data, errors } = await send(
       service,
       `mutation ($good: DeclareNeedInput!, $bad: DeclareNeedInput!) {
@@ -227,7 +227,7 @@ describe("over HTTP", () => {
   });
 });
 
-describe("what is our own doing", () => {
+describe("what is our own fault", () => {
   const serve = async (
     options: { statementTimeoutMs?: number },
     work: (served: Pick<TestService, "url" | "keys">, logged: object[]) => Promise<void>,

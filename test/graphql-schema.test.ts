@@ -85,7 +85,7 @@ test("queries are the records, their lists and the functions that read", () => {
   ]);
 });
 
-test("a record has the words of REST, and its links", () => {
+test("a record uses the words of REST, and has its links", () => {
   expect(fieldsOf("Need")).toEqual(
     [
       ...["needId", "orgUri", "orgName", "declaredByEmail", "needDescription", "accelerators"],
@@ -172,7 +172,7 @@ test("statuses are spelt as everywhere else", () => {
   ]);
 });
 
-test("keys, users, memberships and the projection's own state are not to be seen", () => {
+test("keys, users, memberships and the projection's own state are not visible", () => {
   const names = Object.keys(schema.getTypeMap()).filter((name) => !name.startsWith("__"));
   expect(
     names.filter((name) =>

@@ -77,7 +77,7 @@ test.each([
   expect(answer.headers.get("allow")).toBe(allow);
 });
 
-test("an unknown path is 404, and 401 to a stranger where a key is asked for", async () => {
+test("an unknown path is 404, or 401 to a stranger where a key is required", async () => {
   expect((await call(`${service.url}/v0/nothing`, "GET", undefined)).status).toBe(401);
   expect(await call(`${service.url}/v0/nothing`, "GET", service.keys.read)).toMatchObject({
     status: 404,
@@ -97,7 +97,7 @@ test("a caller that accepts no JSON gets 406", async () => {
   expect(answer).toMatchObject({ status: 406, body: { error: "not_acceptable" } });
 });
 
-test("a record that is not there is 404 by its own code", async () => {
+test("a missing record is 404 with its own code", async () => {
   const nowhere = "00000000-0000-4000-8000-000000000000";
   const get = async (path: string) =>
     (await call(`${service.url}/v0/${path}/${nowhere}`, "GET", service.keys.read)).body;
@@ -109,7 +109,7 @@ test("a record that is not there is 404 by its own code", async () => {
   });
 });
 
-test("no answer tells of the server's inside", async () => {
+test("no answer reveals the server's internals", async () => {
   const answer = await call(`${service.url}/v0/needs`, "POST", service.keys.write, "{");
   expect(JSON.stringify(answer.body)).not.toMatch(/at |node_modules|select|position/i);
   expect(answer.headers.get("x-powered-by")).toBeNull();
@@ -131,7 +131,7 @@ describe("an Idempotency-Key", () => {
     expect(await count()).toBe(before);
   });
 
-  test("is refused with another request", async () => {
+  test("is refused with a different request", async () => {
     await declare(need, "two");
     const other = await declare({ ...need, needDescription: "Other" }, "two");
     expect(other).toMatchObject({ status: 409, body: { error: "idempotency_key_reused" } });
@@ -151,14 +151,14 @@ describe("an Idempotency-Key", () => {
     expect(await count()).toBe(before + 1);
   });
 
-  test("a refused request can be mended and sent again with it", async () => {
+  test("a refused request can be corrected and sent again with it", async () => {
     expect((await declare({ ...need, accelerators: ["NO-SUCH"] }, "five")).status).toBe(422);
     expect((await declare(need, "five")).status).toBe(201);
   });
 });
 
 describe("lists", () => {
-  test("page without gap or repetition, newest first, with the total of all matches", async () => {
+  test("page without gaps or repetitions, newest first, with the total of all matches", async () => {
     const made: string[] = [];
     for (let i = 0; i < 7; i++) {
       const declared = await call(`${listed.url}/v0/needs`, "POST", listed.keys.write, {
@@ -192,14 +192,14 @@ describe("lists", () => {
     });
   });
 
-  test("ties of the same moment are broken by id", async () => {
+  test("records of the same moment are ordered by id", async () => {
     await listed.database.owner.query("update app_public.needs set created_at = '2026-01-01'");
     const { needs } = (await call(`${listed.url}/v0/needs`, "GET", listed.keys.read)).body;
     const ids = needs.map((item: { needId: string }) => item.needId);
     expect(ids).toEqual(ids.toSorted().toReversed());
   });
 
-  test("engagement claims are the active ones unless asked otherwise", async () => {
+  test("engagement claims are the active ones by default", async () => {
     const submit = {
       orgUri: ORG,
       orgName: "River Mission",

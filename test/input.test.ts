@@ -174,7 +174,7 @@ describe.each(
   });
 });
 
-describe("REST refuses what is not of the shape of the request", () => {
+describe("REST refuses what does not have the shape of the request", () => {
   const { path, valid } = RECORDS.needs;
   const shapes: [string, unknown, number, string][] = [
     ["malformed JSON", "{", 400, "validation_failed"],
@@ -316,7 +316,7 @@ describe("what is stored comes back byte for byte", () => {
   });
 });
 
-test("text is trimmed, lists collapse their duplicates in the order of first mention", async () => {
+test("text is trimmed, lists lose their duplicates and keep the order of first mention", async () => {
   const created = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {
     ...RECORDS.needs.valid,
     orgName: "  River\n",

@@ -26,14 +26,14 @@ afterAll(async () => {
 
 const PATHS = ["/v0/needs", "/v0/commitments", "/v0/engagement-claims", "/v0/accelerators", "/v0/health"];
 
-describe("every route wants a key", () => {
+describe("every route requires a key", () => {
   test.each(PATHS)("%s without one", async (path) => {
     const answer = await call(`${service.url}${path}`, "GET", undefined);
     expect(answer).toMatchObject({ status: 401, body: { error: "missing_api_key", statusCode: 401 } });
     expect(answer.headers.get("www-authenticate")).toBe("Bearer");
   });
 
-  test("an unknown, an expired and a revoked key get one answer", async () => {
+  test("an unknown, an expired and a revoked key get the same answer", async () => {
     const expired = await issueTestKey(service.database.owner, "api_read", { expiresAt: "2020-01-01" });
     const revoked = await issueTestKey(service.database.owner, "api_read");
     await service.database.owner.query(
@@ -65,14 +65,14 @@ describe("every route wants a key", () => {
     expect((await call(`${service.url}/v0/needs`, "GET", undefined, undefined, header)).status).toBe(200);
   });
 
-  test("a key in the query is no key here", async () => {
+  test("a key in the query does not count here", async () => {
     expect((await call(`${service.url}/v0/needs?apiKey=${service.keys.read}`, "GET", undefined)).status).toBe(
       401,
     );
   });
 });
 
-test("a revocation holds at once in every process, and an expiry without one", async () => {
+test("a revocation takes effect at once in every process, and an expiry without an announcement", async () => {
   const key = await issueTestKey(service.database.owner, "api_read");
   const soon = await issueTestKey(service.database.owner, "api_read", {
     expiresAt: new Date(Date.now() + 1500).toISOString(),

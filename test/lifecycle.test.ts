@@ -168,7 +168,7 @@ describe("text comes back from the graph byte for byte", () => {
 describe("GET /v0/commitments", () => {
   const list = (query: string) => call(`${service.url}/v0/commitments?${query}`, "GET", service.keys.read);
 
-  test("answers from the graph what the table holds", async () => {
+  test("returns from the graph what the table holds", async () => {
     const need = await post("/v0/needs", {
       orgUri: ORG,
       orgName: "River Mission",
@@ -228,7 +228,7 @@ describe("GET /v0/commitments", () => {
     expect((await list("limit=201")).body.error).toBe("validation_failed");
   });
 
-  test("pages without gap or repetition where all are of one moment, and past the end", async () => {
+  test("pages without gaps or repetitions where all are of one moment, and past the end", async () => {
     await service.database.owner.query(
       "update app_public.commitments set created_at = '2026-01-01T00:00:00Z'",
     );

@@ -76,7 +76,7 @@ describe("who is told what", () => {
     expect(await send()).toMatchObject({ sent: 2 });
     expect(smtp.received.map((mail) => mail.to)).toEqual([[head], [`other@${org.domain}`]]);
     const [request] = smtp.received;
-    expect(request!.headers.get("subject")).toBe(`Ana Silva asks to belong to ${org.name}`);
+    expect(request!.headers.get("subject")).toBe(`Ana Silva asks to join ${org.name}`);
     expect(request!.headers.get("from")).toBe("River Register <register@service.example>");
     expect(request!.from).toBe("register@service.example");
     expect(request!.body).toContain(`${PLATFORM}/admin/claims`);
@@ -106,7 +106,7 @@ describe("who is told what", () => {
     expect(decision.body).toContain("<blockquote>We do not know you.<br>Write to us.</blockquote>");
   });
 
-  test("the platform's reviewers of what waits for them, but nobody of their own claim", async () => {
+  test("the platform's reviewers of what is waiting for them, but nobody of their own claim", async () => {
     const org = await m.addOrganization(db());
     await door.claim(m.claimOf(org, "ana@elsewhere.example"));
     await door.claim(m.claimOf(org, m.support));
@@ -160,7 +160,7 @@ describe("once", () => {
 });
 
 describe("a mail server that", () => {
-  test("is down delays mail and burns no attempts; back, it gets everything, by itself", async () => {
+  test("is down delays mail without using up attempts, and gets everything once it is back", async () => {
     const config = { ...loadConfig({ SMTP_URL: smtp.url, PLATFORM_URL: PLATFORM, MAIL_FROM: FROM }) };
     const { store } = service;
     const drainer = createDrainer({ pool: db(), store, projector: createProjector(config), logger });
@@ -215,7 +215,7 @@ describe("a mail server that", () => {
     expect(await send()).toMatchObject({ sent: 2 });
   });
 
-  test("stays down is asked more and more seldom, but every minute", async () => {
+  test("stays down is tried less and less often, but at least every minute", async () => {
     await waitingClaim();
     await smtp.stop();
     const delays: number[] = [];
@@ -269,10 +269,10 @@ test("without SMTP_URL mails are written to the log and kept", async () => {
   expect(await sendMails(options)).toMatchObject({ kept: 2, sent: 0 });
   expect(await sendMails(options)).toMatchObject({ kept: 0 });
   expect(lines.length).toBe(2);
-  expect(lines[0]).toContain("asks to belong to");
+  expect(lines[0]).toContain("asks to join");
   const { rows } = await db().query("select subject, text_body, html_body from app_private.mails");
   expect(rows[0]).toEqual({
-    subject: expect.stringContaining("asks to belong to"),
+    subject: expect.stringContaining("asks to join"),
     text_body: expect.stringContaining("Hello,"),
     html_body: expect.stringContaining("<p>Hello,</p>"),
   });

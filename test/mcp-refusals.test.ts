@@ -67,7 +67,7 @@ describe("errors of JSON-RPC", () => {
     expect(answer.body.error.message).not.toMatch(INTERNAL);
   });
 
-  test("of the revision 2026-07-28", async () => {
+  test("of revision 2026-07-28", async () => {
     const meta = { _meta: MODERN_META };
     const send = async (body: unknown, headers: Record<string, string>) => {
       const answer = await post(service, body, headers);
@@ -94,7 +94,7 @@ describe("a search that fails is a result that says so", () => {
     ["no queryParams", {}, [/queryParams is missing/]],
     ["queryParams of another type", { queryParams: "US" }, [/queryParams must be an object/]],
     ["a number as text", { queryParams: { limit: "5" } }, [/^limit must be an integer\.$/]],
-    ["null", { queryParams: { q: null } }, [/^q must be a text\.$/]],
+    ["null", { queryParams: { q: null } }, [/^q must be text\.$/]],
     ["a number out of range", { queryParams: { limit: 0 } }, [/^limit must be at least 1\.$/]],
     ["an unknown belief", { queryParams: { belief: "x" } }, [/^belief must be one of roman_catholic, /]],
     ["one of several", { queryParams: { belief: ["other", "x"] } }, [/^belief\[1\] must be one of/]],
@@ -105,7 +105,11 @@ describe("a search that fails is a result that says so", () => {
       [/^center_lng is required: a radius/],
     ],
     ["half a box", { queryParams: { min_lat: 5, max_lat: 6 } }, [/min_lng is required: a box/, /max_lng/]],
-    ["an unknown country", { queryParams: { country: "XX" } }, [/country must be a country code/]],
+    [
+      "an unknown country",
+      { queryParams: { country: "XX" } },
+      [/country must be an ISO 3166-1 country code/],
+    ],
     ["a foreign cursor", { queryParams: { cursor: "abc" } }, [/cursor/, /next_cursor/]],
   ];
 
@@ -119,7 +123,7 @@ describe("a search that fails is a result that says so", () => {
     expect(text).not.toMatch(INTERNAL);
   });
 
-  test("a failure of the service says nothing of its cause, and is logged", async () => {
+  test("a failure of the service says nothing about its cause, and is logged", async () => {
     await service.database.owner.query(
       "alter function app_private.church_page(jsonb) rename to church_page_away",
     );
@@ -138,7 +142,7 @@ describe("a search that fails is a result that says so", () => {
   });
 });
 
-describe("messages that ask for no answer, or for several", () => {
+describe("messages that expect no answer, or several", () => {
   test("a notification is acknowledged without a body", async () => {
     for (const method of ["notifications/initialized", "notifications/cancelled", "tools/call"]) {
       const { status, body } = await post(service, { jsonrpc: "2.0", method });
@@ -180,7 +184,7 @@ describe("messages that ask for no answer, or for several", () => {
 });
 
 describe("what HTTP refuses", () => {
-  test("other methods than POST", async () => {
+  test("methods other than POST", async () => {
     for (const method of ["GET", "DELETE", "PUT"]) {
       const { status, headers, body } = await call(`${service.url}/v0/mcp`, method, service.keys.read);
       expect([method, status, headers.get("allow"), body.error]).toEqual([
@@ -192,14 +196,14 @@ describe("what HTTP refuses", () => {
     }
   });
 
-  test("another content type, a body too long", async () => {
+  test("another content type, a body that is too long", async () => {
     const other = await post(service, ping, { "content-type": "text/plain" });
     expect([other.status, other.body.error]).toEqual([415, "unsupported_media_type"]);
     const long = await post(service, toolCall({ q: "x".repeat(300_000) }));
     expect([long.status, long.body.error]).toEqual([413, "payload_too_large"]);
   });
 
-  test("pages of origins that are not named", async () => {
+  test("pages from origins that are not listed", async () => {
     for (const origin of ["https://evil.example", `${ORIGIN}.evil.example`, "null"]) {
       const { status, body } = await post(service, ping, { origin });
       expect([origin, status, body.error]).toEqual([origin, 403, "origin_not_allowed"]);
@@ -234,7 +238,7 @@ describe("what HTTP refuses", () => {
   });
 });
 
-test("a key in the URL is in no log line, whatever becomes of the request", async () => {
+test("a key in the URL appears in no log line, whatever becomes of the request", async () => {
   logged.length = 0;
   const { read } = service.keys;
   const at = `${service.url}/v0/mcp?apiKey=${read}`;

@@ -151,7 +151,7 @@ describe("the SDK's client", () => {
     await client.close();
   });
 
-  test("can put the key into the URL", async () => {
+  test("can put the key in the URL", async () => {
     const client = new Client({ name: "test", version: "1" });
     const url = new URL(`${service.url}/v0/mcp?apiKey=${service.keys.read}`);
     await client.connect(new StreamableHTTPClientTransport(url));
@@ -160,7 +160,7 @@ describe("the SDK's client", () => {
   });
 });
 
-test("curl needs a content type and nothing else, and is answered plain JSON", async () => {
+test("curl needs a content type and nothing else, and gets plain JSON", async () => {
   const ping = await call(
     `${service.url}/v0/mcp?apiKey=${service.keys.read}`,
     "POST",
@@ -173,7 +173,7 @@ test("curl needs a content type and nothing else, and is answered plain JSON", a
   expect((await found({ limit: 1 })).items).toHaveLength(1);
 });
 
-test("a message of the revision 2026-07-28 is answered plain JSON as well", async () => {
+test("a message of revision 2026-07-28 gets plain JSON as well", async () => {
   const { status, headers, body } = await post(
     service,
     toolCall({ limit: 1 }, { _meta: MODERN_META }),
@@ -183,7 +183,7 @@ test("a message of the revision 2026-07-28 is answered plain JSON as well", asyn
   expect(body.result.structuredContent.items).toHaveLength(1);
 });
 
-test("each revision of 2025 is spoken to those that ask for it", async () => {
+test("each revision of 2025 is spoken with those that ask for it", async () => {
   for (const protocolVersion of ["2025-03-26", "2025-06-18", "2025-11-25"]) {
     const params = { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } };
     const { body } = await post(service, { jsonrpc: "2.0", id: 1, method: "initialize", params });
@@ -234,7 +234,7 @@ describe("a read-only key", () => {
     }
   });
 
-  test("stands in the URL at this endpoint alone", async () => {
+  test("may be in the URL at this endpoint only", async () => {
     const { read } = service.keys;
     for (const path of ["/v0/orgs/search", "/v0/needs", "/v0/mcp/other"]) {
       const { status, body } = await call(`${service.url}${path}?apiKey=${read}`, "GET", undefined);

@@ -43,7 +43,7 @@ describe("when contributors manage members and administrators do not", () => {
     expect((await door.setMemberRole({ ...change, role: "org_member" })).value.role).toBe("org_member");
   });
 
-  test("an administrator may leave, for nothing hangs on them", async () => {
+  test("an administrator may leave, since nothing depends on them", async () => {
     const leaving = { orgUri: org.uri, userEmail: `admin@${org.domain}`, adminEmail: manager };
     expect((await door.setMemberStatus({ ...leaving, status: "revoked" })).value.status).toBe("revoked");
   });
@@ -63,13 +63,13 @@ describe("when contributors manage members and administrators do not", () => {
     expect((await door.review({ ...review, adminEmail: manager })).value.newStatus).toBe("approved");
   });
 
-  test("a claim to an organization with an administrator alone goes to the platform", async () => {
+  test("a claim to an organization with only an administrator goes to the platform", async () => {
     const bereft = await m.addOrganization(db(), { admin: "org_admin" });
     const { value } = await door.claim(m.claimOf(bereft, "ana@elsewhere.example"));
     expect(value.resultVariant).toBe("manual-review");
   });
 
-  test("for the platform it takes roles:assign to make somebody a contributor, and not an administrator", async () => {
+  test("the platform needs roles:assign to make somebody a contributor, but not an administrator", async () => {
     const review = async (email: string, role: string) => {
       const bereft = await m.addOrganization(db());
       const { value } = await door.claim(m.claimOf(bereft, email));

@@ -59,7 +59,7 @@ describe("members", () => {
     );
   });
 
-  test("cannot be of no organization, nobody, or without a last org_admin", async () => {
+  test("must name an organization and a person, and leave the last org_admin", async () => {
     expect(await json("members", "list", "--org", `${ORG}-not`)).toMatchObject({
       code: 2,
       error: "organization_not_found",
@@ -95,7 +95,7 @@ describe("users", () => {
   const grant = (email: string, role: string) => json("users", "grant", "--email", email, "--role", role);
   const revoke = (email: string, role: string) => json("users", "revoke", "--email", email, "--role", role);
 
-  test("are given platform roles, which are taken away again, but for the last admin's", async () => {
+  test("are given platform roles, which are taken away again, except for the last admin's", async () => {
     expect(await grant("root@platform.example", "admin")).toMatchObject({
       email: "root@platform.example",
       platformRoles: ["admin"],

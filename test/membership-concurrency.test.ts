@@ -62,7 +62,7 @@ test(`${CLAIMS} simultaneous first claims from the matching domain end in one au
   }
 }, 180_000);
 
-test("the same person claiming at once from many places has one claim", async () => {
+test("the same person claiming at once from many places ends up with one claim", async () => {
   const door = m.membershipDoor("REST", () => service);
   for (let round = 0; round < 5; round++) {
     const organization = await m.addOrganization(db(), { head: "org_admin" });
@@ -179,7 +179,7 @@ test.each([
     `delete from app_public.platform_roles where role = 'admin' and $1 <> ''
      and user_id = (select user_id from app_public.users where email = $2)`,
   ],
-])("when %s in transactions that overlap, the second is refused", async (_, statement) => {
+])("when %s in overlapping transactions, the second is refused", async (_, statement) => {
   const organization = await m.addOrganization(db(), { one: "org_admin", two: "org_admin" });
   const people = ["one", "two"].map((person) => `${person}@${organization.domain}`);
   await db().query(

@@ -77,7 +77,7 @@ describe.each(m.DOORS)("a first claim through %s", (name) => {
     },
   );
 
-  test("what a claimant says of an existing organization's domain is of no consequence", async () => {
+  test("what a claimant says about an existing organization's domain has no effect", async () => {
     const org = await m.addOrganization(db());
     const claim = { ...m.claimOf(org, "someone@evil.example"), orgDomain: "evil.example" };
     expect((await door.claim(claim)).value.resultVariant).toBe("manual-review");

@@ -188,7 +188,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       return rows[0]!.found === "1";
     };
 
-    test("is public from its approval on", async () => {
+    test("is public once it is approved", async () => {
       const { value } = await door.claim(proposal(`one@${name.toLowerCase()}-a.example`, "Proposal A"));
       expect(await isListed(value.orgUri)).toBe(false);
       await door.review({
@@ -203,7 +203,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       );
     });
 
-    test("vanishes with its rejection, and cannot be claimed any more", async () => {
+    test("disappears when it is rejected, and can no longer be claimed", async () => {
       const { value } = await door.claim(proposal(`one@${name.toLowerCase()}-b.example`, "Proposal B"));
       const notes = "This organization exists already.";
       await door.review({ claimId: value.claimId, action: "reject", adminEmail: m.support, notes });
@@ -216,7 +216,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       expect(await door.claim(again)).toEqual({ refusal: "404 organization_not_found" });
     });
 
-    test("is not proposed twice by the same person at a time", async () => {
+    test("cannot be proposed twice at a time by the same person", async () => {
       const twice = proposal(`one@${name.toLowerCase()}-c.example`, "Proposal C");
       expect((await door.claim(twice)).value.resultVariant).toBe("new-org");
       expect(await door.claim(twice)).toEqual({ refusal: "409 claim_pending" });
@@ -278,7 +278,7 @@ describe.each(m.DOORS)("through %s", (name) => {
   });
 });
 
-test("the same Idempotency-Key answers the same claim again, and check-user answers POST too", async () => {
+test("the same Idempotency-Key returns the same claim again, and check-user answers POST too", async () => {
   const org = await m.addOrganization(db());
   const claim = () =>
     call(
@@ -345,7 +345,7 @@ test("REST lists a claim by the names that the dashboard expects, and answers a 
   });
 });
 
-test("new organizations are named under GRAPH_DATA_URL", async () => {
+test("new organizations get URIs under GRAPH_DATA_URL", async () => {
   await saveSettings(db(), { graphDataUrl: "https://graph.river.example/data" });
   const { value } = await m
     .membershipDoor("REST", () => service)

@@ -33,7 +33,7 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     return { org, claimId: value.claimId as string };
   }
 
-  test("self-review, by an org_admin-to-be as by a platform admin", async () => {
+  test("self-review, by a future org_admin as well as by a platform admin", async () => {
     const org = await m.addOrganization(db());
     const { value } = await door.claim(m.claimOf(org, m.platformAdmin));
     const own = { claimId: value.claimId, action: "approve", adminEmail: m.platformAdmin };
@@ -74,7 +74,7 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     expect(await door.review(review)).toEqual({ refusal: "403 permission_required" });
   });
 
-  test("review by support of what needs roles:assign: to make somebody org_admin", async () => {
+  test("review by support where it needs roles:assign, to make somebody org_admin", async () => {
     const { org, claimId } = await pendingClaim();
     const review = { claimId, action: "approve", role: "org_admin" };
     expect(await door.review({ ...review, adminEmail: m.support })).toEqual({
@@ -115,7 +115,7 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     expect(await m.membershipOf(db(), org.uri, "ana@elsewhere.example")).toBe("org_member active");
   });
 
-  test("a claim on an organization that one belongs to, by membership or by an approved claim", async () => {
+  test("a claim to an organization that the person belongs to, by membership or by an approved claim", async () => {
     const org = await m.addOrganization(db(), { head: "org_admin", reader: "org_member" });
     const refused = { refusal: "409 already_member" };
     expect(await door.claim(m.claimOf(org, `reader@${org.domain}`))).toEqual(refused);
@@ -140,7 +140,7 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     expect(await countClaims()).toBe(before);
   });
 
-  test("a claim on no organization, or on two", async () => {
+  test("a claim to no organization, or to two", async () => {
     const org = await m.addOrganization(db());
     const claim = m.claimOf(org, "ana@elsewhere.example");
     expect(await door.claim({ ...claim, orgUri: `${org.uri}-not` })).toEqual({
@@ -153,7 +153,7 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     });
   });
 
-  test("to look for, review or list without being anybody", async () => {
+  test("looking up, reviewing or listing without being anybody", async () => {
     const nowhere = "00000000-0000-4000-8000-000000000000";
     const review = { claimId: nowhere, action: "approve" };
     expect(await door.review({ ...review, adminEmail: "nobody@nowhere.example" })).toEqual({
@@ -171,7 +171,7 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
   });
 });
 
-test("the history can be written by nobody, and a claim goes only where the lifecycle goes", async () => {
+test("nobody can write the history, and a claim moves only along the lifecycle", async () => {
   const org = await m.addOrganization(db(), { head: "org_admin" });
   const door = m.membershipDoor("REST", () => service);
   const { value } = await door.claim(m.claimOf(org, "ana@elsewhere.example"));

@@ -216,7 +216,7 @@ describe.each(m.DOORS)("through %s", (name) => {
     });
   });
 
-  test("an org_admin changes name, type, website and domain; what is left out stays", async () => {
+  test("an org_admin changes name, type, website and domain; what is left out stays unchanged", async () => {
     const org = await everyRole();
     const adminEmail = `org_admin@${org.domain}`;
     const update = (fields: object) => door.updateOrganization({ orgUri: org.uri, adminEmail, ...fields });

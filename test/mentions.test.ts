@@ -23,7 +23,7 @@ function mentionsIn(file: string, text: string): string[] {
   );
 }
 
-test("every file of the source that a comment or a page names is there", async () => {
+test("every source file that a comment or a page names exists", async () => {
   const lost: string[] = [];
   for (const file of READ) {
     const text = await readFile(join(ROOT, file), "utf8").catch(() => "");

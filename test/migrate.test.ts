@@ -58,7 +58,7 @@ test("migrating twice changes nothing", async () => {
   expect(await catalog()).toEqual(first);
 });
 
-test("twenty migrations at once end as one", async () => {
+test("twenty simultaneous migrations end as one", async () => {
   const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(database.url)));
   expect(applied.filter((versions) => versions.length > 0)).toHaveLength(1);
   const together = await catalog();
@@ -137,7 +137,7 @@ test("a job that the worker has no task for any more leaves the queue", async ()
   expect(rows).toEqual([]);
 });
 
-test("what a former version of the rules made is gone", async () => {
+test("what an earlier version of the rules created is gone", async () => {
   await migrate(database.url);
   const before = await catalog();
   await database.owner.query(`
@@ -170,7 +170,7 @@ async function checksumProblems(folder: string): Promise<string[]> {
   return problems;
 }
 
-test("released migrations are as they were released", async () => {
+test("released migrations are unchanged", async () => {
   expect(await checksumProblems(join(import.meta.dirname, "../db/migrations"))).toEqual([]);
 });
 

@@ -41,7 +41,7 @@ test("what is served is what is documented", () => {
   expect(servedOperations(service.app).toSorted()).toEqual(operations.map(nameOf).toSorted());
 });
 
-test("a documented path answers no method but those that are documented", async () => {
+test("a documented path supports only the documented methods", async () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const method of ["get", "post", "put", "patch", "delete"].filter((name) => !(name in methods))) {
       const answer = await call(`${service.url}${path}`, method.toUpperCase(), service.keys.review);
@@ -77,14 +77,14 @@ test("every registered error that an operation can answer has an example, with i
     value.statusCode,
   ]);
   const registered = Object.entries(ERRORS).map(([code, [status]]) => [code, status]);
-  // These answer requests that are no operation.
+  // These answer requests that match no operation.
   const outside = ["not_found", "method_not_allowed"];
   expect(Object.fromEntries(examples)).toEqual(
     Object.fromEntries(registered.filter(([code]) => !outside.includes(String(code)))),
   );
 });
 
-test("every operation has a group that is described, and examples of what it takes and gives", () => {
+test("every operation has a group that is described, and examples of its input and output", () => {
   const tags = document.tags.map(({ name }) => name);
   for (const placed of operations) {
     const { operation, path } = placed;
@@ -177,7 +177,7 @@ describe("each operation answers as documented", () => {
     }
   });
 
-  test("with a key of too little scope", async () => {
+  test("with a key whose scope is too low", async () => {
     for (const placed of operations) {
       const scope = placed.operation["x-required-scope"];
       const less = { api_read: undefined, api_write: "api_read", api_review: "api_write" }[scope];
@@ -213,7 +213,7 @@ describe("each operation answers as documented", () => {
     }
   });
 
-  test("when the body is too large, or has a field that nobody knows", async () => {
+  test("when the body is too large, or has an unknown field", async () => {
     for (const placed of operations.filter(({ operation }) => operation.requestBody)) {
       const url = `${service.url}${placed.path}`;
       expect(codesOf(placed.operation, 413)).toEqual(["payload_too_large"]);

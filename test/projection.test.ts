@@ -161,14 +161,14 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     expect(await describeResource(`${DATA}/needs/${id}`)).toContain(`<${NS}needStatus> "partially_met"`);
   });
 
-  test("a write becomes visible by itself, within two seconds", async () => {
+  test("a write becomes visible on its own, within two seconds", async () => {
     await projection.settled();
     const id = await projection.declareNeed();
     const iri = `${DATA}/needs/${id}`;
     await eventually(async () => expect(await describeResource(iri)).not.toEqual([]), 2_000);
   });
 
-  test("a deleted row takes its resource along", async () => {
+  test("a deleted row takes its resource with it", async () => {
     const id = await projection.declareNeed();
     await projection.settled();
     await owner().query("delete from app_public.needs where need_id = $1", [id]);
@@ -221,7 +221,7 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     await eventually(async () => expect(await describeResource(late)).not.toEqual([]), 2_000);
   });
 
-  test("people groups are accepted before there is a registry, checked after, and heal with the next import", async () => {
+  test("people groups are accepted before there is a registry, checked after, and put right by the next import", async () => {
     const known = await projection.declareNeed({ concernsPeopleGroupRop3: ["100001"] });
     const unknown = await projection.declareNeed({ concernsPeopleGroupRop3: ["100001", "999999"] });
     await projection.settled();

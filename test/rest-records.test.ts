@@ -110,7 +110,7 @@ const CASES: Case[] = [
 ];
 
 describe.each(CASES)("$name", (record) => {
-  test("with the least that is required", async () => {
+  test("with only what is required", async () => {
     const created = await post(record.create, record.least);
     expect(created).toMatchObject({ status: 201 });
     expect(created.body).toEqual({ [record.id]: expect.any(String), status: record.initial });
@@ -123,7 +123,7 @@ describe.each(CASES)("$name", (record) => {
     });
   });
 
-  test("with everything that can be said of it", async () => {
+  test("with everything that can be said about it", async () => {
     const created = await post(record.create, record.most);
     const read = await get(`${record.path}/${created.body[record.id]}`);
     expect(read.body).toMatchObject(record.most);

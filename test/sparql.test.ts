@@ -164,7 +164,7 @@ describe.each(testStores)("$name", ({ available, start }) => {
       [some, "application/sparql-results+json;q=0"],
       [construct, "application/sparql-results+json"],
       [construct, "text/csv"],
-    ])("%s is not to be had as %s", async (query, accept) => {
+    ])("%s is not available as %s", async (query, accept) => {
       expect(await refusal(await post(query, { accept }))).toMatchObject({
         status: 406,
         body: { error: "not_acceptable" },
@@ -287,7 +287,7 @@ describe("without a store", () => {
   const query = (text: string) =>
     send({ method: "POST", body: text, headers: { "content-type": "application/sparql-query" } });
 
-  test("503 graph_unavailable, and nothing of the cause", async () => {
+  test("503 graph_unavailable, and nothing about the cause", async () => {
     const answer = await query("ASK {}");
     expect(answer).toMatchObject({ status: 503, body: { error: "graph_unavailable", statusCode: 503 } });
     expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
@@ -330,7 +330,7 @@ describe("without a store", () => {
         body: { error: "read_only" },
       });
     });
-    test("sent as what they are", async () => {
+    test("sent as updates", async () => {
       const update = "INSERT DATA { <urn:s> <urn:p> 1 }";
       const direct = {
         method: "POST",

@@ -153,7 +153,7 @@ describe("npm start on a fresh directory", () => {
     expect(health.body).toMatchObject({ status: "ok", rejected: 0 });
   });
 
-  test("lets the operator's tool join it, and stays", async () => {
+  test("lets the operator's tool join it, and keeps running", async () => {
     const listed = await admin(["keys", "list", "--json"], settings);
     expect(listed).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(listed.stdout)).toMatchObject([{ keyId: DEMO_KEY_ID, isDemo: true, state: "live" }]);
@@ -206,7 +206,7 @@ describe("npm start on a fresh directory", () => {
     expect((await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY)).body).toEqual(before.body);
   });
 
-  test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)("stops when npm alone gets %s", async (signal) => {
+  test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)("stops when only npm gets %s", async (signal) => {
     if (service.child.exitCode !== null || service.child.signalCode !== null) {
       service = launch("npm", ["start"], settings);
       await service.prints(READY);
@@ -258,7 +258,7 @@ describe("npm start interrupted while it starts", () => {
   );
 });
 
-describe("npm start with what cannot be used", () => {
+describe("npm start with settings that cannot be used", () => {
   let data: Awaited<ReturnType<typeof temporaryDataDir>>;
   beforeAll(async () => {
     data = await temporaryDataDir();
@@ -313,7 +313,7 @@ describe.each(["server", "worker"])("npm run %s", (part) => {
     LOG_LEVEL: "info",
   });
 
-  test("works until it is told to stop, with the graph store away", async () => {
+  test("works until it is told to stop, without its graph store", async () => {
     const process = launch("npm", ["run", part], await settings());
     await process.prints(part === "server" ? "listening" : "working");
     process.child.kill("SIGTERM");
@@ -325,7 +325,7 @@ describe.each(["server", "worker"])("npm run %s", (part) => {
     ["DATABASE_URL", { DATABASE_URL: "" }],
     ["DATABASE_URL", { DATABASE_URL: "postgres://owner:s3cret@127.0.0.1:1/engagement" }],
     ["FUSEKI_URL", { FUSEKI_URL: "" }],
-  ])("ends in one line that names %s where it cannot be used", async (name, changed) => {
+  ])("ends in one line that names %s if it cannot be used", async (name, changed) => {
     const refused = await run(process.execPath, [`${part}/main.ts`], { ...(await settings()), ...changed });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(new RegExp(`^(npm run ${part}: )?${name}: .+\\n$`));
@@ -334,7 +334,7 @@ describe.each(["server", "worker"])("npm run %s", (part) => {
 });
 
 describe("npm run server", () => {
-  test("does not show the demo key to a network", async () => {
+  test("does not expose the demo key to a network", async () => {
     const database = await createTestDatabase();
     try {
       await database.owner.query(

@@ -67,7 +67,7 @@ const writers: [string, (store: GraphStore) => Promise<unknown>][] = [
 ];
 const everything = [...readers, ...writers];
 
-test.each(everything)("%s: nobody listens", async (_name, call) => {
+test.each(everything)("%s: nobody is listening", async (_name, call) => {
   const store = createGraphStore(storeUrls("http://127.0.0.1:9/ds"));
   await expect(call(store)).rejects.toThrow(GraphUnavailable);
   expect(await store.isAvailable()).toBe(false);
@@ -164,11 +164,11 @@ describe("200 with an error inside", () => {
     );
     await expect(call(store)).rejects.toThrow(GraphUnavailable);
   });
-  test.each(writers)("but Fuseki's page of success is one: %s", async (_name, call) => {
+  test.each(writers)("but Fuseki's success page counts as success: %s", async (_name, call) => {
     const store = await answering(200, "text/html", "<h1>Success</h1><p>Update succeeded</p>");
     await call(store);
   });
-  test("a redirect is no confirmation", async () => {
+  test("a redirect is not a confirmation", async () => {
     const store = await answering(302, "text/plain", "");
     await expect(store.update("CLEAR ALL")).rejects.toThrow(GraphUnavailable);
   });
@@ -190,7 +190,7 @@ describe("refusals", () => {
   });
 });
 
-test("a connection that the store closed meanwhile costs a query nothing", async () => {
+test("a connection that the store has closed in the meantime costs a query nothing", async () => {
   let requests = 0;
   const store = await storeThat((request, response) => {
     requests += 1;
@@ -234,7 +234,7 @@ test("the time limit holds while the connection is being made", async () => {
   silent.close();
 });
 
-test("a stream that the store does not take is let go", async () => {
+test("a stream that the store does not accept is released", async () => {
   const store = await storeThat((request) => void request.once("data", () => request.socket.destroy()));
   const source = Readable.from(
     (async function* () {
@@ -245,7 +245,7 @@ test("a stream that the store does not take is let go", async () => {
   expect(source.destroyed).toBe(true);
 });
 
-test("a password may hold any character", async () => {
+test("a password may contain any character", async () => {
   let authorization: string | undefined;
   const store = await storeThat(
     (request, response) => {

@@ -25,7 +25,7 @@ test.each([
   expect(termText(namedNode(iri))).toMatch(/^<[^<>"{}|^`\\\s]*(\\u[0-9A-F]{4}[^<>"{}|^`\\\s]*)+>$/);
 });
 
-test("the IRI of a datatype is written as any other", () => {
+test("the IRI of a datatype is written like any other", () => {
   const datatype = namedNode("urn:o> } } ; DROP ALL #");
   expect(termText(literal("x", datatype))).toBe(`"x"^^${termText(datatype)}`);
 });
@@ -41,7 +41,7 @@ test.each([
   `""" ''' "`,
   "\b\t\n\f\r \u0000\u0001\u001a\u001f\u007f",
   "👩‍👩‍👧‍👦 \u202eעולם\u202c e\u0301",
-])("the literal %j is read as it was", (value) => {
+])("the literal %j is read back unchanged", (value) => {
   const quads = [
     triple(subject, predicate, literal(value)),
     triple(subject, predicate, literal(value, "en")),

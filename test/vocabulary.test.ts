@@ -113,7 +113,7 @@ describe("admin vocabulary import and people-groups import", () => {
     );
   });
 
-  test("records follow when a code gets another concept", async () => {
+  test("records follow when a code gets a different concept", async () => {
     const id = await projection.declareNeed({ accelerators: ["PRA-NEW"] });
     await projection.settled();
     await importFile(
@@ -163,7 +163,7 @@ describe("admin vocabulary import and people-groups import", () => {
     expect(await codes()).toEqual(before);
   });
 
-  test("people groups come from CSV and SKOS; a bad row is named by its line, and the rest goes on", async () => {
+  test("people groups come from CSV and SKOS; a bad row is named by its line, and the rest is imported", async () => {
     const refused = await projection.declareNeed({
       accelerators: ["PRA"],
       concernsPeopleGroupRop3: ["300003"],

@@ -1,5 +1,5 @@
-// Empties what is dirty into the graph. Level-triggered: it reads which records are dirty and their current
-// rows, never what a job says, so a wake-up that is late, doubled or lost can lose nothing.
+// Drains dirty records into the graph. Level-triggered: it reads which records are dirty and their current
+// rows, never what a job says, so a wake-up that is late, doubled or lost loses nothing.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import type { Logger } from "pino";
@@ -18,36 +18,36 @@ export interface DrainOptions {
   store: GraphStore;
   projector: Projector;
   logger: Logger;
-  /** records a batch */
+  /** records per batch */
   batchSize?: number;
 }
 
 /** How a drain ended. */
 export type DrainResult =
   | { state: "drained"; records: number }
-  /** another process is at it */
+  /** another process is draining */
   | { state: "busy" }
   /** the store is down; nothing is lost, and `drain` may be called again later */
   | { state: "store_unavailable"; reason: string };
 
-// Any number will do, as long as all versions of this program agree on it.
+// Any number will do as long as all versions of this program agree on it.
 const DRAIN_LOCK = 7203545;
 const BATCH_SIZE = 1_000;
-// As many are read at a time: rows that have changed again by the time their batch comes are written for nothing.
+// No more are read at a time: rows that have changed again before their batch's turn would be written for nothing.
 const BATCHES_AT_ONCE = 5;
-// Writers that have joined a wake-up are about to commit; their lag is what is waited here.
+// How long to wait for writers that have joined a wake-up, and so are about to commit.
 const SHORTEST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 50;
-// After this long the lock is offered to whoever waits for it, such as a rebuild.
+// After this long the lock is offered to whoever is waiting for it, such as a rebuild.
 const TURN_MS = 200;
 
 /**
  * Brings everything that is dirty into the graph, and stays until no writer is about to commit more.
- * @throws what the database connection throws when it breaks; the next call goes on where this one ended
+ * @throws what the database connection throws when it breaks; the next call continues where this one ended
  */
 export async function drain(options: DrainOptions, signal?: AbortSignal): Promise<DrainResult> {
   const { pool, logger } = options;
-  // Lock and work share a connection: one that has lost the lock cannot note anything any more.
+  // The lock and the work share a connection: a drain that has lost the lock can no longer note anything.
   const client = await pool.connect();
   let failure: Error | undefined;
   const noteFailure = (error: Error) => (failure = error);
@@ -62,7 +62,7 @@ export async function drain(options: DrainOptions, signal?: AbortSignal): Promis
       } finally {
         if (!failure) await client.query("select pg_advisory_unlock($1)", [DRAIN_LOCK]);
       }
-      // A job that found the lock taken a moment ago has left its work to this one.
+      // A job that found the lock taken a moment ago has left its work to this drain.
       if (signal?.aborted || !(await hasWork(client))) return { state: "drained", records };
     }
   } catch (error) {
@@ -79,7 +79,7 @@ export async function drain(options: DrainOptions, signal?: AbortSignal): Promis
 }
 
 /**
- * Does something while no drain is going on anywhere; waits for the one that is.
+ * Does something while no drain is running anywhere; waits for one that is.
  * @param work may use the connection that it is given
  */
 export async function betweenDrains<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -88,7 +88,7 @@ export async function betweenDrains<T>(pool: Pool, work: (client: PoolClient) =>
     await client.query("select pg_advisory_lock($1)", [DRAIN_LOCK]);
     return await work(client);
   } finally {
-    // Ends the session, and with it the lock.
+    // Ends the session and, with it, the lock.
     client.release(true);
   }
 }
@@ -104,9 +104,9 @@ async function tryLock(client: PoolClient): Promise<Turn | undefined> {
 }
 
 /**
- * Makes sure that turns go on from the last one that the store has noted. Where the database has been restored
- * from a backup, they would start again before it, and nothing would be written any more. To be called before
- * the first drain on a database and a store.
+ * Makes sure that turns continue from the last one that the store has noted. After the database has been restored
+ * from a backup they would start again before it, and nothing would be written any more. Must be called before
+ * the first drain of a database into a store.
  * @throws GraphUnavailable
  */
 export async function alignTurns({ pool, store, projector }: DrainOptions): Promise<void> {
@@ -118,7 +118,7 @@ export async function alignTurns({ pool, store, projector }: DrainOptions): Prom
   );
 }
 
-/** Whether anything waits for a drain. */
+/** Whether anything is waiting for a drain. */
 export async function hasWork(db: Pool | PoolClient): Promise<boolean> {
   const { rows } = await db.query<{ found: boolean }>(
     "select app_private.graph_behind_since() is not null as found",
@@ -148,7 +148,7 @@ async function drainLocked(
       continue;
     }
     if (revisions.length === 0 && !writersAhead) break;
-    // A record that a writer holds was written for nothing; the more patience, the less of that.
+    // A record that a writer holds has been written for nothing; waiting longer makes that rarer.
     await sleep(revisions.length > 0 ? wait * 4 : wait);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);
   }
@@ -156,8 +156,8 @@ async function drainLocked(
 }
 
 /**
- * Takes the wake-ups that no writer holds. One that a writer has joined stays, for what that writer is
- * about to commit is not to be seen yet. What is dirty is to be read after this, by another statement.
+ * Takes the wake-ups that no writer holds. One that a writer has joined stays, because what that writer is
+ * about to commit is not visible yet. What is dirty must be read after this, by a separate statement.
  */
 async function takeWakeups(client: PoolClient): Promise<{ writersAhead: boolean; listsChanged: boolean }> {
   const { rows } = await client.query<{ writersAhead: boolean; listsChanged: boolean }>({
@@ -175,8 +175,8 @@ async function takeWakeups(client: PoolClient): Promise<{ writersAhead: boolean;
 }
 
 /**
- * Brings revisions into the graph, a batch an update. While the store works on one batch, the next one is
- * built and checked, and the one before is noted.
+ * Brings revisions into the graph, one update per batch. While the store works on one batch, the next one is
+ * built and checked, and the previous one is noted.
  * @returns how many were noted
  */
 async function project(
@@ -191,7 +191,7 @@ async function project(
     batches.push(revisions.slice(start, start + batchSize));
   }
   const underWay: Promise<unknown>[] = [];
-  // What fails ahead of its turn is heard of when its turn comes, or not at all when the drain ends before.
+  // A failure ahead of its turn is reported when its turn comes, or not at all if the drain ends before that.
   const begin = <T>(work: Promise<T>): Promise<T> => {
     underWay.push(work);
     work.catch(() => undefined);
@@ -212,7 +212,7 @@ async function project(
     }
     return noted + (await noting);
   } finally {
-    // The connection is given back only when nothing is under way on it any more.
+    // The connection is released only when nothing is under way on it any more.
     await Promise.allSettled(underWay);
   }
 }

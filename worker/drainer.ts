@@ -1,5 +1,5 @@
-// When to drain, in one process: at once when woken, later when the store is down, and by itself when
-// something has been left lying.
+// When one process drains: at once when woken, later when the store is down, and on its own when something
+// has been left behind.
 import type { Logger } from "pino";
 import { GraphUnavailable } from "../graph/store.ts";
 import { alignTurns, drain } from "./drain.ts";
@@ -9,19 +9,19 @@ import { markAll } from "./projection.ts";
 export interface Drainer {
   /** Drains, unless the store is known to be down; resolves when the drain is over. Never throws. */
   wake: () => Promise<void>;
-  /** Ends the drain in progress after its batch, and begins no other. */
+  /** Ends the drain in progress after its batch, and starts no other. */
   stop: () => Promise<void>;
 }
 
-// How often a process looks for what a wake-up that was lost has left lying, and how long that must have lain.
+// How often a process looks for what a lost wake-up has left behind, and how long that must have been waiting.
 const LOOK_MS = 1_000;
 const SHORTEST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
- * Prepares the draining of one process. The timer in it is what makes up for anything that can befall a
- * wake-up: a process that was killed with its job, a store or a database that was away. It is no job, for a
- * job can itself be lost, doubled, or stay locked by a process that is no more.
+ * Makes the drainer of one process. Its timer makes up for anything that can happen to a wake-up: a process
+ * killed with its job, a store or a database that was away. It is not itself a job, because a job can be
+ * lost, doubled, or stay locked by a process that no longer exists.
  */
 export function createDrainer(options: DrainOptions): Drainer {
   const { pool, logger } = options;
@@ -53,14 +53,14 @@ export function createDrainer(options: DrainOptions): Drainer {
     if (retryAt === 0) log.warn({ reason }, "the graph cannot be written; changes wait in the database");
     retryAt = Date.now() + retryMs;
     retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
-    // What comes back may not be what went away.
+    // The store that comes back may not be the one that went away.
     mustCheckStore = true;
   }
 
   function recovered(): void {
     retryAt = 0;
     retryMs = SHORTEST_RETRY_MS;
-    logger.info("the graph is written again");
+    logger.info("the graph can be written again");
   }
 
   async function wake(): Promise<void> {
@@ -78,7 +78,7 @@ export function createDrainer(options: DrainOptions): Drainer {
       );
       if (rows[0]!.found) await wake();
     } catch (error) {
-      logger.debug({ err: error }, "the database cannot be asked for dirty records");
+      logger.debug({ err: error }, "cannot ask the database for dirty records");
     }
   }
 
@@ -94,8 +94,8 @@ export function createDrainer(options: DrainOptions): Drainer {
 }
 
 /**
- * A store that lacks what it was once given has been lost or exchanged, and is filled again from the tables.
- * The countries tell, for they are always there.
+ * A store that lacks what it was once given has been lost or replaced, and is filled again from the tables.
+ * The countries show this, because they are always there.
  */
 async function checkStore(options: DrainOptions): Promise<void> {
   const { pool, store, projector, logger } = options;
@@ -103,6 +103,6 @@ async function checkStore(options: DrainOptions): Promise<void> {
   const { rowCount } = await pool.query("select from app_private.dirty_references where name = 'countries'");
   if (rowCount) return;
   if (await store.ask(`ASK { GRAPH <${projector.names.countriesGraph}> { ?s ?p ?o } }`)) return;
-  logger.warn("the graph store is empty; every record is written to it again");
+  logger.warn("the graph store is empty; every record will be written to it again");
   await markAll(pool);
 }

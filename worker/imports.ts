@@ -1,5 +1,5 @@
-// New editions of the controlled lists, from Turtle into the tables. What they may be and what they mean for
-// records is the database's rule (db/rules/graph-references.sql).
+// New editions of the controlled lists, from Turtle into the tables. The database decides what they
+// may contain and what they mean for records (db/rules/graph-references.sql).
 import type { Names } from "../graph/namespaces.ts";
 import { parseAccelerators } from "../graph/skos.ts";
 import type { PeopleGroup, VocabularyProblem } from "../graph/skos.ts";
@@ -16,9 +16,9 @@ export interface VocabularyImport {
 }
 
 /**
- * Takes over an edition of the accelerator scheme.
+ * Imports an edition of the accelerator scheme.
  * @param turtle SKOS; in the default namespace or the configured one
- * @throws VocabularyError when the text cannot be read or holds no usable concept
+ * @throws VocabularyError when the text cannot be read or contains no usable concept
  */
 export async function importVocabulary(
   db: Queryable,
@@ -40,7 +40,7 @@ export interface PeopleGroupImport {
   rechecked: number;
 }
 
-/** Adds people groups to the registry. Once there is one, records may only refer to groups that are in it. */
+/** Adds people groups to the registry. Once there is a registry, records may only refer to groups in it. */
 export async function importPeopleGroups(
   db: Queryable,
   peopleGroups: readonly PeopleGroup[],
@@ -50,7 +50,7 @@ export async function importPeopleGroups(
     [JSON.stringify(peopleGroups)],
   );
   const result = rows[0]!.result;
-  // A record that was checked against the old registry while the import had not committed is found now.
+  // This finds records that were checked against the old registry before the import committed.
   const again = await db.query<{ marked: string }>("select app_private.recheck_records() as marked");
   return { ...result, rechecked: Math.max(result.rechecked, Number(again.rows[0]!.marked)) };
 }

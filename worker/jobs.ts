@@ -27,8 +27,8 @@ export function runJobs(
       worker: {
         concurrentJobs: CONCURRENT_JOBS,
         pollInterval: 1_000,
-        // Only what is batched has its failure handled; otherwise a connection that breaks at the end of a job
-        // becomes an unhandled rejection, which ends the process.
+        // Only batched completions have their failures handled; otherwise a connection that breaks at the end of a
+        // job becomes an unhandled rejection, which ends the process.
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,
       },
@@ -36,7 +36,7 @@ export function runJobs(
   });
 }
 
-/** Graphile-worker tells every job; that is detail here. */
+/** Graphile-worker logs every job, which is only a detail here. */
 function graphileLogger(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message) => {
     if (level === "error") logger.warn(message);
@@ -66,7 +66,7 @@ export function superviseJobs(
         await Promise.race([runner.promise, overdue]);
       } catch (error) {
         if (!stopping.signal.aborted)
-          logger.warn({ err: error }, "the job runner ended; it is started again");
+          logger.warn({ err: error }, "the job runner ended and is being restarted");
       }
       runner = undefined;
       await sleep(restartMs, undefined, { signal: stopping.signal }).catch(() => undefined);
@@ -77,7 +77,7 @@ export function superviseJobs(
   return {
     async stop() {
       stopping.abort();
-      // A runner that is on its way down already says so by throwing.
+      // A runner that is already shutting down says so by throwing.
       void runner?.stop().catch(() => undefined);
       await ended;
     },

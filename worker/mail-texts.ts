@@ -1,9 +1,9 @@
-// What the mails say. Names, notes and organizations come from strangers: they are text here, never markup, and
+// What the mails say. Names, notes and organizations come from strangers: here they are text, never markup, and
 // never more than one line where one line is meant.
 
 import type { choices } from "../db/catalog.ts";
 
-/** What a mail about an organization claim is made of: app_private.claim_mail_data. */
+/** The data for a mail about an organization claim: app_private.claim_mail_data. */
 export type ClaimMailData = {
   claimId: string;
   orgName: string;
@@ -27,7 +27,7 @@ export type MailKind = (typeof choices)["mails.kind"][number];
 /** A mail as it is sent. */
 export type MailText = { subject: string; text: string; html: string };
 
-/** What stands in a mail, from top to bottom. */
+/** The parts of a mail, from top to bottom. */
 type Part =
   { text: string } | { quote: string } | { facts: [label: string, value: string][] } | { link: string };
 
@@ -64,7 +64,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
     return {
       subject: `Welcome: you now belong to ${inSubject(data.orgName)}`,
       parts: [
-        { text: `Your request to belong to ${org} has been approved.${roleSentence(data)}` },
+        { text: `Your request to join ${org} has been approved.${roleSentence(data)}` },
         ...(data.notes
           ? [{ text: "The person who reviewed your request wrote:" }, { quote: data.notes }]
           : []),
@@ -76,9 +76,9 @@ const COMPOSERS: Record<MailKind, Composer> = {
   claim_rejected: (data) => {
     const org = line(data.orgName);
     return {
-      subject: `Your request to belong to ${inSubject(data.orgName)}`,
+      subject: `Your request to join ${inSubject(data.orgName)}`,
       parts: [
-        { text: `Your request to belong to ${org} has been reviewed, and it was not approved.` },
+        { text: `Your request to join ${org} has been reviewed, and it was not approved.` },
         { text: "The person who reviewed it wrote:" },
         { quote: data.notes ?? "" },
         { text: "If you think that this is a mistake, you are welcome to send a new request." },
@@ -89,12 +89,12 @@ const COMPOSERS: Record<MailKind, Composer> = {
   claim_request: (data, platformUrl) => {
     const org = line(data.orgName);
     return {
-      subject: `${inSubject(data.claimantName ?? data.claimantEmail)} asks to belong to ${inSubject(data.orgName)}`,
+      subject: `${inSubject(data.claimantName ?? data.claimantEmail)} asks to join ${inSubject(data.orgName)}`,
       parts: [
         { text: `Somebody says that they belong to ${org}, and you are one of its administrators:` },
         { facts: claimantFacts(data) },
         {
-          text: "Do you know this person? Please approve the request, or reject it with a word of explanation:",
+          text: "Do you know this person? Please approve the request, or reject it with a short explanation:",
         },
         { link: `${platformUrl}/admin/claims` },
       ],
@@ -108,8 +108,8 @@ const COMPOSERS: Record<MailKind, Composer> = {
       parts: [
         {
           text: data.isNewOrg
-            ? "Somebody has entered a new organization and asks to belong to it:"
-            : "Somebody asks to belong to an organization that has no administrator yet:",
+            ? "Somebody has proposed a new organization and asks to join it:"
+            : "Somebody asks to join an organization that has no administrator yet:",
         },
         {
           facts: [
@@ -120,7 +120,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
             ...claimantFacts(data),
           ],
         },
-        { text: "It waits for a reviewer:" },
+        { text: "It is waiting for a reviewer:" },
         { link: `${platformUrl}/admin/claims` },
       ],
     };
@@ -133,14 +133,14 @@ function roleSentence({ role, roleTitle }: ClaimMailData): string {
 
 function claimantFacts(data: ClaimMailData): [string, string][] {
   const match = data.domainMatch
-    ? "the e-mail address is at it"
-    : "the e-mail address is not at it, or a mail provider's";
+    ? "the e-mail address is in this domain"
+    : "the e-mail address is in another domain, or in a mail provider's";
   return [
     ["Name", line(data.claimantName ?? "not given")],
     ["E-mail", line(data.claimantEmail)],
     [
       "Domain",
-      data.orgDomain ? `${line(data.orgDomain)} (${match})` : "the organization has none registered",
+      data.orgDomain ? `${line(data.orgDomain)} (${match})` : "the organization has not registered one",
     ],
     ...(data.statedRoles?.length
       ? [["Role, as they put it", line(data.statedRoles.join(", "))] as [string, string]]
@@ -148,7 +148,7 @@ function claimantFacts(data: ClaimMailData): [string, string][] {
   ];
 }
 
-/** A text as one line that is not too long: no line breaks, no control characters, nothing that turns it around. */
+/** A text as one line of limited length: no line breaks, no control characters, nothing that reverses its direction. */
 function line(text: string, longest = LONGEST_LINE): string {
   const one = text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ")

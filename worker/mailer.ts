@@ -1,9 +1,9 @@
-// The mail server, as the rest of the worker sees it: it takes a mail, refuses it, or is not there.
+// The mail server, as the rest of the worker sees it: it accepts a mail, refuses it, or is not there.
 import { createTransport } from "nodemailer";
 
-/** A mail on its way out. */
+/** An outgoing mail. */
 type OutgoingMail = {
-  /** Names the mail for ever: it becomes the Message-ID, by which receivers recognise a mail that comes twice. */
+  /** Identifies the mail for good: it becomes the Message-ID, by which receivers recognise a mail that comes twice. */
   id: string;
   to: string;
   toName: string | null;
@@ -15,8 +15,8 @@ type OutgoingMail = {
 /** Hands mails to a mail server. */
 export type Mailer = {
   /**
-   * @throws MailRefused when the server does not want this mail
-   * @throws MailServerUnavailable when it does not want any, or cannot be reached
+   * @throws MailRefused when the server does not accept this mail
+   * @throws MailServerUnavailable when it does not accept any, or cannot be reached
    */
   send: (mail: OutgoingMail) => Promise<void>;
 };
@@ -24,7 +24,7 @@ export type Mailer = {
 /** The server answered, and refused this mail. */
 export class MailRefused extends Error {
   override name = "MailRefused";
-  /** Whether it is of no use to try again. */
+  /** Whether it is useless to try again. */
   readonly forGood: boolean;
 
   constructor(message: string, forGood: boolean, options?: ErrorOptions) {
@@ -33,7 +33,7 @@ export class MailRefused extends Error {
   }
 }
 
-/** The server cannot be reached, is busy, or does not let us in: no fault of the mail. */
+/** The server cannot be reached, is busy, or does not let us in, through no fault of the mail. */
 export class MailServerUnavailable extends Error {
   override name = "MailServerUnavailable";
 }

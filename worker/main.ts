@@ -1,5 +1,5 @@
-// The worker: from the database to the graph, and what is done by the clock.
-// `npm run worker` runs it as a process of its own; `npm start` runs it beside the server.
+// The worker: from the database to the graph, and whatever runs on a schedule.
+// `npm run worker` runs it as a separate process; `npm start` runs it alongside the server.
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { createPool } from "../db/pool.ts";
@@ -19,15 +19,15 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Lets what is in progress end, within seconds, and closes the worker's connections. */
+  /** Lets work in progress finish, within seconds, and closes the worker's connections. */
   stop: () => Promise<void>;
 }
 
-// Jobs, the drain, the timer, and graphile-worker's own.
+// For jobs, the drain, the timer, and graphile-worker itself.
 const CONNECTIONS = CONCURRENT_JOBS + 6;
 
 /**
- * Starts the worker; it goes on through outages of the database and the graph store.
+ * Starts the worker, which survives outages of the database and the graph store.
  * @throws when the database cannot be reached at the start
  */
 export async function startWorker({ databaseUrl, store, config, logger }: WorkerOptions): Promise<Worker> {
@@ -46,7 +46,7 @@ export async function startWorker({ databaseUrl, store, config, logger }: Worker
   const drainer = createDrainer({ pool, store, projector: createProjector(config), logger });
   const tasks = taskList({ pool, config, drainer, logger });
   const jobs = superviseJobs((events) => runJobs(pool, tasks, events, logger), logger);
-  // What was left by the last one is not left to wait for the next write.
+  // What the last worker left behind must not wait for the next write.
   void drainer.wake();
   let stopped: Promise<void> | undefined;
   const stop = async () => {

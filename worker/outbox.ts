@@ -1,8 +1,8 @@
-// Sends the mails that wait in app_private.mails. Which mails there are is decided in db/rules/mail.sql.
+// Sends the mails that are waiting in app_private.mails. Which mails are written is decided in db/rules/mail.sql.
 //
 // A mail is sent once however often this runs: its row is locked while it is handed over, and marked in the same
-// transaction. The one edge is a process that dies after the server has taken the mail and before the mark is
-// committed: the mail goes out again, with the same Message-ID, by which receivers recognise it.
+// transaction. The one exception is a process that dies after the server has accepted the mail but before the mark
+// is committed: the mail goes out again, with the same Message-ID, by which receivers recognise it.
 import type pg from "pg";
 import type { Logger } from "pino";
 import { composeMail } from "./mail-texts.ts";
@@ -12,11 +12,11 @@ import type { Mailer } from "./mailer.ts";
 
 /** What sending needs. */
 export type MailOptions = {
-  /** Of the role that owns the schema. */
+  /** Connects as the role that owns the schema. */
   pool: pg.Pool;
   /** Undefined: mails are written to the log and kept in the database. */
   mailer: Mailer | undefined;
-  /** Of the dashboard, without a trailing slash. */
+  /** The URL of the dashboard, without a trailing slash. */
   platformUrl: string;
   logger: Logger;
 };
@@ -27,7 +27,7 @@ export type MailResult = { sent: number; kept: number; refused: number; delayedS
 const GIVE_UP_AFTER = "3 days";
 
 /**
- * Sends every mail that is due. A server that is down is no error: the mails are put off, for longer the longer
+ * Sends every mail that is due. A server that is down is not an error: the mails are postponed, for longer the longer
  * it lasts (a second to a minute), and a job is left behind that comes back for them.
  */
 export async function sendMails(options: MailOptions): Promise<MailResult> {
@@ -108,7 +108,10 @@ async function deliver(
       result.refused++;
     } else if (error instanceof MailServerUnavailable) {
       result.delayedSeconds = await putOff(client, error);
-      logger.warn({ reason: error.message, seconds: result.delayedSeconds }, "mail put off: no mail server");
+      logger.warn(
+        { reason: error.message, seconds: result.delayedSeconds },
+        "mail postponed: no mail server",
+      );
     } else {
       throw error;
     }
@@ -129,7 +132,7 @@ async function composed(client: pg.PoolClient, row: MailRow, platformUrl: string
   return { ...address, ...mail };
 }
 
-/** A mail that the server may still take later is tried again after minutes, then hours. */
+/** A mail that the server may still accept later is tried again after minutes, then hours. */
 async function noteRefusal(client: pg.PoolClient, row: MailRow, refusal: MailRefused): Promise<void> {
   await client.query(
     `update app_private.mails set

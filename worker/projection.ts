@@ -1,4 +1,4 @@
-// Brings revisions of records into the graph: build, check, write. Knows nothing of queues and locks.
+// Brings revisions of records into the graph: build, check, write. Knows nothing about queues and locks.
 import { createLoadCheck } from "../graph/load-check.ts";
 import type { LoadCheck, LoadError } from "../graph/load-check.ts";
 import { createNames } from "../graph/namespaces.ts";
@@ -14,7 +14,7 @@ import type { Turn } from "../graph/turns.ts";
 import { checkContext, readLists } from "./records.ts";
 import type { Queryable, Revision } from "./records.ts";
 
-// In characters. Stores read an update whole before they begin with it.
+// In characters. Stores read a whole update before they start on it.
 const LONGEST_UPDATE = 8_000_000;
 
 /** What became of one revision: in the graph, refused, or (a deleted row) gone from it. */
@@ -34,7 +34,7 @@ export interface Projector {
   writer: TurtleWriter;
 }
 
-/** Prepares a projector; reads the shapes. */
+/** Makes a projector; reads the shapes. */
 export function createProjector(config: NamesConfig): Projector {
   const names = createNames(config);
   return {
@@ -45,7 +45,7 @@ export function createProjector(config: NamesConfig): Projector {
   };
 }
 
-/** Revisions that have been built and checked: what the graph should hold of them. */
+/** Revisions that have been built and checked: what the graph should hold for them. */
 export interface Prepared {
   accepted: { revision: Revision; triples: RecordTriples }[];
   refused: { revision: Revision; errors: readonly LoadError[] }[];
@@ -81,8 +81,8 @@ export async function prepare(
 }
 
 /**
- * Replaces what the graph holds of the prepared revisions, in one update. Where the store refuses that,
- * halves find the records that it refuses, and the others go in.
+ * Replaces what the graph holds for the prepared revisions, in one update. If the store refuses it, the
+ * revisions are halved until the records at fault are found, and the others go in.
  * @throws GraphUnavailable when the store cannot be used now; some of it may have been written
  */
 export async function write(
@@ -132,7 +132,7 @@ export async function write(
   ): Promise<void> {
     const [record] = accepted;
     if (!record) {
-      // An update that only takes records out holds nothing that a store could refuse for its content.
+      // An update that only removes records contains nothing that a store could refuse for its content.
       throw new GraphUnavailable(`The graph store refuses every update: ${cause.message}`, { cause });
     }
     if (accepted.length > 1) {
@@ -154,7 +154,7 @@ function outcome(revision: Revision, state: Outcome["state"], errors: readonly L
   return { kind: revision.kind, id: revision.id, revision: revision.revision, state, errors };
 }
 
-/** A kept-alive connection may have been closed by the store meanwhile; an update can safely be sent again. */
+/** The store may have closed a kept-alive connection in the meantime; an update can safely be sent again. */
 async function updateOnceMore(store: GraphStore, update: string, signal?: AbortSignal): Promise<void> {
   try {
     await store.update(update, { signal });
@@ -165,9 +165,9 @@ async function updateOnceMore(store: GraphStore, update: string, signal?: AbortS
 }
 
 /**
- * Notes what the graph now holds, for exactly the revisions that were written. Rows that a writer holds at
- * this moment are left out: they are about to have another revision, and nobody waits for anybody. What was
- * removed keeps its row here, as the memory that there is to be nothing in the graph.
+ * Notes what the graph now holds, for exactly the revisions that were written. Rows that a writer holds right
+ * now are left out: they are about to get another revision, and neither side waits for the other. What was
+ * removed keeps its row, as a reminder that the graph must hold nothing for it.
  * @returns how many were noted
  */
 export async function noteOutcomes(db: Queryable, outcomes: readonly Outcome[]): Promise<number> {
@@ -205,7 +205,7 @@ export async function markAgain(db: Queryable, kind: RecordKind, ids: readonly s
   await db.query("select app_private.mark_records($1, $2)", [kind, ids]);
 }
 
-/** Marks every list and every record, in steps that no writer has to wait for long. */
+/** Marks every list and every record, in steps so small that no writer has to wait for long. */
 export async function markAll(db: Queryable): Promise<void> {
   await db.query("select app_private.mark_references()");
   const { rows } = await db.query<{ now: string }>("select now()");

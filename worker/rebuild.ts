@@ -16,16 +16,16 @@ export interface RebuildOptions {
   store: GraphStore;
   projector: Projector;
   logger: Logger;
-  /** told how many records there are, once */
+  /** called once, with the number of records */
   onTotal?: (records: number) => void;
-  /** told of every page of records */
+  /** called for every page of records */
   onProgress?: (records: number) => void;
 }
 
 /** What a rebuild wrote. */
 export interface RebuildResult {
   records: number;
-  /** records that the load check refuses, which are therefore not in the graph */
+  /** records that the load check refused and that are therefore not in the graph */
   rejected: number;
 }
 
@@ -33,8 +33,8 @@ const PAGE_SIZE = 1_000;
 
 /**
  * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
- * whole. Records that change meanwhile are marked, and the next drain brings them in.
- * @throws GraphUnavailable, GraphRejected; a graph that was not reached yet is then as it was
+ * complete. Records that change in the meantime are marked, and the next drain brings them in.
+ * @throws GraphUnavailable, GraphRejected; graphs that had not been reached are then unchanged
  */
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const { pool, store, projector, logger, onTotal } = options;
@@ -54,7 +54,7 @@ async function rebuildGraph(kind: RecordKind, options: RebuildOptions, result: R
   const client = await pool.connect();
   let failure: Error | undefined;
   try {
-    // All pages are of one moment, so that what changes later is known by its time.
+    // All pages show the same moment, so that later changes can be told by their time.
     await client.query("begin transaction isolation level repeatable read, read only");
     const { rows } = await client.query<{ since: string }>("select now() as since");
     const doubtful: string[] = [];
@@ -89,7 +89,7 @@ async function* dump(
     yield accepted.map(({ triples }) => projector.writer.write(triples.quads)).join("");
     result.records += accepted.length;
     result.rejected += refused.length;
-    // The drain decides about a record whose check comes out differently now, as after a change of the shapes.
+    // A record whose check now comes out differently, as after a change to the shapes, is left for the drain to decide.
     const rejected = new Set(refused.map(({ revision }) => revision.id));
     for (const { id, state } of page) {
       if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);
@@ -100,8 +100,8 @@ async function* dump(
 }
 
 /**
- * Marks what drains have written since the rebuild read the tables: the dump may have overwritten it with
- * what was so before. No drain is under way, so none can note such a write later.
+ * Marks what drains have written since the rebuild read the tables: the dump may have overwritten it with an
+ * earlier version. No drain is under way, so none can note such a write later.
  */
 async function markWrittenSince(client: PoolClient, kind: RecordKind, since: string): Promise<void> {
   await client.query(

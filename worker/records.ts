@@ -1,4 +1,4 @@
-// What the worker reads of the tables: the rows of records, and the lists that they point into.
+// What the worker reads from the tables: the rows of records, and the lists that they point to.
 import type { ClientBase } from "pg";
 import type { enums } from "../db/catalog.ts";
 import type { Names } from "../graph/namespaces.ts";
@@ -11,7 +11,7 @@ import type { ConceptIris, ProjectedRecord } from "../graph/triples.ts";
 /** Anything that runs queries: a connection, or a pool. */
 export type Queryable = Pick<ClientBase, "query">;
 
-/** A record at one revision; without `record` where its row has been deleted. */
+/** A record at one revision; without `record` if its row has been deleted. */
 export interface Revision {
   kind: RecordKind;
   id: string;
@@ -22,13 +22,13 @@ export interface Revision {
 /** The lists, as far as a batch needs them. */
 export interface Lists {
   concepts: ConceptIris;
-  /** the ROP3 codes that are registered, of those asked for; undefined as long as there is no registry */
+  /** the ROP3 codes that are registered, of those asked for; undefined if there is no registry */
   peopleGroups: ReadonlySet<string> | undefined;
   /** the records that exist, of those asked for */
   targets: readonly { kind: RecordKind; id: string }[];
 }
 
-// The columns that reach the graph, and no others: what is not read here cannot get there.
+// Only the columns that reach the graph: what is not read here cannot get there.
 const SOURCES = Object.fromEntries(
   RECORD_KINDS.map((kind) => {
     const description = RECORDS[kind];
@@ -47,7 +47,7 @@ const SOURCES = Object.fromEntries(
 function asRead(type: FieldType, column: string): string {
   if (type === "timestamp")
     return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as ${column}`;
-  // JSON's numbers would round it.
+  // A JSON number would be rounded.
   return type === "number" ? `${column}::text` : column;
 }
 
@@ -69,7 +69,7 @@ function toRevision({ kind, id, revision, row }: MarkedRow): Revision {
   return { kind, id, revision, record: row === null ? undefined : { kind, row } };
 }
 
-/** The records that have waited longest for the graph, with their rows, all of one moment. */
+/** The records that have waited longest for the graph, with their rows, all read at the same moment. */
 export async function readDirty(db: Queryable, limit: number): Promise<Revision[]> {
   const { rows } = await db.query<MarkedRow>({
     name: "read_dirty",
@@ -83,7 +83,7 @@ export async function readDirty(db: Queryable, limit: number): Promise<Revision[
   return rows.map(toRevision);
 }
 
-/** A record as a whole look at the tables sees it. */
+/** A record as seen when all the tables are read. */
 export interface PageRow extends Revision {
   state: (typeof enums.graph_status)[number];
 }
@@ -107,8 +107,8 @@ async function readRows(
 }
 
 /**
- * A page of all records of a kind in the order of their ids.
- * @param after the last id of the page before; undefined for the first page
+ * A page of all records of a kind in order of their ids.
+ * @param after the last id of the previous page; undefined for the first page
  */
 export function readPage(
   db: Queryable,
@@ -150,7 +150,7 @@ export async function countRecords(db: Queryable, kind: RecordKind): Promise<num
   return Number(rows[0]!.count);
 }
 
-/** How many records of a kind there are, by what has become of them in the graph. */
+/** How many records of a kind there are, by their state in the graph. */
 export interface StateCounts {
   records: number;
   pending: number;
@@ -177,7 +177,7 @@ export async function countByState(db: Queryable, kind: RecordKind): Promise<Sta
   };
 }
 
-// $1 is the people groups; the records of each kind follow.
+// $1 holds the people groups; the records of each kind follow.
 const EXISTING = RECORD_KINDS.map(
   (kind, index) =>
     `select '${kind}' as kind, ${SOURCES[kind].key} as id from ${SOURCES[kind].table}
@@ -198,8 +198,8 @@ const REFERENCES = Object.fromEntries(
 ) as Record<RecordKind, Reference[]>;
 
 /**
- * The lists for a batch. To be read after the batch: a list that changes in between marks the records
- * that it concerns anew.
+ * The lists for a batch. Must be read after the batch: a list that changes in between marks the records
+ * concerned again.
  */
 export async function readLists(db: Queryable, records: readonly Revision[]): Promise<Lists> {
   const peopleGroups = new Set<string>();
@@ -239,7 +239,7 @@ export async function readLists(db: Queryable, records: readonly Revision[]): Pr
   };
 }
 
-/** The lists as the load check takes them. */
+/** The lists in the form that the load check takes. */
 export function checkContext(lists: Lists, names: Names): CheckContext {
   return {
     concepts: lists.concepts.values(),

@@ -1,4 +1,4 @@
-// The named graphs of the controlled lists, each written whole when its list has changed.
+// The named graphs of the controlled lists, each written in full when its list has changed.
 import { Readable } from "node:stream";
 import type { Quad } from "@rdfjs/types";
 import { choices } from "../db/catalog.ts";
@@ -60,12 +60,12 @@ export function referenceGraph(names: Names, reference: Reference): string {
   return names[LISTS[reference].graph];
 }
 
-/** What the graph should hold of a list. */
+/** What the graph should hold for a list. */
 export async function referenceTriples(db: Queryable, names: Names, reference: Reference): Promise<Quad[]> {
   return [...(await LISTS[reference].triples(db, names))];
 }
 
-/** Puts a list in the place of what its named graph holds. */
+/** Replaces what its named graph holds with a list. */
 async function writeReference(
   projector: Projector,
   db: Queryable,
@@ -93,9 +93,9 @@ export async function writeDirtyReferences(
     try {
       await writeReference(projector, db, store, name, signal);
     } catch (error) {
-      // Sending it again would not help, and records must not wait for it; `graph verify` will tell.
+      // Sending it again would not help, and records must not wait for it; `graph verify` will report it.
       if (!(error instanceof GraphRejected)) throw error;
-      logger.error({ err: error, list: name }, "the graph store refuses a list");
+      logger.error({ err: error, list: name }, "the graph store refused a list");
     }
     await db.query(
       "update app_private.graph_references set synced_revision = $2, synced_at = now() where name = $1",

@@ -9,11 +9,11 @@ import type { RecordKind } from "../records/record.ts";
 import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 
-/** One named graph and the records that belong into it. */
+/** One named graph and the records that belong in it. */
 interface GraphStatus extends StateCounts {
   kind: RecordKind;
   graph: string;
-  /** triples in the store; null when it cannot be asked */
+  /** triples in the store; null if it cannot be asked */
   triples: number | null;
 }
 
@@ -23,9 +23,9 @@ export interface ProjectionStatus {
   /** how long the oldest change has been waiting */
   oldestPendingSeconds: number;
   lastSyncedAt: string | null;
-  /** controlled lists whose graph is behind */
+  /** controlled lists whose graph is out of date */
   pendingLists: string[];
-  /** the records refused last, at most twenty */
+  /** the most recently refused records, at most twenty */
   rejected: { kind: RecordKind; id: string; errors: LoadError[] }[];
 }
 

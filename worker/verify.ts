@@ -16,8 +16,8 @@ import type { PageRow } from "./records.ts";
 import { REFERENCES, referenceGraph, referenceTriples } from "./references.ts";
 
 /**
- * How a resource of the graph differs from the tables:
- * missing: it should be there; stale: it is as an earlier version was; altered: it is as no version was;
+ * How a resource in the graph differs from the tables:
+ * missing: it should be there; stale: it matches an earlier version; altered: it matches no version;
  * foreign: it should not be there.
  */
 type DifferenceKind = "missing" | "stale" | "altered" | "foreign";
@@ -27,7 +27,7 @@ export interface Difference {
   /** named graph */
   graph: string;
   iri: string;
-  /** the record it is about, where there is one in the tables */
+  /** the record it is about, if the tables contain one */
   record?: { kind: RecordKind; id: string };
 }
 
@@ -35,18 +35,18 @@ export interface VerifyOptions {
   pool: Pool;
   store: GraphStore;
   projector: Projector;
-  /** put right what differs */
+  /** whether to correct what differs */
   repair?: boolean;
   onTotal?: (records: number) => void;
   onProgress?: (records: number) => void;
-  /** told of every difference as it is found */
+  /** called for every difference as it is found */
   onDifference?: (difference: Difference) => void;
 }
 
 export interface VerifyResult {
   /** records that were compared */
   records: number;
-  /** records that wait for the next drain, and of which nothing can be said yet */
+  /** records that are waiting for the next drain, about which nothing can be said yet */
   pending: number;
   differences: Record<DifferenceKind, number>;
   /** resources that were removed, or marked for the next drain to write */
@@ -55,13 +55,13 @@ export interface VerifyResult {
 
 const PAGE_SIZE = 500;
 const SETTLE_MS = 200;
-// A record that has not been at rest for this many looks is about to be written anyway.
+// A record that has not been at rest after this many looks is about to be written anyway.
 const LOOKS = 5;
 
 /**
  * Compares the graph with the tables, and on request repairs it: foreign resources are removed at once,
- * everything else is marked for the next drain. Writes may go on: a difference counts only when it is still
- * there after the record was seen at rest twice.
+ * everything else is marked for the next drain. Writes may continue: a difference counts only if it is
+ * still there after the record was seen at rest twice.
  * @throws GraphUnavailable
  */
 export async function verify(options: VerifyOptions): Promise<VerifyResult> {
@@ -114,7 +114,7 @@ async function verifyRecords(kind: RecordKind, options: VerifyOptions, result: V
 
 /**
  * A record that was written between the look at the table and the look at the graph only seems to differ, so
- * what seems to differ is looked at again until it has been at rest from one look to the next.
+ * apparent differences are looked at again until the record has been at rest from one look to the next.
  */
 async function compareUntilAtRest(
   kind: RecordKind,
@@ -152,7 +152,7 @@ async function compare(
   if (rows.length === 0) return differing;
   const expected = new Map<string, Set<string>>();
   const { accepted } = await prepare(projector, pool, rows);
-  // A record that is to be absent is found by its subject, not here.
+  // A record that should not be there is found by its subject, not here.
   for (const { triples } of accepted) expected.set(triples.iri, new Set(triples.quads.map(tripleText)));
   const actual = await describe(store, projector.names.graphs[kind], [...expected.keys()]);
   for (const { revision, triples } of accepted) {
@@ -259,7 +259,7 @@ async function removeSubjects(store: GraphStore, graph: string, iris: readonly s
   );
 }
 
-/** The lists are small enough to be compared, and written again, as wholes. */
+/** The lists are small enough to be compared, and rewritten, as a whole. */
 async function verifyReferences(options: VerifyOptions, result: VerifyResult): Promise<void> {
   const { pool, store, projector, repair } = options;
   for (const reference of REFERENCES) {

@@ -1,6 +1,6 @@
-// The columns of a church, each described once. What the API answers (server/resources/church-schemas.ts), what a file may
-// bring (conversions.ts) and what GraphQL says of them (server/graphql/descriptions.ts) follow from this table; that it
-// fits the table in the database is held by test/church-columns.test.ts.
+// The columns of a church, each described once. What the API returns (server/resources/church-schemas.ts), what a
+// file may contain (conversions.ts) and what GraphQL says about them (server/graphql/descriptions.ts) follow from
+// this table; test/church-columns.test.ts checks that it matches the table in the database.
 
 type ChurchKind =
   | "id"
@@ -20,9 +20,9 @@ export type ChurchColumn = {
   kind: ChurchKind;
   /** What it means, where its name does not say it. */
   description?: string;
-  /** Of a number: the least and the most it may be. */
+  /** The least and the greatest value, for a number. */
   range?: readonly [least: number, most: number];
-  /** Whether every church has one: null is what is not known. */
+  /** Set if every church has a value; in any other column null means unknown. */
   always?: true;
   deprecated?: true;
 };

@@ -1,19 +1,19 @@
-// How a value of a file becomes one of the database, by the kind of its column.
+// How a value from a file becomes one for the database, by the kind of its column.
 import { enums } from "../catalog.ts";
 
 import type { ChurchColumn } from "./columns.ts";
 
-/** A value that cannot be taken; the message says why. */
+/** A value that cannot be accepted; the message says why. */
 export class ValueError extends Error {
   override name = "ValueError";
 }
 
-/** Turns a value of a file into the text that PostgreSQL reads it from; null where nothing is given. */
+/** Turns a value from a file into the text form that PostgreSQL reads; null where nothing is given. */
 export type Conversion = (value: unknown) => string | null;
 
 /**
  * The conversion of a column.
- * @param countries alpha-2 codes by the codes that stand for them
+ * @param countries alpha-2 codes by every code that may stand for them
  */
 export function conversionOf(column: ChurchColumn, countries: ReadonlyMap<string, string>): Conversion {
   const convert = conversions(column, countries)[column.kind];
@@ -27,7 +27,7 @@ function conversions(
   return {
     id: (value) => {
       const id = textOf(value, 128);
-      if (id !== null && /[\s\p{Cc}]/u.test(id)) throw new ValueError("must be without spaces");
+      if (id !== null && /[\s\p{Cc}]/u.test(id)) throw new ValueError("must not contain spaces");
       return id;
     },
     text: (value) => textOf(value, 2_000),
@@ -45,7 +45,7 @@ function conversions(
     size: (value) => {
       const number = numberOf(value);
       if (!Number.isInteger(number) || number < 1 || number > 2_147_483_647)
-        throw new ValueError("must be a whole number from 1");
+        throw new ValueError("must be a whole number of at least 1");
       return String(number);
     },
     boolean: (value) => {
@@ -66,7 +66,7 @@ function conversions(
     },
     country: (value) => {
       const alpha2 = countries.get(String(value).trim().toUpperCase());
-      if (alpha2 === undefined) throw new ValueError("must be a country code of ISO 3166-1");
+      if (alpha2 === undefined) throw new ValueError("must be an ISO 3166-1 country code");
       return alpha2;
     },
     time: (value) => {
@@ -81,7 +81,7 @@ function conversions(
 
 function textOf(value: unknown, longest: number): string | null {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
-    throw new ValueError("must be a text");
+    throw new ValueError("must be text");
   }
   const text = String(value).trim();
   if (text.includes("\0")) throw new ValueError("must not contain a NUL character");
@@ -100,7 +100,7 @@ function numberOf(value: unknown): number {
   return number;
 }
 
-/** A list of texts: of JSON, or in a cell `["one","two"]` or `one; two`. */
+/** A list of texts: a JSON array, or a cell with `["one","two"]` or `one; two`. */
 function arrayLiteral(value: unknown): string | null {
   const given =
     typeof value !== "string"
@@ -115,7 +115,7 @@ function arrayLiteral(value: unknown): string | null {
 }
 
 function parsedJson(text: string): unknown {
-  // PostgreSQL cannot keep a NUL, however it is written.
+  // PostgreSQL cannot store a NUL, however it is written.
   if (/\\u0000/.test(text)) throw new ValueError("must not contain a NUL character");
   try {
     return JSON.parse(text);

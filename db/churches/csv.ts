@@ -1,14 +1,14 @@
-// CSV as csv-parse reads it, one record after another with its line. What csv-parse cannot do is to go on where a
-// quote does not fit: here such a record costs itself alone, and reading goes on with the line after its first.
+// CSV as csv-parse reads it, one record after another with its line. What csv-parse cannot do is continue after a
+// misplaced quote: here only that record is lost, and reading continues on the line after the one it began on.
 import { CsvError, parse } from "csv-parse/sync";
 
-/** A record of a CSV and the line it begins on; no cells where its quotes do not fit. */
+/** A record of a CSV file and the line it begins on; no cells if its quotes are misplaced. */
 type CsvRecord = { line: number; cells: string[] | undefined };
 
-/** Bytes that one record may have: a quote that is never closed must not swallow the file. */
+/** The most bytes that one record may have: a quote that is never closed must not swallow the file. */
 const LONGEST_RECORD = 2 ** 20;
 
-/** Parts a file into records as it comes; empty lines are none. */
+/** Splits a file into records as it arrives; empty lines are skipped. */
 export async function* csvRecords(source: AsyncIterable<Buffer | string>): AsyncIterable<CsvRecord> {
   let rest = Buffer.alloc(0);
   let line = 1;
@@ -22,7 +22,7 @@ export async function* csvRecords(source: AsyncIterable<Buffer | string>): Async
         start = end;
       }
       rest = rest.subarray(start);
-      // What comes may close it.
+      // What is still to come may close it.
       const open = misfit === "CSV_QUOTE_NOT_CLOSED" && !last && rest.length < LONGEST_RECORD;
       if (misfit === undefined || open) return;
       yield { line, cells: undefined };
@@ -40,7 +40,7 @@ export async function* csvRecords(source: AsyncIterable<Buffer | string>): Async
 
 type Records = { records: { cells: string[]; end: number }[]; misfit?: CsvError["code"] };
 
-/** The records of a text, each with the byte it ends before, up to one whose quotes do not fit. */
+/** The records of a text, each with the byte it ends before, up to the first with misplaced quotes. */
 function recordsOf(text: Buffer): Records {
   const records: Records["records"] = [];
   try {

@@ -1,4 +1,4 @@
-// Brings churches in: rows of a file, checked one by one, through COPY into a staging table, and from there into
+// Imports churches: the rows of a file, checked one by one, go through COPY into a staging table, and from there into
 // the table by church_id.
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -11,22 +11,22 @@ import { readChurches, SourceError } from "./read.ts";
 import type { ChurchFormat, Place, SourceRow } from "./read.ts";
 
 const BATCH = 10_000;
-// One connection keeps one core of the database busy.
+// Each connection keeps one core of the database busy.
 const LANES = 2;
 
 type ChurchImportOptions = {
   format: ChurchFormat;
   /** All or nothing: stops at the first bad row. */
   strict?: boolean;
-  /** Told of each row that was left out. */
+  /** Called for each row that was left out. */
   onProblem?: (place: Place, problem: string) => void;
-  /** Told of columns that no church has; their values are left out. */
+  /** Called with the columns that no church has; their values are left out. */
   onUnknownColumns?: (columns: string[]) => void;
-  /** Told how many more rows are done. */
+  /** Called with the number of further rows done. */
   onProgress?: (rows: number) => void;
 };
 
-/** What an import did, in numbers of rows. A church that a file names twice is counted once, as last named. */
+/** What an import did, in numbers of rows. A church that a file names twice is counted once, as it appears last. */
 export type ChurchImport = {
   read: number;
   added: number;
@@ -47,8 +47,8 @@ export class BadRow extends Error {
 }
 
 /**
- * Adds churches and updates those that are there, by church_id. A CSV writes the columns of its header and leaves
- * the others as they are; a record of JSON or GeoJSON is the whole church.
+ * Adds churches and updates existing ones, by church_id. A CSV file writes the columns in its header and leaves the
+ * others unchanged; a record of JSON or GeoJSON is the whole church.
  * @param pool of the role that owns the schema
  * @throws SourceError when the file cannot be read; BadRow at the first bad row of a strict import
  */
@@ -91,7 +91,7 @@ export async function importChurches(
       }
       const converted = convert.row(row, columns);
       if (typeof converted === "string") refuse(row.place, converted);
-      // All rows of one church go one way, so that the last one wins.
+      // All rows of one church take the same lane, so that the last one wins.
       else await lanes[laneOf(converted.id, lanes.length)]!.add(converted);
     }
     for (const lane of lanes) await lane.finish();
@@ -116,7 +116,7 @@ class RowConverter {
     );
   }
 
-  /** The line that COPY takes, or what is wrong with the row. */
+  /** The line for COPY, or what is wrong with the row. */
   row(row: Extract<SourceRow, { values: unknown }>, columns: readonly string[]): Converted | string {
     const { values, place } = row;
     const cells: string[] = [];
@@ -138,7 +138,7 @@ class RowConverter {
     }
     if (id === null) return "church_id is missing";
     if (!named) return "name is missing";
-    if (placed["latitude"] !== placed["longitude"]) return "latitude and longitude go together";
+    if (placed["latitude"] !== placed["longitude"]) return "latitude and longitude must be given together";
     return { id, place, copy: `${cells.join("\t")}\n` };
   }
 }
@@ -169,7 +169,7 @@ async function countryCodes(pool: pg.Pool): Promise<Map<string, string>> {
   );
 }
 
-/** What stands for null in the columns that always have a value. */
+/** What replaces null in the columns that always have a value. */
 async function columnDefaults(pool: pg.Pool): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ name: string; value: string }>(
     `select a.attname as name, pg_get_expr(d.adbin, d.adrelid) as value
@@ -187,7 +187,7 @@ type LaneParts = {
   onProgress: ((rows: number) => void) | undefined;
 };
 
-/** One connection, which writes batch after batch while the next one is read. */
+/** One connection, which writes one batch while the next is read. */
 class Lane {
   readonly #client: pg.PoolClient;
   readonly #columns: readonly string[];
@@ -228,7 +228,7 @@ class Lane {
 
   async close(failed: boolean): Promise<void> {
     await this.#writing.catch(() => undefined);
-    // A session that failed is not given to anybody else; ending it takes its transaction back.
+    // A failed session must not be reused; ending it rolls its transaction back.
     if (!failed) await this.#client.query("drop table incoming_churches");
     this.#client.release(failed);
   }
@@ -239,7 +239,7 @@ class Lane {
     this.#rows = 0;
     await this.#writing;
     this.#writing = this.#write(rows).then(() => this.#parts.onProgress?.(count));
-    // It is awaited before the next batch; until then a failure is no surprise to the process.
+    // It is awaited before the next batch; until then a failure must not count as an unhandled rejection.
     this.#writing.catch(() => undefined);
   }
 
@@ -266,7 +266,7 @@ class Lane {
       if (!(error instanceof pg.DatabaseError)) throw error;
       await client.query(strict ? "rollback to savepoint batch" : "rollback");
       const state = error.code ?? "";
-      // Two imports at once may have met in a circle; the one that PostgreSQL stopped tries again.
+      // Two simultaneous imports may have deadlocked; the one that PostgreSQL stopped tries again.
       if (state.startsWith("40") && again > 0) return this.#write(rows, again - 1);
       if (!/^2[23]/.test(state)) throw error;
       if (rows.length === 1) return refuse(rows[0]!.place, error.message);
@@ -281,7 +281,7 @@ function copyStatement(columns: readonly string[]): string {
   return `copy incoming_churches (${columns.join(", ")}) from stdin`;
 }
 
-/** In the order of the ids, so that imports that run at once wait for each other and not in a circle. */
+/** In order of the ids, so that simultaneous imports wait for one another and never deadlock. */
 function upsertStatement(columns: readonly string[], defaults: ReadonlyMap<string, string>): string {
   const insertable = columns.map((column) =>
     defaults.has(column) ? `coalesce(${column}, ${defaults.get(column)})` : column,

@@ -8,21 +8,21 @@ import { csvRecords } from "./csv.ts";
 
 export type ChurchFormat = "csv" | "jsonl" | "geojson";
 
-/** Where a row stands in its file. GeoJSON has features, whatever its lines. */
+/** Where a row is in its file. In GeoJSON features are counted, not lines. */
 export type Place = { line: number } | { feature: number };
 
-/** A row of a file: values by column, or what is wrong with the row as a whole. */
+/** A row of a file: its values by column, or what is wrong with the row as a whole. */
 export type SourceRow =
   { place: Place; values: Readonly<Record<string, unknown>> } | { place: Place; problem: string };
 
-/** A file that cannot be read as what it should be; the message says why. */
+/** A file that cannot be read in its format; the message says why. */
 export class SourceError extends Error {
   override name = "SourceError";
 }
 
 /**
- * Reads rows as they come.
- * @param onColumns told the columns of a CSV before its first row
+ * Reads rows as they arrive.
+ * @param onColumns called with the columns of a CSV file before its first row
  * @throws SourceError when the file as a whole cannot be read
  */
 export function readChurches(
@@ -41,7 +41,7 @@ async function* readCsv(source: Readable, onColumns: (columns: string[]) => void
       columns = (cells ?? []).map((name) => name.trim().toLowerCase());
       onColumns(columns);
     } else if (!cells) {
-      yield { place: { line }, problem: "quotes do not fit" };
+      yield { place: { line }, problem: "has misplaced quotes" };
     } else if (cells.length > columns.length) {
       yield { place: { line }, problem: `has ${cells.length} cells under ${columns.length} columns` };
     } else {
@@ -50,7 +50,7 @@ async function* readCsv(source: Readable, onColumns: (columns: string[]) => void
       yield { place: { line }, values };
     }
   }
-  if (!columns) throw new SourceError("it is empty; a CSV begins with a line of column names");
+  if (!columns) throw new SourceError("it is empty; a CSV file begins with a line of column names");
 }
 
 async function* readJsonLines(source: Readable): AsyncIterable<SourceRow> {
@@ -84,7 +84,7 @@ function rowOf(place: Place, value: unknown): SourceRow {
     : { place, problem: "is not a church" };
 }
 
-/** Features of a FeatureCollection, or one after another, without holding more than one of them. */
+/** The features of a FeatureCollection, or of a sequence of features, with no more than one held in memory. */
 async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
   const json = new Assembler();
   let feature = 0;
@@ -100,21 +100,21 @@ async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
     feature += 1;
     return rowOf({ feature }, churchOfFeature(done ? current : (current as unknown[]).pop()));
   };
-  // The type asks for what only components that hold something back at the end have.
+  // The type requires a flush method, which only components that hold something back until the end need.
   const rows = withParser.asStream(() => rowAfter as TokenConsumer, {
     jsonStreaming: true,
     streamValues: false,
   });
-  // Whatever ends one of the two ends the other, and the loop below learns of it.
+  // Whatever ends either of the two ends the other, and the loop below learns of it.
   pipeline(source, rows, () => undefined);
   try {
     yield* rows as AsyncIterable<SourceRow>;
   } catch (error) {
     if (source.errored === error) throw error;
     const place = feature === 0 ? "from its beginning" : `after feature ${feature}`;
-    throw new SourceError(`it is no GeoJSON ${place}`, { cause: error });
+    throw new SourceError(`it is not GeoJSON ${place}`, { cause: error });
   }
-  if (!whole) throw new SourceError("it is empty; a GeoJSON is a FeatureCollection");
+  if (!whole) throw new SourceError("it is empty; a GeoJSON file contains a FeatureCollection");
 }
 
 type Feature = {
@@ -124,7 +124,7 @@ type Feature = {
   properties?: object | null;
 };
 
-/** The columns of a feature; undefined where a value is none. */
+/** The columns of a feature; undefined if the value is not one. */
 function churchOfFeature(value: unknown): object | undefined {
   const { type, id, geometry, properties } = (value ?? {}) as Feature;
   if (type !== "Feature") return undefined;

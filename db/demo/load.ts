@@ -1,5 +1,5 @@
-// Fills a fresh database with something to look at. Records come in through the same functions as everybody's,
-// as the people they name, so that no demo record could break a rule.
+// Fills a fresh database with something to look at. Records go through the same functions as everybody else's, on
+// behalf of the people they name, so that no demo record can break a rule.
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { loadDemoChurches } from "./churches.ts";
@@ -15,14 +15,14 @@ import {
 } from "./records.ts";
 
 /**
- * The key of the demo, the same in every installation so that printed examples work as they stand. Everybody
+ * The key of the demo, the same in every installation so that printed examples work unchanged. Everybody
  * knows it, which is why a database that holds it is served on loopback only.
  */
 export const DEMO_KEY = "ek_demo-key-for-the-loopback-address-only-0000";
 export const DEMO_KEY_ID = "00000000-0000-4000-8000-00000000de30";
 const DEMO_KEY_HASH = createHash("sha256").update(DEMO_KEY).digest();
 
-/** Whether nobody has put anything into the database: no organization, no key. */
+/** Whether nothing has been put into the database yet: no organization, no key. */
 export async function isUntouched(db: pg.Pool): Promise<boolean> {
   const { rows } = await db.query<{ untouched: boolean }>(
     `select not exists (select from app_public.organizations)
@@ -42,21 +42,21 @@ export async function demoKeyIsLive(db: pg.Pool): Promise<boolean> {
   return rows[0]!.live;
 }
 
-/** The same for the server's login, which can only ask whether the one key opens it. */
+/** The same for the server's login, which can only ask whether this one key works. */
 export async function demoKeyOpens(db: pg.Pool): Promise<boolean> {
   const { rowCount } = await db.query("select from app_private.authenticate($1)", [DEMO_KEY_HASH]);
   return rowCount !== 0;
 }
 
 /**
- * Loads the demo: churches, organizations with a member of each role, linked records, the demo key. All or nothing
- * but for the churches.
- * The accelerator vocabulary must be there.
+ * Loads the demo: churches, organizations with a member in each role, linked records, the demo key. All or nothing,
+ * except for the churches.
+ * The accelerator vocabulary must have been loaded.
  * @param db of the role that owns the schema
  * @param graphDataUrl what organization URIs begin with
  */
 export async function loadDemo(db: pg.Pool, graphDataUrl: string): Promise<void> {
-  // Twice does no harm, and a start that was cut off here begins again.
+  // Repeating it does no harm, and a start that was interrupted here begins again.
   await loadDemoChurches(db);
   const client = await db.connect();
   try {
@@ -179,7 +179,7 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
     ]);
   }
   await client.query("reset role");
-  // Spread over some months, so that lists have an order and figures by month more than one bar.
+  // Spread over several months, so that lists have an order and monthly figures have more than one bar.
   const spread = [
     ["needs", "need_id", "need_id", needs],
     ["commitments", "commitment_id", "commitment_id", commitments],
@@ -201,7 +201,7 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
   }
 }
 
-/** Gives a record that was just made its known id; nothing but its history refers to it yet. */
+/** Gives a newly made record its fixed id; only its history refers to it so far. */
 async function rename(
   client: pg.PoolClient,
   kind: keyof typeof KINDS,

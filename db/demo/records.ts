@@ -1,7 +1,7 @@
 // The demo's organizations, people and records. All of them are invented; the domains end in .example, which
 // nobody can register.
 
-/** An organization; people are named by what stands before the @ of their e-mail. */
+/** An organization; people are identified by the part of their e-mail address before the @. */
 export type DemoOrganization = { slug: string; name: string; type: string; members: boolean };
 
 export const organizations: readonly DemoOrganization[] = [
@@ -9,18 +9,18 @@ export const organizations: readonly DemoOrganization[] = [
   { slug: "harbor-scripture", name: "Harbor Scripture Partners", type: "scripture agency", members: true },
   { slug: "open-well", name: "Open Well Relief", type: "relief and development", members: true },
   { slug: "sahel-prayer", name: "Sahel Prayer Network", type: "prayer network", members: true },
-  // Nobody belongs to this one yet: the first claim from its domain is approved by itself.
+  // Nobody belongs to this one yet: the first claim from its domain is approved automatically.
   { slug: "cedar-gate", name: "Cedar Gate Mission", type: "church network", members: false },
 ];
 
-/** One person of each role in every organization that has members. */
+/** One person in each role, for every organization that has members. */
 export const people = [
   { name: "admin", role: "org_admin", firstName: "Amina", lastName: "Okafor" },
   { name: "contributor", role: "org_contributor", firstName: "Jonas", lastName: "Lindqvist" },
   { name: "member", role: "org_member", firstName: "Mei", lastName: "Tan" },
 ] as const;
 
-/** People of the platform itself, at platform.example. */
+/** People who run the platform itself, at platform.example. */
 export const platformPeople = [
   { email: "admin@platform.example", role: "admin", firstName: "Ruth", lastName: "Alvarez" },
   { email: "support@platform.example", role: "support", firstName: "Samuel", lastName: "Park" },
@@ -28,12 +28,12 @@ export const platformPeople = [
 
 const KINDS = ["need", "commitment", "engagement claim", "organization claim"] as const;
 
-/** The id of a demo record, the same in every installation, so that printed examples work as they stand. */
+/** The id of a demo record, the same in every installation so that printed examples work unchanged. */
 export function demoId(kind: (typeof KINDS)[number], place: number): string {
   return `00000000-0000-4000-8${String(KINDS.indexOf(kind) + 1).padStart(3, "0")}-${String(place + 1).padStart(12, "0")}`;
 }
 
-/** Somebody who waits to be let into an organization. */
+/** Somebody who is waiting to be admitted to an organization. */
 export const applicant = {
   org: "northern-light",
   email: "noor@elsewhere.example",

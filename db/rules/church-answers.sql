@@ -1,7 +1,7 @@
 -- Church search: what REST and MCP answer.
 
--- Made from the catalog, so that a column that a migration adds is answered. A view, because putting the columns
--- together in each request costs more than the rest of reading a church.
+-- Built from the catalog, so that a column added by a migration is included. A view, because listing the columns
+-- in each request would cost more than the rest of reading a church.
 do $$
 begin
   execute (
@@ -12,9 +12,9 @@ begin
 end
 $$;
 comment on view rest.churches is
-  'The record of GET /v0/orgs/{id}: the columns of a church but for those that are computed for the search.';
+  'The record of GET /v0/orgs/{id}: the columns of a church except those computed for the search.';
 
--- What columns mean is said in db/churches/columns.ts, to GraphQL as well.
+-- What each column means is said in db/churches/columns.ts, for GraphQL too.
 comment on column app_public.churches.country is null;
 comment on column app_public.churches.ministry_names is null;
 comment on column app_public.churches.extraction_confidence is null;
@@ -24,7 +24,7 @@ language sql stable
 return case when church.latitude is not null then
   json_build_object('type', 'Point', 'coordinates', json_build_array(church.longitude, church.latitude))
 end;
-comment on function app_public.churches_geojson is 'The place as a GeoJSON Point; null where it is not known.';
+comment on function app_public.churches_geojson is 'The location as a GeoJSON Point; null where it is not known.';
 
 create function app_private.church_fields(search app_private.church_query, wanted text[]) returns text[]
 language plpgsql stable
@@ -39,7 +39,7 @@ begin
   if cardinality(wanted) > 0 then
     perform app_private.refuse_problems(coalesce(
       (select jsonb_agg(app_private.problem('fields',
-         format('has no column %s; the columns are %s', to_json(field), array_to_string(valid, ', '))) -> 0)
+         format('contains the unknown column %s; the columns are %s', to_json(field), array_to_string(valid, ', '))) -> 0)
        from unnest(wanted) as field where field <> all (valid)),
       '[]'));
     return wanted;
@@ -48,7 +48,7 @@ begin
 end
 $$;
 comment on function app_private.church_fields is
-  'The columns that a record of a search has: those asked for, else all. Refuses with 400 what is no column.';
+  'The columns of each record in a search result: those asked for, or else all. Refuses with 400 a name that is not a column.';
 
 create function app_private.church_page(body jsonb) returns text
 language plpgsql stable
@@ -90,7 +90,7 @@ begin
 end
 $$;
 comment on function app_private.church_page is
-  'GET /v0/orgs/search: one page of a search as JSON text, of the columns and in the format asked for.';
+  'GET /v0/orgs/search: one page of a search as JSON text, with the columns and in the format asked for.';
 
 create function app_private.church_record(body jsonb) returns text
 language plpgsql stable

@@ -1,11 +1,11 @@
--- Church search: the words, languages and programs that there are, and the conditions that a search stands for.
+-- Church search: the words, languages and programs that occur, and the conditions that a search translates into.
 
 create function app_private.learn_church_terms() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- In one order, so that two imports that learn the same words wait for each other and never in a circle.
+  -- Always in the same order, so that two imports learning the same words wait for one another and never deadlock.
   insert into app_private.church_words (word)
   select word
   from (select distinct unnest(tsvector_to_array(document)) as word from written) as used
@@ -37,7 +37,7 @@ create trigger learn_inserted after insert on app_public.churches
 create trigger learn_updated after update on app_public.churches
   referencing new table as written for each statement execute function app_private.learn_church_terms();
 
--- Loads pg_trgm: a role that is no superuser may name only settings that PostgreSQL knows already.
+-- Loads pg_trgm: a role that is not a superuser may name only settings that PostgreSQL already knows.
 do $$ begin perform public.similarity('', ''); end $$;
 
 create function app_private.church_text_query(terms text[], forgiving boolean) returns tsquery
@@ -71,7 +71,7 @@ begin
 end
 $$;
 comment on function app_private.church_text_query is
-  'All of the words; forgiving: each of them or a word that begins with it or is spelt much like it.';
+  'Asks for all of the words; when forgiving, a word that begins with the one given or is spelt much like it will do.';
 
 create function app_private.church_tag_condition(
   kind app_private.church_tag_kind, list text, parts text[]
@@ -98,7 +98,7 @@ begin
 end
 $$;
 comment on function app_private.church_tag_condition is
-  'The condition that an item of a folded list contains one of the parts: by index, unless so many items do that an index is of no use.';
+  'The condition that an item of a folded list contains one of the parts: uses the index, unless so many items match that an index is of no use.';
 
 create function app_private.box_hull(
   min_lat double precision, max_lat double precision, min_lng double precision, max_lng double precision
@@ -144,15 +144,15 @@ create function app_private.church_chord(metres double precision) returns double
 language sql immutable
 return 2 * sin(metres / 6371008.8 / 2);
 comment on function app_private.church_chord is
-  'The straight distance on the unit sphere that a great-circle distance has on an earth of mean radius (IUGG).';
+  'The chord of the unit sphere that corresponds to a great-circle distance on an earth of mean radius (IUGG).';
 
 create function app_private.church_metres(chord double precision) returns double precision
 language sql immutable
 return round((2 * 6371008.8 * asin(least(1, chord / 2)))::numeric, 2)::double precision;
-comment on function app_private.church_metres is 'The great-circle distance of a straight distance on the unit sphere, to the centimetre.';
+comment on function app_private.church_metres is 'The great-circle distance that corresponds to a chord of the unit sphere, to the centimetre.';
 
--- Only what is asked becomes a condition, with its values as constants: one plan for all the filters that might
--- be given would suit none that is.
+-- Only the filters given become conditions, with their values as constants: a single plan for every filter that
+-- might be given would suit no actual search.
 create function app_private.church_conditions(query app_private.church_query) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, public, pg_temp
@@ -195,14 +195,14 @@ begin
       || format('c.position <-> %L::cube <= %L::float8', app_private.church_center(query), chord);
   end if;
   if query.min_lat is not null then
-    -- In coalesce, which the planner makes no guess of: places gather, and taken for spread they seem so few that
-    -- it would rather sort them all than walk them from the middle.
+    -- Within coalesce, so that the planner does not estimate it: churches cluster, but the planner takes them to be
+    -- evenly spread, expects only a few, and would rather sort them all than walk outwards from the middle.
     conditions := conditions || format('coalesce(c.latitude between %L and %L and %s, false)',
       query.min_lat, query.max_lat,
       case when query.min_lng <= query.max_lng
         then format('c.longitude between %L and %L', query.min_lng, query.max_lng)
         else format('(c.longitude >= %L or c.longitude <= %L)', query.min_lng, query.max_lng) end);
-    -- What narrows the search to few churches does so better than the index of places does for a large box.
+    -- A condition that leaves only a few churches serves better on its own than the index of places for a large box.
     if coalesce(query.q, query.locality, query.postal_code, query.id) is null or query.max_lat - query.min_lat < 5 then
       conditions := conditions || format('c.position <@ %L::cube',
         app_private.box_hull(query.min_lat, query.max_lat, query.min_lng, query.max_lng));
@@ -211,4 +211,4 @@ begin
   return conditions;
 end
 $$;
-comment on function app_private.church_conditions is 'The conditions on a church c that a search stands for, but for its free text.';
+comment on function app_private.church_conditions is 'The conditions on a church c that a search translates into, except for its free text.';

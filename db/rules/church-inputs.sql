@@ -1,4 +1,4 @@
--- Church search: who may search, what may be asked, and where a page goes on.
+-- Church search: who may search, what may be asked, and where the next page begins.
 
 create policy read on app_public.churches for select to api_read using (true);
 create policy read on app_private.church_words for select to api_read using (true);
@@ -46,7 +46,7 @@ begin
   if query.country is not null and not exists (
     select from app_public.countries as c where upper(query.country) in (c.alpha2, c.alpha3)
   ) then
-    problems := problems || app_private.problem('country', 'must be a country code of ISO 3166-1, two or three letters');
+    problems := problems || app_private.problem('country', 'must be an ISO 3166-1 country code of two or three letters');
   end if;
   if char_length(query.q) > 200 then
     problems := problems || app_private.problem('q', 'must have at most 200 characters');
@@ -61,12 +61,12 @@ begin
   return problems;
 end
 $$;
-comment on function app_private.church_query_problems is 'Problems of the inputs of a church search, singly and together.';
+comment on function app_private.church_query_problems is 'Problems with the inputs of a church search, on their own and in combination.';
 
 create function app_private.church_limit_problems(value integer) returns jsonb
 language sql immutable
 return case when value between 1 and 10000 then '[]' else app_private.problem('limit', 'must be from 1 to 10000') end;
-comment on function app_private.church_limit_problems is 'Problems of the number of churches asked for.';
+comment on function app_private.church_limit_problems is 'Problems with the number of churches asked for.';
 
 -- Cursors.
 
@@ -76,7 +76,7 @@ language sql immutable
 return translate(encode(convert_to(json_build_array(fingerprint, ordering, value, church_id)::text, 'utf8'), 'base64'),
   E'+/=\n', '-_');
 comment on function app_private.church_cursor is
-  'Where a page of a church search ended: of which search, in which order, at which value of it, at which church.';
+  'Where a page of a church search ended: which search, in which order, at which sort value, at which church.';
 
 create function app_private.read_church_cursor(cursor text, fingerprint text) returns jsonb
 language plpgsql immutable
@@ -97,10 +97,10 @@ begin
     or jsonb_typeof(place -> 2) <> 'number' or jsonb_typeof(place -> 3) <> 'string'
   then
     perform app_private.refuse_problems(app_private.problem('cursor',
-      'is not one of this search; use next_cursor with the same filters as the page it came with'));
+      'does not belong to this search; use next_cursor with the same filters as the page it came with'));
   end if;
   return place;
 end
 $$;
 comment on function app_private.read_church_cursor is
-  'What a cursor of church_cursor holds; refuses with 400 what is none, or belongs to a search with other filters.';
+  'Reads a cursor written by church_cursor; refuses with 400 anything else, and a cursor from a search with other filters.';

@@ -1,6 +1,6 @@
--- Church search: in which order churches are found. One function for REST, GraphQL, MCP and SQL.
--- A page goes on where its cursor says: behind a value of what it is ordered by, and there behind a
--- church_id. So every church is met once, whatever is inserted meanwhile.
+-- Church search: the order in which churches are found. One function for REST, GraphQL, MCP and SQL.
+-- A page continues where its cursor says: after a sort value and, among churches that share it, after a
+-- church_id. So every church is listed exactly once, whatever is inserted in the meantime.
 
 create function app_private.churches_in_order(
   conditions text, measure text, sort_value text, mark text[], place jsonb, take integer
@@ -15,7 +15,7 @@ begin
     measure, mark[1], mark[2], sort_value, conditions,
     case
       when place is null then 'true'
-      -- A constant is no order: only the churches that share it are listed.
+      -- A constant does not sort: only the churches that share it are listed.
       when sort_value in ('0', '1') then format('c.church_id > %L', place ->> 3)
       else format('(%s, c.church_id) > (%L::float8, %L)', sort_value, place ->> 2, place ->> 3)
     end,
@@ -23,14 +23,14 @@ begin
 end
 $$;
 comment on function app_private.churches_in_order is
-  'The next churches under conditions, by a value and then by church_id; mark is what their cursors say of the search.';
+  'The next churches that meet the conditions, by a value and then by church_id; mark is what their cursors say about the search.';
 
 create function app_private.churches_nearest(
   conditions text, measure text, sort_value text, mark text[], place jsonb, take integer
 ) returns setof app_public.church_search_result
 language sql stable
 set search_path = pg_catalog, public, pg_temp
--- By the index of places, whatever the planner makes of their number.
+-- By the index of places, however many churches the planner expects.
 set enable_bitmapscan = off
 set enable_seqscan = off
 set enable_sort = off
@@ -38,10 +38,10 @@ begin atomic
   select * from app_private.churches_in_order(conditions, measure, sort_value, mark, place, take);
 end;
 comment on function app_private.churches_nearest is
-  'churches_in_order by distance, for a search that nothing but places narrows much.';
+  'churches_in_order by distance, for a search that little besides place narrows down.';
 
 create function app_private.expected_churches(conditions text) returns bigint
--- PostgreSQL has EXPLAIN for something that a stable function may not do.
+-- Volatile, because PostgreSQL does not allow EXPLAIN in a stable function.
 language plpgsql volatile
 set search_path = pg_catalog, public, pg_temp
 as $$
@@ -52,14 +52,14 @@ begin
   return (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric;
 end
 $$;
-comment on function app_private.expected_churches is 'How many churches the planner expects under conditions.';
+comment on function app_private.expected_churches is 'How many churches the planner expects to meet the conditions.';
 
 create function app_private.churches_by_rank(
   conditions text, words tsquery, name text, mark text[], place jsonb, take integer, most bigint,
   out matches bigint, out page app_public.church_search_result[]
 ) language plpgsql stable
 set search_path = pg_catalog, public, pg_temp
--- By the indexes of what is asked, however common the planner takes it to be: counting stops at the most.
+-- By the indexes, however many churches the planner expects: counting stops soon after "most".
 set enable_seqscan = off
 set enable_indexscan = off
 as $$
@@ -88,8 +88,8 @@ begin
 end
 $$;
 comment on function app_private.churches_by_rank is
-  'The next churches under conditions, best match of the words and the name first, and how many match in all; '
-  'a first page gives up ranking when there are more than the most.';
+  'The next churches that meet the conditions, best match of the words and the name first, and how many match in all; '
+  'for a first page the count stops at one more than "most", too many to rank.';
 
 create function app_private.find_churches(query app_private.church_query, take integer)
 returns setof app_public.church_search_result
@@ -140,7 +140,7 @@ begin
   terms := tsvector_to_array(app_private.church_document(query.q, null, null, null, null, null));
   exact_name := format('app_private.fold(c.name) = %L', app_private.fold(query.q));
 
-  -- The words of a free text are taken as they are spelt and, when nothing is found so, as they may be meant.
+  -- The words of a free text are taken as spelt and, if that finds nothing, forgivingly.
   loop
     conditions := array_to_string('{true}' || app_private.church_conditions(query), ' and ');
     if query.q is not null then
@@ -177,7 +177,7 @@ begin
     elsif ordering = 'id' then
       return query select * from app_private.churches_in_order(conditions, 'null::float8', '0', mark, place, take);
     elsif ordering = 'name' then
-      -- Too many match to rank each one: those of just that name first, then the others.
+      -- Too many match to rank each one: those with exactly that name come first, then the others.
       if place is null or (place ->> 2)::float8 = 1 then
         return query select * from app_private.churches_in_order(
           conditions || ' and ' || exact_name, 'null::float8', '1', mark, place, take);
@@ -197,8 +197,8 @@ begin
 end
 $$;
 comment on function app_private.find_churches is
-  'The first churches that a search finds, from its cursor on: by distance where it has a radius, by rank where it '
-  'has a free text, from the middle of a box outwards, else by church_id.';
+  'The first churches that a search finds, starting from its cursor: by distance where it has a radius, by rank where '
+  'it has a free text, from the middle of a box outwards, otherwise by church_id.';
 
 create function app_public.search_churches(
   q text default null, country text default null, belief app_public.church_belief[] default null,
@@ -223,6 +223,6 @@ end
 $$;
 comment on function app_public.search_churches is
   E'@simpleCollections only\nFinds churches by words, place, tradition, language and program. A radius needs '
-  'centerLat, centerLng and radiusKm, a box all four of its sides; minLng greater than maxLng is a box over the '
-  '180th meridian. Results of a radius come by distance, of a free text by rank. To go on, give the last result''s '
-  'cursor with the same filters. Errors: 400 validation_failed.';
+  'centerLat, centerLng and radiusKm; a box needs all four of its sides, and one whose minLng is greater than its maxLng '
+  'crosses the 180th meridian. Results within a radius are sorted by distance, those of a free text by rank. To '
+  'continue, give the last result''s cursor with the same filters. Errors: 400 validation_failed.';

@@ -1,4 +1,4 @@
--- Review of organization claims: who decides on which, and what a decision does.
+-- Review of organization claims: who may decide which claims, and what a decision does.
 
 create function app_private.may_review(claim app_public.organization_claims, reviewer_email text) returns text
 language sql stable
@@ -11,7 +11,7 @@ begin atomic
   end;
 end;
 comment on function app_private.may_review is
-  'In whose name a person may review a claim: their organization''s, where it was asked, or the platform''s; null: not at all.';
+  'On whose behalf a person may review a claim: the organization that it was sent to, or the platform; null if not at all.';
 
 create function app_public.review_organization_claim(
   claim_id uuid, action app_public.claim_review_action, admin_email text,
@@ -50,7 +50,7 @@ begin
     select from app_public.organization_permissions as p
     where p.role = review_organization_claim.role and p.permission = 'members:manage'
   ) then
-    -- Who may manage the members may give others that right, so this is how a whole organization is handed over.
+    -- Whoever may manage members may pass that right on, so granting it can hand over a whole organization.
     perform app_private.require_platform_permission(admin_email, 'roles:assign');
   end if;
 
@@ -78,15 +78,15 @@ end
 $$;
 comment on function app_public.review_organization_claim is
   E'@resultFieldName decision\nApproves a waiting claim, with a role in the organization, or rejects it with notes that say why. Reviewers are '
-  'those who may manage the members of the organization that the claim was sent to, and platform users with '
-  'claims:review (who need roles:assign to give a role that includes members:manage). Nobody reviews their own claim. Errors: 400 validation_failed, '
+  'people who may manage the members of the organization that the claim was sent to, and platform users with '
+  'claims:review (who need roles:assign to give a role that includes members:manage). Nobody may review their own claim. Errors: 400 validation_failed, '
   '403 permission_required, insufficient_scope, 404 claim_not_found, 409 already_reviewed.';
 
 create function app_private.settle_proposal(org_uri text) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- As long as one claim to it waits, a proposed organization waits too.
+  -- A proposed organization stays proposed as long as a claim to it is waiting.
   update app_public.organizations as o
   set status = case
     when exists (select from app_public.organization_claims as c where c.org_uri = o.org_uri and c.status = 'approved')
@@ -100,7 +100,7 @@ begin atomic
         where c.org_uri = o.org_uri and c.status in ('submitted', 'pending_review', 'reviewed')));
 end;
 comment on function app_private.settle_proposal is
-  'A proposed organization becomes active with the first claim approved, and rejected with the last claim rejected.';
+  'A proposed organization becomes active when the first claim to it is approved, and rejected when the last one is rejected.';
 
 create function app_public.organization_claims_for_review(
   admin_email text, status app_public.claim_review_status default null,
@@ -149,6 +149,6 @@ begin
 end
 $$;
 comment on function app_public.organization_claims_for_review is
-  E'Organization claims, newest first. A platform user with claims:review sees all of them, someone who manages the '
-  'members of organizations those that were sent to these. Errors: 400 validation_failed, 403 permission_required, insufficient_scope.';
+  E'Organization claims, newest first. A platform user with claims:review sees all of them; someone who manages the '
+  'members of organizations sees those that were sent to these organizations. Errors: 400 validation_failed, 403 permission_required, insufficient_scope.';
 comment on column app_public.organization_claim_item.id is E'@name claim_id\nThe claim''s claimId.';

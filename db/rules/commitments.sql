@@ -1,4 +1,4 @@
--- Commitments: who may declare one and change its status, and what a well-formed one is.
+-- Commitments: who may declare one and change its status, and what makes one well-formed.
 
 create policy read on app_public.commitments for select to api_read using (true);
 create policy declare on app_public.commitments for insert to api_write
@@ -32,7 +32,7 @@ begin
 end
 $$;
 comment on function app_private.validate_commitment is
-  'Row trigger: trims and collapses what was given and refuses what is malformed with 400, before authorization.';
+  'Row trigger: trims texts, removes repetitions from lists and refuses malformed input with 400, before authorization.';
 
 create function app_private.check_commitment_references() returns trigger
 language plpgsql
@@ -82,7 +82,7 @@ begin
 end
 $$;
 comment on function app_public.declare_commitment is
-  E'@resultFieldName commitment\nCommits an organization to act in a scope, in answer to a need or on its own. The person named by '
+  E'@resultFieldName commitment\nCommits an organization to act in a scope, in answer to a need or independently of one. The person named by '
   'declaredByEmail must be allowed to write commitments for the organization. '
   'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope, '
   '422 unknown_accelerator_code, unknown_need.';
@@ -110,7 +110,7 @@ begin
 end
 $$;
 comment on function app_public.update_commitment_status is
-  E'@resultFieldName commitment\nSets the status of a commitment, from any to any. The person named by actorEmail must be '
+  E'@resultFieldName commitment\nSets the status of a commitment; any status may follow any other. The person named by actorEmail must be '
   'allowed to write commitments for the commitment''s organization. Errors: 400 validation_failed, 403 membership_required, insufficient_role, '
   'insufficient_scope, 404 commitment_not_found.';
 

@@ -4,7 +4,7 @@ create function app_private.punycode(label text) returns text
 language plpgsql immutable strict
 set search_path = pg_catalog, pg_temp
 as $$
--- The encoder of RFC 3492, section 6.3, with its names.
+-- The encoder of RFC 3492, section 6.3, with the names used there.
 declare
   base constant integer := 36;
   points constant integer[] := array(select ascii(c) from regexp_split_to_table(label, '') as c);
@@ -75,13 +75,13 @@ begin atomic
 end;
 comment on function app_private.normal_domain is
   'The one form in which domain names are compared: lower case, no trailing dot, internationalized names in Punycode. '
-  'A look-alike in another script stays another name.';
+  'A look-alike in another script remains a different name.';
 
 create function app_private.is_domain(value text) returns boolean
 language sql immutable
 return char_length(value) <= 253
   and value ~ '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';
-comment on function app_private.is_domain is 'Whether a text in the form of normal_domain is a domain name of two or more labels.';
+comment on function app_private.is_domain is 'Whether a text that normal_domain returned is a domain name of two or more labels.';
 
 create function app_private.domain_problems(path text, value text) returns jsonb
 language sql immutable
@@ -103,11 +103,11 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select exists (select from app_private.free_mail_domains as f where f.domain = is_free_mail.domain);
 end;
-comment on function app_private.is_free_mail is 'Whether anybody can have a mailbox at this domain (db/rules/free-mail-domains.sql).';
+comment on function app_private.is_free_mail is 'Whether anybody can get a mailbox at this domain (db/rules/free-mail-domains.sql).';
 
 create function app_private.domains_match(email_domain text, org_domain text) returns boolean
 language sql stable
 return coalesce(email_domain = app_private.normal_domain(org_domain) and not app_private.is_free_mail(email_domain), false);
 comment on function app_private.domains_match is
-  'Whether an e-mail domain is the organization''s own: the very same name. Subdomains, longer names and look-alikes '
-  'are not, and neither is a mail provider''s.';
+  'Whether an e-mail domain is the organization''s own: exactly the same name. Subdomains, longer names, look-alikes '
+  'and the domains of mail providers do not count.';

@@ -1,4 +1,4 @@
--- Engagement claims: who may submit one and change its status, and what a well-formed one is.
+-- Engagement claims: who may submit one and change its status, and what makes one well-formed.
 
 create policy read on app_public.engagement_claims for select to api_read using (true);
 create policy submit on app_public.engagement_claims for insert to api_write
@@ -36,7 +36,7 @@ begin
 end
 $$;
 comment on function app_private.validate_engagement_claim is
-  'Row trigger: trims and collapses what was given and refuses what is malformed with 400, before authorization.';
+  'Row trigger: trims texts, removes repetitions from lists and refuses malformed input with 400, before authorization.';
 
 create function app_private.check_engagement_claim_references() returns trigger
 language plpgsql
@@ -95,7 +95,7 @@ begin
 end
 $$;
 comment on function app_public.submit_engagement_claim is
-  E'@resultFieldName engagementClaim\nAttests that engagement has taken place, in fulfilment of a commitment or on its own. The person named by '
+  E'@resultFieldName engagementClaim\nAttests that engagement has taken place, in fulfilment of a commitment or independently of one. The person named by '
   'claimedByEmail must be allowed to write engagement claims for the organization. '
   'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope, '
   '422 unknown_accelerator_code, unknown_commitment.';
@@ -123,7 +123,7 @@ begin
 end
 $$;
 comment on function app_public.update_engagement_claim_status is
-  E'@resultFieldName engagementClaim\nSets the status of an engagement claim, from any to any. The person named by actorEmail must be '
+  E'@resultFieldName engagementClaim\nSets the status of an engagement claim; any status may follow any other. The person named by actorEmail must be '
   'allowed to write engagement claims for the claim''s organization. Errors: 400 validation_failed, 403 membership_required, insufficient_role, '
   'insufficient_scope, 404 engagement_claim_not_found.';
 

@@ -27,12 +27,12 @@ begin atomic
     (409, 'idempotency_key_reused',
       'This idempotency key was already used with a different request; use a new key for a new request.'),
 
-    (422, 'unknown_accelerator_code', 'A code is not a current code of the accelerator scheme.'),
+    (422, 'unknown_accelerator_code', 'One of the codes is not a current code of the accelerator scheme.'),
     (422, 'unknown_need', 'concernsNeedId does not name an existing need.'),
     (422, 'unknown_commitment', 'fulfillsCommitmentId does not name an existing commitment.');
 end;
 comment on function app_private.errors is
-  'The errors that the rules raise: HTTP status, code, and the sentence that is said where the rule has no better one.';
+  'The errors that the rules raise: HTTP status, code, and the sentence used where the rule has no better one.';
 
 -- SQLSTATE is 'PT' + status, the detail is the code, and the hint a JSON array of {path, message}.
 create function app_private.refuse(code text, message text default null, details jsonb default null) returns void
@@ -56,5 +56,5 @@ begin
 end
 $$;
 comment on function app_private.refuse is
-  'Raises a registered error, with its own sentence or a better one that a person can act on, and the single inputs '
-  'at fault as [{path, message}].';
+  'Raises a registered error with its own sentence or a more helpful one, and the individual inputs at fault as '
+  '[{path, message}].';

@@ -13,12 +13,12 @@ begin
   update app_public.commitments as c set status = 'expired'
   where c.commitment_id in (
     select due.commitment_id from app_public.commitments as due
-    -- The target date itself is still in time; days are those of UTC.
+    -- The target date itself is still on time; days are UTC days.
     where due.target_completion_date < (now() at time zone 'UTC')::date
       and due.status not in ('fulfilled', 'partially_fulfilled', 'abandoned', 'expired')
     order by due.target_completion_date
     limit at_most
-    -- A commitment that somebody is changing right now is left to the next call.
+    -- A commitment that somebody is changing right now is left for the next call.
     for update skip locked
   );
   get diagnostics expired = row_count;
@@ -26,6 +26,6 @@ begin
 end
 $$;
 comment on function app_private.expire_commitments is
-  'Sets expired on commitments past their target date (in UTC) that are not fulfilled, partially fulfilled or abandoned; '
-  'the history names no person for it. Returns how many, at most the given number. '
+  'Marks as expired the commitments past their target date (in UTC) that are not fulfilled, partially fulfilled or '
+  'abandoned; the history names nobody for the change. Returns how many, at most the given number. '
   'Switched off by the setting expire_commitments = false.';

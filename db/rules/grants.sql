@@ -11,7 +11,7 @@ revoke all on schema app_public, app_private, rest
 grant usage on schema app_public, app_private, rest to api_read;
 grant usage on schema app_private to engagement_server;
 
--- The server, before it has become an API role: look a key up, and become the role it stands for.
+-- The server, before it becomes an API role: it may look up a key and become the role that the key stands for.
 grant execute on function
   app_private.authenticate,
   app_private.run_as,
@@ -93,7 +93,7 @@ grant execute on function
   app_private.refuse_problems
 to api_read;
 
--- Writing the lifecycle. Identifiers, statuses at creation and time stamps are the database's own.
+-- Writing the lifecycle. Identifiers, statuses at creation and timestamps are left to the database.
 grant
   insert (org_uri, org_name, declared_by_email, need_description, accelerators,
           concerns_people_group_rop3, concerns_country_code),
@@ -121,7 +121,7 @@ grant execute on function
   app_public.update_engagement_claim_status
 to api_write;
 
--- What the functions above and the policies ask on the caller's behalf.
+-- What the functions above and the policies call on the caller's behalf.
 grant execute on function
   app_private.authorize,
   app_private.name_actor,

@@ -1,4 +1,4 @@
--- How a change of a record comes to the graph's notice.
+-- How the graph learns that a record has changed.
 -- The row in graph_records is the durable fact: dirty while its revision is not the one the graph holds.
 -- The job is only a wake-up; the worker reads what is dirty, never what a job says.
 
@@ -13,8 +13,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- A wake-up that no job has begun with is joined: its key-share lock keeps the worker from taking the row
-  -- away before this transaction has committed, so the job cannot miss what it wrote.
+  -- A wake-up that no job has started on yet is joined: the key-share lock keeps the worker from removing the row
+  -- before this transaction has committed, so the job cannot miss what the transaction wrote.
   perform from app_private.graph_wakeups limit 1 for key share skip locked;
   if not found then
     insert into app_private.graph_wakeups default values;
@@ -23,7 +23,7 @@ begin
 end
 $$;
 comment on function app_private.wake_projection is
-  'Makes sure that a project_records job starts after this transaction commits; joins one that waits where it can.';
+  'Makes sure that a project_records job starts after this transaction commits; joins a waiting one where it can.';
 
 create function app_private.mark_records(kind app_public.record_kind, ids uuid[]) returns bigint
 language plpgsql
@@ -50,8 +50,8 @@ do $make$
 declare
   recorded app_private.record_tables;
 begin
-  -- A function for each table: its statement is planned once, where one with the names as arguments would be planned
-  -- again for every row that is written.
+  -- A function for each table: its statement is planned once, whereas one that took the names as arguments would be
+  -- planned again for every row written.
   for recorded in select * from app_private.record_tables loop
     execute format(
       $text$
@@ -88,7 +88,7 @@ begin atomic
     'pending');
 end;
 comment on function app_public.record_graph_status is
-  E'@behavior -*\nWhether the graph holds the record''s current revision (synced), will (pending), or refused it (rejected).';
+  E'@behavior -*\nWhether the graph holds the record''s current revision (synced), will soon (pending), or has refused it (rejected).';
 
 create function app_public.record_graph_errors(kind app_public.record_kind, record_id uuid) returns jsonb
 language sql stable

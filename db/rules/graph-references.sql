@@ -1,4 +1,4 @@
--- The controlled lists: how a new edition comes in, and what it means for records that are in the graph already.
+-- The controlled lists: how a new edition is imported, and what it means for records already in the graph.
 
 create view app_private.dirty_references with (security_invoker = true) as
 select r.name, r.revision from app_private.graph_references as r where r.revision <> r.synced_revision;
@@ -43,7 +43,7 @@ return least(
   (select '-infinity'::timestamptz from app_private.dirty_references limit 1),
   (select min(w.created_at) from app_private.graph_wakeups as w));
 comment on function app_private.graph_behind_since is
-  'Since when something has been waiting for the graph; null when nothing is. Of a list nobody knows since when.';
+  'Since when something has been waiting for the graph; null when nothing is. For a list that is not known: -infinity.';
 
 create function app_private.has_unknown_people_group(codes text[]) returns boolean
 language sql stable
@@ -55,17 +55,17 @@ return cardinality(codes) > 0
     where not exists (select from app_public.people_groups as p where p.rop3 = named.rop3)
   );
 comment on function app_private.has_unknown_people_group is
-  'Whether a list names a people group that the registry lacks; never as long as no registry has been imported.';
+  'Whether a list names a people group that the registry lacks; never true until a registry has been imported.';
 
 create function app_private.recheck_records(moved_codes text[] default '{}') returns bigint
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
   with affected as (
-    -- What was refused may pass now.
+    -- A record that was refused may pass now.
     select r.kind, r.record_id from app_private.graph_records as r where r.state = 'rejected'
     union
-    -- What is being checked at this moment may be checked against the old lists.
+    -- A record that is being checked right now may be checked against the old lists.
     select d.kind, d.record_id from app_private.dirty_records as d
     union
     select 'need', n.need_id from app_public.needs as n
@@ -84,7 +84,7 @@ begin atomic
   select coalesce(sum(m.records), 0)::bigint from marked as m;
 end;
 comment on function app_private.recheck_records is
-  'Marks the records whose load check may come out differently with the lists as they are now, and those that carry '
+  'Marks the records whose load check may come out differently with the current lists, and those that carry '
   'one of the given accelerator codes; returns how many.';
 
 create function app_private.import_accelerators(list jsonb) returns jsonb
@@ -128,8 +128,8 @@ begin
 end
 $$;
 comment on function app_private.import_accelerators is
-  'Takes over a whole edition of the accelerator scheme, [{code, conceptUri, kind, prefLabel, definition, broaderCode}]. '
-  'A code that is missing from it is deprecated, not deleted. Returns {added, changed, deprecated, rechecked}.';
+  'Imports a complete edition of the accelerator scheme, [{code, conceptUri, kind, prefLabel, definition, broaderCode}]. '
+  'A code missing from it is deprecated, not deleted. Returns {added, changed, deprecated, rechecked}.';
 
 create function app_private.import_people_groups(list jsonb) returns jsonb
 language plpgsql

@@ -1,4 +1,4 @@
--- Which key is calling, as which role, in whose name.
+-- Which key is calling, in which role, on whose behalf.
 
 create function app_private.authenticate(hash bytea)
 returns table (key_id uuid, scope name, rate_per_minute integer, expires_at timestamptz)
@@ -22,7 +22,7 @@ begin
 end
 $$;
 comment on function app_private.announce_api_key is
-  'Tells every server process on channel api_keys which key to forget, so that a revocation holds at once.';
+  'Tells every server process on channel api_keys which key to forget, so that a revocation takes effect at once.';
 create trigger announce after update or delete on app_private.api_keys
   for each row execute function app_private.announce_api_key();
 
@@ -41,7 +41,7 @@ comment on function app_private.name_actor is
 create function app_private.current_actor() returns text
 language sql stable
 return nullif(current_setting('app.actor_email', true), '');
-comment on function app_private.current_actor is 'E-mail of the acting user that name_actor named; null when nobody was.';
+comment on function app_private.current_actor is 'E-mail address of the acting user, as named by name_actor; null when nobody was.';
 
 -- The one statement of every REST request: becomes the role of the key's scope and does the work, in one
 -- round trip. (A security-definer function could not change the role, so this one is not.)
@@ -71,7 +71,7 @@ end
 $$;
 comment on function app_private.run_as is
   'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer. '
-  'With an idempotency key the first answer to the same statement and body is given again, and 409 to any other.';
+  'With an idempotency key, the same statement and body get the first answer again, and any other gets 409.';
 
 create function app_private.recall_answer(key_id uuid, idempotency_key text, fingerprint bytea) returns text
 language plpgsql security definer
@@ -80,7 +80,7 @@ as $$
 declare
   earlier app_private.idempotent_answers;
 begin
-  -- A request that is still running with the same key is waited for here, at the unique index.
+  -- If a request with the same key is still running, this waits for it, at the unique index.
   insert into app_private.idempotent_answers (key_id, idempotency_key, fingerprint)
   values (recall_answer.key_id, recall_answer.idempotency_key, recall_answer.fingerprint)
   on conflict do nothing;
@@ -96,7 +96,7 @@ begin
 end
 $$;
 comment on function app_private.recall_answer is
-  'The answer given before to this idempotency key, or null after taking the key for the request at hand.';
+  'The answer already given for this idempotency key, or null after taking the key for the current request.';
 
 create function app_private.keep_answer(key_id uuid, idempotency_key text, answer text) returns void
 language sql security definer
@@ -105,7 +105,7 @@ begin atomic
   update app_private.idempotent_answers as a set answer = keep_answer.answer
   where a.key_id = keep_answer.key_id and a.idempotency_key = keep_answer.idempotency_key;
 end;
-comment on function app_private.keep_answer is 'Keeps the answer that a repetition of the request is to be given.';
+comment on function app_private.keep_answer is 'Keeps the answer for a repetition of the request.';
 
 create function app_private.forget_old_answers() returns bigint
 language sql
@@ -115,4 +115,4 @@ begin atomic
   )
   select count(*) from forgotten;
 end;
-comment on function app_private.forget_old_answers is 'Deletes the answers kept for idempotency keys older than 24 hours; returns how many.';
+comment on function app_private.forget_old_answers is 'Deletes answers that have been kept for idempotency keys for more than 24 hours; returns how many.';

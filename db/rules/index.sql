@@ -1,5 +1,5 @@
 -- The rules of the database, applied whole on every `npm run migrate`, in this order, in one transaction.
--- Change a rule in its file; what a former version left behind is dropped first.
+-- Change a rule in its file; whatever an earlier version left behind is dropped first.
 
 \ir reset.sql
 \ir errors.sql

@@ -23,7 +23,7 @@ begin atomic
   left join app_public.organization_roles as r on r.role = claim.granted_role
   where u.user_id = claim.user_id;
 end;
-comment on function app_private.claim_mail_data is 'What the mails about a claim are made of.';
+comment on function app_private.claim_mail_data is 'The data that mails about a claim are composed from.';
 
 create function app_private.mail_claim_step() returns trigger
 language plpgsql security definer
@@ -60,8 +60,8 @@ begin
 end
 $$;
 comment on function app_private.mail_claim_step is
-  'Row trigger: tells the claimant the decision, those who manage the organization''s members of a request, and the '
-  'platform''s reviewers of what waits for them. The mail is part of the transaction that it tells of.';
+  'Row trigger: tells the claimant of a decision, those who manage the organization''s members of a request, and the '
+  'platform''s reviewers of a claim in their queue. The mail is written in the same transaction as the step it reports.';
 create trigger mail_step after update on app_public.organization_claims
   for each row when (old.status is distinct from new.status and new.status <> 'reviewed')
   execute function app_private.mail_claim_step();
@@ -77,6 +77,6 @@ begin
   return null;
 end
 $$;
-comment on function app_private.wake_mailer is 'Statement trigger: has the worker look for mails that wait.';
+comment on function app_private.wake_mailer is 'Statement trigger: has the worker look for waiting mails.';
 create trigger wake after insert on app_private.mails
   referencing new table as written for each statement execute function app_private.wake_mailer();

@@ -1,9 +1,9 @@
--- Members of organizations: who manages them, and that no organization loses its last manager.
+-- Members of organizations: who manages them, and how every organization keeps at least one manager.
 
 create view app_private.organization_managers with (security_invoker = true) as
 select m.org_uri, m.user_id
 from app_public.memberships as m
--- No join, so that a lock on rows of this view is one on memberships alone.
+-- No join, so that a lock on rows of this view locks memberships only.
 where m.status = 'active'
   and m.role in (select p.role from app_public.organization_permissions as p where p.permission = 'members:manage');
 comment on view app_private.organization_managers is
@@ -24,12 +24,12 @@ create function app_private.admit(org_uri text, user_id uuid, role app_public.or
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Who has become a member by another way in the meantime keeps that membership as it is.
+  -- Somebody who has become a member some other way in the meantime keeps that membership unchanged.
   insert into app_public.memberships as m (org_uri, user_id, role)
   values (admit.org_uri, admit.user_id, admit.role)
   on conflict (org_uri, user_id) do update set role = excluded.role, status = 'active' where m.status = 'revoked';
 end;
-comment on function app_private.admit is 'Makes a person a member, or once more a member, of an organization.';
+comment on function app_private.admit is 'Makes a person a member of an organization, for the first time or again.';
 
 create function app_private.keep_a_manager() returns trigger
 language plpgsql security definer
@@ -45,8 +45,8 @@ begin
     where before.status = 'active'
     order by 1
   loop
-    -- Two managers who step down at once wait for each other here. The lock on who remains makes a
-    -- transaction with an old snapshot fail instead of trusting it.
+    -- Two managers who step down at once wait for each other here. Locking those who remain makes a
+    -- transaction with an old snapshot fail rather than rely on it.
     perform app_private.lock_organization(bereft);
     perform from app_private.organization_managers as m where m.org_uri = bereft limit 1 for share;
     if not found then
@@ -57,8 +57,8 @@ begin
 end
 $$;
 comment on function app_private.keep_a_manager is
-  'Statement trigger: refuses with 409 last_admin to demote, suspend, revoke or delete the last active member who may '
-  'manage an organization''s members.';
+  'Statement trigger: refuses with 409 last_admin any change that leaves an organization without an active member who '
+  'may manage its members.';
 create trigger keep_a_manager_updated after update on app_public.memberships
   referencing old table as before for each statement execute function app_private.keep_a_manager();
 create trigger keep_a_manager_deleted after delete on app_public.memberships
@@ -113,7 +113,8 @@ begin
 end
 $$;
 comment on function app_private.members_of is
-  'The members of an organization, by e-mail, for whoever may see them. Refuses with 404 organization_not_found.';
+  'The members of an organization, sorted by e-mail address; the caller has checked that they may be seen. '
+  'Refuses with 404 organization_not_found.';
 
 create function app_private.change_member(
   org_uri text, user_email text, role app_public.organization_role, status app_public.membership_status
@@ -137,7 +138,8 @@ begin
 end
 $$;
 comment on function app_private.change_member is
-  'Sets a member''s role or status, for whoever may; null leaves it. Refuses with 404 member_not_found.';
+  'Sets a member''s role or status, leaving it unchanged where null; the caller has checked that this is allowed. '
+  'Refuses with 404 member_not_found.';
 
 create function app_private.add_member(
   org_uri text, email text, role app_public.organization_role, first_name text default null, last_name text default null
@@ -180,7 +182,7 @@ begin
 end
 $$;
 comment on function app_public.set_member_role is
-  E'@resultFieldName member\nGives a member of an organization another role. The person named by adminEmail must be allowed to '
+  E'@resultFieldName member\nGives a member of an organization a different role. The person named by adminEmail must be allowed to '
   'manage its members. Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope, '
   '404 member_not_found, 409 last_admin.';
 
@@ -219,5 +221,5 @@ begin
 end
 $$;
 comment on function app_public.organization_members is
-  E'The members of an organization, by e-mail, for those who may manage them. '
+  E'The members of an organization, sorted by e-mail address, for those who may manage them. '
   'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope.';

@@ -9,7 +9,7 @@ begin atomic
     when m.status = 'active' then m.role
     -- A suspended or revoked one never falls back to a claim.
     when m.status is not null then null
-    -- With no membership row at all, an approved organization claim stands in for a contributor.
+    -- Without any membership row, an approved organization claim counts as the membership of a contributor.
     when exists (
       select from app_public.organization_claims as c
       where c.org_uri = acting_role.org_uri and c.user_id = u.user_id and c.status = 'approved'
@@ -20,7 +20,7 @@ begin atomic
   where lower(u.email) = lower(acting_role.email);
 end;
 comment on function app_private.acting_role is
-  'The role in which a person acts for an organization, by e-mail (case does not matter); null: in none.';
+  'The role in which the person with this e-mail address (in any case) acts for an organization; null if in none.';
 
 create function app_private.authorize(org_uri text, email text, permission text) returns boolean
 language plpgsql stable security definer
@@ -42,9 +42,9 @@ begin
 end
 $$;
 comment on function app_private.authorize is
-  'True when the person may do this for the organization; else refuses with 403 membership_required or insufficient_role.';
+  'True when the person may do this for the organization; otherwise refuses with 403 membership_required or insufficient_role.';
 
--- People and memberships are read by the rules alone.
+-- Only the rules read people and memberships.
 create policy read on app_public.organization_roles for select to api_read using (true);
 create policy read on app_public.organization_permissions for select to api_read using (true);
 create policy read on app_public.platform_permissions for select to api_read using (true);

@@ -1,4 +1,4 @@
--- Needs: who may declare one and change its status, and what a well-formed one is.
+-- Needs: who may declare one and change its status, and what makes one well-formed.
 
 create policy read on app_public.needs for select to api_read using (true);
 create policy declare on app_public.needs for insert to api_write
@@ -32,7 +32,7 @@ begin
 end
 $$;
 comment on function app_private.validate_need is
-  'Row trigger: trims and collapses what was given and refuses what is malformed with 400, before authorization.';
+  'Row trigger: trims texts, removes repetitions from lists and refuses malformed input with 400, before authorization.';
 
 create function app_private.check_need_references() returns trigger
 language plpgsql
@@ -100,7 +100,7 @@ begin
 end
 $$;
 comment on function app_public.update_need_status is
-  E'@resultFieldName need\nSets the status of a need, from any to any. The person named by actorEmail must be '
+  E'@resultFieldName need\nSets the status of a need; any status may follow any other. The person named by actorEmail must be '
   'allowed to write needs for the need''s organization. Errors: 400 validation_failed, 403 membership_required, insufficient_role, '
   'insufficient_scope, 404 need_not_found.';
 

@@ -18,13 +18,13 @@ begin
   if tg_op = 'UPDATE' and old.status in ('approved', 'rejected') then
     perform app_private.refuse('already_reviewed');
   elsif step <> all (allowed) then
-    raise exception using errcode = 'check_violation', message = format('no organization claim goes %s', step);
+    raise exception using errcode = 'check_violation', message = format('an organization claim cannot go %s', step);
   end if;
   return new;
 end
 $$;
 comment on function app_private.guard_claim_transition is
-  'Row trigger: lets a claim begin as submitted and go only where the lifecycle goes; a decision is final.';
+  'Row trigger: lets a claim begin only as submitted and move only along the lifecycle; a decision is final.';
 create trigger guard_insert before insert on app_public.organization_claims
   for each row execute function app_private.guard_claim_transition();
 create trigger guard_update before update on app_public.organization_claims
@@ -56,7 +56,7 @@ return case status
   when 'rejected' then 'rejected'
   else 'pending'
 end;
-comment on function app_private.review_status is 'A claim''s status as callers see it: until it is decided it is pending.';
+comment on function app_private.review_status is 'A claim''s status as callers see it: pending until it is decided.';
 
 -- Submission.
 
@@ -102,7 +102,7 @@ begin
     perform app_private.refuse_second_proposal(claimant.user_id, new_org_name);
     organization := app_private.propose_organization(new_org_name, new_org_type, new_org_website, org_domain);
   else
-    -- From here on the claims to one organization are decided one after the other.
+    -- From here on, claims to the same organization are decided one after another.
     organization := app_private.lock_organization(org_uri);
     if organization.org_uri is null or organization.status = 'rejected' then
       perform app_private.refuse('organization_not_found');
@@ -124,9 +124,9 @@ begin
 end
 $$;
 comment on function app_public.claim_organization is
-  E'@resultFieldName claim\nA person says that they belong to an organization, or to a new one. Approved at once, with the role org_admin, when '
-  'their e-mail is at the organization''s registered domain and nobody has claimed it before; otherwise it waits for a '
-  'review. Errors: 400 validation_failed, 403 insufficient_scope, 404 organization_not_found, 409 already_member, '
+  E'@resultFieldName claim\nClaims that a person belongs to an organization, which may be a new one. Approved at once, with the role org_admin, '
+  'when their e-mail address is at the organization''s registered domain and the organization has never been claimed; '
+  'otherwise it waits for a review. Errors: 400 validation_failed, 403 insufficient_scope, 404 organization_not_found, 409 already_member, '
   'claim_pending.';
 
 create function app_private.refuse_second_claim(user_id uuid, org_uri text) returns void
@@ -156,7 +156,7 @@ begin
 end
 $$;
 comment on function app_private.refuse_second_claim is
-  'Refuses a claim to an organization that the person belongs to (409 already_member), or that they have an undecided claim to (409 claim_pending). '
+  'Refuses a claim to an organization that the person belongs to (409 already_member), or to which they have an undecided claim (409 claim_pending). '
   'A former member may claim again.';
 
 create function app_private.refuse_second_proposal(user_id uuid, name text) returns void
@@ -170,12 +170,12 @@ begin
       and c.status in ('submitted', 'pending_review', 'reviewed')
   ) then
     perform app_private.refuse('claim_pending',
-      'This person has already proposed an organization of this name; it is waiting for review.');
+      'This person has already proposed an organization with this name; it is waiting for review.');
   end if;
 end
 $$;
 comment on function app_private.refuse_second_proposal is
-  'Refuses with 409 claim_pending to propose the same new organization twice.';
+  'Refuses with 409 claim_pending a second proposal of the same new organization by one person.';
 
 create function app_private.route_claim(claim app_public.organization_claims) returns app_public.organization_claims
 language plpgsql
@@ -190,7 +190,7 @@ declare
     and not exists (
       select from app_public.memberships as m where m.org_uri = claim.org_uri and m.user_id = claim.user_id);
 begin
-  -- This step is the service's, not the claimant's.
+  -- This step is taken by the service, not by the claimant.
   perform set_config('app.actor_email', '', true);
   if claim.is_new_org then
     update app_public.organization_claims as c

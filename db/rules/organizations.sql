@@ -1,8 +1,8 @@
--- Organizations: which are public, what is well-formed, and what their administrators may change.
+-- Organizations: which are public, what makes one well-formed, and what their administrators may change.
 
 create policy read on app_public.organizations for select to api_read using (status = 'active');
 
--- What the rules need to know that is not theirs to decide. `npm run migrate` writes GRAPH_DATA_URL here.
+-- What the rules need to know but do not decide. `npm run migrate` writes GRAPH_DATA_URL here.
 insert into app_private.settings (name, value, description)
 values ('graph_data_url', '"https://data.example.org"',
         'GRAPH_DATA_URL: new organizations are named under its /org/. Written by every migrate.')
@@ -27,7 +27,7 @@ begin
 end
 $$;
 comment on function app_private.validate_organization is
-  'Row trigger: trims what was given, refuses what is malformed with 400, and keeps the domain in its normal form.';
+  'Row trigger: trims texts, refuses malformed input with 400, and brings the domain into its normal form.';
 create trigger validate before insert or update of org_uri, name, type, website, domain on app_public.organizations
   for each row execute function app_private.validate_organization();
 create trigger touch before update on app_public.organizations
@@ -49,7 +49,7 @@ begin atomic
   returning *;
 end;
 comment on function app_private.propose_organization is
-  'Enters a new organization, not public yet, under {GRAPH_DATA_URL}/org/. A mail provider''s domain is not taken for its own.';
+  'Adds a new organization under {GRAPH_DATA_URL}/org/, not yet public. A mail provider''s domain is not recorded as its own.';
 
 create function app_private.lock_organization(org_uri text) returns app_public.organizations
 language sql volatile
@@ -58,7 +58,7 @@ begin atomic
   select * from app_public.organizations as o where o.org_uri = lock_organization.org_uri for no key update;
 end;
 comment on function app_private.lock_organization is
-  'The organization, locked until the transaction ends, so that whoever changes its people does so one at a time.';
+  'The organization, locked until the transaction ends, so that changes to its members happen one at a time.';
 
 create function app_public.update_organization(
   org_uri text, admin_email text,
@@ -78,7 +78,7 @@ begin
          then app_private.problem('name', 'is required unless type, website or domain is given') else '[]' end
     || app_private.domain_problems('domain', domain)
     || case when app_private.is_free_mail(app_private.normal_domain(domain))
-         then app_private.problem('domain', 'is a mail provider''s domain, not an organization''s') else '[]' end);
+         then app_private.problem('domain', 'must be the organization''s own domain, not a mail provider''s') else '[]' end);
   perform app_private.name_actor(admin_email);
   perform app_private.authorize(org_uri, admin_email, 'organization:manage');
   update app_public.organizations as o set
@@ -92,6 +92,6 @@ begin
 end
 $$;
 comment on function app_public.update_organization is
-  E'@resultFieldName organization\nChanges an organization''s name, type, website or domain. What is left out stays; an empty text '
+  E'@resultFieldName organization\nChanges an organization''s name, type, website or domain. What is left out stays unchanged; an empty text '
   'clears type, website or domain. The person named by adminEmail must be allowed to manage the organization. '
   'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope.';

@@ -1,5 +1,5 @@
--- What each role is called and what it may do. These lists are the whole truth: on every migrate the tables are made
--- equal to them. To let a role do more or less, add or delete a line here, run `npm run migrate`, and run the tests.
+-- What each role is called and what it may do. These lists are the whole truth: every `npm run migrate` makes the
+-- tables equal to them. To let a role do more or less, add or delete a line here, then migrate and run the tests.
 
 -- Roles in an organization, in words.
 with words (role, title, description) as (
@@ -29,7 +29,7 @@ with allowed (role, permission) as (
     ('org_contributor', 'commitments:write'),
     ('org_contributor', 'engagement_claims:write')
 
-    -- org_member reads only.
+    -- org_member only reads.
 ),
 removed as (
   delete from app_public.organization_permissions as p

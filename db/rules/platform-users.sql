@@ -14,7 +14,7 @@ begin
   return new;
 end
 $$;
-comment on function app_private.validate_user is 'Row trigger: trims names and refuses what is malformed with 400.';
+comment on function app_private.validate_user is 'Row trigger: trims names and refuses malformed input with 400.';
 create trigger validate before insert or update on app_public.users
   for each row execute function app_private.validate_user();
 
@@ -29,7 +29,7 @@ begin atomic
   returning *;
 end;
 comment on function app_private.remember_user is
-  'The person with this e-mail, made if unknown. Names that are known already stay.';
+  'The person with this e-mail address, added if unknown. Names that are already known are kept.';
 
 create function app_private.known_user(email text) returns app_public.users
 language plpgsql stable
@@ -45,7 +45,7 @@ begin
   return person;
 end
 $$;
-comment on function app_private.known_user is 'The person with this e-mail; refuses with 404 user_not_found.';
+comment on function app_private.known_user is 'The person with this e-mail address; refuses with 404 user_not_found.';
 
 create function app_private.has_platform_permission(email text, permission text) returns boolean
 language sql stable security definer
@@ -81,7 +81,7 @@ begin atomic
   select pg_advisory_xact_lock(hashtextextended('app_public.platform_roles', 0));
 end;
 comment on function app_private.lock_platform_roles is
-  'Makes those who change platform roles do so one at a time, until the transaction ends.';
+  'Makes other changes to platform roles wait until the transaction ends.';
 
 create function app_private.keep_a_role_assigner() returns trigger
 language plpgsql security definer
@@ -92,7 +92,7 @@ begin
     select from before
     join app_public.platform_permissions as p on p.role = before.role and p.permission = 'roles:assign'
   ) then
-    -- The lock on who remains makes a transaction with an old snapshot fail instead of trusting it.
+    -- Locking those who remain makes a transaction with an old snapshot fail rather than rely on it.
     perform app_private.lock_platform_roles();
     perform from app_public.platform_roles as r
     join app_public.platform_permissions as p on p.role = r.role and p.permission = 'roles:assign'
@@ -106,7 +106,7 @@ begin
 end
 $$;
 comment on function app_private.keep_a_role_assigner is
-  'Statement trigger: refuses with 409 last_admin to take the role from the last person who may assign platform roles.';
+  'Statement trigger: refuses with 409 last_admin any change that leaves nobody who may assign platform roles.';
 create trigger keep_a_role_assigner_updated after update on app_public.platform_roles
   referencing old table as before for each statement execute function app_private.keep_a_role_assigner();
 create trigger keep_a_role_assigner_deleted after delete on app_public.platform_roles
@@ -141,7 +141,7 @@ begin atomic
     person.created_at
   )::app_public.platform_user;
 end;
-comment on function app_private.platform_user is 'A person as those see them who may.';
+comment on function app_private.platform_user is 'A person, as shown to those who may see people.';
 
 create function app_private.change_platform_role(
   person app_public.users, role app_public.platform_role, action app_public.platform_role_action
@@ -162,7 +162,7 @@ begin
 end
 $$;
 comment on function app_private.change_platform_role is
-  'Gives or takes a platform role, for whoever may; what is so already stays so.';
+  'Gives a platform role or takes it away, where that changes anything; the caller has checked that this is allowed.';
 
 create function app_public.set_platform_role(
   user_email text, role app_public.platform_role, admin_email text,
@@ -235,5 +235,5 @@ begin
 end
 $$;
 comment on function app_public.check_user is
-  E'Whether the service knows a person, and the organization that they act for (the newest, where there are several). '
+  E'Whether the service knows a person, and the organization that they act for (the most recent if there are several). '
   'Errors: 400 validation_failed, 403 insufficient_scope.';

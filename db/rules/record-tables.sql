@@ -1,4 +1,4 @@
--- The tables of records, for the triggers that all of them have.
+-- The tables of records, for the triggers that they all have.
 
 create view app_private.record_tables with (security_invoker = true) as
 select listed.kind::app_public.record_kind, listed.recorded::regclass, listed.key::name, listed.author::name
@@ -9,7 +9,7 @@ from (
     ('engagement_claim', 'app_public.engagement_claims', 'claim_id', 'claimed_by_email')
 ) as listed (kind, recorded, key, author);
 comment on view app_private.record_tables is
-  'Each kind of record: its table, the column of its id, and the column of the person who declared it.';
+  'Each kind of record: its table, its id column, and the column that names the person who declared it.';
 
 create function app_private.touch() returns trigger
 language plpgsql

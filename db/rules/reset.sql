@@ -1,5 +1,5 @@
--- A clean slate: everything the files of this folder make is dropped here and made again by them, so that
--- a rule that was renamed or taken out leaves nothing behind. Tables and their rows are never touched.
+-- A clean slate: everything that the files in this folder create is dropped here and created again by them, so that
+-- a rule that was renamed or removed leaves nothing behind. Tables and their rows are never touched.
 
 do $$
 declare

@@ -35,7 +35,7 @@ begin
         end
         $body$;
         comment on function app_private.record_%1$s_status_change is
-          'Statement trigger: notes each change of status; setting the status a record already has is no change.';
+          'Statement trigger: notes each change of status; setting the status a record already has is not a change.';
         create trigger record_status_change after update on %4$s
           referencing new table as changed old table as before
           for each statement execute function app_private.record_%1$s_status_change();

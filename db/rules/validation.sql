@@ -1,6 +1,6 @@
--- What well-formed input is. Each check answers the problems it finds as a JSON array of {path, message},
--- an empty array when there is none; refuse_problems turns them into one 400 that names them all.
--- Paths are the names on the wire, which REST and GraphQL share.
+-- What makes input well-formed. Each check returns the problems it finds as a JSON array of {path, message},
+-- empty when there are none; refuse_problems turns them into a single 400 answer that names them all.
+-- Paths are the wire names, which REST and GraphQL share.
 
 create function app_private.is_email(value text) returns boolean
 language sql immutable
@@ -13,7 +13,7 @@ language sql immutable
 return char_length(value) <= 2048
   and value ~ '^https?://[^][/?#\s<>"{}|\\^`@]+([/?#][^][\s<>"{}|\\^`]*)?$'
   and value !~ '[\u0001-\u0020\u007f-\u009f]';
-comment on function app_private.is_http_uri is 'Whether a text is an absolute http or https URI that can stand in the graph as it is.';
+comment on function app_private.is_http_uri is 'Whether a text is an absolute http or https URI that can be written to the graph unchanged.';
 
 create function app_private.is_rop3(value text) returns boolean
 language sql immutable
@@ -23,7 +23,7 @@ comment on function app_private.is_rop3 is 'Whether a text has the form of a ROP
 create function app_private.trimmed(value text) returns text
 language sql immutable
 return nullif(btrim(value, E' \t\n\r\f\v'), '');
-comment on function app_private.trimmed is 'A text without the white space around it; null where nothing is left.';
+comment on function app_private.trimmed is 'A text without the white space around it; null if nothing is left.';
 
 create function app_private.distinct_items(items text[]) returns text[]
 language sql immutable
@@ -32,12 +32,12 @@ return coalesce(
    from (select item, min(place) as place
          from unnest(items) with ordinality as listed (item, place) group by item) as firsts),
   '{}');
-comment on function app_private.distinct_items is 'A list without its repetitions, in the order of first mention.';
+comment on function app_private.distinct_items is 'A list without repetitions, in order of first mention.';
 
 create function app_private.problem(path text, message text) returns jsonb
 language sql immutable
 return jsonb_build_array(jsonb_build_object('path', path, 'message', message));
-comment on function app_private.problem is 'One problem of one input, as the checks answer it.';
+comment on function app_private.problem is 'One problem with one input, as the checks return it.';
 
 create function app_private.text_problems(path text, value text, required boolean default true) returns jsonb
 language sql immutable
@@ -46,12 +46,12 @@ return case
   when char_length(value) > 10000 then app_private.problem(path, 'must have at most 10,000 characters')
   else '[]'
 end;
-comment on function app_private.text_problems is 'Problems of a trimmed free text: missing where required, or longer than 10,000 characters.';
+comment on function app_private.text_problems is 'Problems with a trimmed free text: missing where required, or longer than 10,000 characters.';
 
 create function app_private.required_problems(path text, value text) returns jsonb
 language sql immutable
 return case when value is null then app_private.problem(path, 'is required') else '[]' end;
-comment on function app_private.required_problems is 'Problems of a value that may not be missing.';
+comment on function app_private.required_problems is 'Problems with a value that may not be missing.';
 
 create function app_private.email_problems(path text, value text) returns jsonb
 language sql immutable
@@ -59,7 +59,7 @@ return case
   when app_private.is_email(value) then '[]'
   else app_private.problem(path, 'must be an e-mail address')
 end;
-comment on function app_private.email_problems is 'Problems of a required e-mail address.';
+comment on function app_private.email_problems is 'Problems with a required e-mail address.';
 
 create function app_private.http_uri_problems(path text, value text) returns jsonb
 language sql immutable
@@ -67,7 +67,7 @@ return case
   when app_private.is_http_uri(value) then '[]'
   else app_private.problem(path, 'must be an absolute http or https URI')
 end;
-comment on function app_private.http_uri_problems is 'Problems of a required absolute http(s) URI.';
+comment on function app_private.http_uri_problems is 'Problems with a required absolute http(s) URI.';
 
 create function app_private.list_problems(path text, items text[], required boolean) returns jsonb
 language sql immutable
@@ -76,7 +76,7 @@ return case
   when cardinality(items) > 100 then app_private.problem(path, 'must have at most 100 items')
   else '[]'
 end;
-comment on function app_private.list_problems is 'Problems of a list as a whole: empty where required, or longer than 100 items.';
+comment on function app_private.list_problems is 'Problems with a list as a whole: empty where required, or longer than 100 items.';
 
 create function app_private.code_problems(path text, items text[]) returns jsonb
 language sql immutable
@@ -85,7 +85,7 @@ return coalesce(
    from unnest(items) with ordinality as listed (item, place)
    where item is null or char_length(item) not between 1 and 64),
   '[]');
-comment on function app_private.code_problems is 'Problems of the single items of a list of vocabulary codes; whether a code exists is asked later.';
+comment on function app_private.code_problems is 'Problems with the individual items of a list of vocabulary codes; whether a code exists is checked later.';
 
 create function app_private.rop3_problems(path text, code text) returns jsonb
 language sql immutable
@@ -93,7 +93,7 @@ return case
   when app_private.is_rop3(code) then '[]'
   else app_private.problem(path, 'must be a ROP3 code of six digits')
 end;
-comment on function app_private.rop3_problems(text, text) is 'Problems of one ROP3 code.';
+comment on function app_private.rop3_problems(text, text) is 'Problems with one ROP3 code.';
 
 create function app_private.rop3_problems(path text, codes text[]) returns jsonb
 language sql immutable
@@ -102,24 +102,24 @@ return coalesce(
    from unnest(codes) with ordinality as listed (code, place),
      jsonb_array_elements(app_private.rop3_problems(format('%s[%s]', path, place - 1), code)) as problem),
   '[]');
-comment on function app_private.rop3_problems(text, text[]) is 'Problems of the single items of a list of ROP3 codes.';
+comment on function app_private.rop3_problems(text, text[]) is 'Problems with the individual items of a list of ROP3 codes.';
 
 create function app_private.rog3_problems(path text, code text) returns jsonb
 language sql immutable
 return case
   when code ~ '^[A-Z]{2,3}$' then '[]'
-  else app_private.problem(path, 'must be a ROG3 country code, two or three upper-case letters')
+  else app_private.problem(path, 'must be a ROG3 country code of two or three upper-case letters')
 end;
-comment on function app_private.rog3_problems is 'Problems of one ROG3 country code.';
+comment on function app_private.rog3_problems is 'Problems with one ROG3 country code.';
 
 create function app_private.country_problems(path text, code text) returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 return case
   when exists (select from app_public.countries where alpha2 = code) then '[]'
-  else app_private.problem(path, 'must be a country code of ISO 3166-1, two upper-case letters')
+  else app_private.problem(path, 'must be an ISO 3166-1 country code of two upper-case letters')
 end;
-comment on function app_private.country_problems(text, text) is 'Problems of one ISO 3166-1 alpha-2 country code.';
+comment on function app_private.country_problems(text, text) is 'Problems with one ISO 3166-1 alpha-2 country code.';
 
 create function app_private.country_problems(path text, codes text[]) returns jsonb
 language sql stable
@@ -128,7 +128,7 @@ return coalesce(
    from unnest(codes) with ordinality as listed (code, place),
      jsonb_array_elements(app_private.country_problems(format('%s[%s]', path, place - 1), code)) as problem),
   '[]');
-comment on function app_private.country_problems(text, text[]) is 'Problems of the single items of a list of country codes.';
+comment on function app_private.country_problems(text, text[]) is 'Problems with the individual items of a list of country codes.';
 
 create function app_private.refuse_problems(problems jsonb) returns void
 language plpgsql
@@ -142,7 +142,7 @@ begin
   end if;
 end
 $$;
-comment on function app_private.refuse_problems is 'Refuses with 400 validation_failed when there is any problem, naming each one.';
+comment on function app_private.refuse_problems is 'Refuses with 400 validation_failed if there are any problems, naming each one.';
 
 create function app_private.page_problems("limit" integer, "offset" integer) returns jsonb
 language sql immutable
@@ -151,4 +151,4 @@ return case
     else app_private.problem('limit', 'must be from 1 to 200')
   end
   || case when coalesce("offset", 0) >= 0 then '[]' else app_private.problem('offset', 'must be at least 0') end;
-comment on function app_private.page_problems is 'Problems of the limit and offset of a list.';
+comment on function app_private.page_problems is 'Problems with the limit and offset of a list.';

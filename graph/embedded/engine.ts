@@ -1,10 +1,10 @@
-// The embedded store as one thing: a thread that holds the truth, a journal that keeps it, readers that share it.
+// The embedded store as a whole: a thread that holds the truth, a journal that keeps it, readers that share it.
 import { Journal } from "./journal.ts";
 import { ReaderPool } from "./readers.ts";
 import { StoreThread } from "./thread.ts";
 import { ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
 
-/** Loading a snapshot takes a fraction of the time of repeating its changes. */
+/** Loading a snapshot takes a fraction of the time it takes to repeat its changes. */
 const SNAPSHOT_AT_STOP_BYTES = 1024 * 1024;
 
 export interface EngineOptions {
@@ -16,7 +16,7 @@ const CHANGE_TIMEOUT_MS = 120_000;
 const RETRY_MS = 1_000;
 const READERS_READY = 2;
 const READERS_AT_MOST = 4;
-/** A snapshot is due when the journal is larger than this and than the snapshot before. */
+/** A snapshot is due when the journal is larger than this and larger than the previous snapshot. */
 const SNAPSHOT_AFTER_BYTES = 32 * 1024 * 1024;
 
 /** All methods throw TaskRefused, TaskTimeout or ThreadGone. */
@@ -41,7 +41,7 @@ export class Engine {
     this.#writer = this.#startWriter();
   }
 
-  /** Resolves when everything the directory holds is loaded. */
+  /** Resolves when everything in the directory has been loaded. */
   static async open(options: EngineOptions): Promise<Engine> {
     const engine = new Engine(options);
     await engine.#writer;
@@ -49,7 +49,7 @@ export class Engine {
     return engine;
   }
 
-  /** Applies a change; resolves when it is on the disk and every later question sees it. */
+  /** Applies a change; resolves when it is on disk and every later question sees it. */
   async change(change: Change): Promise<Answer> {
     const writer = await this.#writer;
     const answer = await writer.ask({ kind: "change", change, checked: false }, CHANGE_TIMEOUT_MS);
@@ -59,16 +59,16 @@ export class Engine {
     try {
       await this.#journal.append(entry);
     } catch (error) {
-      // The thread now holds what the disk does not: back to what the disk holds.
+      // The thread now holds something that the disk does not: go back to what is on disk.
       writer.end();
-      throw new ThreadGone("The change could not be written to the disk.", { cause: error });
+      throw new ThreadGone("The change could not be written to disk.", { cause: error });
     }
     this.#readers.push(entry);
     this.#snapshotIfDue();
     return answer;
   }
 
-  /** @param urgent answered by the writing thread when the readers are busy; for questions known to be quick */
+  /** @param urgent answered by the writing thread when the readers are busy; meant for questions known to be quick */
   async ask(
     question: Question,
     { urgent, signal }: { urgent: boolean; signal?: AbortSignal },
@@ -118,7 +118,7 @@ export class Engine {
     if (this.#stopped) return;
     this.#writer = this.#startWriter();
     this.#writer.then(
-      // Readers may have been copied with a change that never reached the disk.
+      // Readers may have copied a change that never reached the disk.
       () => this.#readers.renew(),
       () => setTimeout(() => this.#replaceWriter(), RETRY_MS).unref(),
     );

@@ -1,4 +1,4 @@
-// Entry of the thread that serves the embedded store on a loopback port.
+// Entry point of the thread that serves the embedded store on a loopback port.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
@@ -16,7 +16,7 @@ export interface FrontOptions {
 export type FrontMessage =
   { kind: "listening"; port: number } | { kind: "failed"; message: string; inUseAt?: string };
 
-// In pages of 64 KiB: a query that would use more than 2 GiB ends with its reader, not with the process.
+// In pages of 64 KiB: a query that would use more than 2 GiB takes down its reader, not the process.
 setFlagsFromString("--wasm-max-mem-pages=32768");
 
 const HOST = "127.0.0.1";

@@ -32,7 +32,7 @@ const FORM = "application/x-www-form-urlencoded";
 const SLICE_BYTES = 64 * 1024;
 const LONGEST_BODY = 1024 * 1024 * 1024;
 
-/** Handles requests to `…/query`, `…/sparql`, `…/update` and `…/data`; the path before is of no interest. */
+/** Handles requests to `…/query`, `…/sparql`, `…/update` and `…/data`; whatever comes before in the path is ignored. */
 export function createHandler(engine: Engine) {
   const operations: Record<
     string,
@@ -88,7 +88,7 @@ async function runUpdate(engine: Engine, request: IncomingMessage, url: URL): Pr
   if (request.method !== "POST") throw new HttpError(405, "Send updates with POST.", { allow: "POST" });
   const { text, parameters } = await readOperation(request, url, "update");
   if (parameters.has("using-graph-uri") || parameters.has("using-named-graph-uri")) {
-    throw new HttpError(400, "using-graph-uri is not supported; write USING into the update.");
+    throw new HttpError(400, "using-graph-uri is not supported; put USING in the update.");
   }
   await engine.change({ kind: "update", sparql: text });
   return { status: 204 };
@@ -134,7 +134,7 @@ async function serveGraph(
   }
 }
 
-/** The three ways in which the protocol lets an operation be sent. */
+/** The three ways of sending an operation that the protocol allows. */
 async function readOperation(
   request: IncomingMessage,
   url: URL,
@@ -196,7 +196,7 @@ function isUrgent(request: IncomingMessage): boolean {
 function refuseBrowsers(request: IncomingMessage): void {
   const host = (request.headers.host ?? "").replace(/:\d+$/, "");
   if (request.headers.origin !== undefined || !["127.0.0.1", "localhost", "[::1]"].includes(host)) {
-    throw new HttpError(403, "This store answers programs on its own machine only.");
+    throw new HttpError(403, "This store only answers programs on its own machine.");
   }
 }
 
@@ -218,7 +218,7 @@ async function sendResult(response: ServerResponse, { status, type, bytes }: Res
     "content-type": type.startsWith("text/") ? `${type}; charset=utf-8` : type,
     "content-length": bytes.byteLength,
   });
-  // Whoever hangs up in the middle has seen enough.
+  // A caller who hangs up in the middle has seen enough.
   await pipeline(Readable.from(slices(bytes), { objectMode: false }), response).catch(() => undefined);
 }
 

@@ -1,5 +1,5 @@
-// The graph store of a machine that has no other: Oxigraph in threads of this process, behind the same protocols.
-// One difference to Fuseki: a triple that stands in two named graphs stands twice in the union of them.
+// The graph store for a machine that has no other: Oxigraph in threads of this process, behind the same protocols.
+// One difference from Fuseki: a triple that is in two named graphs appears twice in their union.
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { FrontMessage, FrontOptions } from "./front.ts";
@@ -8,11 +8,11 @@ import { findHolder, StoreInUse } from "./lock.ts";
 export { StoreInUse } from "./lock.ts";
 
 export interface EmbeddedStoreOptions {
-  /** where the store keeps its files; made when it is not there */
+  /** where the store keeps its files; created if it does not exist */
   dir: string;
-  /** on loopback; 0, the default, for any free one */
+  /** on loopback; 0, the default, means any free one */
   port?: number;
-  /** 30,000 unless given */
+  /** 30,000 by default */
   queryTimeoutMs?: number;
   /** called when the store ends without having been stopped */
   onFailure?: (error: Error) => void;
@@ -31,13 +31,13 @@ const DATASET_PATH = "/engagement";
 const STOP_TIMEOUT_MS = 30_000;
 
 /**
- * Starts the store on a directory; resolves when all that the directory holds can be queried.
- * @throws StoreInUse when another process serves the directory; Error when the port or the files cannot be used
+ * Starts the store on a directory; resolves when everything in the directory can be queried.
+ * @throws StoreInUse when another process is serving the directory; Error when the port or the files cannot be used
  */
 export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
   const { dir, port = 0, queryTimeoutMs = 30_000 } = options;
   const front = new Worker(FRONT, {
-    // Options of the process that concern its own script only would stop a thread from starting.
+    // Options of the process that only concern its own script would keep a thread from starting.
     execArgv: [],
     workerData: { dir, port, queryTimeoutMs } satisfies FrontOptions,
   });
@@ -58,7 +58,7 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
     if (message.kind === "listening") resolve(message.port);
     else reject(message.inUseAt ? new StoreInUse(message.inUseAt) : new Error(message.message));
   });
-  // Until it listens, its end is this function's error and nobody else's.
+  // If it ends before it listens, that is this function's error and nobody else's.
   stopping = true;
   const actualPort = await listening;
   stopping = false;
@@ -75,7 +75,7 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
   };
 }
 
-/** The dataset's URL of the process that serves a directory now, if one does. */
+/** The dataset's URL in the process that is serving a directory, if there is one. */
 export async function findEmbeddedStore(dir: string): Promise<string | undefined> {
   const holder = await findHolder(dir);
   return holder && holder + DATASET_PATH;

@@ -1,5 +1,5 @@
-// How the embedded store outlives its process: a snapshot, and the changes since. Both are named by the number of
-// the last change before them, so which change a file holds never depends on when it was written.
+// How the embedded store outlives its process: a snapshot, and the changes since. Each file is named after the number
+// of the last change before it, so which changes it holds never depends on when it was written.
 import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { deserialize, serialize } from "node:v8";
@@ -31,7 +31,7 @@ export class Journal {
   #size = 0;
   #lastSequence = 0;
   #waiting: Waiting[] = [];
-  /** What the files are busy with; everything that touches them takes its turn behind it. */
+  /** What the files are in use for; everything else that touches them waits its turn. */
   #turn: Promise<unknown> = Promise.resolve();
   #snapshotBytes = 0;
   #journalBytes = 0;
@@ -40,12 +40,12 @@ export class Journal {
     this.#dir = dir;
   }
 
-  /** Bytes of changes since the last snapshot, and of that snapshot. */
+  /** The size in bytes of the changes since the last snapshot, and of that snapshot. */
   get sizes(): { journal: number; snapshot: number } {
     return { journal: this.#journalBytes, snapshot: this.#snapshotBytes };
   }
 
-  /** Reads what there is, and opens the journal for appending. A record that was cut off by a crash is dropped. */
+  /** Reads what there is, and opens the journal for appending. A record cut off by a crash is dropped. */
   recover(): Promise<{ image: Image; entries: Entry[] }> {
     return this.#inTurn(async () => {
       await this.#file?.close();
@@ -70,7 +70,7 @@ export class Journal {
     });
   }
 
-  /** Resolves when the change is on the disk. Changes that wait at the same time share one flush. */
+  /** Resolves when the change is on disk. Changes that wait at the same time share one flush. */
   append(entry: Entry): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ record: encode(entry), sequence: entry.sequence, resolve, reject });
@@ -90,7 +90,7 @@ export class Journal {
       this.#lastSequence = batch.at(-1)?.sequence ?? this.#lastSequence;
       for (const waiting of batch) waiting.resolve();
     } catch (error) {
-      // What follows a record that is not whole would never be read again: nothing more until recover().
+      // Whatever follows an incomplete record would never be read again, so nothing more is written until recover().
       const file = this.#file;
       this.#file = undefined;
       await file?.close().catch(() => undefined);
@@ -99,7 +99,7 @@ export class Journal {
   }
 
   /**
-   * From here on changes go to a new file, so that the older ones can go when a snapshot holds them.
+   * From here on, changes go to a new file, so that the older files can be deleted once a snapshot covers them.
    * @returns the number that the new file begins after
    */
   rotate(): Promise<number> {
@@ -112,7 +112,7 @@ export class Journal {
     });
   }
 
-  /** Keeps an image as the snapshot to start from, and drops what it replaces. */
+  /** Keeps an image as the snapshot to start from, and deletes what it replaces. */
   async keep(image: Image, rotatedAt: number): Promise<void> {
     const name = `snapshot-${pad(image.sequence)}.nq`;
     const path = join(this.#dir, name);
@@ -169,7 +169,7 @@ function encode({ sequence, change }: Entry): Buffer {
   return Buffer.concat([header, payload]);
 }
 
-/** Adds the entries after `start` to `entries`; returns how many bytes hold whole records. */
+/** Adds the entries after `start` to `entries`; returns how many bytes complete records take up. */
 function readRecords(bytes: Buffer, start: number, entries: Entry[]): number {
   let offset = 0;
   while (offset + HEADER_BYTES <= bytes.length) {

@@ -1,11 +1,11 @@
-// One process at a time may use a store directory; the others can learn where it serves.
+// One process at a time may use a store directory; the others can find out where it is being served.
 import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Another process serves the directory. */
+/** Another process is serving the directory. */
 export class StoreInUse extends Error {
   override name = "StoreInUse";
   /** where it listens */
@@ -23,13 +23,13 @@ interface Holder {
 }
 
 const FILE = "server.json";
-/** Where the server of a directory tells its own name. */
+/** Where the server of a directory states its own name. */
 export const PROBE_PATH = "/instance";
 const SETTLE_MS = 30;
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * Claims a directory for a server that already listens at `url`. A claim is alive as long as its server answers with
+ * Claims a directory for a server that already listens at `url`. A claim is valid as long as its server answers with
  * its own name, so a process that was killed leaves nothing to clean up.
  * @throws StoreInUse
  */
@@ -48,7 +48,7 @@ export async function lockDirectory(
   await writeFile(draft, JSON.stringify({ url, instance } satisfies Holder), { mode: 0o600 });
   try {
     for (;;) {
-      // Unlike writing, linking makes the file with its content or not at all.
+      // Unlike writing, linking creates the file complete with its content or not at all.
       if (await linked(draft, path)) break;
       const holder = await findHolder(dir);
       if (holder) throw new StoreInUse(holder);
@@ -57,7 +57,7 @@ export async function lockDirectory(
   } finally {
     await rm(draft, { force: true });
   }
-  // Two that found the same dead claim may each have removed the other's: the last one to claim has it.
+  // Two processes that found the same dead claim may each have removed the other's: the last one to claim wins.
   await sleep(SETTLE_MS);
   const holder = await findHolder(dir);
   if (holder !== url) throw new StoreInUse(holder ?? "an address of its own");

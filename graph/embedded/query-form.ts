@@ -1,6 +1,6 @@
-// The two things a SPARQL endpoint must know of a query before it runs it.
+// The two things a SPARQL endpoint must know about a query before running it.
 
-// IRIs, then strings, then comments: the first that matches at a place is what the place is.
+// IRIs, then strings, then comments: the first of them that matches at a position decides.
 const OPAQUE =
   /<[^<>"{}|^`\\\s]*>|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n\r]*/g;
 const PROLOGUE = /\b(?:prefix\s+[^\s:]*:|base)\s*<>/gi;
@@ -12,7 +12,7 @@ export interface QueryShape {
   namesDataset: boolean;
 }
 
-/** A look at a query that may be malformed: the engine will say so. */
+/** Looks at a query that may be malformed; if it is, the engine will say so. */
 export function shapeOf(sparql: string): QueryShape {
   const plain = sparql
     .replace(OPAQUE, (token) => (token.startsWith("<") ? "<>" : token.startsWith("#") ? " " : '""'))

@@ -11,7 +11,7 @@ export interface ReaderPoolOptions {
   maximum: number;
   queryTimeoutMs: number;
   changeTimeoutMs: number;
-  /** a copy of the store as it is now */
+  /** a copy of the store in its current state */
   image: () => Promise<Image>;
 }
 
@@ -34,16 +34,16 @@ interface Waiter {
 const RETRY_MS = 1_000;
 const TICK_MS = 250;
 /**
- * Changes that come slower than this are applied by all readers as they come. Faster ones are followed by one reader
- * alone, and by the others when they pause or a question needs them.
+ * While less than this is pending, every reader applies changes as they come. When changes come faster, only one
+ * reader keeps up, and the others catch up when there is a pause or a question needs them.
  */
 const TRICKLE_BYTES = 512 * 1024;
-/** A copy this far behind is cheaper made anew. */
+/** A copy this far behind is cheaper to make anew. */
 const OUTDATED_BYTES = 64 * 1024 * 1024;
-/** After so long without an idle reader one more is made, before anybody has to wait for it. */
+/** After this long without an idle reader one more is started, before anybody has to wait for it. */
 const ALL_BUSY_MS = 200;
 const RETIRE_AFTER_MS = 30_000;
-/** How long a question may go on when nobody waits for its answer: a new copy costs more than most answers. */
+/** How long a question may run once nobody is waiting for its answer: a new copy costs more than most answers. */
 const ABANDONED_MS = 500;
 
 /** Answers questions so that each sees every change that was acknowledged before it was asked. */
@@ -62,12 +62,12 @@ export class ReaderPool {
     this.#ticker.unref();
   }
 
-  /** Starts as many readers as are kept ready. */
+  /** Starts as many readers as are to be kept ready. */
   start(): void {
     while (!this.#stopped && this.#readers.size < this.#options.minimum) this.#startOne();
   }
 
-  /** Tells the copies of a change; to be called in the order of the changes. */
+  /** Tells the copies about a change; must be called in the order of the changes. */
   push(entry: Entry): void {
     this.#lastChangeAt = performance.now();
     const bytes = sizeOf(entry.change);
@@ -157,7 +157,7 @@ export class ReaderPool {
     reader.idleSince = performance.now();
   }
 
-  /** One more copy, unless as many as are wanted are being made already. */
+  /** Makes one more copy, unless as many as are wanted are already being made. */
   #grow(wanted: number): void {
     const filling = [...this.#readers].filter((reader) => reader.sequence === undefined).length;
     if (filling < wanted && this.#readers.size < this.#options.maximum) this.#startOne();

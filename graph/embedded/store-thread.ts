@@ -1,4 +1,4 @@
-// Entry of a thread that holds one Oxigraph store. Tasks are done one after the other, in the order they come.
+// Entry point of a thread that holds one Oxigraph store. Tasks are done one after another, in the order they come.
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
@@ -28,8 +28,8 @@ parentPort?.on("message", (task: Task) => {
 });
 
 /**
- * Oxigraph reports what it refuses as a plain Error. Anything else is a trap of its WebAssembly instance, after
- * which no store of this thread can be trusted.
+ * Oxigraph reports a refusal as a plain Error. Anything else is a trap in its WebAssembly instance, after which no
+ * store in this thread can be trusted.
  */
 function isBroken(error: unknown): boolean {
   return !(error instanceof Error) || error.constructor !== Error || "code" in error;
@@ -59,8 +59,8 @@ function perform(task: Task): Answer {
 }
 
 /**
- * Lowers this thread's priority for good, where the system has such a thing (Linux): a query that takes all the time
- * it can get must not take it from the service's other threads.
+ * Lowers this thread's priority for good, where the system allows that (Linux): a query that takes all the time it
+ * can get must not take it from the service's other threads.
  */
 function yieldToOthers(): void {
   try {
@@ -90,7 +90,7 @@ function graph(iri: string | null, type: string): Uint8Array | undefined {
   return encoder.encode(store.dump({ format: type, from_graph_name: oxigraph.namedNode(iri) }));
 }
 
-/** @param checked the change has been applied elsewhere before, so its data is known to be well-formed */
+/** @param checked whether the change has already been applied elsewhere, so that its data is known to be well-formed */
 function change(operation: Change, checked: boolean): boolean | undefined {
   if (operation.kind === "update") {
     store.update(operation.sparql);
@@ -104,7 +104,7 @@ function change(operation: Change, checked: boolean): boolean | undefined {
   const { data, type, graph: target, replace } = operation;
   const base = target ?? undefined;
   if (replace) {
-    // There is no transaction over the two steps: what cannot be loaded must be found before anything is dropped.
+    // No transaction spans the two steps: data that cannot be loaded must be found before anything is dropped.
     if (!checked) for (const _ of oxigraph.parse([data], { format: type, base_iri: base })) void _;
     drop(target);
   }

@@ -1,17 +1,17 @@
 // What the threads of the embedded store are asked to do, and how they answer.
 
 export interface ThreadOptions {
-  /** works when nobody else has anything to do */
+  /** works only when nothing else has anything to do */
   background: boolean;
 }
 
-/** A change of the store; the journal keeps these as they came. `graph` null is the default graph. */
+/** A change to the store; the journal keeps these as they came. A `graph` of null is the default graph. */
 export type Change =
   | { kind: "update"; sparql: string }
   | { kind: "load"; graph: string | null; type: string; data: Uint8Array; replace: boolean }
   | { kind: "drop"; graph: string | null };
 
-/** Something read from the store, answered as bytes of the media type asked for. */
+/** Something to be read from the store; the answer is bytes of the media type asked for. */
 export type Question =
   | { kind: "query"; sparql: string; type: string; dataset: Dataset }
   | { kind: "graph"; graph: string | null; type: string };
@@ -34,15 +34,15 @@ export type Task =
 export interface Answer {
   /** of the last change applied */
   sequence: number;
-  /** of a question or a dump; undefined for a graph that is not there */
+  /** of a question or a dump; undefined for a graph that does not exist */
   bytes?: Uint8Array;
-  /** for a change of one graph: whether the graph was there before */
+  /** for a change of one graph: whether the graph existed before */
   existed?: boolean;
 }
 
 export type Reply =
   | { ok: true; answer: Answer }
-  /** `broken`: the engine itself died of the task, and with it the thread's store. */
+  /** `broken`: the task killed the engine itself, and the thread's store with it. */
   | { ok: false; message: string; broken: boolean };
 
 /** The task is at fault: its syntax, or what it asks for. */
@@ -50,12 +50,12 @@ export class TaskRefused extends Error {
   override name = "TaskRefused";
 }
 
-/** The task ran longer than it may; its thread was ended. */
+/** The task ran longer than allowed; its thread was ended. */
 export class TaskTimeout extends Error {
   override name = "TaskTimeout";
 }
 
-/** The thread is gone, with no fault of the task. */
+/** The thread is gone, through no fault of the task. */
 export class ThreadGone extends Error {
   override name = "ThreadGone";
 }

@@ -1,4 +1,4 @@
-// The other end of a store thread: asks it, watches its time, ends it.
+// The other end of a store thread: gives it tasks, watches the time, ends it.
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import {
@@ -20,8 +20,8 @@ interface Pending {
 }
 
 /**
- * One thread with one store. Tasks are answered in the order in which they were asked. The only way to stop a task
- * that runs is to end the thread, which loses its store.
+ * One thread with one store. Tasks are answered in the order in which they were asked. The only way to stop a
+ * running task is to end the thread, which loses its store.
  */
 export class StoreThread {
   readonly #worker: Worker;
@@ -30,7 +30,7 @@ export class StoreThread {
   #timer: NodeJS.Timeout | undefined;
   #gone = false;
 
-  /** @param onGone called once, when the thread has ended for whatever reason */
+  /** @param onGone called once, when the thread has ended for any reason */
   constructor(options: ThreadOptions, onGone: (thread: StoreThread) => void) {
     this.#worker = new Worker(ENTRY, { execArgv: [], workerData: options });
     this.#onGone = onGone;
@@ -49,7 +49,7 @@ export class StoreThread {
   }
 
   /**
-   * @param timeoutMs counted from when the thread turns to the task; then the thread is ended
+   * @param timeoutMs counted from when the thread starts on the task; after that the thread is ended
    * @throws TaskRefused, TaskTimeout, ThreadGone
    */
   ask(task: Task, timeoutMs: number, transfer: readonly ArrayBuffer[] = []): Promise<Answer> {
@@ -61,7 +61,7 @@ export class StoreThread {
     return promise;
   }
 
-  /** Ends the thread at once; `reason` is what its running task fails with, the waiting ones with ThreadGone. */
+  /** Ends the thread at once; its running task fails with `reason`, waiting ones with ThreadGone. */
   end(reason: Error = new ThreadGone("The thread was ended.")): void {
     if (this.#gone) return;
     this.#gone = true;

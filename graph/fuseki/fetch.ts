@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** The newest 5.x, the last line that runs on Java 17. */
+/** The newest 5.x, the last series that runs on Java 17. */
 const FUSEKI_VERSION = "5.6.0";
 
 const GROUP = "org.apache.jena";
@@ -14,13 +14,13 @@ const DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.
 const FETCH_TIMEOUT_MS = 600_000;
 const run = promisify(execFile);
 
-/** Java or Maven is not on this machine, or the artifact cannot be had. */
+/** Java or Maven is not on this machine, or the artifact cannot be fetched. */
 export class FusekiNotAvailable extends Error {
   override name = "FusekiNotAvailable";
 }
 
 /**
- * The path of the server's jar, fetched first when Maven's cache has it not.
+ * The path of the server's jar, fetched first if it is not in Maven's cache.
  * @throws FusekiNotAvailable
  */
 export async function fetchFuseki(): Promise<string> {

@@ -1,4 +1,4 @@
-// Runs a Fuseki of our own configuration on this machine, for tests and benchmarks.
+// Runs a Fuseki with our own configuration on this machine, for tests and benchmarks.
 import { spawn, type ChildProcess } from "node:child_process";
 import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fetchFuseki } from "./fetch.ts";
 
 export interface FusekiOptions {
-  /** holds the database; made when it is not there, found again when it is */
+  /** holds the database; created if it does not exist, reused if it does */
   dir: string;
-  /** any free one unless given */
+  /** any free one by default */
   port?: number;
   queryTimeoutMs?: number;
   password?: string;
@@ -22,7 +22,7 @@ export interface Fuseki {
   user: string;
   password: string;
   pid: number;
-  /** Ends the server in good order. */
+  /** Shuts the server down cleanly. */
   stop(): Promise<void>;
   /** Ends the server with SIGKILL. */
   kill(): Promise<void>;
@@ -35,7 +35,7 @@ const STOP_TIMEOUT_MS = 15_000;
 
 /**
  * Resolves when the server answers.
- * @throws FusekiNotAvailable; Error with the server's last words when it does not come up
+ * @throws FusekiNotAvailable; Error with the server's last words if it does not start
  */
 export async function launchFuseki(options: FusekiOptions): Promise<Fuseki> {
   const jar = await fetchFuseki();
@@ -60,7 +60,7 @@ export async function launchFuseki(options: FusekiOptions): Promise<Fuseki> {
   };
   server.stdout.on("data", listen);
   server.stderr.on("data", listen);
-  // Whatever ends this process ends the server, which nobody would find otherwise.
+  // Whatever ends this process also ends the server, which would otherwise be left running unnoticed.
   const orphan = () => server.kill("SIGKILL");
   process.once("exit", orphan);
   server.once("exit", () => process.off("exit", orphan));

@@ -5,7 +5,7 @@
 #   FUSEKI_DATA        folder of the database; default /var/lib/fuseki
 #   FUSEKI_PORT        default 3030
 #   FUSEKI_HOST        "loopback" to listen on this machine only; default all interfaces
-#   SPARQL_TIMEOUT_MS  the longest a query may take; default 30000
+#   SPARQL_TIMEOUT_MS  the longest that a query may take; default 30000
 #   JAVA_OPTS          for instance -Xmx4g
 set -eu
 : "${FUSEKI_PASSWORD:?must be set}"
@@ -16,7 +16,7 @@ data=${FUSEKI_DATA:-/var/lib/fuseki}
 mkdir -p "$data"
 cd "$data"
 
-# Hashed, so that no character of the password means anything to the file's format.
+# Hashed, so that no character of the password can mean anything in the file's format.
 if command -v md5sum >/dev/null; then
   hash=$(printf %s "$FUSEKI_PASSWORD" | md5sum | cut -c1-32)
 else
@@ -24,16 +24,16 @@ else
 fi
 (umask 077 && printf 'engagement: MD5:%s\n' "$hash" >passwd)
 
-# Every index costs each write its share. These four find what the default six find: a graph is read along GSPO, and
-# lookups across graphs, or by value within one, along the others. The file belongs to the database that was made
+# Every index slows down each write. These four find all that the default six find: a graph is read along GSPO, and
+# lookups across graphs, or by value within one, use the others. The file belongs to the database that was created
 # with it: without it TDB2 would read indexes that have not been written.
 if [ ! -d tdb2 ]; then
   mkdir tdb2
   echo '{ "tdb.quad_indexes": ["GSPO", "SPOG", "POSG", "OSPG"] }' >tdb2/tdb.cfg
 fi
 
-# A killed server leaves its lock behind, and its number may belong to somebody else by now, which TDB2 would take
-# for a running server. Only one server is ever given this folder.
+# A killed server leaves its lock behind, and by now its process id may belong to another process, which TDB2 would
+# take for a running server. Only one server is ever given this folder.
 rm -f tdb2/tdb.lock
 
 host_option=

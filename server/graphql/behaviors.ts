@@ -1,4 +1,4 @@
-// Which columns can be filtered, ordered and counted by, and what is left out of the schema as a rule.
+// Which columns can be used to filter, order and aggregate, and what the schema leaves out as a rule.
 import type { PgResourceParameter } from "postgraphile/@dataplan/pg";
 
 export const BehaviorsPlugin: GraphileConfig.Plugin = {
@@ -23,7 +23,7 @@ export const BehaviorsPlugin: GraphileConfig.Plugin = {
           },
         },
       },
-      // A function with a limit of its own answers a plain list.
+      // A function with its own limit returns a plain list.
       pgResource: {
         override: {
           after: ["override"],
@@ -34,7 +34,7 @@ export const BehaviorsPlugin: GraphileConfig.Plugin = {
               : behavior,
         },
       },
-      // One record is asked for by its key, and by nothing else.
+      // A single record can be asked for only by its primary key.
       pgResourceUnique: {
         inferred: {
           after: ["inferred"],

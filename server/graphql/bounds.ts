@@ -1,5 +1,5 @@
-// How much one request may ask for. Two measures: of the text, before it is validated, and of the work, with the
-// variables that the request brings. Every refusal is a 400 validation_failed that names the bound.
+// How much one request may ask for. Two things are measured: the text, before it is validated, and the work, with
+// the request's variables. Every refusal is a 400 validation_failed and names the bound.
 import {
   getNamedType,
   getNullableType,
@@ -24,27 +24,27 @@ import { PAGE_DEFAULT, PAGE_DEFAULT_NESTED, PAGE_MAX } from "./paging.ts";
 
 /** The bounds of one request. */
 export const BOUNDS = {
-  /** Characters of the text. */
+  /** Characters in the text. */
   textLength: 32_768,
-  /** Tokens of the text: what parsing and validating it costs. */
+  /** Tokens in the text, a measure of what parsing and validating it costs. */
   tokens: 4_000,
-  /** Fields, with every fragment counted wherever it is spread. */
+  /** Fields, counting every fragment wherever it is spread. */
   fields: 1_000,
   /** Fields of Query or Mutation in one operation. */
   rootFields: 20,
-  /** Fields that are given another name. */
+  /** Fields with an alias. */
   aliases: 50,
   /** Records and groups that could come back if every list were full. */
   records: 25_000,
   /** Orderings or groupings of one list. */
   orderings: 5,
-  /** Single values in the arguments of one field, those in variables included. */
+  /** Individual values in the arguments of one field, including those in variables. */
   argumentValues: 500,
   /** How deep the arguments of one field may nest. */
   argumentDepth: 16,
 } as const;
 
-/** What groups of aggregates are counted as; their number is not known before they are made. */
+/** How many groups grouped aggregates are counted as; the real number is not known in advance. */
 const GROUPS = 100;
 
 const number = new Intl.NumberFormat("en");
@@ -60,14 +60,17 @@ function refuse(what: string, bound: number, found?: number): never {
  */
 export function parseWithin(text: string): DocumentNode {
   if (text.length > BOUNDS.textLength) {
-    refuse("The characters of a GraphQL text are at most", BOUNDS.textLength, text.length);
+    refuse("The number of characters in a GraphQL text must not exceed", BOUNDS.textLength, text.length);
   }
   try {
     return parse(text, { maxTokens: BOUNDS.tokens });
   } catch (error) {
-    // The parser recurses: what nests too deep for it is the caller's doing.
+    // The parser is recursive: a text nested too deeply for it is the caller's fault.
     if (error instanceof RangeError) {
-      throw new ApiError("validation_failed", { message: "The GraphQL text nests too deep.", cause: error });
+      throw new ApiError("validation_failed", {
+        message: "The GraphQL text is nested too deeply.",
+        cause: error,
+      });
     }
     throw error;
   }
@@ -78,7 +81,7 @@ type Variables = Readonly<Record<string, unknown>>;
 /**
  * Measures an operation of a valid document.
  * @param variables as the request brought them
- * @throws ApiError 400 that names the bound it exceeds
+ * @throws ApiError 400 naming the bound it exceeds
  */
 export function measure(
   schema: GraphQLSchema,
@@ -91,7 +94,7 @@ export function measure(
     ({ name }) => operationName === undefined || name?.value === operationName,
   );
   const root = operation && schema.getRootType(operation.operation);
-  // Which operation is meant is for the execution to say.
+  // If it is unclear which operation is meant, execution will say so.
   if (!operation || !root) return;
   new Measurement(schema, document, withDefaults(operation, variables)).ofRoot(root, operation.selectionSet);
 }
@@ -128,26 +131,27 @@ class Measurement {
     let rootFields = 0;
     this.#each(root, selections, (type, node) => {
       if (++rootFields > BOUNDS.rootFields)
-        refuse("The fields at the root of an operation are at most", BOUNDS.rootFields);
+        refuse("The number of fields at the root of an operation must not exceed", BOUNDS.rootFields);
       this.#field(type, node, 1, undefined);
     });
     if (this.#records > BOUNDS.records) {
       refuse(
-        "The records that a request could bring if all its lists were full are at most",
+        "The number of records that a request could return if all its lists were full must not exceed",
         BOUNDS.records,
         this.#records,
       );
     }
   }
 
-  // `times`: how often the field's parent occurs; `page`: the size of the list that the parent is.
+  // `times`: how often the field's parent occurs; `page`: the size of the page that the parent is or belongs to.
   #field(parent: GraphQLCompositeType, node: FieldNode, times: number, page: number | undefined): void {
-    if (++this.#fields > BOUNDS.fields) refuse("The fields of an operation are at most", BOUNDS.fields);
+    if (++this.#fields > BOUNDS.fields)
+      refuse("The number of fields in an operation must not exceed", BOUNDS.fields);
     if (node.alias && ++this.#aliases > BOUNDS.aliases)
-      refuse("The aliases of an operation are at most", BOUNDS.aliases);
+      refuse("The number of aliases in an operation must not exceed", BOUNDS.aliases);
     const name = node.name.value;
     const field = "getFields" in parent ? parent.getFields()[name] : undefined;
-    // Introspection has bounds of its own, in depth.
+    // Introspection is bounded separately, by depth.
     if (!field) return;
     const given = this.#arguments(node);
     for (const [argument, value] of Object.entries(given))
@@ -159,9 +163,9 @@ class Measurement {
     const pageHere = isPaged ? pageSize(name, given, parent.name === "Query") : undefined;
     const isList = isListType(getNullableType(field.type));
     const occurrences = times * (isList ? listSize(name, field, given, page) : 1);
-    // One record belonging to another adds nothing to what its fields are bounded by.
+    // A single record that belongs to another is not counted, since the number of fields already bounds it.
     if (isList) this.#records += occurrences;
-    // Pages and their edges hand the size of the page down to the list within.
+    // Pages and their edges pass the size of the page down to the list within.
     this.#each(type, node.selectionSet, (on, child) => this.#field(on, child, occurrences, pageHere));
   }
 
@@ -175,8 +179,9 @@ class Measurement {
         visit(type, node);
         continue;
       }
-      // A spread counts as a field: fragments that spread fragments must not be free.
-      if (++this.#fields > BOUNDS.fields) refuse("The fields of an operation are at most", BOUNDS.fields);
+      // A spread counts as a field: fragments that spread other fragments must not be free.
+      if (++this.#fields > BOUNDS.fields)
+        refuse("The number of fields in an operation must not exceed", BOUNDS.fields);
       const fragment =
         node.kind === Kind.FRAGMENT_SPREAD
           ? this.#fragments.get(node.name.value)
@@ -226,15 +231,16 @@ function listSize(
 
 function checkArgument(path: string, name: string, value: unknown): void {
   if ((name === "orderBy" || name === "groupBy") && Array.isArray(value) && value.length > BOUNDS.orderings) {
-    refuse(`The items of ${path} are at most`, BOUNDS.orderings, value.length);
+    refuse(`The number of items in ${path} must not exceed`, BOUNDS.orderings, value.length);
   }
   let values = 0;
   const visit = (part: unknown, at: string[]): void => {
-    if (at.length > BOUNDS.argumentDepth) refuse(`The levels of ${path} are at most`, BOUNDS.argumentDepth);
+    if (at.length > BOUNDS.argumentDepth)
+      refuse(`The number of levels in ${path} must not exceed`, BOUNDS.argumentDepth);
     if (part === null && name === "filter" && at.length > 0) refuseNull([name, ...at].join("."));
     if (typeof part !== "object" || part === null) {
       if (++values > BOUNDS.argumentValues)
-        refuse(`The values in ${path} are at most`, BOUNDS.argumentValues);
+        refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
       return;
     }
     for (const [key, item] of Object.entries(part)) visit(item, [...at, key]);
@@ -242,8 +248,8 @@ function checkArgument(path: string, name: string, value: unknown): void {
   visit(value, []);
 }
 
-// Neither of what a null could mean here, anything or nothing, would be what every caller meant.
+// A null here could mean "anything" or "nothing", and neither is what every caller would expect.
 function refuseNull(path: string): never {
-  const message = "must not be null; leave it out, or ask with isNull";
+  const message = "must not be null; leave it out, or use isNull";
   throw new ApiError("validation_failed", { message: `${path} ${message}.`, details: [{ path, message }] });
 }

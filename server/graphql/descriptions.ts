@@ -1,4 +1,4 @@
-// What the fields mean, for those who read the schema. The database's own comments speak of tables and functions;
+// What the fields mean, for readers of the schema. The database's own comments are about tables and functions;
 // records/ and db/churches/ describe their columns, and the links between records are explained here.
 import { jsonPgSmartTags } from "postgraphile/utils";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
@@ -42,8 +42,8 @@ export const DescriptionsPlugin = jsonPgSmartTags(
               "Commitments that the organization made.",
             ),
             commitments_concerns_need_id_fkey: link(
-              "The need that it answers, where it answers one.",
-              "Commitments that answer the need, of whatever organization.",
+              "The need that it answers, if any.",
+              "Commitments that answer the need, by any organization.",
             ),
           },
         },
@@ -55,15 +55,15 @@ export const DescriptionsPlugin = jsonPgSmartTags(
               "Engagement that the organization attested.",
             ),
             engagement_claims_fulfills_commitment_id_fkey: link(
-              "The commitment that it fulfils, where it fulfils one.",
-              "Engagement that fulfils the commitment, of whatever organization.",
+              "The commitment that it fulfils, if any.",
+              "Engagement that fulfils the commitment, by any organization.",
             ),
           },
         },
         "app_public.status_history": {
           attribute: attribute({
-            from_status: "Null where the record was made.",
-            changed_by_email: "Who set it; null where the service itself did.",
+            from_status: "Null for the first status of a record.",
+            changed_by_email: "Who set it; null if the service itself did.",
           }),
           constraint: {
             status_history_need_id_fkey: link("The need.", "Every status it has had, oldest first."),
@@ -81,7 +81,7 @@ export const DescriptionsPlugin = jsonPgSmartTags(
           attribute: attribute({
             org_uri: "The URI that names the organization in the graph.",
             domain:
-              "Its registered e-mail domain: whoever has an address there may be believed to belong to it.",
+              "Its registered e-mail domain: anybody with an address there may be assumed to belong to it.",
           }),
         },
         "app_public.churches": {
@@ -97,7 +97,7 @@ export const DescriptionsPlugin = jsonPgSmartTags(
           attribute: attribute({
             code: "The SKOS notation, such as PRA-INT.",
             concept_uri: "URI of the concept in the graph.",
-            kind: "accelerator: one of the broad ones; function: one of those below them.",
+            kind: "accelerator: a broad category; function: one of the categories below an accelerator.",
             pref_label: "The SKOS preferred label.",
             definition: "The SKOS definition.",
           }),
@@ -115,7 +115,7 @@ export const DescriptionsPlugin = jsonPgSmartTags(
   { name: "DescriptionsPlugin" },
 );
 
-// What the statuses of records mean is said in the ontology; this one is not in the graph, but of it.
+// The ontology says what the statuses of records mean; this status is about the graph and not in it.
 const GRAPH_STATUS = new Map([
   ["pending", "The graph does not hold the current revision yet."],
   ["synced", "The graph holds the current revision."],

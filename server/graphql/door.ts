@@ -15,14 +15,14 @@ import { makePreset } from "./preset.ts";
 
 /** What the GraphQL door needs. */
 export type GraphqlOptions = {
-  /** Connects as engagement_server; its owner ends it, after release(). */
+  /** Connects as engagement_server; whoever passes it ends it, after release(). */
   pool: Pool;
   logger: Pick<Logger, "error">;
-  /** A statement that takes longer is ended, and answered with 504 query_timeout. */
+  /** A statement that takes longer is cancelled and answered with 504 query_timeout. */
   statementTimeoutMs?: number;
 };
 
-/** What GraphQL is served by. */
+/** The parts that serve GraphQL. */
 export type Graphql = {
   /** /graphql, behind a key. */
   door: Door;

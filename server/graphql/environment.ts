@@ -1,2 +1,2 @@
-// Grafast asks for its environment once, when it is first loaded: import this module before it.
+// Grafast reads its environment once, when it is first loaded: import this module before it.
 process.env["GRAPHILE_ENV"] ??= "production";

@@ -5,7 +5,7 @@ import { isSafeError } from "postgraphile/grafast";
 import { GraphQLError } from "postgraphile/graphql";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 
-/** Turns whatever went wrong into what a caller is told, and logs what is our own doing. */
+/** Turns whatever went wrong into what the caller is told, and logs what is our own fault. */
 export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLError {
   return (error) => {
     const at = error instanceof GraphQLError ? error : undefined;
@@ -19,7 +19,7 @@ export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) =>
       extensions = { ...extensions, errorId };
       logger.error({ err: cause, errorId, path: at?.path }, told.code);
     }
-    // Without originalError, of which a serializer might tell.
+    // Without originalError, which a serializer might reveal.
     const answer = new GraphQLError(told.message, {
       nodes: at?.nodes,
       source: at?.source,
@@ -32,7 +32,7 @@ export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) =>
   };
 }
 
-// Errors pass here more than once on their way out.
+// Errors pass through here more than once on their way out.
 const PUBLIC = new WeakSet<GraphQLError>();
 
 function causeOf(error: unknown): unknown {
@@ -43,9 +43,9 @@ function causeOf(error: unknown): unknown {
 
 function toldOf(at: GraphQLError | undefined, cause: unknown): ApiError {
   const invalid = (message: string) => new ApiError("validation_failed", { message, cause });
-  // Syntax, validation and the values of variables: said by GraphQL itself, before anything ran.
+  // Syntax, validation and the values of variables: reported by GraphQL itself, before anything ran.
   if (cause instanceof GraphQLError && at?.path === undefined) return invalid(cause.message);
-  // What a plugin threw for the caller to read, such as an empty object in a filter.
+  // Thrown by a plugin with a message meant for the caller, such as an empty object in a filter.
   if (cause instanceof Error && isSafeError(cause)) return invalid(cause.message);
   return apiErrorFrom(cause);
 }

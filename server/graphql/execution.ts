@@ -1,4 +1,4 @@
-// Between HTTP and Grafast: texts are bounded before they are validated, operations before they are run, and
+// Between HTTP and Grafast: texts are measured before they are validated, operations before they are run, and
 // every error leaves with its public code.
 import { depthLimit } from "@graphile/depth-limit";
 import { execute } from "postgraphile/grafast";
@@ -12,7 +12,7 @@ const DEPTH = depthLimit({
   maxDepth: 14,
   maxListDepth: 5,
   maxSelfReferentialDepth: 2,
-  // As deep as the introspection that graphql-js itself sends.
+  // As deep as the introspection query that graphql-js itself provides.
   maxIntrospectionDepth: 14,
   maxDepthByFieldCoordinates: { "__Type.ofType": 9 },
   revealDetails: true,
@@ -21,7 +21,7 @@ const DEPTH = depthLimit({
 type Parsed =
   { document: DocumentNode; errors?: undefined } | { errors: GraphQLError[]; document?: undefined };
 
-/** The plugin that puts the bounds and the public errors in Grafserv's way. */
+/** The plugin that adds the bounds and the public errors to Grafserv. */
 export function boundedExecution(publicError: (error: unknown) => GraphQLError): GraphileConfig.Plugin {
   return {
     name: "BoundedExecutionPlugin",
@@ -54,7 +54,7 @@ export function boundedExecution(publicError: (error: unknown) => GraphQLError):
   };
 }
 
-/** Texts that were parsed and validated before; applications send the same few again and again. */
+/** Texts that have already been parsed and validated; applications send the same few again and again. */
 class TextCache {
   readonly schema: GraphQLSchema;
   readonly #publicError: (error: unknown) => GraphQLError;

@@ -1,4 +1,4 @@
-// The explorer at /graphiql: Ruru, served from here alone, with a field for the API key.
+// The explorer at /graphiql: Ruru, served entirely from here, with a field for the API key.
 import { randomBytes } from "node:crypto";
 import type { RequestHandler } from "express";
 import type { RuruClientConfig } from "postgraphile/grafserv/ruru/server";

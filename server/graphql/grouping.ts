@@ -1,11 +1,11 @@
-// By what aggregates group: single columns, the items of lists (one group a code, not one a combination), and the
-// months and days of creation. And how many records are in a group.
+// What aggregates can be grouped by: single columns, the items of lists (one group per code, not per combination), and
+// the month or day of creation. Also how many records are in a group.
 import type { PgCodecRelation, PgSelectQueryBuilder, PgSelectSingleStep } from "postgraphile/@dataplan/pg";
 
 const PERIODS = ["month", "day"] as const;
 
-// Free texts, keys and the instants of updates make as many groups as there are records. Enums, yes and no, lists and
-// links do not; of texts and times these do not either.
+// Free texts, keys and update times would make as many groups as there are records. Enums, booleans, lists and links do
+// not, and neither do these texts and times.
 const GROUPABLE = /^(org_name|type|(from|to)_status|country_\w+|people_group_\w+|(created|changed)_at)$/;
 
 type Grouping = { description: string; apply: (query: PgSelectQueryBuilder) => void };
@@ -16,7 +16,7 @@ export const GroupingPlugin: GraphileConfig.Plugin = {
   schema: {
     behaviorRegistry: {
       add: {
-        // Named by the plugin that adds groupedAggregates, registered by one that this schema leaves out.
+        // The plugin that adds groupedAggregates refers to it, but the one that would register it is left out of this schema.
         "resource:groupedAggregates:having": {
           description: "may groups be filtered?",
           entities: ["pgResource"],
@@ -105,9 +105,9 @@ function groupingsOf(
     return [
       {
         suffix: "",
-        description: `One group for each code of \`${field}\`. A record is in the group of every code that it has.`,
+        description: `One group for each code of \`${field}\`. A record is in the group of each of its codes.`,
         apply(query) {
-          // A join and not unnest() itself, which would pair the items of two lists instead of crossing them.
+          // A join rather than unnest() itself, which would pair the items of two lists instead of crossing them.
           const alias = sql.identifier(Symbol(attributeName));
           query.join({ type: "cross", lateral: true, from: sql`unnest(${column(query)})`, alias });
           query.groupBy({ fragment: sql`${alias}.${alias}`, codec: codec.arrayOfCodec });
@@ -118,7 +118,7 @@ function groupingsOf(
   if (codec === TYPES.timestamptz) {
     return PERIODS.map((period) => ({
       suffix: `_TRUNCATED_TO_${period.toUpperCase()}`,
-      description: `One group for each ${period} of \`${field}\`, in UTC. Its key is the first instant of it.`,
+      description: `One group for each ${period} of \`${field}\`, in UTC, with the first instant of that ${period} as its key.`,
       apply: (query) =>
         query.groupBy({
           fragment: sql`date_trunc(${sql.literal(period)}, ${column(query)}, 'UTC')`,

@@ -7,7 +7,7 @@ import { ApiError, apiErrorFrom } from "../errors.ts";
 const MEDIA_TYPES = ["application/graphql-response+json", "application/json"];
 const parseJson = express.json({ limit: "256kb", type: "application/json" });
 
-/** Refuses what is no GraphQL request, and parses the body of what is one. */
+/** Refuses anything that is not a GraphQL request, and parses the body of one that is. */
 export const readRequest: RequestHandler = (request, response, next) => {
   if (request.method !== "POST") {
     throw new ApiError("method_not_allowed", {
@@ -48,7 +48,7 @@ function problemOf(body: unknown): string | undefined {
   return undefined;
 }
 
-/** Answers errors of the requests to /graphql, those of the key and the rate limit included, as GraphQL does. */
+/** Answers errors of requests to /graphql, including those of the key and the rate limit, as GraphQL does. */
 export function answerErrors(publicError: (error: unknown) => GraphQLError): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);

@@ -1,5 +1,5 @@
-// Lists hold no nulls, a record always has a graphStatus, and what the load check found is a list of problems
-// rather than a document.
+// Lists contain no nulls, a record always has a graphStatus, and what the load check found is a list of problems
+// rather than a JSON document.
 import type { GraphQLEnumType, GraphQLType } from "postgraphile/graphql";
 
 export const ListsPlugin: GraphileConfig.Plugin = {

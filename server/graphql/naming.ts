@@ -1,4 +1,4 @@
-// Names: the words of the REST doors. needs, need(needId:), organization, concernsNeed, open, in_progress.
+// Names, in the words of REST: needs, need(needId:), organization, concernsNeed, open, in_progress.
 
 /** The inflector `this` that the overrides below are called with. */
 type Inflection = GraphileBuild.Inflection;
@@ -47,11 +47,11 @@ export const NamingPlugin: GraphileConfig.Plugin = {
           ? this.pluralize(this.tableType(relation.remoteResource.codec))
           : previous!(details);
       },
-      // search_churches is what one asks for churches by.
+      // search_churches becomes the field churches.
       customQueryField(this: Inflection, previous, _preset, details) {
         return this.camelCase(previous!(details).replace(/^search(?=[A-Z])/, ""));
       },
-      // A list that a function answers is named as the function is, without a "List" behind it.
+      // A list that a function returns has the function's name, without "List" at the end.
       listField(_previous, _preset, name) {
         return name;
       },

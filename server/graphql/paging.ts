@@ -1,4 +1,4 @@
-// Pages: how many records a list answers when nobody says, and in which order.
+// Pages: how many records a list returns by default, and in which order.
 import type { ConnectionStep } from "postgraphile/grafast";
 
 /** Records in a page of a list at the root of a query, when neither first nor last is given. */
@@ -36,7 +36,7 @@ export const PagingPlugin: GraphileConfig.Plugin = {
       },
       GraphQLObjectType_fields_field_args(args, _build, context) {
         const { first, last, offset: _offset, ...others } = args;
-        // A function that answers a list has its own limit.
+        // A function that returns a list has its own limit.
         if (context.scope.isPgFieldSimpleCollection) return others;
         if (!context.scope.isPgFieldConnection || !first) return args;
         const byDefault = context.Self.name === "Query" ? PAGE_DEFAULT : PAGE_DEFAULT_NESTED;
@@ -44,10 +44,18 @@ export const PagingPlugin: GraphileConfig.Plugin = {
           `${text} 0 to ${PAGE_MAX}; ${byDefault} when neither first nor last is given.`;
         return {
           ...args,
-          // Both are applied by the field's plan, which knows of the one and the other.
-          first: { ...first, applyPlan: undefined, description: pageSize("Only the first so many records:") },
+          // The field's plan applies both, because it has to know them together.
+          first: {
+            ...first,
+            applyPlan: undefined,
+            description: pageSize("Number of records from the start of the list,"),
+          },
           ...(last && {
-            last: { ...last, applyPlan: undefined, description: pageSize("Only the last so many records:") },
+            last: {
+              ...last,
+              applyPlan: undefined,
+              description: pageSize("Number of records from the end of the list,"),
+            },
           }),
         };
       },

@@ -18,9 +18,9 @@ import { PagingPlugin } from "./paging.ts";
 import { TagsPlugin } from "./tags.ts";
 
 /**
- * What the schema is made of and how it is served.
- * @param options.publicError tells a caller of an error
- * @param options.statementTimeoutMs a statement that takes longer is ended
+ * What the schema is built from and how it is served.
+ * @param options.publicError turns an error into what the caller is told
+ * @param options.statementTimeoutMs a statement that takes longer is cancelled
  */
 export function makePreset(
   pool: Pool,
@@ -66,7 +66,7 @@ export function makePreset(
     },
     grafast: {
       explain: false,
-      // The role is all that the database is told of a caller; what it may do is decided there.
+      // The role is all that the database is told about a caller; what it may do is decided there.
       context: ({ expressv4 }) => ({
         pgSettings: { role: expressv4!.req.identity.scope, statement_timeout: String(statementTimeoutMs) },
       }),
@@ -78,7 +78,7 @@ export function makePreset(
       defaultBehavior: "-insert -update -delete -node -aggregate:orderBy",
       connectionFilterRelations: true,
       connectionFilterAllowEmptyObjectInput: true,
-      // No filter at all may be null; nulls within one are refused by bounds.ts, in words.
+      // A filter as a whole may be null; nulls within one are refused by bounds.ts, with an explanation.
       connectionFilterAllowNullInput: true,
       connectionFilterComputedColumns: false,
       connectionFilterSetofFunctions: false,
@@ -87,7 +87,7 @@ export function makePreset(
   };
 }
 
-// What indexes serve or one pass over the rows answers; no regular expressions.
+// Operators that an index or one pass over the rows can serve; no regular expressions.
 const OPERATORS = [
   ...["isNull", "equalTo", "notEqualTo", "in", "notIn"],
   ...["lessThan", "lessThanOrEqualTo", "greaterThan", "greaterThanOrEqualTo"],

@@ -1,4 +1,4 @@
-// What of the database GraphQL shows, where the general rules of this folder would show too much or misname it.
+// What GraphQL shows of the database where the general rules in this folder would show too much or name it badly.
 import { jsonPgSmartTags } from "postgraphile/utils";
 
 const HIDDEN = { behavior: "-*" };
@@ -25,13 +25,13 @@ export const TagsPlugin = jsonPgSmartTags(
         },
         "app_public.countries": { tags: WITHOUT_AGGREGATES },
         "app_public.people_groups": { tags: WITHOUT_AGGREGATES },
-        // The enum of the same name keeps it.
+        // The enum of the same name keeps that name.
         "app_public.platform_roles": { tags: { name: "platform_role_grant" } },
-        // The enum of the same name keeps it.
+        // The enum of the same name keeps that name.
         "app_public.organization_roles": { tags: { ...HIDDEN, name: "organization_role_words" } },
         "app_public.organization_permissions": { tags: HIDDEN },
         "app_public.platform_permissions": { tags: HIDDEN },
-        // Churches are found by their search, whose cost does not grow with their number.
+        // Churches are found through their search, whose cost does not grow with their number.
         "app_public.churches": {
           tags: { behavior: "-query:resource:connection -filter -order -aggregates -groupedAggregates" },
           constraint: {

@@ -1,4 +1,4 @@
-// What the plugins of this folder and of @graphile/pg-aggregates add to PostGraphile's types.
+// What the plugins in this folder and @graphile/pg-aggregates add to PostGraphile's types.
 import "postgraphile";
 import "@graphile/pg-aggregates/dist/AddAggregateTypesPlugin.js";
 import "@graphile/pg-aggregates/dist/AddGroupByAggregateEnumValuesForAttributesPlugin.js";

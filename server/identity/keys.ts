@@ -7,7 +7,7 @@ import type { choices } from "../../db/catalog.ts";
 import { createPool } from "../../db/pool.ts";
 import { ApiError } from "../errors.ts";
 
-/** The PostgreSQL role that a key becomes. */
+/** The PostgreSQL role that a key acts in. */
 export type Scope = (typeof choices)["api_keys.scope"][number];
 
 /** The key of a request. */
@@ -28,7 +28,7 @@ declare global {
 
 const REMEMBERED_KEYS = 10_000;
 
-/** Looks API keys up and remembers the good ones until the database says that one has changed. */
+/** Looks up API keys and remembers valid ones until the database says that one has changed. */
 export class KeyRing {
   readonly #pool: pg.Pool;
   readonly #known = new LRUCache<string, Identity>({ max: REMEMBERED_KEYS });
@@ -42,7 +42,7 @@ export class KeyRing {
     this.#pool = pool;
   }
 
-  /** Begins to listen for changed keys; until it does, and while it cannot, every request asks the database. */
+  /** Starts listening for changed keys; until then, and whenever it cannot, every request asks the database. */
   async start(): Promise<void> {
     const listener = new pg.Client(this.#pool.options);
     const lost = () => {
@@ -96,7 +96,7 @@ export class KeyRing {
       ratePerMinute: row.rate_per_minute,
       expiresAt: row.expires_at === null ? null : Date.parse(row.expires_at),
     });
-    // A key that changed between this look-up and its answer must not be remembered as it was.
+    // A key that changed while it was being looked up must not be remembered as it was before.
     if (listening && this.#listening && changes === this.#changes) this.#known.set(name, identity);
     return identity;
   }
@@ -122,7 +122,7 @@ export function requireKey(keys: KeyRing, options: { inQuery?: boolean } = {}): 
   };
 }
 
-/** A pool of the server's own login, which can do nothing but become the role of a key's scope. */
+/** A pool for the server's own login, which can do nothing but assume the role of a key's scope. */
 export function createServerPool(connectionString: string, onError: (error: Error) => void): pg.Pool {
   return createPool(connectionString, { max: 20, onError });
 }

@@ -1,9 +1,9 @@
-// What one key may use up.
+// How much one key may use.
 import type { RequestHandler } from "express";
 import { rateLimit } from "express-rate-limit";
 import { ApiError } from "../errors.ts";
 
-/** So many requests a minute for each key; a key may carry its own number. */
+/** Limits the requests per minute of each key; a key may have a limit of its own. */
 export function perKeyLimit(perMinute: number): RequestHandler {
   return rateLimit({
     windowMs: 60_000,

@@ -1,5 +1,5 @@
-// The one tool: church search, described for a model that has to choose and fill it. What may be asked and what is
-// answered come from the schemas of GET /v0/orgs/search.
+// The only tool: church search, described for a model that has to choose it and fill in its inputs. The inputs and the
+// answers come from the schemas of GET /v0/orgs/search.
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { apiErrorFrom } from "../errors.ts";
@@ -14,25 +14,25 @@ export type Search = (query: Record<string, unknown>) => Promise<string>;
 
 const TITLE = "Search churches";
 
-const DESCRIPTION = `Finds churches in a directory: their names, addresses, coordinates, traditions, service times and languages, programs, contacts and links. It only reads. Use it for questions such as which churches of a tradition there are in a town, or which church is nearest to a place.
+const DESCRIPTION = `Finds churches in a directory: their names, addresses, coordinates, traditions, service times and languages, programs, contacts and links. It only reads. Use it for questions such as which churches of a tradition are in a town, or which church is nearest to a place.
 
-Put every input inside queryParams. Filters narrow each other; none is required. Say where in one of three ways:
+Put every input inside queryParams. Each filter narrows the result; none is required. Say where in one of three ways:
 1. by names: {"queryParams": {"belief": "protestant", "locality": "El Cajon", "region": "CA", "country": "US"}}
 2. by radius, nearest first, each church with distance_m: {"queryParams": {"center_lat": 32.7948, "center_lng": -116.9625, "radius_km": 10}}
 3. by box: {"queryParams": {"min_lat": 32.5, "max_lat": 33.1, "min_lng": -117.3, "max_lng": -116.8}}
-A radius needs all three of its inputs and a box all four. For a name or for words use q, which forgives misspelling.
+A radius needs all three of its inputs and a box all four. To search by name or by words use q, which forgives misspelling.
 
 A church has some fifty columns; name those you need in fields to keep the answer short, for example "church_id,name,address,locality,website". If has_more is true, call again with next_cursor as cursor and the same filters. Empty items mean that no church matched: drop a filter, or search by radius.`;
 
 const QUERY_PARAMS =
-  "The inputs of the search, the same as the query parameters of GET /v0/orgs/search. {} finds any churches.";
+  "The inputs of the search, the same as the query parameters of GET /v0/orgs/search. {} finds all churches.";
 
 const query = churchQuery.strict();
 const { $schema, properties = {}, ...queryRest } = z.toJSONSchema(query, { io: "input" });
 const INPUTS = properties as Record<string, object & { type?: string; items?: object; maxItems?: number }>;
 const LISTS = Object.keys(INPUTS).filter((name) => INPUTS[name]?.type === "array");
 
-// A single value stands for a list of one, as it does in a URL.
+// A single value counts as a list of one, as it does in a URL.
 for (const name of LISTS) {
   const { type, items, maxItems, ...rest } = INPUTS[name]!;
   INPUTS[name] = { ...rest, ...{ anyOf: [items, { type, items, maxItems }] } };
@@ -46,14 +46,14 @@ const inputSchema = {
   additionalProperties: false,
 };
 
-// Older revisions want an object at the root, which a bare choice of two is not by their letter.
+// Older revisions require the type object at the root, which a bare choice of two schemas does not state.
 const outputSchema = {
   type: "object",
   ...z.toJSONSchema(z.union([churchPage, churchFeatures]), { io: "input" }),
   description: "A page of churches; a GeoJSON FeatureCollection where format is geojson.",
 };
 
-// The inputs are checked below, in words that a model can act on, and the answers by the tests.
+// The inputs are checked below, with messages that a model can act on; the answers are checked by the tests.
 function declared(schema: Record<string, unknown>): StandardSchemaWithJSON {
   return {
     "~standard": {
@@ -80,9 +80,9 @@ const DEFINITION = {
 };
 
 /**
- * Puts the tool on a server.
- * @param search runs the search as the caller
- * @param failed is told of failures that are not the caller's
+ * Adds the tool to a server.
+ * @param search runs the search on the caller's behalf
+ * @param failed called with failures that are not the caller's fault
  */
 export function addChurchTool(server: McpServer, search: Search, failed: (error: ApiError) => void): void {
   server.registerTool(CHURCH_TOOL, DEFINITION, async (input): Promise<CallToolResult> => {
@@ -102,7 +102,7 @@ export function addChurchTool(server: McpServer, search: Search, failed: (error:
   });
 }
 
-// A tool's own refusal and not an error of the protocol: models are shown the one and seldom the other.
+// A refusal by the tool rather than an error of the protocol: models are shown the former and seldom the latter.
 function refusal(text: string): CallToolResult {
   return { content: [{ type: "text", text }], isError: true };
 }
@@ -112,7 +112,7 @@ function checkInput(input: unknown): { query: Record<string, unknown> } | { prob
   const misplaced = Object.keys(beside);
   if (misplaced.length > 0) {
     return {
-      problem: `${names(misplaced)} cannot stand beside queryParams: put every input inside it, as in {"queryParams": {"locality": "El Cajon"}}. ${VALID}`,
+      problem: `${names(misplaced)} must not be outside queryParams: put every input inside it, as in {"queryParams": {"locality": "El Cajon"}}. ${VALID}`,
     };
   }
   if (!isObject(queryParams)) {
@@ -138,7 +138,7 @@ function sentence(issue: z.core.$ZodIssue, given: Record<string, unknown>): stri
   return `${name}${place} ${issue.message}.`;
 }
 
-/** Names that a caller wrote, no more and no longer than a message should quote. */
+/** Names that a caller wrote, no more of them and no longer than a message should quote. */
 function names(written: string[]): string {
   const some = written.slice(0, 5).map((name) => (name.length > 60 ? `${name.slice(0, 60)}…` : name));
   return [...some, ...(written.length > some.length ? ["…"] : [])].join(", ");

@@ -1,5 +1,5 @@
 // The tool endpoint, POST /v0/mcp: church search for AI clients, in the Model Context Protocol over HTTP. It keeps no
-// state between messages and answers plain JSON, so that any process can answer any message, and curl can read it.
+// state between messages and answers in plain JSON, so that any process can answer any message, and curl can read it.
 import express from "express";
 import type { Request, RequestHandler, Response } from "express";
 import { isJsonContentType } from "@modelcontextprotocol/server";
@@ -15,7 +15,7 @@ import type { Database } from "../database.ts";
 
 const MCP_PATH = "/v0/mcp";
 
-/** What the tool endpoint stands on. */
+/** What the tool endpoint depends on. */
 export type McpDependencies = {
   database: Database;
   logger: Logger;
@@ -24,7 +24,7 @@ export type McpDependencies = {
 };
 
 const BODY_LIMIT = "256kb";
-// The limit of requests counts a batch as one.
+// The rate limit counts a batch as one request.
 const LONGEST_BATCH = 10;
 
 /** The tool endpoint as a door of the application; its key may stand in the query. */
@@ -53,10 +53,10 @@ async function answer(text: unknown, caller: Caller): Promise<Reply> {
   return Array.isArray(body) ? answerBatch(body, caller) : answerMessage(body, caller, false);
 }
 
-// Only the revision 2025-03-26 has batches.
+// Only revision 2025-03-26 has batches.
 async function answerBatch(messages: unknown[], caller: Caller): Promise<Reply> {
   if (messages.length === 0 || messages.length > LONGEST_BATCH) {
-    const message = `A batch has 1 to ${LONGEST_BATCH} messages.`;
+    const message = `A batch must have 1 to ${LONGEST_BATCH} messages.`;
     return rpcError(null, RPC.invalidRequest, message, { status: 400 });
   }
   const answers: string[] = [];
@@ -81,7 +81,7 @@ function protocolHeaders(request: Request): ProtocolHeaders {
 
 const onlyPost: RequestHandler = (request, _response, next) => {
   if (request.method === "POST") return next();
-  // No session to end and no stream to open.
+  // There is no session to end and no stream to open.
   throw new ApiError("method_not_allowed", {
     message: "Send messages with POST.",
     headers: { allow: "POST, OPTIONS" },
@@ -93,7 +93,7 @@ const onlyJson: RequestHandler = (request, _response, next) => {
   throw new ApiError("unsupported_media_type");
 };
 
-/** Refuses pages of other origins, which a browser would let send what it does not let them read. */
+/** Refuses pages from other origins: a browser would let them send requests whose answers it hides from them. */
 function onlyFrom(origins: readonly string[]): RequestHandler {
   return (request, _response, next) => {
     const origin = request.get("origin");

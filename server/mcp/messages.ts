@@ -1,6 +1,6 @@
-// JSON-RPC 2.0 as it crosses the tool endpoint: what a message is, and how one is refused in words.
+// JSON-RPC 2.0 as the tool endpoint speaks it: what a message is, and how one is refused in words.
 
-/** The codes of JSON-RPC that the tool endpoint answers. */
+/** The codes of JSON-RPC that the tool endpoint answers with. */
 export const RPC = {
   parseError: -32_700,
   invalidRequest: -32_600,
@@ -11,7 +11,7 @@ export const RPC = {
 
 export type RequestId = string | number;
 
-/** A call that wants an answer; params are as yet unchecked beyond being an object. */
+/** A call that expects an answer; its params have not been checked beyond being an object. */
 export type RpcRequest = {
   jsonrpc: "2.0";
   id: RequestId;
@@ -19,10 +19,10 @@ export type RpcRequest = {
   params?: Record<string, unknown>;
 };
 
-/** What is answered to one message. Without a body it is an acknowledgement. */
+/** The reply to one message; without a body, an acknowledgement. */
 export type Reply = { status: number; body?: string };
 
-/** A refusal as JSON-RPC has it; id is null where the message had none that could be read. */
+/** A refusal in the form of JSON-RPC; id is null where the message had none that could be read. */
 export function rpcError(
   id: RequestId | null,
   code: number,
@@ -39,31 +39,34 @@ export function rpcError(
   };
 }
 
-/** Acknowledges what asks for no answer. */
+/** Acknowledges a message that expects no answer. */
 export const ACCEPTED: Reply = { status: 202 };
 
-/** Whether it is an object with names, as JSON has it. */
+/** Whether a value is an object in the sense of JSON. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
  * Reads one message.
- * @returns the request to be answered, or the reply to what is none: an acknowledgement of a notification or of an
- * answer, which a server that asks nothing has no use for; an error for what is no message
+ * @returns the request to be answered, or else the reply to what is not one: an acknowledgement of a notification or
+ * of an answer, which a server that asks nothing has no use for; an error for anything that is not a message
  */
 export function readMessage(value: unknown): { request: RpcRequest } | { reply: Reply } {
   if (!isObject(value)) {
-    return invalid(null, 'A message is a JSON object: {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}.');
+    return invalid(
+      null,
+      'A message must be a JSON object: {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}.',
+    );
   }
   const { jsonrpc, id, method, params } = value;
   const known = typeof id === "string" || Number.isSafeInteger(id) ? (id as RequestId) : null;
-  if (jsonrpc !== "2.0") return invalid(known, 'A message has "jsonrpc": "2.0".');
+  if (jsonrpc !== "2.0") return invalid(known, 'A message must have "jsonrpc": "2.0".');
   if (method === undefined && ("result" in value || "error" in value)) return { reply: ACCEPTED };
-  if (typeof method !== "string") return invalid(known, "A message has a method, which is a text.");
+  if (typeof method !== "string") return invalid(known, "A message must have a method, which is a string.");
   if (params !== undefined && !isObject(params)) return invalid(known, "params must be an object.");
   if (id === undefined) return { reply: ACCEPTED };
-  if (known === null) return invalid(null, "id must be a text or an integer; a notification has none.");
+  if (known === null) return invalid(null, "id must be a string or an integer; a notification has none.");
   return { request: { jsonrpc, id: known, method, ...(params && { params }) } };
 }
 

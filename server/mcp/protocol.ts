@@ -1,5 +1,5 @@
-// One message of the Model Context Protocol, answered by the SDK: the revision 2026-07-28, which says itself what it
-// is in every message, and those of 2025, with a handshake or without.
+// One message of the Model Context Protocol, answered by the SDK: of revision 2026-07-28, where every message
+// says which revision it is, or of those of 2025, with or without a handshake.
 import {
   classifyInboundRequest,
   CLIENT_CAPABILITIES_META_KEY,
@@ -17,35 +17,35 @@ import type { Search } from "./church-tool.ts";
 import { isObject, readMessage, RPC, rpcError } from "./messages.ts";
 import type { Reply, RpcRequest } from "./messages.ts";
 
-/** A message's caller. */
+/** The caller of a message. */
 export type Caller = {
   /** The headers of the protocol that came with the message. */
   headers: ProtocolHeaders;
-  /** Searches as this caller. */
+  /** Searches on this caller's behalf. */
   search: Search;
-  /** Is told of failures that are not the caller's. */
+  /** Called with failures that are not the caller's fault. */
   failed: (error: Error | ApiError) => void;
 };
 
-/** The headers that the protocol gives a meaning to. */
+/** The headers to which the protocol gives a meaning. */
 export const PROTOCOL_HEADERS = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;
 export type ProtocolHeaders = Partial<Record<(typeof PROTOCOL_HEADERS)[number], string>>;
 
 type Era = "legacy" | "modern";
 
-// What each era may call. Nothing here ever changes by itself, so there is nothing to subscribe to.
+// What each era may call. Nothing here ever changes on its own, so there is nothing to subscribe to.
 const METHODS: Record<Era, readonly string[]> = {
   legacy: ["initialize", "ping", "tools/list", "tools/call"],
   modern: ["server/discover", "tools/list", "tools/call"],
 };
-const META = `params._meta is not as the protocol has it: the revision 2026-07-28 needs ${[PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY].join(", ")}; those of 2025 need none.`;
+const META = `params._meta does not follow the protocol: revision 2026-07-28 needs ${[PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY].join(", ")}; the revisions of 2025 need none.`;
 const HOUR_MS = 3_600_000;
 const LONGEST_QUOTE = 60;
 
 /**
  * Answers one message.
  * @param value the message as parsed from JSON
- * @param inBatch whether it came as one of several; the current revision has no batches
+ * @param inBatch whether it came in a batch, which the current revision does not have
  */
 export async function answerMessage(value: unknown, caller: Caller, inBatch: boolean): Promise<Reply> {
   const read = readMessage(value);
@@ -64,7 +64,7 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
     return rpcError(
       request.id,
       RPC.invalidRequest,
-      "A message of this revision is sent alone, not in a batch.",
+      "A message of this revision must be sent alone, not in a batch.",
     );
   }
   if (route.kind === "reject") {
@@ -79,27 +79,27 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   return inPlainWords(reply, request, caller);
 }
 
-/** What the SDK would refuse in the words of its schemas, or would answer with a stream. */
+/** Refuses what the SDK would refuse in the words of its schemas, or would answer with a stream. */
 function problemOf(request: RpcRequest, era: Era): Reply | undefined {
   const { id, method, params = {} } = request;
   if (!METHODS[era].includes(method)) {
-    const message = `There is no method ${quote(method)}; there are ${METHODS[era].join(", ")}.`;
+    const message = `There is no method ${quote(method)}; the methods are ${METHODS[era].join(", ")}.`;
     return rpcError(id, RPC.methodNotFound, message, { status: era === "modern" ? 404 : 200 });
   }
   const refuse = (message: string) => rpcError(id, RPC.invalidParams, message);
   if (method === "initialize" && !isSpecType.InitializeRequest(request)) {
     return refuse(
-      "params of initialize are protocolVersion, capabilities and clientInfo with name and version.",
+      "The params of initialize must be protocolVersion, capabilities and clientInfo with name and version.",
     );
   }
   if (method === "tools/list" && !isSpecType.ListToolsRequest(request)) {
-    return refuse("params of tools/list are none: all tools are on one page.");
+    return refuse("tools/list takes no params: all tools are on one page.");
   }
   if (method !== "tools/call") return undefined;
   const { name, arguments: input } = params;
-  if (name === undefined) return refuse(`params.name is missing: the tool to call, ${CHURCH_TOOL}.`);
+  if (name === undefined) return refuse(`params.name is missing: it names the tool to call, ${CHURCH_TOOL}.`);
   if (typeof name !== "string")
-    return refuse(`params.name must be a text: the tool to call, ${CHURCH_TOOL}.`);
+    return refuse(`params.name must be a string: it names the tool to call, ${CHURCH_TOOL}.`);
   if (name !== CHURCH_TOOL) {
     return refuse(`There is no tool ${quote(name)}; the only one is ${CHURCH_TOOL}.`);
   }
@@ -143,8 +143,8 @@ async function legacy(request: RpcRequest, caller: Caller): Promise<Reply> {
   }
 }
 
-// The caller's own URL and headers stay outside, the key with them. Both media types, because the SDK insists on
-// them, whichever it answers.
+// The caller's own URL and headers, and the key in them, stay outside. Both media types are accepted because the SDK
+// insists on both, whichever it answers with.
 function webRequest(headers: ProtocolHeaders): Request {
   return new Request("http://localhost/", {
     method: "POST",
@@ -160,13 +160,13 @@ async function replyFrom(response: Response): Promise<Reply> {
   return { status: response.status, body: await response.text() };
 }
 
-/** The reply, with what the SDK says of params that it could not read put in words. */
+/** The reply, with what the SDK says about params that it could not read put in plain words. */
 function inPlainWords(reply: Reply, { id, method }: RpcRequest, { failed }: Caller): Reply {
-  // Results begin so; only errors are worth parsing.
+  // Results begin like this; only errors are worth parsing.
   if (!reply.body || reply.body.startsWith('{"result":')) return reply;
   const { error } = JSON.parse(reply.body) as { error?: { code: number; message: string } };
   if (error?.code === RPC.invalidParams) {
-    return rpcError(id, error.code, `The params of ${method} are not as the protocol has them.`, reply);
+    return rpcError(id, error.code, `The params of ${method} do not follow the protocol.`, reply);
   }
   if (error?.code === RPC.internalError) {
     failed(new Error(error.message));

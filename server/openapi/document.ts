@@ -1,4 +1,4 @@
-// The OpenAPI document of everything under /v0, made from the routes that serve it.
+// The OpenAPI document of everything under /v0, generated from the routes that serve it.
 import { z } from "zod";
 import { createDocument } from "zod-openapi";
 import type {
@@ -24,12 +24,12 @@ const DESCRIPTION = `Needs, the commitments that answer them, and the engagement
 and their people; church search; the graph.
 
 Every route takes an API key as \`Authorization: Bearer <key>\`. A key's scope is \`api_read\`, \`api_write\` (which \
-includes reading) or \`api_review\` (which includes both); each operation names the least one that it takes.
+includes reading) or \`api_review\` (which includes both); each operation names the least one that it requires.
 
-Errors are the same everywhere: \`error\` is a code to branch on, \`message\` a sentence to read. A path that does not \
-answer a method says 405 \`method_not_allowed\`, one that does not exist 404 \`not_found\`. The order is 401, 429, 400, \
-403, then 404 and 422. Unknown query parameters are ignored, unknown fields of a body refused. \`OPTIONS\` answers 204 \
-on every path, without a key.
+Errors look the same everywhere: \`error\` is a code to branch on, \`message\` a sentence to read. A method that a \
+path does not support gets 405 \`method_not_allowed\`, a path that does not exist 404 \`not_found\`. Checks are made \
+in the order 401, 429, 400, 403, then 404 and 422. Unknown query parameters are ignored, unknown fields of a body \
+refused. \`OPTIONS\` answers 204 on every path, without a key.
 
 The same records and rules are served over GraphQL at \`/graphql\`.`;
 
@@ -38,7 +38,7 @@ const IDEMPOTENCY_KEY = {
   in: "header",
   required: false,
   description:
-    "The same key with the same request gives the first answer again; with another request it is refused.",
+    "The same key with the same request gets the first answer again; with a different request it is refused.",
   schema: { type: "string", minLength: 1, maxLength: 255 },
 } as const;
 
@@ -47,8 +47,8 @@ type OpenApiDocument = ReturnType<typeof CreateDocument>;
 type DocumentConfig = Pick<Config, "graphDataUrl" | "namespaceUrl" | "platformUrl">;
 
 /**
- * The routes with one more that answers the document of all of them.
- * @returns the document's text too, for the page that shows it
+ * The routes, and one more that returns the document describing them all.
+ * @returns also the document's text, for the page that shows it
  */
 export function withOpenApi(
   routes: readonly RestRoute[],
@@ -125,7 +125,7 @@ function createOpenApi(routes: readonly RestRoute[], config: DocumentConfig): Op
       },
     },
     {
-      // Answers may gain fields; a client that refuses what it does not know would break.
+      // Answers may gain fields; a client that refused unknown ones would break.
       override: ({ jsonSchema, io }) => {
         if (io === "output") delete jsonSchema.additionalProperties;
       },
@@ -190,14 +190,14 @@ function codesOf(route: RestRoute, scope?: Scope): ErrorCode[] {
   return codes.filter((code) => code !== false);
 }
 
-/** The same parameters by the names of their headers. */
+/** The same parameters under the names of their headers. */
 function asHeaders(headers: z.ZodObject): z.ZodObject {
   return z.object(
     Object.fromEntries(Object.entries(headers.shape).map(([name, field]) => [headerOf(name), field])),
   );
 }
 
-/** The same parameters, with what the example gives them. */
+/** The same parameters, with the values from the example. */
 function withExamples(parameters: z.ZodObject, values: Readonly<Record<string, unknown>> = {}): z.ZodObject {
   const fields = Object.entries(parameters.shape);
   return z.object(

@@ -1,4 +1,4 @@
-// What the document says of errors. docs/errors.md tells what each code means; a test holds the two together.
+// What the document says about errors. docs/errors.md explains what each code means; a test keeps the two in step.
 import { z } from "zod";
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { ERRORS } from "../errors.ts";
@@ -14,11 +14,11 @@ const errorSchema = z
     details: z
       .array(z.object({ path: z.string(), message: z.string() }))
       .optional()
-      .meta({ description: "The inputs at fault, by their names on the wire." }),
+      .meta({ description: "The inputs at fault, by their wire names." }),
   })
   .meta({ id: "Error", description: "A refusal or a failure." });
 
-// What an answer names where single inputs are at fault.
+// What an answer names when individual inputs are at fault.
 const DETAILS: Partial<Record<ErrorCode, readonly ErrorDetail[]>> = {
   validation_failed: [{ path: "limit", message: "must be at most 200" }],
   malformed_query: [{ path: "query", message: "line 1, column 8" }],
@@ -29,18 +29,18 @@ const DETAILS: Partial<Record<ErrorCode, readonly ErrorDetail[]>> = {
 
 const MEANING: Readonly<Record<number, string>> = {
   400: "The request is not well-formed.",
-  401: "There is no API key, or none that is good.",
+  401: "The API key is missing or not valid.",
   403: "The key or the person may not do this.",
   404: "There is no such record.",
-  406: "None of the media types in Accept can be given.",
-  409: "It collides with what has happened before.",
+  406: "None of the media types in Accept is available.",
+  409: "The request conflicts with what has already happened.",
   413: "The body is too large.",
   415: "The body's media type or encoding is not supported.",
-  422: "The input is well-formed, and names something that does not exist.",
+  422: "The input is well-formed, but names something that does not exist.",
   429: "Too many requests.",
   500: "The service failed.",
-  503: "A part that the service stands on does not answer; nothing was written.",
-  504: "It took too long.",
+  503: "A part that the service depends on does not answer; nothing was written.",
+  504: "The query took too long.",
 };
 
 const WAIT = {
@@ -51,10 +51,10 @@ const WAIT = {
   },
 } as const;
 
-/** Headers that tell how much of a key's minute is left. */
+/** Headers that tell how much of a key's quota is left. */
 export const RATE_LIMIT_HEADERS = {
   [RESPONSE_HEADERS.rateLimit]: {
-    description: "What is left of the key's minute: r requests, t seconds until it is full again.",
+    description: "What is left of the key's quota: r requests, t seconds until it is full again.",
     schema: { type: "string" },
     example: '"200-in-1min"; r=199; t=60',
   },
@@ -76,7 +76,7 @@ const HEADERS: Readonly<Record<number, ZodOpenApiResponseObject["headers"]>> = {
   429: { ...WAIT, ...RATE_LIMIT_HEADERS },
 };
 
-/** The examples of the components: one body for each code that an operation can answer. */
+/** The examples of the components: one body for each code that an operation can return. */
 export function errorExamples(): Record<string, { summary: string; value: object }> {
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => !OUTSIDE.includes(code));
   return Object.fromEntries(
@@ -94,10 +94,10 @@ export function errorExamples(): Record<string, { summary: string; value: object
   );
 }
 
-// These answer requests that are no operation.
+// These answer requests that match no operation.
 const OUTSIDE: readonly ErrorCode[] = ["not_found", "method_not_allowed"];
 
-/** The responses of an operation's codes, by status. */
+/** The responses for an operation's codes, by status. */
 export function errorResponses(codes: Iterable<ErrorCode>): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code][0]);
   return Object.fromEntries(

@@ -2,14 +2,14 @@ import type { Scope } from "../identity/keys.ts";
 
 /** A request and its answer, as data. */
 export type Example = Readonly<{
-  /** The least scope of a key that may ask this. */
+  /** The least scope that a key needs to make this request. */
   scope: Scope;
   params?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number | readonly string[]>>;
   headers?: Readonly<Record<string, string>>;
   body?: object;
   answer: object;
-  /** Answers of media types beside application/json. */
+  /** Answers in media types besides application/json. */
   alternatives?: Readonly<Record<string, object>>;
 }>;
 

@@ -1,4 +1,4 @@
-// An example of every operation: a request that does what it says on the demo data, and what is answered.
+// An example of every operation: a request that works on the demo data, and its answer.
 import { demoId } from "../../db/demo/records.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
 import { churchExamples } from "./church-examples.ts";

@@ -1,11 +1,11 @@
-// The operations that speak a protocol of their own, and are no RestRoute: SPARQL and the Model Context Protocol.
+// The operations that speak a protocol of their own and are not RestRoutes: SPARQL and the Model Context Protocol.
 import { z } from "zod";
 import type { ZodOpenApiOperationObject } from "zod-openapi";
 import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
 import type { Scope } from "../identity/keys.ts";
 import { errorResponses, RATE_LIMIT_HEADERS } from "./errors.ts";
 
-/** The default dataset is narrowed by these; both may be repeated. */
+/** These narrow the default dataset; both may be repeated. */
 const dataset = z.array(z.url()).optional();
 const queryForm = z.object({
   query: z.string(),
@@ -13,10 +13,10 @@ const queryForm = z.object({
   "named-graph-uri": dataset,
 });
 
-/** What an operation says of itself, and the least scope of a key that may call it. */
+/** The description of an operation, and the least scope that a key needs to call it. */
 export function keyScope(description: string, scope: Scope) {
   return {
-    description: `${description} Takes a key of the scope \`${scope}\`.`,
+    description: `${description} Requires a key with the scope \`${scope}\`.`,
     "x-required-scope": scope,
   } as const;
 }
@@ -33,11 +33,11 @@ export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject
   return {
     operationId: "querySparql",
     tags: ["Graph"],
-    summary: "Ask the graph in SPARQL 1.1",
+    summary: "Query the graph in SPARQL 1.1",
     ...keyScope(
-      "SELECT and ASK answer SPARQL results as JSON (the default), XML, CSV or TSV; CONSTRUCT and DESCRIBE answer " +
-        "Turtle (the default), N-Triples, JSON-LD or RDF/XML, as Accept says. The default graph is the union of all " +
-        "named graphs. Updates and SERVICE are refused. Answers are streamed; hanging up ends the query.",
+      "SELECT and ASK return SPARQL results as JSON (the default), XML, CSV or TSV; CONSTRUCT and DESCRIBE return " +
+        "Turtle (the default), N-Triples, JSON-LD or RDF/XML, as Accept asks. The default graph is the union of all " +
+        "named graphs. Updates and SERVICE are refused. Answers are streamed; closing the connection ends the query.",
       "api_read",
     ),
     requestParams: { query: z.object({ "default-graph-uri": dataset, "named-graph-uri": dataset }) },
@@ -105,10 +105,10 @@ export function mcpOperation(): ZodOpenApiOperationObject {
     tags: ["Tools"],
     summary: "The tool endpoint for AI clients: Model Context Protocol over Streamable HTTP",
     ...keyScope(
-      "Stateless, answers plain JSON, and needs no handshake. One tool, churches_search_v1, takes the inputs of " +
-        "GET /v0/orgs/search under queryParams. Errors of the protocol are JSON-RPC's: -32700, -32600, -32601, " +
-        "-32602; a search that fails is a result with isError. A client that cannot send a header may give the key " +
-        "as ?apiKey=.",
+      "Stateless, answers in plain JSON, and needs no handshake. One tool, churches_search_v1, takes the inputs of " +
+        "GET /v0/orgs/search under queryParams. Errors of the protocol are those of JSON-RPC: -32700, -32600, " +
+        "-32601, -32602; a search that fails is a result with isError. A client that cannot send a header may give " +
+        "the key as ?apiKey=.",
       "api_read",
     ),
     security: [{ apiKey: [] }, { apiKeyInQuery: [] }],
@@ -151,9 +151,9 @@ export function mcpOperation(): ZodOpenApiOperationObject {
           },
         },
       },
-      "202": { description: "A notification was taken." },
+      "202": { description: "A notification was accepted." },
       "400": {
-        description: "What was sent is no JSON, or no request.",
+        description: "The body is not JSON, or not a request.",
         content: {
           "application/json": {
             schema: jsonRpcAnswer,
@@ -171,7 +171,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
         },
       },
       "404": {
-        description: "A client of the current revision called a method that there is not: -32601.",
+        description: "A client of the current revision called a method that does not exist: -32601.",
         content: {
           "application/json": {
             schema: jsonRpcAnswer,

@@ -21,7 +21,7 @@ export const acceleratorRoutes: RestRoute[] = [
     operationId: "listAccelerators",
     tag: "Vocabulary",
     summary: "List the codes of the accelerator scheme",
-    description: "Deprecated codes are listed too: records may still carry them, new ones may not.",
+    description: "Deprecated codes are listed too: existing records may carry them, new ones may not.",
     answer: {
       status: 200,
       schema: z.object({ accelerators: z.array(accelerator), total: z.int() }),

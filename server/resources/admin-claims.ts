@@ -33,11 +33,11 @@ const claimReview = z.strictObject({
   claimId: s.uuid,
   action: s.oneOf(enums.claim_review_action),
   adminEmail: s.email,
-  notes: m.optionalText.describe("Why; required to reject. The claimant reads it."),
+  notes: m.optionalText.describe("Why; required to reject. The claimant gets to read it."),
   role: m.organizationRole
     .nullable()
     .optional()
-    .describe("The claimant's role when approved; org_member unless given."),
+    .describe("The claimant's role if approved; org_member by default."),
 });
 
 export const claimReviewRoutes: RestRoute[] = [
@@ -71,7 +71,7 @@ export const claimReviewRoutes: RestRoute[] = [
     tag: "Claim review",
     summary: "Approve or reject a claim",
     description:
-      "Nobody reviews their own claim. To give a role that includes members:manage, a platform user needs roles:assign " +
+      "Nobody may review their own claim. To give a role that includes members:manage, a platform user needs roles:assign " +
       "as well as claims:review.",
     body: claimReview,
     answer: {
@@ -81,7 +81,7 @@ export const claimReviewRoutes: RestRoute[] = [
         claimId: s.uuid,
         newStatus: m.claimStatus.exclude(["pending"]),
       }),
-      description: "The claim is decided; the claimant is told by mail.",
+      description: "The claim is decided; the claimant is told by e-mail.",
     },
     errors: ["permission_required", "claim_not_found", "already_reviewed"],
     statement: `

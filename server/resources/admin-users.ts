@@ -54,7 +54,7 @@ export const userRoutes: RestRoute[] = [
     answer: {
       status: 200,
       schema: z.object({ users: z.array(platformUser), total: z.int() }),
-      description: "The page, and how many there are in all.",
+      description: "The page, and how many people there are in all.",
     },
     errors: ["permission_required"],
     statement: `

@@ -1,6 +1,6 @@
-// Church search on the wire: what may be asked and what is answered. REST validation, the OpenAPI document and the
-// tool endpoint's input all come from here; what the inputs must be together is decided in db/rules/church-inputs.sql,
-// and which columns a church has stands in db/churches/columns.ts.
+// Church search on the wire: what may be asked and what is returned. REST validation, the OpenAPI document and the
+// tool endpoint's input all come from here; db/rules/church-inputs.sql decides which inputs are valid in combination,
+// and db/churches/columns.ts lists the columns of a church.
 import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
@@ -14,7 +14,7 @@ const churchBelief = z.enum(enums.church_belief, {
 
 const textUpTo = (longest: number) =>
   z
-    .string({ error: "must be a text" })
+    .string({ error: "must be text" })
     .max(longest, `must have at most ${longest} characters`)
     .refine((value) => !value.includes("\0"), "must not contain a NUL character");
 
@@ -62,12 +62,12 @@ function schemaOf(column: ChurchColumn): z.ZodType {
   });
 }
 
-/** A record of a church; null is what is not known. */
+/** The record of a church; null means unknown. */
 export const church = z
   .object(
     Object.fromEntries(Object.entries(CHURCH_COLUMNS).map(([name, column]) => [name, schemaOf(column)])),
   )
-  .meta({ id: "Church", description: "A church. What is not known is null." });
+  .meta({ id: "Church", description: "A church. Null means unknown." });
 
 const point = z.object({
   type: z.literal("Point"),
@@ -78,7 +78,7 @@ const point = z.object({
 const CHURCH_FIELDS = [...Object.keys(CHURCH_COLUMNS), "distance_m", "geojson"];
 
 const fields = z
-  .string({ error: "must be a text" })
+  .string({ error: "must be text" })
   .transform((value) =>
     value
       .split(",")
@@ -88,56 +88,63 @@ const fields = z
   .superRefine((names, context) => {
     const unknown = names.filter((name) => !CHURCH_FIELDS.includes(name));
     if (unknown.length > 0) {
-      context.addIssue(`has no column ${unknown.join(", ")}; the columns are ${CHURCH_FIELDS.join(", ")}`);
+      context.addIssue(
+        `contains the unknown column ${unknown.join(", ")}; the columns are ${CHURCH_FIELDS.join(", ")}`,
+      );
     }
   })
   .optional()
   .meta({
     description:
-      "Columns to answer, separated by commas; without it all of them. geojson is the place as a GeoJSON Point.",
+      "Columns to return, separated by commas; all of them if left out. geojson is the location as a GeoJSON Point.",
     examples: ["church_id,name,locality,region,country,website"],
   });
 
 /** The inputs of GET /v0/orgs/search. */
 export const churchQuery = z.object({
   q: text(
-    "Words of the church's name, denomination or place, best match first. Case and accents do not matter, and a misspelt word finds what it is most like.",
+    "Words from the church's name, denomination or place, best match first. Case and accents are ignored, and a misspelt word finds the words most like it.",
     "grace chapel denver",
   ),
-  country: text("Country, ISO 3166-1 alpha-2 or alpha-3, in any case.", "US", "CAN"),
+  country: text("Country, ISO 3166-1 alpha-2 or alpha-3, in upper or lower case.", "US", "CAN"),
   belief: z
     .array(churchBelief, { error: "must be a list" })
     .optional()
-    .meta({ description: "Tradition; any of the given ones.", examples: [["protestant"]] }),
+    .meta({ description: "Tradition; any of those given.", examples: [["protestant"]] }),
   trinitarian: z
     .boolean({ error: "must be true or false" })
     .optional()
     .meta({ description: "Use belief instead.", deprecated: true }),
-  region: text("State, province or region as the record has it, usually its code; the whole of it.", "CA"),
-  locality: text("City or town, the whole name; case and accents do not matter.", "El Cajon"),
+  region: text(
+    "State, province or region as written in the record, usually its code; matched in full.",
+    "CA",
+  ),
+  locality: text("City or town, matched in full; case and accents are ignored.", "El Cajon"),
   postal_code: text("Beginning of the postal code.", "920"),
-  languages: texts("Languages of services; part of a name is enough, and any of the given ones.", [
-    "spanish",
-  ]),
-  programs: texts("Programs or ministries; part of a name is enough, and any of the given ones.", ["youth"]),
-  id: text("church_id of one church."),
+  languages: texts("Languages of services; any of those given, and part of a name is enough.", ["spanish"]),
+  programs: texts("Programs or ministries; any of those given, and part of a name is enough.", ["youth"]),
+  id: text("The church_id of a single church."),
   min_lat: degrees(90, "South side of a box. A box needs all four sides.", 32.5),
   max_lat: degrees(90, "North side of a box.", 33.1),
-  min_lng: degrees(180, "West side of a box; greater than max_lng in a box over the 180th meridian.", -117.3),
+  min_lng: degrees(
+    180,
+    "West side of a box; greater than max_lng if the box crosses the 180th meridian.",
+    -117.3,
+  ),
   max_lng: degrees(180, "East side of a box.", -116.8),
   center_lat: degrees(
     90,
-    "Latitude of the centre of a radius. A radius needs center_lat, center_lng and radius_km.",
+    "Latitude of the centre of a radius search, which needs center_lat, center_lng and radius_km.",
     32.7948,
   ),
-  center_lng: degrees(180, "Longitude of the centre of a radius.", -116.9625),
+  center_lng: degrees(180, "Longitude of the centre of a radius search.", -116.9625),
   radius_km: z
     .number({ error: "must be a number" })
     .min(0.1, "must be from 0.1 to 200 kilometres")
     .max(200, "must be from 0.1 to 200 kilometres")
     .optional()
     .meta({
-      description: "Radius in kilometres. Results come by distance and carry distance_m.",
+      description: "Radius in kilometres. Results are sorted by distance and include distance_m.",
       examples: [25],
     }),
   limit: z
@@ -145,15 +152,15 @@ export const churchQuery = z.object({
     .min(1, "must be at least 1")
     .max(10_000, "must be at most 10000")
     .default(20)
-    .meta({ description: "How many churches to answer at most." }),
+    .meta({ description: "How many churches to return at most." }),
   cursor: textUpTo(2_000)
     .optional()
-    .meta({ description: "next_cursor of the page before, with the same filters." }),
+    .meta({ description: "The next_cursor of the previous page; send it with the same filters." }),
   fields,
   format: z
     .enum(["json", "geojson"], { error: "must be json or geojson" })
     .default("json")
-    .meta({ description: "geojson answers a FeatureCollection." }),
+    .meta({ description: "geojson returns a FeatureCollection." }),
 });
 
 const found = church
@@ -166,7 +173,7 @@ const found = church
       .meta({ description: "Great-circle distance from the centre of a radius search, in metres." }),
     geojson: point.nullable().optional(),
   })
-  .meta({ id: "FoundChurch", description: "The columns of a church that a search was asked for." });
+  .meta({ id: "FoundChurch", description: "The columns of a church that the search asked for." });
 
 const page = {
   limit: z.int(),
@@ -177,10 +184,10 @@ const page = {
     .meta({ description: "The cursor of the next page; null on the last one." }),
 };
 
-/** The answer of a search as JSON. */
+/** The answer to a search as JSON. */
 export const churchPage = z.object({ items: z.array(found), ...page }).meta({ id: "ChurchPage" });
 
-/** The answer of a search as GeoJSON. */
+/** The answer to a search as GeoJSON. */
 export const churchFeatures = z
   .object({
     type: z.literal("FeatureCollection"),

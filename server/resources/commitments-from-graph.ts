@@ -1,4 +1,4 @@
-// The list of commitments as the graph has it.
+// The list of commitments as the graph holds it.
 import { itemReader } from "../../graph/items.ts";
 import type { Names } from "../../graph/namespaces.ts";
 import { GraphUnavailable } from "../../graph/store.ts";
@@ -7,10 +7,10 @@ import { commitment } from "../../records/commitment.ts";
 import type { Input } from "../rest/route.ts";
 import { httpUri } from "../rest/schemas.ts";
 
-/** A commitment as far as the graph knows it. */
+/** A commitment, as far as the graph holds it. */
 export type GraphCommitment = Record<string, unknown> & { commitmentId: string };
 
-// Longer than a healthy store takes, short enough that a caller would still wait for the table.
+// Longer than a healthy store takes, yet short enough for a caller to wait for the table's answer as well.
 const TIMEOUT_MS = 5_000;
 
 /**
@@ -22,7 +22,7 @@ export async function listFromGraph(
   names: Names,
   input: Input,
 ): Promise<{ commitments: GraphCommitment[]; total: number } | undefined> {
-  // What is no URI is no organization's.
+  // Something that is not a URI cannot belong to any organization.
   if (input["orgUri"] !== undefined && !httpUri.safeParse(input["orgUri"]).success)
     return { commitments: [], total: 0 };
   try {
@@ -37,7 +37,7 @@ export async function listFromGraph(
   }
 }
 
-/** What a commitment that is asked for has, beside a property that all have. */
+/** The filters on a commitment, to be appended to a property that every commitment has. */
 function filters(names: Names, input: Input): string {
   const { orgUri, status, concernsNeedId } = input as Partial<Record<string, string>>;
   const { fields } = commitment;
@@ -57,8 +57,8 @@ function count(names: Names, input: Input): string {
 }
 
 /**
- * The page's query. Stores sort times fast and IRIs slowly, so the time of the page's last commitment is found
- * first, and ties are broken by IRI only among what is not older than that. (No such time: the last page.)
+ * The query for a page. Stores sort times fast and IRIs slowly, so the time of the page's last commitment is found
+ * first, and ties are broken by IRI only among those that are not older. (The last page may have no such time.)
  */
 function page(names: Names, input: Input): string {
   const graph = `graph <${names.graphs.commitment}>`;
@@ -100,7 +100,7 @@ function assemble(names: Names, rows: readonly Row[]): GraphCommitment[] {
     );
 }
 
-/** Times without their trailing zeros do not sort as text; with microseconds filled up they do. */
+/** Times without their trailing zeros do not sort correctly as text; padded to microseconds they do. */
 function instant(time: string): string {
   const [, seconds = "", fraction = ""] = /^([^.+]*)(?:\.(\d*))?/.exec(time) ?? [];
   return `${seconds}.${fraction.padEnd(6, "0")}`;

@@ -27,7 +27,7 @@ const list = {
   },
 };
 
-/** The routes of commitments. Their list is read from the graph; from the table where the graph cannot be reached. */
+/** The routes of commitments. The list is read from the graph, or from the table if the graph cannot be reached. */
 export function commitmentRoutes(parts: {
   database: Database;
   store: GraphStore;
@@ -50,10 +50,10 @@ function listRoute({
     path: "/v0/commitments",
     operationId: "listCommitments",
     tag: "Commitments",
-    summary: "List commitments, newest first, as the graph has them",
+    summary: "List commitments, newest first, as the graph holds them",
     description:
-      "The header X-Data-Source says graph, or database where the graph could not be reached. The graph keeps no " +
-      "order in lists of codes, so they come in alphabetical order from it.",
+      "The header X-Data-Source says graph, or database if the graph could not be reached. The graph does not keep " +
+      "the order of codes in a list, so in answers from it they are in alphabetical order.",
     query: z.object({
       orgUri: s.filterText,
       status: r.statusOf(commitment).optional(),
@@ -65,7 +65,7 @@ function listRoute({
       schema: z.object({ commitments: z.array(item), total: z.int() }),
       headers: {
         [RESPONSE_HEADERS.dataSource]: {
-          description: "Where the list comes from.",
+          description: "Where the list was read from.",
           schema: { type: "string", enum: ["graph", "database"] },
         },
       },
@@ -86,7 +86,7 @@ async function answerFromTable(database: Database, identity: Identity, response:
   response.set(RESPONSE_HEADERS.dataSource, "database").type("application/json").send(answer);
 }
 
-// What is withheld from the graph, and how far the graph itself is, in the order of an item.
+// All that an item has, in order. What is withheld from the graph comes from the table, and so does graphStatus.
 const FIELDS = [...Object.keys(commitment.fields), "graphStatus"];
 const FROM_TABLE = fieldsOf(commitment)
   .filter(({ graph }) => typeof graph === "object" && "withheld" in graph)
@@ -131,7 +131,7 @@ const recordRoutes: RestRoute[] = [
     path: "/v0/commitments",
     operationId: "declareCommitment",
     tag: "Commitments",
-    summary: "Commit an organization to act, in answer to a need or on its own",
+    summary: "Commit an organization to act, in answer to a need or independently of one",
     body: r.inputOf(commitment),
     idempotent: true,
     answer: {
@@ -153,9 +153,9 @@ const recordRoutes: RestRoute[] = [
     path: "/v0/commitments/status",
     operationId: "updateCommitmentStatus",
     tag: "Commitments",
-    summary: "Set the status of a commitment, from any to any",
+    summary: "Set the status of a commitment; any status may follow any other",
     body: statusChange.body,
-    answer: { status: 200, schema: statusChange.answer, description: "The commitment has this status." },
+    answer: { status: 200, schema: statusChange.answer, description: "The commitment now has this status." },
     errors: ["membership_required", "insufficient_role", "commitment_not_found"],
     statement: r.statusStatement(commitment),
   },

@@ -58,7 +58,7 @@ export const engagementClaimRoutes: RestRoute[] = [
     path: "/v0/engagement-claims/submit",
     operationId: "submitEngagementClaim",
     tag: "Engagement claims",
-    summary: "Attest that engagement has taken place, in fulfilment of a commitment or on its own",
+    summary: "Attest that engagement has taken place, in fulfilment of a commitment or independently of one",
     body: r.inputOf(engagementClaim),
     idempotent: true,
     answer: {
@@ -80,12 +80,12 @@ export const engagementClaimRoutes: RestRoute[] = [
     path: "/v0/engagement-claims/status",
     operationId: "updateEngagementClaimStatus",
     tag: "Engagement claims",
-    summary: "Set the status of an engagement claim, from any to any",
+    summary: "Set the status of an engagement claim; any status may follow any other",
     body: statusChange.body,
     answer: {
       status: 200,
       schema: statusChange.answer,
-      description: "The engagement claim has this status.",
+      description: "The engagement claim now has this status.",
     },
     errors: ["membership_required", "insufficient_role", "engagement_claim_not_found"],
     statement: r.statusStatement(engagementClaim),

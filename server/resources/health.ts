@@ -7,7 +7,7 @@ const COUNT_AGE_MS = 5_000;
 
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
 export function healthRoutes({ database, store }: { database: Database; store: GraphStore }): RestRoute[] {
-  // Counting triples is no small query, and monitors ask often.
+  // Counting triples is an expensive query, and monitors ask often.
   let counted: { at: number; triples: Promise<number | null> } | undefined;
   const tripleCount = () => {
     if (!counted || Date.now() - counted.at > COUNT_AGE_MS) {
@@ -36,7 +36,7 @@ export function healthRoutes({ database, store }: { database: Database; store: G
           rejected: z.int(),
         }),
         description:
-          "degraded: the graph store does not answer; tripleCount is null then. Writes are kept and wait.",
+          "degraded: the graph store does not answer, and tripleCount is null. Writes are kept until it does.",
       },
       errors: [],
       handle: async (request, response) => {

@@ -1,4 +1,4 @@
-// Every REST route. A new resource is a file in this folder, named by its path, and a line here.
+// Every REST route. A new resource is a file in this folder, named after its path, and a line here.
 import type { Names } from "../../graph/namespaces.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import type { Database } from "../database.ts";

@@ -1,4 +1,4 @@
-// The shapes on the wire that onboarding, claim review, members and platform users share.
+// The wire formats that onboarding, claim review, members and platform users share.
 import { z } from "zod";
 import { choices, enums } from "../../db/catalog.ts";
 import * as s from "../rest/schemas.ts";
@@ -8,7 +8,7 @@ export const membershipStatus = s.oneOf(enums.membership_status);
 export const claimStatus = s.oneOf(enums.claim_review_status);
 export const resultVariant = z.enum(choices["organization_claims.result_variant"]);
 
-/** A text that may be left out, be null, or be empty, all of which say the same: not given. */
+/** A text that may be left out, be null, or be empty, all of which mean the same: not given. */
 export const optionalText = s.optionalText.nullable();
 
 export const domain = z

@@ -12,7 +12,7 @@ const organizationClaim = z.strictObject({
   roles: z
     .array(s.requiredText.max(64, "must be a code of 1 to 64 characters"), { error: "must be a list" })
     .max(100, "must have at most 100 items")
-    .describe("What the person says they do there; for the reviewer to read."),
+    .describe("What the person says they do there; shown to the reviewer."),
   orgName: s.requiredText,
   isNewOrg: z.boolean({ error: "must be true or false" }),
   orgUri: z
@@ -20,7 +20,7 @@ const organizationClaim = z.strictObject({
     .optional()
     .describe("The organization; required unless isNewOrg."),
   orgDomain: m.domain.nullable().optional().describe("The e-mail domain of a new organization."),
-  newOrgName: m.optionalText.describe("Its name, where it differs from orgName."),
+  newOrgName: m.optionalText.describe("Its name, if different from orgName."),
   newOrgType: m.optionalText,
   newOrgWebsite: z.union([s.httpUri, absent], { error: "must be an absolute http or https URI" }).optional(),
 });
@@ -49,8 +49,8 @@ const userCheck = z
 const checkUser: Omit<RestRoute, "method" | "operationId"> = {
   path: "/v0/onboarding/check-user",
   tag: "Onboarding",
-  summary: "Ask whether a person is known, and for which organization they act",
-  answer: { status: 200, schema: userCheck, description: "What is known of the person." },
+  summary: "Find out whether a person is known, and which organization they act for",
+  answer: { status: 200, schema: userCheck, description: "What is known about the person." },
   errors: [],
   statement: `
     select json_strip_nulls(json_build_object(
@@ -65,13 +65,13 @@ export const onboardingRoutes: RestRoute[] = [
     path: "/v0/onboarding/claim-org",
     operationId: "claimOrganization",
     tag: "Onboarding",
-    summary: "Say that a person belongs to an organization, or to a new one",
+    summary: "Claim that a person belongs to an organization, which may be a new one",
     description:
-      "Approved at once, with the role org_admin, when the person's e-mail is at the organization's registered " +
-      "domain and nobody has claimed the organization before. Else the claim waits for a review.",
+      "Approved at once, with the role org_admin, when the person's e-mail address is at the organization's " +
+      "registered domain and the organization has never been claimed. Otherwise the claim waits for a review.",
     body: organizationClaim,
     idempotent: true,
-    answer: { status: 200, schema: claimResult, description: "What became of the claim at once." },
+    answer: { status: 200, schema: claimResult, description: "The immediate outcome of the claim." },
     errors: ["organization_not_found", "already_member", "claim_pending", "idempotency_key_reused"],
     statement: `
       select json_build_object(

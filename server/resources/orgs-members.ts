@@ -41,7 +41,7 @@ export const memberRoutes: RestRoute[] = [
     path: "/v0/orgs/members",
     operationId: "listMembers",
     tag: "Members",
-    summary: "List the members of an organization, by e-mail, for those who may manage them",
+    summary: "List the members of an organization, sorted by e-mail address, for those who may manage them",
     headers: m.actingAdmin,
     query: z.object({ orgUri: s.httpUri }),
     answer: {
@@ -60,9 +60,9 @@ export const memberRoutes: RestRoute[] = [
     path: "/v0/orgs/members/role",
     operationId: "setMemberRole",
     tag: "Members",
-    summary: "Give a member another role",
+    summary: "Give a member a different role",
     body: memberRoleChange,
-    answer: { status: 200, schema: member, description: "The member, with that role." },
+    answer: { status: 200, schema: member, description: "The member, with the new role." },
     errors: ["membership_required", "insufficient_role", "member_not_found", "last_admin"],
     statement: `
       select ${MEMBER}::text
@@ -77,7 +77,7 @@ export const memberRoutes: RestRoute[] = [
     tag: "Members",
     summary: "Suspend or revoke a membership, or make it active again",
     body: memberStatusChange,
-    answer: { status: 200, schema: member, description: "The member, with that status." },
+    answer: { status: 200, schema: member, description: "The member, with the new status." },
     errors: ["membership_required", "insufficient_role", "member_not_found", "last_admin"],
     statement: `
       select ${MEMBER}::text

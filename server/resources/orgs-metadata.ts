@@ -7,7 +7,7 @@ const organizationChange = z.strictObject({
   orgUri: s.httpUri,
   adminEmail: s.email,
   name: s.requiredText.optional(),
-  type: s.optionalText.describe("An empty text clears it, as it does website and domain."),
+  type: s.optionalText.describe("An empty text clears it; the same goes for website and domain."),
   website: z.union([s.httpUri, z.literal("")], { error: "must be an absolute http or https URI" }).optional(),
   domain: m.domain.optional(),
 });
@@ -30,9 +30,9 @@ export const organizationRoutes: RestRoute[] = [
     operationId: "updateOrganization",
     tag: "Members",
     summary: "Change an organization's name, type, website or domain",
-    description: "What is left out stays as it is; an empty text clears type, website or domain.",
+    description: "What is left out stays unchanged; an empty text clears type, website or domain.",
     body: organizationChange,
-    answer: { status: 200, schema: organization, description: "The organization as it is now." },
+    answer: { status: 200, schema: organization, description: "The organization after the change." },
     errors: ["membership_required", "insufficient_role"],
     statement: `
       select json_build_object(

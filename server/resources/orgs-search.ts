@@ -9,7 +9,7 @@ const GEOJSON = "application/geo+json";
 /**
  * Runs a church search: one page as JSON text.
  * @param query checked by churchQuery
- * @throws what PostgreSQL raised; apiErrorFrom knows what it means to callers
+ * @throws what PostgreSQL raised; apiErrorFrom turns it into what callers are told
  */
 export async function searchChurches(
   database: Database,
@@ -29,9 +29,10 @@ export function churchRoutes(database: Database): RestRoute[] {
       tag: "Church search",
       summary: "Find churches by words, place, tradition, language and program",
       description:
-        "Filters narrow each other; repeated keys of one filter widen it. Results of a radius come by distance, of a " +
-        "free text by rank, of a box from its middle outwards, others by church_id. For the next page send " +
-        "next_cursor as cursor with the same filters: paging meets every church once, whatever is added meanwhile.",
+        "Each filter narrows the result; repeating a filter widens it. Results within a radius are sorted by " +
+        "distance, of a free text by rank, in a box from its middle outwards, others by church_id. For the next " +
+        "page send next_cursor as cursor with the same filters: paging lists every church exactly once, whatever is " +
+        "added in the meantime.",
       query: churchQuery,
       answer: {
         status: 200,

@@ -3,8 +3,8 @@ import { z } from "zod";
 type Property = { type?: string; items?: Property; anyOf?: Property[] };
 
 /**
- * Turns the strings of a query or a path into the types that a schema asks for. What does not look like such a
- * value stays the string it was, so that validation can refuse it by name.
+ * Turns the strings of a query or a path into the types that a schema asks for. A string that does not
+ * look like such a value stays a string, so that validation can refuse it by name.
  * @returns a function from Express's query object to the schema's input
  */
 export function coercion(schema: z.ZodObject): (query: Record<string, unknown>) => Record<string, unknown> {

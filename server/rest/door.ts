@@ -9,7 +9,7 @@ import type { RestRoute } from "./route.ts";
 /** Serves the routes, and answers 405 for the other methods of their paths. */
 export function restDoor(routes: readonly RestRoute[], database: Database): Door {
   const byPath = Map.groupBy(routes, (route) => route.path);
-  // A literal path is not a parameter's value: /v0/needs/status before /v0/needs/{needId}.
+  // Literal paths come first, so that /v0/needs/status is not taken for /v0/needs/{needId}.
   const literalFirst = [...byPath].toSorted(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")));
   return (app, guards) => {
     app.use("/v0", ...guards.key);
@@ -19,7 +19,7 @@ export function restDoor(routes: readonly RestRoute[], database: Database): Door
       at.all((request) => {
         const allowed = served.map((route) => route.method.toUpperCase());
         throw new ApiError("method_not_allowed", {
-          message: `${request.path} does not answer ${request.method}.`,
+          message: `${request.path} does not support ${request.method}.`,
           headers: {
             allow: [...allowed, ...(allowed.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", "),
           },
@@ -34,7 +34,7 @@ function handler(route: RestRoute, database: Database) {
   const types = ["application/json", ...Object.keys(route.answer.alternatives ?? {})];
   return async (request: Request, response: Response): Promise<void> => {
     if (!request.accepts(types)) {
-      throw new ApiError("not_acceptable", { message: `This route answers ${types.join(" and ")}.` });
+      throw new ApiError("not_acceptable", { message: `This route can answer with ${types.join(" and ")}.` });
     }
     const input = await readInput(request, response);
     if (route.handle) return route.handle(request, response, input);

@@ -11,8 +11,8 @@ const BODY_LIMIT = "256kb";
 const parseBody = express.json({ limit: BODY_LIMIT, strict: true, type: () => true });
 
 /**
- * Prepares the reading of a route's input.
- * @throws ApiError 400 that names every input at fault, 413 or 415
+ * Makes the function that reads a route's input.
+ * @throws ApiError 400 naming every input at fault, 413 or 415
  */
 export function inputReader(route: RestRoute): (request: Request, response: Response) => Promise<Input> {
   const { params, query, headers, body } = route;
@@ -41,7 +41,7 @@ export function idempotencyKey(route: RestRoute, request: Request): string | und
   return key;
 }
 
-/** The header that a route reads as an input of this name. */
+/** The header from which a route reads the input of this name. */
 export function headerOf(name: string): string {
   return (REQUEST_HEADERS as Readonly<Record<string, string>>)[name] ?? name;
 }

@@ -1,4 +1,4 @@
-// The statement of a list of records.
+// The statement for a list of records.
 import { escapeLiteral } from "pg";
 import { idOf } from "../../records/record.ts";
 import type { RecordDescription } from "../../records/record.ts";
@@ -14,16 +14,16 @@ export type ListQuery = {
 };
 
 /**
- * The filter of a status. The value stands in the statement as a literal, for PostgreSQL takes a parameter that it
- * has to cast to an enum for any value of it, and plans a rare status as if it were a common one.
+ * The filter on a status. The value is a literal in the statement, because PostgreSQL cannot estimate a parameter
+ * that it has to cast to an enum, and would plan a rare status as if it were a common one.
  */
 export function statusFilter(value: unknown): string {
   return `status = ${escapeLiteral(String(value))}`;
 }
 
 /**
- * The statement of a list: newest first, ties by id, with the total of all matches. Only the filters that were
- * given are in it, so that PostgreSQL plans for these and no others.
+ * The statement for a list: newest first, ties by id, with the total of all matches. It contains only the filters
+ * that were given, so that PostgreSQL plans for these and no others.
  */
 export function listStatement({ record, items, filters }: ListQuery, input: Input): string {
   const given = Object.entries(filters).filter(([name]) => input[name] !== undefined);

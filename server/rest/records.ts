@@ -25,7 +25,7 @@ function typeOf(record: RecordDescription, { type }: Field, side: "given" | "sho
   return type === "status" ? statusOf(record) : s.FIELD_TYPES[type][side];
 }
 
-/** An item as it is shown. */
+/** An item as it is returned. */
 export function itemOf(record: RecordDescription, id: string) {
   const known = columnsOf(record);
   const shown = fieldsOf(record).map((field): [string, z.ZodType] => {
@@ -35,40 +35,40 @@ export function itemOf(record: RecordDescription, id: string) {
   return z.object({ ...Object.fromEntries(shown), graphStatus: s.graphStatus }).meta({ id });
 }
 
-/** What a caller gives to make a record. */
+/** What a caller gives to create a record. */
 export function inputOf(record: RecordDescription) {
   const given = fieldsOf(record).flatMap((field): [string, z.ZodType][] => {
     if (!field.input) return [];
     const isRequired = field.input === "required";
-    // A text that may be left out may as well be empty.
+    // A text that may be left out may also be empty.
     const type = isRequired && field.type === "text" ? s.requiredText : typeOf(record, field, "given");
     return [[field.name, described(isRequired ? type : type.optional(), field)]];
   });
   return z.strictObject(Object.fromEntries(given));
 }
 
-/** A status tells by itself what each of its values means. */
+/** Adds the field's description, except to a status, which already explains each of its values. */
 function described(type: z.ZodType, { type: form, description }: Field): z.ZodType {
   return form === "status" ? type : type.meta({ description });
 }
 
-/** The status of a record that has just been made. */
+/** The status of a record that has just been created. */
 export function initialStatusOf(record: RecordDescription): string {
   return columnsOf(record)["status"]?.initially ?? "";
 }
 
-/** What is answered when a record was made. */
+/** The answer when a record has been created. */
 export function createdOf(record: RecordDescription) {
   return z.object({ [idOf(record)]: s.uuid, status: z.literal(initialStatusOf(record)) });
 }
 
-/** What a caller gives to set a record's status, and what is answered. */
+/** What a caller gives to set a record's status, and the answer. */
 export function statusChangeOf(record: RecordDescription) {
   const changed = { [idOf(record)]: s.uuid, status: statusOf(record) };
   return { body: z.strictObject({ ...changed, actorEmail: s.email }), answer: z.object(changed) };
 }
 
-/** Makes a record; its $1 is the input. */
+/** The statement that creates a record; its $1 is the input. */
 export function createStatement(record: RecordDescription): string {
   const known = columnsOf(record);
   const given = fieldsOf(record).filter(({ input }) => input);
@@ -80,7 +80,7 @@ export function createStatement(record: RecordDescription): string {
       app_public.${record.create}(${named.join(", ")}) as made`;
 }
 
-/** Sets a record's status; its $1 is the input. */
+/** The statement that sets a record's status; its $1 is the input. */
 export function statusStatement(record: RecordDescription): string {
   const [id] = fieldsOf(record);
   return `
@@ -96,7 +96,7 @@ function madeOf(record: RecordDescription): string {
   return `json_build_object('${id!.name}', made.${id!.column}, 'status', made.status)::text`;
 }
 
-/** Reads one record: the item of the list, and what the load check found wrong where it refused it. */
+/** The statement that reads one record: its item in the list, and what the load check found wrong if it refused it. */
 export function recordStatement(record: RecordDescription): string {
   const id = idOf(record);
   return `

@@ -27,17 +27,17 @@ export type RestRoute = {
     schema: z.ZodType;
     /** Schemas of media types besides application/json. */
     alternatives?: Record<string, z.ZodType>;
-    /** Headers of this route's own. */
+    /** Headers that only this route sends. */
     headers?: Record<string, { description: string; schema: { type: "string"; enum?: string[] } }>;
     description: string;
   };
-  /** Registered codes that this route can answer besides those that every route can. */
+  /** Registered error codes that this route can return besides those that every route can. */
   errors: readonly ErrorCode[];
   /** Takes an Idempotency-Key. */
   idempotent?: boolean;
-  /** The SQL that answers with one text of JSON; its $1 is the input. No row at all is `missing`. */
+  /** SQL that returns one JSON text; its $1 is the input. If there is no row, the answer is `missing`. */
   statement?: string | ((input: Input) => string);
-  /** The refusal when the statement answers null. */
+  /** The refusal when the statement returns null. */
   missing?: ErrorCode;
   /** Instead of a statement, for a route whose answer does not come from one. */
   handle?: (request: Request, response: Response, input: Input) => Promise<void>;

@@ -1,5 +1,5 @@
-// The shapes on the wire that the records share. What is well-formed is decided in db/rules/validation.sql; these
-// say the same early, in OpenAPI and to the tool endpoint.
+// The wire formats that the records share. What is well-formed is decided in db/rules/validation.sql; these say the
+// same before a request gets there, in OpenAPI and to the tool endpoint.
 import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
 import type { FieldType } from "../../records/record.ts";
@@ -8,7 +8,7 @@ const MAX_TEXT = 10_000;
 
 /** Free text: 10,000 characters at most; the database trims it. NUL cannot be stored. */
 const anyText = z
-  .string({ error: "must be a text" })
+  .string({ error: "must be text" })
   .refine((value) => !value.includes("\0"), "must not contain a NUL character")
   .refine(
     (value) => value.length <= MAX_TEXT || Array.from(value.trim()).length <= MAX_TEXT,
@@ -24,7 +24,7 @@ export const optionalText = anyText.optional();
 
 export const uuid = z.guid({ error: "must be a UUID" }).meta({ format: "uuid" });
 
-// The pattern of HTML, with a dotted domain: the same as app_private.is_email.
+// HTML's pattern, with a dotted domain: the same as app_private.is_email.
 export const email = z
   .string({ error: "must be an e-mail address" })
   .regex(
@@ -51,13 +51,13 @@ export const rop3 = z
   .meta({ examples: ["104425"] });
 
 const rog3 = z
-  .string({ error: "must be a ROG3 country code, two or three upper-case letters" })
-  .regex(/^[A-Z]{2,3}$/, "must be a ROG3 country code, two or three upper-case letters")
+  .string({ error: "must be a ROG3 country code of two or three upper-case letters" })
+  .regex(/^[A-Z]{2,3}$/, "must be a ROG3 country code of two or three upper-case letters")
   .meta({ examples: ["KE"] });
 
 export const countryCode = z
-  .string({ error: "must be a country code of ISO 3166-1, two upper-case letters" })
-  .regex(/^[A-Z]{2}$/, "must be a country code of ISO 3166-1, two upper-case letters")
+  .string({ error: "must be an ISO 3166-1 country code of two upper-case letters" })
+  .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 country code of two upper-case letters")
   .meta({ examples: ["KE"] });
 
 const date = z.iso
@@ -84,7 +84,7 @@ export const graphErrors = z.array(z.object({ path: z.string(), message: z.strin
 
 const shownCodes = z.array(z.string());
 
-/** What a field of a record is: as a caller gives it, and as it is shown. */
+/** What a field of a record is: as a caller gives it, and as it is returned. */
 export const FIELD_TYPES: Readonly<
   Record<Exclude<FieldType, "status">, { given: z.ZodType; shown: z.ZodType }>
 > = {
@@ -119,7 +119,7 @@ export const paging = {
   offset: z.int({ error: "must be an integer" }).min(0, "must be at least 0").default(0),
 };
 
-/** A filter that compares a text as it is. */
+/** A filter that compares a text exactly. */
 export const filterText = anyText.optional();
 
 /** One of a closed list. */

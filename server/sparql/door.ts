@@ -1,4 +1,4 @@
-// POST /v0/sparql: questions to the whole graph, from whoever has a key.
+// POST /v0/sparql: queries of the whole graph, from anybody with a key.
 import type { Request, RequestHandler, Response } from "express";
 import type { Readable } from "node:stream";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
@@ -11,7 +11,7 @@ import { readSparqlRequest } from "./request.ts";
 
 export type SparqlDependencies = {
   store: GraphStore;
-  /** for one query, its answer included, in milliseconds */
+  /** for one query, including its answer, in milliseconds */
   timeoutMs: number;
   /** queries that one key may have running at the same time; 4 unless given */
   maxConcurrent?: number;
@@ -24,7 +24,7 @@ const MAX_CONCURRENT = 4;
 const MAX_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = "5";
 
-/** /v0/sparql, behind a key. It reads its own body: no body parser may stand before it. */
+/** /v0/sparql, behind a key. It reads its own body: no body parser may come before it. */
 export function sparqlDoor(dependencies: SparqlDependencies): Door {
   const { maxConcurrent = MAX_CONCURRENT, maxBytes = MAX_BYTES } = dependencies;
   const running = new Map<string, number>();
@@ -34,7 +34,7 @@ export function sparqlDoor(dependencies: SparqlDependencies): Door {
     const count = running.get(keyId) ?? 0;
     if (count >= maxConcurrent) {
       throw new ApiError("rate_limited", {
-        message: `This API key already has ${maxConcurrent} queries running.`,
+        message: `This API key already has ${maxConcurrent} queries running; wait until one has ended.`,
         headers: { [RESPONSE_HEADERS.retryAfter]: "1" },
       });
     }
@@ -94,7 +94,7 @@ async function answer(
     vary: "Accept",
   });
   body.on("error", (error) => {
-    // The caller has the beginning of an answer; the broken connection tells that it is not the whole.
+    // The caller has the beginning of an answer; the broken connection shows that it is incomplete.
     if (!gone.signal.aborted) request.log?.warn({ err: error }, "a query's answer broke off");
     response.destroy();
   });
@@ -121,7 +121,7 @@ function negotiateType(request: Request, { form }: GuardedQuery): string {
   throw new ApiError("not_acceptable", { message: `${form.toUpperCase()} answers ${names.join(", ")}.` });
 }
 
-/** Waits until the store has begun to answer, while its failure can still become a status of ours. */
+/** Waits until the store begins to answer; up to then its failure can still become a status of ours. */
 function firstBytes(body: Readable): Promise<void> {
   if (body.errored) return Promise.reject(body.errored);
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { mediaType } from "../../graph/media-types.ts";
 import { ApiError, validationFailed } from "../errors.ts";
 
-/** A query as it was sent, not yet judged. */
+/** A query as it was sent, not yet checked. */
 export type SparqlRequest = Readonly<{
   text: string;
   defaultGraphs: readonly string[];

@@ -2,7 +2,7 @@ import type { TaskDefinition } from "./task.ts";
 
 const AT_MOST = 1_000;
 
-/** Lets commitments expire whose target date has passed; which ones is the database's rule. */
+/** Expires commitments whose target date has passed; the database decides which. */
 export const expireCommitments: TaskDefinition = {
   name: "expire_commitments",
   schedule: "*/10 * * * *",

@@ -1,6 +1,6 @@
 import type { TaskDefinition } from "./task.ts";
 
-/** Forgets the answers that were kept for Idempotency-Keys, when their day is over. */
+/** Forgets the answers that were kept for Idempotency-Keys, after a day. */
 export const forgetAnswers: TaskDefinition = {
   name: "forget_answers",
   schedule: "17 * * * *",

@@ -2,7 +2,7 @@ import { createMailer } from "../mailer.ts";
 import { sendMails } from "../outbox.ts";
 import type { TaskDefinition } from "./task.ts";
 
-/** Sends the mails that wait; each mail brings its job, and the schedule comes for those whose job was lost. */
+/** Sends waiting mails; each mail brings its own job, and the schedule takes care of those whose job was lost. */
 export const sendWaitingMails: TaskDefinition = {
   name: "send_mails",
   schedule: "* * * * *",

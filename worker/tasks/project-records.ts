@@ -6,7 +6,7 @@ export const projectRecords: TaskDefinition = {
   create:
     ({ drainer }) =>
     () => {
-      // Not waited for: under a steady stream of writes a drain has no end, and other jobs need their turn.
+      // Not awaited: under a steady stream of writes a drain never ends, and other jobs need their turn.
       void drainer.wake();
     },
 };

@@ -1,4 +1,4 @@
-// What a task is: one file in this folder, entered in index.ts.
+// What a task is: one file in this folder, listed in index.ts.
 import type { Task } from "graphile-worker";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
@@ -7,7 +7,7 @@ import type { Drainer } from "../drainer.ts";
 
 /** What tasks work with. */
 export interface TaskContext {
-  /** of the role that owns the schema */
+  /** connects as the role that owns the schema */
   pool: Pool;
   config: Config;
   drainer: Drainer;
@@ -18,8 +18,8 @@ export interface TaskContext {
 export interface TaskDefinition {
   /** the name that `add_job` is called with */
   name: string;
-  /** when it runs by itself, as five fields of cron in UTC */
+  /** when it runs on its own, as five cron fields in UTC */
   schedule?: string;
-  /** prepares what runs a job */
+  /** makes the function that runs a job */
   create: (context: TaskContext) => Task;
 }
