@@ -1,4 +1,5 @@
 import type { RecordDescription } from "./record.ts";
+import { inGraph, shared } from "./shared.ts";
 
 export const commitment = {
   kind: "commitment",
@@ -20,17 +21,12 @@ export const commitment = {
       input: "required",
       graph: "prov:wasAttributedTo",
     },
-    orgName: {
-      type: "text",
-      description: "The organization's display name when the record was created.",
-      input: "required",
-      graph: "ns:orgName",
-    },
+    orgName: shared.orgName,
     declaredByEmail: {
       type: "email",
       description: "Who declared it on the organization's behalf.",
       input: "required",
-      graph: { withheld: "it names a person" },
+      graph: inGraph.person,
     },
     commitmentDescription: {
       type: "text",
@@ -42,7 +38,7 @@ export const commitment = {
       type: "acceleratorCodes",
       description: "Codes of the accelerator scheme; at least one.",
       input: "required",
-      graph: { link: "ns:accelerator", code: "ns:acceleratorCode" },
+      graph: inGraph.accelerator,
     },
     concernsNeedId: {
       type: "uuid",
@@ -50,18 +46,8 @@ export const commitment = {
       input: "optional",
       graph: { link: "ns:concernsNeed", to: "need" },
     },
-    concernsPeopleGroupRop3: {
-      type: "rop3s",
-      description: "People groups concerned: ROP3 codes of six digits.",
-      input: "optional",
-      graph: { link: "ns:concernsPeopleGroup", code: "ns:peopleGroupRop3" },
-    },
-    concernsCountryCode: {
-      type: "countryCodes",
-      description: "Countries concerned: ISO 3166-1 alpha-2.",
-      input: "optional",
-      graph: { link: "ns:concernsCountry", code: "ns:countryCode" },
-    },
+    concernsPeopleGroupRop3: shared.concernsPeopleGroupRop3,
+    concernsCountryCode: shared.concernsCountryCode,
     targetCompletionDate: {
       type: "date",
       description: "When it should be done: YYYY-MM-DD.",
@@ -73,11 +59,7 @@ export const commitment = {
       description: "Any status can be followed by any other.",
       graph: "ns:commitmentStatus",
     },
-    createdAt: {
-      type: "timestamp",
-      description: "When the record was created.",
-      graph: "prov:generatedAtTime",
-    },
-    updatedAt: { type: "timestamp", description: "When its status was last set.", graph: "dct:modified" },
+    createdAt: shared.createdAt,
+    updatedAt: shared.updatedAt,
   },
 } as const satisfies RecordDescription;

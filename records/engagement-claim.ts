@@ -1,4 +1,5 @@
 import type { RecordDescription } from "./record.ts";
+import { inGraph, shared } from "./shared.ts";
 
 /** Called an engagement claim on the wire, but an attestation in the graph. */
 export const engagementClaim = {
@@ -21,29 +22,24 @@ export const engagementClaim = {
       input: "required",
       graph: "prov:wasAttributedTo",
     },
-    orgName: {
-      type: "text",
-      description: "The organization's display name when the record was created.",
-      input: "required",
-      graph: "ns:orgName",
-    },
+    orgName: shared.orgName,
     claimedByEmail: {
       type: "email",
       description: "Who attested it on the organization's behalf.",
       input: "required",
-      graph: { withheld: "it names a person" },
+      graph: inGraph.person,
     },
     engagementAccelerators: {
       type: "acceleratorCodes",
       description: "Codes of the accelerator scheme; at least one.",
       input: "required",
-      graph: { link: "ns:accelerator", code: "ns:acceleratorCode" },
+      graph: inGraph.accelerator,
     },
     peopleGroupRop3: {
       type: "rop3",
       description: "The people group that was engaged: a ROP3 code of six digits.",
       input: "optional",
-      graph: { link: "ns:concernsPeopleGroup", code: "ns:peopleGroupRop3" },
+      graph: inGraph.peopleGroup,
     },
     peopleGroupName: {
       type: "text",
@@ -61,7 +57,7 @@ export const engagementClaim = {
       type: "countryCode",
       description: "The country: ISO 3166-1 alpha-2.",
       input: "optional",
-      graph: { link: "ns:concernsCountry", code: "ns:countryCode" },
+      graph: inGraph.country,
     },
     countryName: {
       type: "text",
@@ -86,11 +82,7 @@ export const engagementClaim = {
       description: "Any status can be followed by any other.",
       graph: "ns:attestationStatus",
     },
-    createdAt: {
-      type: "timestamp",
-      description: "When the record was created.",
-      graph: "prov:generatedAtTime",
-    },
-    updatedAt: { type: "timestamp", description: "When its status was last set.", graph: "dct:modified" },
+    createdAt: shared.createdAt,
+    updatedAt: shared.updatedAt,
   },
 } as const satisfies RecordDescription;

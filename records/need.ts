@@ -1,4 +1,5 @@
 import type { RecordDescription } from "./record.ts";
+import { inGraph, shared } from "./shared.ts";
 
 export const need = {
   kind: "need",
@@ -20,17 +21,12 @@ export const need = {
       input: "required",
       graph: "prov:wasAttributedTo",
     },
-    orgName: {
-      type: "text",
-      description: "The organization's display name when the record was created.",
-      input: "required",
-      graph: "ns:orgName",
-    },
+    orgName: shared.orgName,
     declaredByEmail: {
       type: "email",
       description: "Who declared it on the organization's behalf.",
       input: "required",
-      graph: { withheld: "it names a person" },
+      graph: inGraph.person,
     },
     needDescription: {
       type: "text",
@@ -42,30 +38,16 @@ export const need = {
       type: "acceleratorCodes",
       description: "Codes of the accelerator scheme; at least one.",
       input: "required",
-      graph: { link: "ns:accelerator", code: "ns:acceleratorCode" },
+      graph: inGraph.accelerator,
     },
-    concernsPeopleGroupRop3: {
-      type: "rop3s",
-      description: "People groups concerned: ROP3 codes of six digits.",
-      input: "optional",
-      graph: { link: "ns:concernsPeopleGroup", code: "ns:peopleGroupRop3" },
-    },
-    concernsCountryCode: {
-      type: "countryCodes",
-      description: "Countries concerned: ISO 3166-1 alpha-2.",
-      input: "optional",
-      graph: { link: "ns:concernsCountry", code: "ns:countryCode" },
-    },
+    concernsPeopleGroupRop3: shared.concernsPeopleGroupRop3,
+    concernsCountryCode: shared.concernsCountryCode,
     status: {
       type: "status",
       description: "Any status can be followed by any other.",
       graph: "ns:needStatus",
     },
-    createdAt: {
-      type: "timestamp",
-      description: "When the record was created.",
-      graph: "prov:generatedAtTime",
-    },
-    updatedAt: { type: "timestamp", description: "When its status was last set.", graph: "dct:modified" },
+    createdAt: shared.createdAt,
+    updatedAt: shared.updatedAt,
   },
 } as const satisfies RecordDescription;
