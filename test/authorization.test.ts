@@ -1,5 +1,5 @@
 // Who may write what: one table of cases, through every door, with every refusal by its code.
-// Changing a rule in db/rules/permissions.sql or membership.sql shows here as the cases that now differ.
+// A change to a rule in db/rules/permissions.sql or membership.sql shows up here as the cases that now differ.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, DatabaseError } from "pg";
 import { send } from "./support/graphql.ts";
@@ -10,13 +10,13 @@ import * as world from "./support/world.ts";
 type Scope = "read" | "write" | "review";
 type Outcome = "allowed" | "membership_required" | "insufficient_role" | "insufficient_scope";
 
-// The outcome of every operation below, and where one of them differs, that one's.
+// The outcome for every operation below, and any operation for which it differs.
 type Standing = [who: string, email: string, outcome: Outcome, except?: Record<string, Outcome>];
 
 const STANDINGS: Standing[] = [
   ["an org_admin", world.admin, "allowed"],
   ["an org_contributor", world.contributor, "allowed"],
-  ["an org_contributor, e-mail in other case", world.contributor.toUpperCase(), "allowed"],
+  ["an org_contributor, e-mail address in a different case", world.contributor.toUpperCase(), "allowed"],
   ["an org_member", world.member, "insufficient_role"],
   ["a suspended org_contributor", world.suspended, "membership_required"],
   ["a revoked org_contributor", world.revoked, "membership_required"],
@@ -39,7 +39,7 @@ type Operation = {
   mutation: string;
   result: string;
   sql: string;
-  /** What is sent, by the names on the wire. */
+  /** What is sent, by wire names. */
   input: (email: string) => Record<string, unknown>;
 };
 
@@ -128,7 +128,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Each door answers the outcome: "allowed", or the code of the refusal. */
+/** Each door returns the outcome: "allowed", or the code of the refusal. */
 const DOORS: Record<string, (operation: Operation, scope: Scope, email: string) => Promise<string>> = {
   REST: async ({ path, input }, scope, email) => {
     const answer = await call(`${service.url}${path}`, "POST", service.keys[scope], input(email));
@@ -238,6 +238,6 @@ test("a bare SQL session cannot set what the database decides, or write in nobod
     await expect(psql.query(sql)).rejects.toMatchObject({ code: state });
     await psql.query("rollback");
   }
-  // Before it has become an API role the server's login reaches nothing.
+  // Before it becomes an API role, the server's login can reach nothing.
   await expect(psql.query("select * from app_public.needs")).rejects.toMatchObject({ code: "42501" });
 });

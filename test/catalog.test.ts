@@ -1,4 +1,4 @@
-// Invariants over the catalog, so that a table or function of tomorrow cannot forget them.
+// Invariants of the catalog, so that a future table or function cannot forget them.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -108,7 +108,7 @@ test("the server's login can only become an API role", async () => {
 });
 
 test("privileges are exactly the listed ones", async () => {
-  // A grant that is added or lost shows as a difference here; it belongs in db/rules/grants.sql on purpose.
+  // A grant that is added or lost shows up as a difference here; it must be intended in db/rules/grants.sql.
   const granted = await column(`
     select format('%s %s %s', acl.grantee::regrole, lower(acl.privilege_type), c.oid::regclass) as found
     from pg_class c join pg_namespace n on n.oid = c.relnamespace, lateral aclexplode(c.relacl) as acl

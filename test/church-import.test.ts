@@ -239,7 +239,7 @@ test.each([
   ["an empty CSV", "empty.csv", ""],
   ["a CSV without church_id", "idless.csv", "name\nx\n"],
   ["an empty GeoJSON", "empty.geojson", " \n"],
-  ["no GeoJSON at all", "other.geojson", "church_id,name\nx,X\n"],
+  ["a file that is not GeoJSON", "other.geojson", "church_id,name\nx,X\n"],
   ["half a GeoJSON", "half.geojson", '{"type":"FeatureCollection","features":[{"type":"Feature"'],
 ])("%s is one clear line and exit code 2", async (_, name, text) => {
   const { code, stderr } = await (text === undefined

@@ -52,7 +52,7 @@ describe("among 50,000 places", () => {
     ["near a pole", 89.9, -120, 60],
     ["on the 180th meridian", -16.5, 180, 100],
     ["west of the 180th meridian", -16.5, -179.9, 80],
-    ["where many stand at one place", 32.7948, -116.9625, 0.1],
+    ["where many are in the same place", 32.7948, -116.9625, 0.1],
     ["in the middle of nowhere", -48.9, -123.4, 200],
   ];
   for (let i = 0; i < 25; i++) {

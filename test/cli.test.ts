@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Runs a command with --json and answers its value; standard output may hold nothing else. */
+/** Runs a command with --json and returns its value; standard output may contain nothing else. */
 async function json(...args: string[]): Promise<any> /* oxlint-disable-line typescript/no-explicit-any */ {
   const { stdout } = await admin([...args, "--json"], settings);
   return JSON.parse(stdout);
@@ -56,7 +56,7 @@ describe("what cannot be done", () => {
     ["an unknown command", ["kyes", "list"]],
     ["an unknown option", ["keys", "list", "--all"]],
     ["a missing option", ["keys", "issue", "--label", "x"]],
-    ["a scope that is none", ["keys", "issue", "--label", "x", "--scope", "api_all"]],
+    ["an unknown scope", ["keys", "issue", "--label", "x", "--scope", "api_all"]],
     [
       "a day that does not exist",
       ["keys", "issue", "--label", "x", "--scope", "api_read", "--expires", "2999-02-30"],
@@ -67,14 +67,14 @@ describe("what cannot be done", () => {
     ],
     ["a rate of zero", ["keys", "issue", "--label", "x", "--scope", "api_read", "--rate", "0"]],
     ["an unknown key", ["keys", "revoke", "00000000-0000-4000-8000-000000000000"]],
-    ["a key id that is none", ["keys", "revoke", "x"]],
+    ["something that is not a key id", ["keys", "revoke", "x"]],
     ["an organization without an address", ["orgs", "add", "--uri", "river", "--name", "River"]],
     ["an organization without a name", ["orgs", "add", "--uri", "https://x.example/o", "--name", " "]],
     [
-      "a domain that is none",
+      "something that is not a domain",
       ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", "@x"],
     ],
-    ["a file that is not there", ["vocabulary", "import", "missing.ttl"]],
+    ["a file that does not exist", ["vocabulary", "import", "missing.ttl"]],
   ])("%s ends with 2 and says why", async (_, command) => {
     const { code, stdout, stderr } = await admin(command, settings);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -167,7 +167,7 @@ describe("keys", () => {
       const revoked = await admin(["keys", "revoke", keyId], own);
       expect(revoked).toMatchObject({ code: 0, stderr: "" });
       expect(await status()).toBe(401);
-      // Revoking again is no error and does not move the time.
+      // Revoking again is not an error and does not change the time.
       expect((await admin(["keys", "revoke", keyId], own)).code).toBe(0);
     } finally {
       await service.stop();

@@ -1,4 +1,4 @@
-// A closed list of the database stands in the database: TypeScript takes it from db/catalog.ts.
+// The database's closed lists are written down in the database alone: TypeScript takes them from db/catalog.ts.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { globSync } from "node:fs";

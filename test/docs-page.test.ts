@@ -5,7 +5,7 @@ import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startDemoService } from "./support/demo.ts";
 import { call } from "./support/service.ts";
 
-// The page is large, and a browser without a graphics card slow.
+// The page is large, and a browser without a graphics card is slow.
 jest.setTimeout(180_000);
 
 let service: Awaited<ReturnType<typeof startDemoService>>;
@@ -108,7 +108,7 @@ inBrowser("what an operation is filled with can be sent as it stands, whatever i
   const context = await browser!.newContext();
   const { page, trouble } = await open(context);
   await enterKey(page, service.demoKey);
-  // Numbers beside lists that stay empty; a header; a list; a query as plain text; one of several examples.
+  // Numbers next to lists that stay empty; a header; a list; a query as plain text; one of several examples.
   const expected = {
     searchChurches: "us-el-cajon-shadow-mountain",
     listOrganizationClaims: "noor@elsewhere.example",

@@ -120,7 +120,7 @@ test("a query that breaks the engine is refused, and the next one is answered", 
   await add(1);
   const deep = `SELECT * { ${"{".repeat(5_000)}${"}".repeat(5_000)} }`;
   for (let i = 0; i < 3; i++) await expect(client.query(deep)).rejects.toThrow(GraphRejected);
-  // The same from the service itself may reach the writing thread; the store is made again from its files.
+  // The same query from the service itself may reach the writing thread; the store is then rebuilt from its files.
   await Promise.allSettled([
     client.select(deep),
     client.select(deep),

@@ -34,7 +34,7 @@ beforeEach(async () => {
   );
 });
 
-/** Puts in one commitment of each status whose target date is so many days from today, in UTC. */
+/** Adds one commitment in each status, with its target date so many days from today, in UTC. */
 async function commitments(daysAhead: number | null): Promise<void> {
   await projection.database.owner.query(
     `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description,
@@ -46,7 +46,7 @@ async function commitments(daysAhead: number | null): Promise<void> {
   );
 }
 
-/** Which commitments, by the status they began with, have another one now. */
+/** Which commitments, by the status they began with, now have a different one. */
 async function changed(): Promise<Record<string, string>> {
   const { rows } = await projection.database.owner.query<{ before: string; after: string }>(
     `select commitment_description as before, status as after from app_public.commitments
@@ -55,7 +55,7 @@ async function changed(): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ before, after }) => [before, after]));
 }
 
-/** Adds the job that the clock adds, and waits for its end. */
+/** Adds the job that the schedule adds, and waits for it to end. */
 async function runJob(): Promise<void> {
   const { owner } = projection.database;
   await owner.query("select graphile_worker.add_job('expire_commitments')");
@@ -74,8 +74,8 @@ test("those past their date expire, unless they are fulfilled, partially fulfill
 });
 
 test.each([
-  ["today is still in time", 0],
-  ["tomorrow is in time", 1],
+  ["today is still on time", 0],
+  ["tomorrow is on time", 1],
   ["no target date never passes", null],
 ])("%s", async (_, daysAhead) => {
   await commitments(daysAhead);

@@ -1,4 +1,4 @@
-// What is generated from the database is committed, and is what the database gives.
+// What is generated from the database is committed and up to date.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 test.each(await Promise.all(GENERATED.map((generated) => generated())))(
-  "$file is what the database gives; `npm run generate` writes it anew",
+  "$file is up to date with the database; `npm run generate` rewrites it",
   async ({ file, text }) => {
     const written = await readFile(join(ROOT, file), "utf8");
     expect(written).toBe(await text(logins, written));

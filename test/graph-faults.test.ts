@@ -31,7 +31,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.stop();
   });
 
-  /** The worker as a process of its own, as `npm run worker` runs it. */
+  /** The worker as a separate process, as `npm run worker` runs it. */
   function spawnWorker(): ChildProcess {
     const { child } = launch(process.execPath, ["worker/main.ts"], {
       ...projection.settings,
@@ -112,7 +112,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       );
     }
     await projection.equal();
-    // Jobs go on as well.
+    // Jobs continue as well.
     const late = await projection.declareNeed();
     await eventually(
       async () => expect((await projection.graphStatus("need", late)).status).toBe("synced"),
@@ -197,7 +197,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.declareNeeds(10);
     await projection.settled();
     await worker.stop();
-    // The backup knows of none of the drains that the store has seen.
+    // The backup knows none of the drains that the store has seen.
     await projection.database.owner.query("select setval('app_private.graph_turns', 1)");
     await projection.database.owner.query("update app_public.needs set status = 'met'");
     await projection.startWorker();

@@ -34,7 +34,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     return { code: result.code, value: JSON.parse(result.stdout) as Record<string, unknown> };
   }
 
-  /** A chain of need, commitment and attestation; answers its commitment. */
+  /** Makes a chain of need, commitment and attestation; returns its commitment. */
   async function writeChain(): Promise<string> {
     const { rows } = await projection.database.owner.query<{ id: string }>(
       `with n as (

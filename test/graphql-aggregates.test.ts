@@ -45,8 +45,8 @@ const grouped = async (list: string, groupBy: string) => {
 test.each<[string, string, string, Record<string, number>]>([
   ["by status", "needs", "STATUS", { met: 1, open: 2 }],
   ["by organization", "needs", "ORG_URI", { [OTHER_ORG]: 1, [ORG]: 2 }],
-  ["by accelerator, each code by itself", "needs", "ACCELERATORS", { PRA: 2, "PRA-INT": 2 }],
-  ["by country, each code by itself", "needs", "CONCERNS_COUNTRY_CODE", { KE: 2, UG: 1 }],
+  ["by accelerator, each code on its own", "needs", "ACCELERATORS", { PRA: 2, "PRA-INT": 2 }],
+  ["by country, each code on its own", "needs", "CONCERNS_COUNTRY_CODE", { KE: 2, UG: 1 }],
   ["by the country of a claim", "engagementClaims", "COUNTRY_CODE", { FJ: 1, KE: 1 }],
   [
     "by accelerator and country, in every combination",
@@ -65,7 +65,7 @@ test.each<[string, string, string, Record<string, number>]>([
     },
   ],
   [
-    "of what a filter leaves",
+    "of what passes a filter",
     'needs(filter: { accelerators: { contains: ["PRA"] } })',
     "STATUS",
     { met: 1, open: 1 },

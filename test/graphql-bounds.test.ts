@@ -90,7 +90,7 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
     /must not exceed 25,000/,
   ],
   [
-    "records of a function's own limit",
+    "records, by a function's own limit",
     ["{ churches(limit: 10000) { church { name } } more: churches(limit: 10000) { distanceM } }"],
     [`{ ${times(3, (n) => `a${n}: churches(limit: 10000) { church { name } }`)} }`],
     /must not exceed 25,000. This one has 30,000/,

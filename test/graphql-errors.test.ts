@@ -83,14 +83,14 @@ describe("a mutation is refused with", () => {
     [
       "unknown_need",
       422,
-      "a need that is not there",
+      "a need that does not exist",
       declareCommitment,
       { ...commitment, concernsNeedId: UNKNOWN },
     ],
     [
       "unknown_commitment",
       422,
-      "a commitment that is not there",
+      "a commitment that does not exist",
       submitClaim,
       { ...claim, fulfillsCommitmentId: UNKNOWN },
     ],
@@ -118,7 +118,7 @@ describe("a mutation is refused with", () => {
     [
       "validation_failed",
       400,
-      "a status of no list",
+      "a status that is in no list",
       updateNeed,
       { needId: UNKNOWN, status: "OPEN", actorEmail: admin },
     ],
@@ -189,7 +189,7 @@ describe("over HTTP", () => {
     ["a text with a syntax error", 400, "validation_failed", '{"query": "{"}', {}],
     ["an unknown field", 400, "validation_failed", '{"query": "{ nothing }"}', {}],
     [
-      "an operation that is not there",
+      "an operation that does not exist",
       400,
       "validation_failed",
       '{"query": "query A { __typename }", "operationName": "B"}',

@@ -324,7 +324,7 @@ describe("orderings and pages", () => {
       );
       seen.push(...needs.nodes.map((node: { needId: string }) => node.needId));
       ({ endCursor: after, hasNextPage: more } = needs.pageInfo);
-      // Newer than what has been read: it must move nothing.
+      // Newer than what has been read, so it must not shift anything.
       await service.database.owner.query(
         `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
          values ('${ORG}', 'River Mission', '${admin}', 'later', '{PRA}')`,
@@ -373,10 +373,10 @@ describe("orderings and pages", () => {
     ["201 behind a fragment", "{ ...all } fragment all on Query { needs(first: 201) { totalCount } }", {}],
     ["fewer than none", "{ needs(first: -1) { totalCount } }", {}],
     ["a negative offset", "{ needs(offset: -1) { nodes { needId } } }", {}],
-    ["a cursor of nowhere", '{ needs(after: "x") { nodes { needId } } }', {}],
-    ["a cursor of another order", '{ needs(after: "WyJ4IiwxXQ==") { nodes { needId } } }', {}],
+    ["something that is not a cursor", '{ needs(after: "x") { nodes { needId } } }', {}],
+    ["a cursor from another order", '{ needs(after: "WyJ4IiwxXQ==") { nodes { needId } } }', {}],
   ])("%s is refused", async (_name, query, variables) => {
-    // Outside production, Grafast writes a cursor's fault to the console as well.
+    // Outside production, Grafast also writes a cursor's error to the console.
     jest.spyOn(console, "error").mockImplementation(() => undefined);
     expect(await refusal(service, query, variables)).toEqual(["validation_failed", 400]);
   });

@@ -1,4 +1,4 @@
-// What the GraphQL schema shows, and that the committed text of it is true.
+// What the GraphQL schema shows, and that its committed text is up to date.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { isEnumType, isInputObjectType, isObjectType } from "graphql";
 import type { GraphQLSchema } from "graphql";

@@ -1,4 +1,4 @@
-// What HTTP itself asks of every route.
+// What HTTP itself requires of every route.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";

@@ -50,7 +50,7 @@ type Table = keyof typeof RECORDS;
 const long = "x".repeat(10_001);
 const many = (item: string) => Array.from({ length: 101 }, (_, i) => `${item}${i}`);
 
-/** Values that a field refuses, and the path that the refusal names where it is not the field itself. */
+/** Values that a field refuses, and the path that the refusal names if it is not the field itself. */
 const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = [
   ["needs", "orgUri", "river-mission"],
   ["needs", "orgUri", "ftp://data.example.org/org"],
@@ -178,8 +178,8 @@ describe("REST refuses what does not have the shape of the request", () => {
   const { path, valid } = RECORDS.needs;
   const shapes: [string, unknown, number, string][] = [
     ["malformed JSON", "{", 400, "validation_failed"],
-    ["JSON that is no object", "[]", 400, "validation_failed"],
-    ["a text of JSON", '"need"', 400, "validation_failed"],
+    ["JSON that is not an object", "[]", 400, "validation_failed"],
+    ["a JSON string", '"need"', 400, "validation_failed"],
     ["no body", "", 400, "validation_failed"],
     ["a wrong type", { ...valid, orgName: 7 }, 400, "validation_failed"],
     ["a text for a list", { ...valid, accelerators: "PRA" }, 400, "validation_failed"],

@@ -51,7 +51,7 @@ describe("every route requires a key", () => {
   });
 
   test.each([["Basic ZWs6"], ["Bearer"], ["Bearer a b"], [""], ["ek_abc"]])(
-    "the header %j is no key",
+    "the header %j is not a key",
     async (header) => {
       const answer = await call(`${service.url}/v0/needs`, "GET", undefined, undefined, {
         authorization: header,

@@ -61,7 +61,7 @@ test("need, commitment and attestation come back together, and each change of st
     commitment: `${DATA}/commitments/${commitment.body.commitmentId}`,
     attestation: `${DATA}/engagement-claims/${claim.body.claimId}`,
   };
-  // "Within seconds": two are asked of an idle machine, and this one may be busy with other tests.
+  // "Within seconds" means two on an idle machine, but this one may be busy with other tests.
   await eventually(async () =>
     expect(await sparql(CHAIN)).toEqual([
       { ...chain, needStatus: "open", commitmentStatus: "declared", attestationStatus: "active" },
@@ -113,7 +113,7 @@ test("a refused write leaves no triple", async () => {
     (await post("/v0/needs", { ...need, declaredByEmail: contributor, accelerators: ["NO"] })).status,
   ).toBe(422);
   expect((await post("/v0/needs", { ...need, declaredByEmail: contributor, orgName: "" })).status).toBe(400);
-  // A write after the refused ones arrives, and nothing but it.
+  // A write after the refused ones arrives, and nothing else does.
   const accepted = await post("/v0/needs", {
     ...need,
     declaredByEmail: contributor,

@@ -63,7 +63,7 @@ async function mails(): Promise<MailRow[]> {
   return rows;
 }
 
-/** A claim that waits for the head of its organization. */
+/** A claim that is waiting for the head of its organization. */
 async function waitingClaim(email = "ana@elsewhere.example") {
   const org = await m.addOrganization(db(), { head: "org_admin", other: "org_admin", reader: "org_member" });
   const { value } = await door.claim(m.claimOf(org, email));

@@ -1,4 +1,4 @@
-// What the tool endpoint refuses, by codes and in words that a caller can act on.
+// What the tool endpoint refuses, with codes and in words that a caller can act on.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Writable } from "node:stream";
 import { pino } from "pino";
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-// What the inside of the service looks like when it shows.
+// What the service's internals look like if they show.
 const INTERNAL = /zod|invalid_type|unrecognized|expected|received|sql|at .*\.ts|node_modules|stack|\n/i;
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
 
@@ -33,31 +33,31 @@ describe("errors of JSON-RPC", () => {
   const cases: [string, unknown, number, number, string | number | null][] = [
     ["wrong JSON", '{"jsonrpc": "2.0", ', -32700, 400, null],
     ["no body", "", -32700, 400, null],
-    ["a body that is no object", "5", -32600, 400, null],
+    ["a body that is not an object", "5", -32600, 400, null],
     ["an empty object", {}, -32600, 400, null],
     ["another version of JSON-RPC", { ...ping, jsonrpc: "1.0" }, -32600, 400, 1],
     ["no method", { jsonrpc: "2.0", id: "a" }, -32600, 400, "a"],
-    ["a method that is no text", { ...ping, method: 5 }, -32600, 400, 1],
+    ["a method that is not a string", { ...ping, method: 5 }, -32600, 400, 1],
     ["an id that is null", { ...ping, id: null }, -32600, 400, null],
-    ["an id that is no id", { ...ping, id: { a: 1 } }, -32600, 400, null],
+    ["an id that is an object", { ...ping, id: { a: 1 } }, -32600, 400, null],
     ["params that are a list", { ...ping, params: [] }, -32600, 400, 1],
     ["an unknown method", { ...ping, method: "tools/delete" }, -32601, 200, 1],
     ["a method that is not offered", { ...ping, method: "resources/list" }, -32601, 200, 1],
     ["a method of Object", { ...ping, method: "constructor" }, -32601, 200, 1],
     ["a call without a name", { ...ping, method: "tools/call" }, -32602, 200, 1],
-    ["a name that is no text", { ...ping, method: "tools/call", params: { name: 5 } }, -32602, 200, 1],
+    ["a name that is not a string", { ...ping, method: "tools/call", params: { name: 5 } }, -32602, 200, 1],
     ["an unknown tool", { ...ping, method: "tools/call", params: { name: "other" } }, -32602, 200, 1],
     ["a tool of Object", { ...ping, method: "tools/call", params: { name: "toString" } }, -32602, 200, 1],
-    ["arguments that are no object", toolCall({}, { arguments: "x" }), -32602, 200, 1],
+    ["arguments that are not an object", toolCall({}, { arguments: "x" }), -32602, 200, 1],
     ["a handshake without params", { ...ping, method: "initialize" }, -32602, 200, 1],
     [
-      "a page of tools that is no text",
+      "a page of tools that is not a string",
       { ...ping, method: "tools/list", params: { cursor: 5 } },
       -32602,
       200,
       1,
     ],
-    ["a _meta that is none", toolCall({}, { _meta: { progressToken: {} } }), -32602, 400, 1],
+    ["a malformed _meta", toolCall({}, { _meta: { progressToken: {} } }), -32602, 400, 1],
   ];
 
   test.each(cases)("%s", async (_name, body, code, status, id) => {
@@ -219,7 +219,7 @@ describe("what HTTP refuses", () => {
       [`${at}?apiKey=a&apiKey=b`, undefined, "missing_api_key"],
       [`${at}?apiKey=wrong`, undefined, "invalid_api_key"],
       [`${at}?apiKey=${expired}`, undefined, "invalid_api_key"],
-      // The header is what counts where there are both.
+      // If there are both, the header counts.
       [`${at}?apiKey=${service.keys.read}`, "wrong", "invalid_api_key"],
     ];
     for (const [url, key, code] of cases) {

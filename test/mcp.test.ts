@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** The page that the tool answers, which must be the same as text and as structured content. */
+/** The page that the tool returns, which must be the same as text and as structured content. */
 async function found(queryParams: Record<string, unknown>): Promise<Page> {
   const { status, body } = await post(service, toolCall(queryParams));
   expect({ status, error: body.error, isError: body.result?.isError }).toEqual({ status: 200 });
@@ -112,7 +112,7 @@ test("the tool says what it is, and takes what the search route takes", async ()
     (property) => !property.description,
   );
   expect(undescribed).toEqual([]);
-  // The examples of the description are calls that work.
+  // The examples in the description are calls that work.
   const examples = [...tool.description.matchAll(/\{"queryParams": .*?\}\}/g)].map(([text]) => text);
   expect(examples).toHaveLength(3);
   for (const example of examples) await found(JSON.parse(example).queryParams);
@@ -122,7 +122,7 @@ describe("the SDK's client", () => {
   const modes = [
     ["of the 2025 revisions", "legacy", "2025-11-25"],
     ["that asks which revision to speak", "auto", "2026-07-28"],
-    ["of the revision 2026-07-28", { pin: "2026-07-28" }, "2026-07-28"],
+    ["of revision 2026-07-28", { pin: "2026-07-28" }, "2026-07-28"],
   ] as const;
 
   test.each(modes)("%s lists and calls the tool", async (_name, mode, version) => {

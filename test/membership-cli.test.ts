@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Runs a command with --json and answers its value; standard output may hold nothing else. */
+/** Runs a command with --json and returns its value; standard output may contain nothing else. */
 async function json(...args: string[]): Promise<any> /* oxlint-disable-line typescript/no-explicit-any */ {
   const { code, stdout, stderr } = await admin([...args, "--json"], settings);
   return code === 0 ? JSON.parse(stdout) : { code, error: JSON.parse(stdout).error, line: stderr };

@@ -39,7 +39,7 @@ function tally(answers: string[]): Record<string, number> {
 
 test(`${CLAIMS} simultaneous first claims from the matching domain end in one auto-approval, ${ROUNDS} times over`, async () => {
   const rest = m.membershipDoor("REST", () => service);
-  // Half of the rounds over HTTP, half on connections of their own, where nothing stands between the claims.
+  // Half of the rounds go over HTTP, half use separate connections, where nothing comes between the claims.
   const inSql = async (organization: m.TestOrganization, email: string) => {
     const { rows } = await pool.query<{ variant: string }>(
       `select result_variant as variant
@@ -135,7 +135,7 @@ test("two platform admins dismissing each other at once leave one", async () => 
       revoke(m.platformAdmin, "second@platform.example"),
       revoke("second@platform.example", m.platformAdmin),
     ]);
-    // Who has been dismissed first may not dismiss any more, or would dismiss the last one.
+    // Whoever was dismissed first may no longer dismiss others, or would dismiss the last admin.
     expect(replies.filter((reply) => reply.value).length).toBe(1);
     expect(replies.find((reply) => reply.refusal)!.refusal).toMatch(
       /^(409 last_admin|403 permission_required)$/,

@@ -1,4 +1,4 @@
-// When an e-mail address speaks for an organization: the very same domain, and no mail provider's.
+// When an e-mail address speaks for an organization: exactly the same domain, and not a mail provider's.
 import { domainToASCII } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { freeMailDomains } from "../db/generate-free-mail-domains.ts";
@@ -70,7 +70,7 @@ describe.each(m.DOORS)("a first claim through %s", (name) => {
   });
 
   test.each(["a@example.org.", "a@example..org", "a@münchen.example", "a@b@example.org", "a@example.org\n"])(
-    "%j is no e-mail address",
+    "%j is not an e-mail address",
     async (email) => {
       const org = await m.addOrganization(db(), {}, { domain: "example.org" });
       expect(await door.claim(m.claimOf(org, email))).toEqual({ refusal: "400 validation_failed" });

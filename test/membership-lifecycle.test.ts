@@ -1,4 +1,4 @@
-// Each row of the specification's "Organization claim lifecycle", at every door.
+// Each transition of the lifecycle of organization claims (db/rules/organization-claims.sql), at every door.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { saveSettings } from "../db/settings.ts";
 import * as m from "./support/membership.ts";
@@ -164,7 +164,7 @@ describe.each(m.DOORS)("through %s", (name) => {
         reviewedAt: expect.any(String),
         reviewNotes: "We do not know this person.",
       });
-      // Who was rejected may ask again.
+      // Somebody who was rejected may ask again.
       expect((await door.claim(m.claimOf(org, "ana@elsewhere.example"))).value.status).toBe("pending");
     });
   });
@@ -179,7 +179,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       isNewOrg: true,
       orgDomain: userEmail.split("@")[1],
     });
-    /** Whether a key of the least scope sees the organization. */
+    /** Whether a key with the least scope sees the organization. */
     const isListed = async (orgUri: string) => {
       const { rows } = await db().query<{ found: string }>(
         "select app_private.run_as('api_read', 'select count(*)::text from app_public.organizations where org_uri = $1 ->> ''orgUri''', $1) as found",

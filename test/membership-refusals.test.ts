@@ -123,7 +123,7 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     const change = { orgUri: org.uri, userEmail: `reader@${org.domain}`, adminEmail: `head@${org.domain}` };
     await door.setMemberStatus({ ...change, status: "suspended" });
     expect(await door.claim(m.claimOf(org, `reader@${org.domain}`))).toEqual(refused);
-    // Who is no member any more may ask again, and is never let in without a review.
+    // Somebody who is no longer a member may ask again, and is never let in without a review.
     await door.setMemberStatus({ ...change, status: "revoked" });
     expect((await door.claim(m.claimOf(org, `reader@${org.domain}`))).value.status).toBe("pending");
   });

@@ -1,4 +1,4 @@
-// Each cell of the specification's two role tables, allowed and refused, and what goes with managing people.
+// What each role in an organization and on the platform may and may not do, and what goes with managing people.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import * as m from "./support/membership.ts";
 import { startTestService } from "./support/service.ts";
@@ -189,7 +189,7 @@ describe.each(m.DOORS)("through %s", (name) => {
     expect(await door.setMemberRole({ ...change, role: "org_contributor" })).toEqual(refused);
     expect(await door.setMemberStatus({ ...change, status: "suspended" })).toEqual(refused);
     expect(await door.setMemberStatus({ ...change, status: "revoked" })).toEqual(refused);
-    // A suspended org_admin is none.
+    // A suspended org_admin does not count.
     await door.setMemberRole({ ...change, userEmail: `org_member@${org.domain}`, role: "org_admin" });
     await door.setMemberStatus({ ...change, userEmail: `org_member@${org.domain}`, status: "suspended" });
     expect(await door.setMemberRole({ ...change, role: "org_contributor" })).toEqual(refused);

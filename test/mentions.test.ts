@@ -1,4 +1,4 @@
-// Comments and pages name files so that a reader finds them; a file that has moved must not be named where it was.
+// Comments and pages name files so that a reader can find them; a file that has moved must not be named by its old path.
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ const FILES = globSync(["**/*", ".ci/*", ".*.toml"], {
   exclude: ["node_modules/**", ".data/**", "node_modules", ".data"],
 });
 const READ = FILES.filter((file) => /(\.(ts|sql|ttl|md|js|yml|toml|jsonc)|Dockerfile|run)$/.test(file));
-// What an operator's own file may be called.
+// Names for an operator's own files.
 const OF_THE_READER = /^published-/;
 
-/** The names of our kinds of file in comments, and anywhere in prose. */
+/** The names of our kinds of files in comments, and anywhere in prose. */
 function mentionsIn(file: string, text: string): string[] {
   const prose = file.endsWith(".md")
     ? text

@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Everything in the catalog that the migrations and the rules make, and the rows they write. */
+/** Everything in the catalog that the migrations and the rules create, and the rows they write. */
 async function catalog(): Promise<unknown[]> {
   const { rows } = await database.owner.query(`
     select 'column' as kind, format('%s.%s %s %s %s', c.oid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
@@ -150,7 +150,7 @@ test("what an earlier version of the rules created is gone", async () => {
   expect(await catalog()).toEqual(before);
 });
 
-/** What is wrong with the migrations in a folder, by the list of checksums beside them. */
+/** What is wrong with the migrations in a folder, according to the list of checksums next to them. */
 async function checksumProblems(folder: string): Promise<string[]> {
   const lines = (await readFile(join(folder, "SHA256SUMS"), "utf8")).trim().split("\n");
   const listed = new Map(lines.map((line) => [line.slice(66), line.slice(0, 64)]));

@@ -1,4 +1,4 @@
-// The document is held to the service: what it lists is served, what it shows works, what it says is answered.
+// The document is checked against the service: what it lists is served, its examples work, and answers match it.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -139,10 +139,10 @@ describe("an example", () => {
   });
 });
 
-/** Their answers have schemas of another standard. */
+/** Their answers have schemas from another standard. */
 const PROTOCOLS = ["getOpenApi", "querySparql", "callTool"];
 
-/** Where an answer has names that its example lacks, or the other way round; empty lists and null tell nothing. */
+/** Where an answer has names that its example lacks, or vice versa; empty lists and null say nothing. */
 function differences(answer: unknown, example: unknown, at = ""): string[] {
   if (Array.isArray(answer) && Array.isArray(example)) {
     return answer.length > 0 && example.length > 0 ? differences(answer[0], example[0], `${at}[0]`) : [];

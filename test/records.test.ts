@@ -1,5 +1,5 @@
-// A record is described once, in records/. What the database, the rules and the ontology say of the same columns is
-// compared here; a failure names the file to go to and what is missing in it.
+// A record is described once, in records/. What the database, the rules and the ontology say about the same columns is
+// compared here; a failure names the file to go to and what it lacks.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Parser } from "n3";
 import { DEFAULT_NAMESPACE, DCTERMS, PROV } from "../graph/namespaces.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Which columns a type of field can be; those it says nothing of are lists of codes. */
+/** Which columns a type of field can be; the types not listed are lists of codes. */
 const SQL_TYPES: Partial<Record<FieldType, RegExp>> = {
   uuid: /^uuid$/,
   date: /^date$/,
@@ -32,7 +32,7 @@ const SQL_TYPES: Partial<Record<FieldType, RegExp>> = {
   rog3: /^text$/,
   countryCode: /^text$/,
 };
-/** Types whose form PostgreSQL itself sees to; what is text needs a rule. */
+/** Types whose form PostgreSQL itself ensures; a text needs a rule. */
 const CHECKED_BY_TYPE: readonly FieldType[] = [
   "uuid",
   "date",
@@ -79,7 +79,7 @@ async function columnsOf({ table, create, kind }: RecordDescription): Promise<Co
 const wireName = (column: string) => column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 const fileOf = ({ path }: RecordDescription) => path.replace(/s$/, "");
 
-/** Everything that is not said of a column, or not alike. */
+/** Everything that is not said about a column, or not said consistently. */
 function problemsOf(record: RecordDescription, column: Column): string[] {
   const rules = `db/rules/${record.path}.sql`;
   const field = fieldsOf(record).find((each) => each.column === column.name);

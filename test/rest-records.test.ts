@@ -1,4 +1,4 @@
-// The three records through REST: what is answered on creation, and exactly which fields an item has.
+// The three kinds of record through REST: the answer on creation, and exactly which fields an item has.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";

@@ -1,4 +1,4 @@
-// POST /v0/sparql against every engine: what is answered, in which form, and what is refused.
+// POST /v0/sparql against every engine: what it answers, in which form, and what it refuses.
 import { mkdtemp, rm } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
@@ -113,7 +113,7 @@ describe.each(testStores)("$name", ({ available, start }) => {
       expect(await valuesOf(await post(inNamed, {}, search))).toEqual(["in A"]);
       expect(await valuesOf(await post(query, {}, search))).toEqual([]);
     });
-    inEngine("what is no absolute IRI is refused", async () => {
+    inEngine("something that is not an absolute IRI is refused", async () => {
       expect(await refusal(await post(query, {}, "?default-graph-uri=x%3E%20y"))).toMatchObject({
         status: 400,
         body: { error: "validation_failed", details: [{ path: "default-graph-uri" }] },
@@ -152,7 +152,7 @@ describe.each(testStores)("$name", ({ available, start }) => {
       [construct, "application/ld+json", "application/ld+json", /"in A"/],
       ["DESCRIBE <https://example.org/s>", "text/turtle", "text/turtle; charset=utf-8", /"in B"/],
     ])("%s, Accept: %s", async (query, accept, type, text) => {
-      // fetch sends */* when nothing is said.
+      // fetch sends */* by default.
       const answer = await post(query, accept === undefined ? {} : { accept });
       expect(answer.status).toBe(200);
       expect(answer.headers.get("content-type")).toBe(type);
@@ -191,7 +191,7 @@ describe.each(testStores)("$name", ({ available, start }) => {
       expect(length).toBeGreaterThan(MANY_ROWS * 50);
     });
     inEngine(
-      "that breaks off at the time limit breaks the connection, so nobody takes it for whole",
+      "that breaks off at the time limit breaks the connection, so nobody takes it for complete",
       async () => {
         const answer = await post("SELECT * { ?a ?b ?c . ?d ?e ?f }", { accept: "text/csv" });
         if (answer.status === 504) expect(await answer.json()).toMatchObject({ error: "query_timeout" });

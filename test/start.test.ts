@@ -57,7 +57,7 @@ describe("npm start on a fresh directory", () => {
   test("prints where it is, the demo key, and nothing to worry about", () => {
     const { stdout, stderr } = service.output();
     for (const text of [url, `${url}/docs`, `${url}/graphiql`, DEMO_KEY]) expect(stdout).toContain(text);
-    // npm speaks of its own configuration, and the log of what goes on at level 30.
+    // npm talks about its own configuration, and the log about normal events, at level 30.
     const worrying = (line: string) =>
       line && !line.startsWith("npm warn") && !line.startsWith('{"level":30');
     expect(stderr.split("\n").filter(worrying)).toEqual([]);

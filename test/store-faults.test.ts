@@ -1,4 +1,4 @@
-// What the client of the graph store makes of stores that fail: a typed error, and never half an answer.
+// What the client of the graph store makes of failing stores: a typed error, and never half an answer.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
@@ -27,7 +27,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** A client of a store that answers everything as told. */
+/** A client of a store that answers everything with what it is given. */
 async function storeThat(
   answer: RequestListener,
   credentials: { user?: string; password?: string } = {},
@@ -194,7 +194,7 @@ test("a connection that the store has closed in the meantime costs a query nothi
   let requests = 0;
   const store = await storeThat((request, response) => {
     requests += 1;
-    // The second request on a connection meets its end.
+    // The second request on a connection finds it closed.
     if (requests === 2) request.socket.destroy();
     else {
       request.resume();
@@ -223,7 +223,7 @@ test("a change on such a connection is not sent twice", async () => {
 });
 
 test("the time limit holds while the connection is being made", async () => {
-  // Accepts, and never says a word of TLS.
+  // Accepts the connection, and never says a word of TLS.
   let accepted: Socket | undefined;
   const silent = createTcpServer((socket) => (accepted = socket)).listen(0, "127.0.0.1");
   await once(silent, "listening");

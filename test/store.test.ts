@@ -1,4 +1,4 @@
-// The graph store and its client: the same suite for every engine the service may stand on.
+// The graph store and its client: the same suite for every engine that the service may use.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -340,7 +340,7 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
         "application/n-triples",
       );
 
-    inEngine("ends at the engine's own time limit, and harms nobody meanwhile", async () => {
+    inEngine("ends at the engine's own time limit, and harms nobody in the meantime", async () => {
       await someData();
       const began = performance.now();
       const ended = expect(runaway()).rejects.toThrow(GraphTimeout);

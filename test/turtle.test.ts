@@ -1,4 +1,4 @@
-// The text of the graph's terms: no value may end its literal or its IRI early, for the text becomes part of updates.
+// The text of the graph's terms: no value may end its literal or its IRI early, since the text becomes part of updates.
 import { expect, test } from "@jest/globals";
 import { Parser } from "n3";
 import { createNames } from "../graph/namespaces.ts";

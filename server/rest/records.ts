@@ -35,7 +35,7 @@ export function itemOf(record: RecordDescription, id: string) {
   return z.object({ ...Object.fromEntries(shown), graphStatus: s.graphStatus }).meta({ id });
 }
 
-/** What a caller gives to create a record. */
+/** What a caller sends to create a record. */
 export function inputOf(record: RecordDescription) {
   const given = fieldsOf(record).flatMap((field): [string, z.ZodType][] => {
     if (!field.input) return [];

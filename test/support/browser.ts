@@ -13,10 +13,10 @@ const EXECUTABLE = [
 
 const missing = EXECUTABLE === undefined && process.env["REQUIRE_CHROMIUM"] !== "1";
 
-/** A test in a browser; skipped where there is none, unless REQUIRE_CHROMIUM=1. */
+/** A test in a browser; skipped if there is none, unless REQUIRE_CHROMIUM=1. */
 export const inBrowser = missing ? test.skip : test;
 
-/** Undefined where there is no browser and none is required. */
+/** Undefined if there is no browser and none is required. */
 export async function launchBrowser(): Promise<Browser | undefined> {
   if (missing) {
     console.warn("Chromium is not here: the tests in a browser are skipped. CHROMIUM may name one.");
@@ -39,7 +39,7 @@ export async function launchBrowser(): Promise<Browser | undefined> {
 /**
  * A page that is watched.
  * @param url of the service
- * @returns the page, and what gathers errors and every request to another host
+ * @returns the page, and an object that collects errors and every request to another host
  */
 export async function watchedPage(
   browser: Browser | BrowserContext,

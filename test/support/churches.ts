@@ -1,7 +1,7 @@
 // Many churches for the search tests, and what a search must find, worked out without it.
 import type pg from "pg";
 
-/** A church as far as the tests of the search care. */
+/** As much of a church as the search tests need. */
 export type Place = { church_id: string; latitude: number; longitude: number };
 
 const EARTH = 6_371_008.8;
@@ -27,7 +27,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** Puts churches into a database, with what columns they have. */
+/** Puts churches into a database, with whatever columns they have. */
 export async function insertChurches(db: pg.Pool, churches: readonly object[]): Promise<void> {
   await db.query(
     `insert into app_public.churches

@@ -3,7 +3,7 @@ import pg from "pg";
 import { createPool } from "../../db/pool.ts";
 import { SERVER_PASSWORD, TEMPLATE } from "./global-setup.ts";
 
-/** A database of a test file's own. */
+/** A database for one test file. */
 export type TestDatabase = {
   /** URL as the role that owns the schema: what the worker and the operator's tool use. */
   url: string;
@@ -15,7 +15,7 @@ export type TestDatabase = {
 };
 
 /**
- * Clones the migrated template into a database of its own.
+ * Clones the migrated template into a new database.
  * @param options.template false: an empty database instead, for tests of the migration itself
  */
 export async function createTestDatabase(options: { template?: boolean } = {}): Promise<TestDatabase> {

@@ -1,4 +1,4 @@
-// A way between the worker and its graph store that can be made to fail.
+// A proxy between the worker and its graph store that can be made to fail.
 import { createServer, request } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 /**
  * What happens to updates; everything else always passes.
  * closed: the connection breaks; status500; lie: 200 with an error in the body; half: an answer cut in the
- * middle; silent: no answer at all; slow: passed on after two seconds; poison: refused when it holds POISON.
+ * middle; silent: no answer at all; slow: passed on after two seconds; poison: refused when it contains POISON.
  */
 export type Mode = "ok" | "closed" | "status500" | "lie" | "half" | "silent" | "slow" | "poison";
 

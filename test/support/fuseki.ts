@@ -11,7 +11,7 @@ export const fusekiIsAvailable: boolean = await fetchFuseki().then(
   },
 );
 
-/** Starts a Fuseki on a folder; a second one on the same folder finds what the first left. */
+/** Starts a Fuseki on a folder; a second one on the same folder finds what the first one left. */
 export function startFuseki(options: FusekiOptions): Promise<Fuseki> {
   return launchFuseki({ javaOptions: "-Xmx768m -XX:TieredStopAtLevel=1", ...options });
 }

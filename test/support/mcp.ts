@@ -23,7 +23,7 @@ export function toolCall(queryParams: unknown, more: Record<string, unknown> = {
   };
 }
 
-/** What a message of the revision 2026-07-28 says of itself, and the headers that say it again. */
+/** What a message of revision 2026-07-28 says about itself, and the headers that repeat it. */
 export const MODERN_META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },

@@ -13,7 +13,7 @@ type Json = any; // oxlint-disable-line typescript/no-explicit-any -- tests look
 /** What a door answered: the value of a success, or status and code of a refusal as "403 permission_required". */
 export type Reply = { value?: Json; refusal?: string };
 
-/** The operations of membership; every field by its name on the wire. */
+/** The operations of membership; every field by its wire name. */
 export type MembershipDoor = {
   claim: (input: Fields, scope?: Scope) => Promise<Reply>;
   review: (input: Fields, scope?: Scope) => Promise<Reply>;
@@ -137,7 +137,7 @@ function queryOf(parameters: Fields): string {
   return new URLSearchParams(parameters as Record<string, string>).toString();
 }
 
-/** The claims of the review dashboard by their GraphQL names; everything else has those names already. */
+/** The claims in the review dashboard by their GraphQL names; everything else already has those names. */
 function camelCased(body: Json): Json {
   if (!Array.isArray(body?.claims)) return body;
   return {
@@ -170,12 +170,12 @@ export async function addPlatformPeople(db: pg.Pool): Promise<void> {
   );
 }
 
-/** An organization of one test's own, at a domain of its own. */
+/** An organization for one test, with its own domain. */
 export type TestOrganization = { uri: string; name: string; domain: string };
 
 /**
  * Adds an organization.
- * @param members role of each, by what stands before the @ of their e-mail at the organization's domain
+ * @param members role of each, by the part before the @ of their e-mail address at the organization's domain
  */
 export async function addOrganization(
   db: pg.Pool,

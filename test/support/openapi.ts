@@ -98,8 +98,8 @@ type Layer = {
 };
 
 /**
- * What an application answers under /v0, from the router itself: `get /v0/needs/{needId}`. What answers every method
- * alike is no operation: it guards, or says 405.
+ * What an application answers under /v0, from the router itself: `get /v0/needs/{needId}`. Whatever answers every method
+ * alike is not an operation: it is a guard, or says 405.
  */
 export function servedOperations(app: Express): string[] {
   const walk = (layers: Layer[]): string[] =>

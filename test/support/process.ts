@@ -52,18 +52,18 @@ export function admin(args: readonly string[], settings: Record<string, string>)
   return run(process.execPath, ["admin/main.ts", ...args], settings);
 }
 
-/** A command that goes on until it is told to stop. */
+/** A command that runs until it is told to stop. */
 export type Running = {
   child: ChildProcess;
   output: () => { stdout: string; stderr: string };
   /** Resolves when a text has been printed on standard output; fails when the command ends before. */
   prints: (text: string) => Promise<void>;
-  /** Sends a signal to the command and all it has started, as a terminal does, and waits for its end. */
+  /** Sends a signal to the command and all that it has started, as a terminal does, and waits for it to end. */
   end: (signal: NodeJS.Signals) => Promise<number | null>;
   ended: Promise<number | null>;
 };
 
-/** Starts a command in a process group of its own. */
+/** Starts a command in its own process group. */
 export function launch(
   command: string,
   args: readonly string[],
@@ -110,13 +110,13 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** A data directory of a test's own, with what removes it. */
+/** A data directory for one test, and a function that removes it. */
 export async function temporaryDataDir(): Promise<{ dir: string; remove: () => Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-data-"));
   return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
 }
 
-/** Ids of the processes whose command line names a text, as Linux tells them. */
+/** Ids of the processes whose command line names a text, as Linux reports them. */
 export async function processesNaming(text: string): Promise<number[]> {
   const ids = (await readdir("/proc")).map(Number).filter((id) => id > 0 && id !== process.pid);
   const named = await Promise.all(

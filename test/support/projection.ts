@@ -46,7 +46,7 @@ export type Projection = {
   store: GraphStore;
   projector: Projector;
   logger: Logger;
-  /** the environment of a command that is to work on the same database and store */
+  /** the environment for a command that works on the same database and store */
   settings: { DATABASE_URL: string; FUSEKI_URL: string };
   startWorker: () => Promise<Worker>;
   declareNeed: (fields?: Record<string, unknown>) => Promise<string>;
@@ -181,7 +181,7 @@ async function expectNothingDirty(db: pg.Pool): Promise<void> {
   expect(rows).toEqual([{ dirty: "0" }]);
 }
 
-/** The same question asked of both sides, with none of the service's code between. */
+/** Asks both sides the same question, without any of the service's code in between. */
 async function expectSameStatuses(db: pg.Pool, store: GraphStore): Promise<void> {
   const { rows } = await db.query<{ iri: string; status: string }>(
     `select '${DATA}/needs/' || need_id as iri, status::text from app_public.needs

@@ -15,7 +15,7 @@ import { createTestDatabase, issueTestKey } from "./database.ts";
 import type { TestDatabase } from "./database.ts";
 import { buildWorld } from "./world.ts";
 
-/** A server on a database of its own, with a key of each scope. */
+/** A server with its own database, and a key for each scope. */
 export type TestService = {
   url: string;
   app: Express;
@@ -58,14 +58,14 @@ function testConfig(differences: Partial<Config> = {}): Config {
   };
 }
 
-/** Where nothing listens: for tests that need no graph. */
+/** An address where nothing is listening: for tests that need no graph. */
 const NO_STORE = "http://127.0.0.1:9";
 
 /**
  * Starts a server for one test file.
  * @param options.store where the graph is; without it the graph store is down
  * @param options.config differences from the default configuration
- * @param options.logger where the server logs; nowhere unless given
+ * @param options.logger where the server logs; nowhere by default
  */
 export async function startTestService(
   options: { store?: GraphStore; config?: Partial<Config>; world?: boolean; logger?: Logger } = {},
@@ -102,7 +102,7 @@ export async function startTestService(
   };
 }
 
-/** An answer with its body parsed where it is JSON. */
+/** An answer with its body parsed if it is JSON. */
 export type Answer = { status: number; headers: Headers; body: any }; // oxlint-disable-line typescript/no-explicit-any -- whatever the wire says
 
 /** Sends a request with a JSON body, as a caller would. */

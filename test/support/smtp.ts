@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { SMTPServer } from "smtp-server";
 import type { SMTPServerSession } from "smtp-server";
 
-/** A mail as the server took it. */
+/** A mail as the server received it. */
 export type ReceivedMail = {
   from: string;
   to: string[];
@@ -33,7 +33,7 @@ export class TestMailServer {
       allowInsecureAuth: true,
       disableReverseLookup: true,
       logger: false,
-      // Nobody has an account here; who does not try to log in may send.
+      // Nobody has an account here; anybody who does not try to log in may send.
       onAuth: (_auth, _session, done) => done(new Error("Wrong user or password")),
       onRcptTo: (address, _session, done) => done(this.#refusal("rcpt", address.address)),
       onData: (stream, session, done) => void this.#take(stream, session.envelope, done),

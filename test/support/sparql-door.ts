@@ -1,4 +1,4 @@
-// The SPARQL door on an application of its own: it needs a graph store, and no database.
+// The SPARQL door in its own application: it needs a graph store, but no database.
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
@@ -6,7 +6,7 @@ import { errorHandler } from "../../server/errors.ts";
 import { sparqlDoor } from "../../server/sparql/door.ts";
 import type { SparqlDependencies } from "../../server/sparql/door.ts";
 
-/** A door that listens; the key of a request is what its header `x-key` says. */
+/** A door that is listening; the key of a request is what its header `x-key` says. */
 export type RunningDoor = { url: string; stop: () => Promise<void> };
 
 export async function startSparqlDoor(dependencies: SparqlDependencies): Promise<RunningDoor> {

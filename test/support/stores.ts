@@ -3,7 +3,7 @@ import { startEmbeddedStore } from "../../graph/embedded/index.ts";
 import { createGraphStore, storeUrls, type GraphStore } from "../../graph/store.ts";
 import { fusekiIsAvailable, startFuseki } from "./fuseki.ts";
 
-/** A store that runs, and a client of it. */
+/** A running store, and a client of it. */
 export type RunningStore = {
   /** the dataset's URL */
   url: string;
@@ -12,7 +12,7 @@ export type RunningStore = {
   stop: () => Promise<void>;
 };
 
-/** A kind of store; a second start on the same folder finds what the first left. */
+/** A kind of store; a second start on the same folder finds what the first one left. */
 export type TestStore = {
   name: "embedded" | "Fuseki";
   available: boolean;

@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** The people and organizations that tests act as. Every e-mail is at the domain of its organization. */
+/** The people and organizations that tests act as. Every e-mail address is at the domain of its organization. */
 export const ORG = "https://data.example.org/org/river-mission";
 export const OTHER_ORG = "https://data.example.org/org/harbor-trust";
 export const admin = "admin@river.example";
@@ -10,7 +10,7 @@ export const suspended = "suspended@river.example";
 export const revoked = "revoked@river.example";
 /** Has no membership row, but an approved claim to ORG. */
 export const claimant = "claimant@river.example";
-/** Has an approved claim to ORG and a suspended membership of it. */
+/** Has an approved claim to ORG and a suspended membership in it. */
 export const suspendedClaimant = "suspended-claimant@river.example";
 export const stranger = "stranger@elsewhere.example";
 export const otherAdmin = "admin@harbor.example";
