@@ -49,7 +49,7 @@ export const engagementClaim = {
     },
     peopleGroupRog3: {
       type: "rog3",
-      description: "ROG3 code of the country, if the people group is meant within one country.",
+      description: "ROG3 code of the country; with peopleGroupRop3 the key of a people group in a country.",
       input: "optional",
       graph: "ns:peopleGroupRog3",
     },
