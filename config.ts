@@ -64,6 +64,9 @@ const environment = z.object({
   DATA_DIR: optional(z.string()),
 });
 
+/** Every variable that the service reads. */
+export const VARIABLES: readonly string[] = Object.keys(environment.shape);
+
 /**
  * Reads the configuration from an environment.
  * @throws ConfigError that names the first variable that cannot be used, and why

@@ -61,7 +61,7 @@ export async function permissionChecks(db: pg.Pool): Promise<{ permission: strin
       from pg_views where schemaname in ('app_public', 'app_private')
     )
     select permission, array_agg(distinct name order by name) as asked_by
-    from texts, lateral (select (regexp_matches(body, '''([a-z_]+:[a-z]+)''', 'g'))[1]) as found (permission)
+    from texts, lateral (select (regexp_matches(body, '''([a-z_]+:[a-z_]+)''', 'g'))[1]) as found (permission)
     group by permission order by permission`);
   return rows;
 }

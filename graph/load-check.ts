@@ -8,6 +8,7 @@ import { BatchDataset, BatchPointer } from "./batch-dataset.ts";
 import { DEFAULT_NAMESPACE, RDF, SHACL, rebase } from "./namespaces.ts";
 import type { Names } from "./namespaces.ts";
 import { RECORDS } from "../records/index.ts";
+import { fieldsOf } from "../records/record.ts";
 import type { RecordKind } from "../records/record.ts";
 import { namedNode, triple } from "./terms.ts";
 import type { RecordTriples } from "./triples.ts";
@@ -59,7 +60,15 @@ export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck 
   const type = namedNode(`${RDF}type`);
   const accelerator = namedNode(names.ns("EngagementAccelerator"));
   const peopleGroup = namedNode(names.ns("PeopleGroup"));
-  const concernsPeopleGroup = names.ns("concernsPeopleGroup");
+  const toPeopleGroups = new Set(
+    Object.values(RECORDS).flatMap((record) =>
+      fieldsOf(record).flatMap(({ type: form, graph }) =>
+        (form === "rop3" || form === "rop3s") && typeof graph === "object" && "link" in graph
+          ? names.iri(graph.link)
+          : [],
+      ),
+    ),
+  );
 
   return async (records, context) => {
     const data = new BatchDataset();
@@ -68,7 +77,7 @@ export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck 
     for (const { kind, iri } of context.targets) {
       data.addContext(triple(namedNode(iri), type, namedNode(names.iri(RECORDS[kind].class))));
     }
-    const known = context.peopleGroups ?? referenced(records, concernsPeopleGroup);
+    const known = context.peopleGroups ?? referenced(records, toPeopleGroups);
     for (const iri of known) data.addContext(triple(namedNode(iri), type, peopleGroup));
 
     const report = await validator.validate(new BatchPointer(data));
@@ -121,9 +130,9 @@ function describeFields(shapes: readonly Quad[]): Map<string, Field> {
   return fields;
 }
 
-function* referenced(records: readonly RecordTriples[], predicate: string): Iterable<string> {
+function* referenced(records: readonly RecordTriples[], predicates: ReadonlySet<string>): Iterable<string> {
   for (const record of records) {
-    for (const quad of record.quads) if (quad.predicate.value === predicate) yield quad.object.value;
+    for (const quad of record.quads) if (predicates.has(quad.predicate.value)) yield quad.object.value;
   }
 }
 

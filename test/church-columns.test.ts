@@ -60,6 +60,24 @@ test("every column of the table is described, with the right kind", async () => 
   expect(faults).toEqual([]);
 });
 
+test("a number may be what the table lets it be", async () => {
+  const { rows } = await database.owner.query<{ name: string; check: string }>(
+    `select a.attname as name, pg_get_constraintdef(k.oid) as check
+     from pg_constraint as k
+     join pg_attribute as a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+     where k.conrelid = 'app_public.churches'::regclass and k.contype = 'c' and cardinality(k.conkey) = 1`,
+  );
+  const ranges = rows.flatMap(({ name, check }) => {
+    const [least, most] = [/>=[^\d-]*(-?[\d.]+)/.exec(check)?.[1], /<=[^\d-]*(-?[\d.]+)/.exec(check)?.[1]];
+    const isRange = CHURCH_COLUMNS[name]?.kind === "number" && least !== undefined && most !== undefined;
+    return isRange ? [[name, [Number(least), Number(most)]]] : [];
+  });
+  const described = Object.entries(CHURCH_COLUMNS).flatMap(([name, { range }]) =>
+    range ? [[name, range]] : [],
+  );
+  expect(Object.fromEntries(described)).toEqual(Object.fromEntries(ranges));
+});
+
 test("every column that is described is in the table", async () => {
   const names = (await tableColumns()).map(({ name }) => name);
   const faults = Object.keys(CHURCH_COLUMNS)

@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { ConfigError, isLoopback, loadConfig } from "../config.ts";
-import { admin } from "./support/process.ts";
+import { ConfigError, isLoopback, loadConfig, VARIABLES } from "../config.ts";
+import { admin, ROOT } from "./support/process.ts";
 
 describe("the configuration", () => {
   test("has the documented defaults", () => {
@@ -126,4 +128,17 @@ describe("admin config", () => {
     expect(refused.stderr).toMatch(/^error: PORT: .+\n$/);
     expect(JSON.parse(refused.stdout)).toMatchObject({ message: expect.stringMatching(/^PORT: /) });
   });
+});
+
+test("the README's table, the operator's tool and the schema name the same variables", async () => {
+  const readme = await readFile(join(ROOT, "README.md"), "utf8");
+  const table = readme.slice(readme.indexOf("## Configuration"), readme.indexOf("## Reading the source"));
+  const explained = [...table.matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+)/gm)].flatMap(([, names]) =>
+    names!.match(/[A-Z_]+/g)!,
+  );
+  expect(explained.toSorted()).toEqual([...VARIABLES].toSorted());
+  const { stdout } = await admin(["config", "--json"], {});
+  const shown = Object.keys(JSON.parse(stdout) as object);
+  // Shown as the three URLs that follow from it.
+  expect(shown.toSorted()).toEqual(VARIABLES.filter((name) => name !== "FUSEKI_URL").toSorted());
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { errors as raisedByRules } from "../db/catalog.ts";
 import { ERRORS } from "../server/errors.ts";
+import { allRoutes } from "../server/resources/index.ts";
 import { ROOT } from "./support/process.ts";
 
 async function textOf(pattern: string, except: string): Promise<string> {
@@ -25,7 +26,7 @@ test("docs/errors.md explains every registered error, with its status, and no ot
 test("the rules raise every error of db/rules/errors.sql, and no other", async () => {
   const rules = await textOf("db/rules/*.sql", "db/rules/errors.sql");
   const raised = new Set(
-    [...rules.matchAll(/\bapp_private\.refuse\(\s*'([a-z_]+)'/g)].map(([, code]) => code!),
+    [...rules.matchAll(/\bapp_private\.refuse\(\s*(?:code\s*=>\s*)?'([a-z_]+)'/g)].map(([, code]) => code!),
   );
   expect([...raised].toSorted()).toEqual(Object.keys(raisedByRules).toSorted());
 });
@@ -38,4 +39,54 @@ test("the server raises every error of its own", async () => {
     (code) => !(code in raisedByRules) && !raising.includes(`"${code}"`),
   );
   expect(never).toEqual([]);
+});
+
+test("what the comments of functions and the documents say of errors is registered, with its status", async () => {
+  const texts = [
+    await textOf("db/rules/*.sql", "db/rules/errors.sql"),
+    await textOf("docs/*.md", "docs/errors.md"),
+  ];
+  const named = texts.flatMap((text) => [
+    // "Errors: 400 validation_failed, 403 membership_required, insufficient_role." over several literals of SQL
+    ...[...text.matchAll(/Errors: ([^;]*?)\.'/g)].flatMap(([, list]) =>
+      errorsIn(list!.replace(/'\s*'/g, "")),
+    ),
+    // 409 `last_admin`
+    ...[...text.matchAll(/\b([45]\d\d) `([a-z_]+)`/g)].map(([, status, code]) => `${status} ${code}`),
+  ]);
+  expect(named.length).toBeGreaterThan(50);
+  const registered = new Set(Object.entries(ERRORS).map(([code, [status]]) => `${status} ${code}`));
+  expect([...new Set(named)].filter((error) => !registered.has(error))).toEqual([]);
+});
+
+/** "403 a, b, 404 c" as 403 a, 403 b, 404 c. */
+function errorsIn(list: string): string[] {
+  let status = "";
+  return list.split(/,\s*/).map((part) => {
+    const [, given, code] = /^\s*(?:(\d{3}) )?(\w+)\s*$/.exec(part) ?? [];
+    status = given ?? status;
+    return `${status} ${code}`;
+  });
+}
+
+test("a function of the rules and the route that calls it name the same errors", async () => {
+  const rules = await textOf("db/rules/*.sql", "");
+  const routes = allRoutes({} as Parameters<typeof allRoutes>[0]);
+  // Said by the framework of the one or the other door, whatever the route.
+  const everywhere = ["validation_failed", "insufficient_scope", "idempotency_key_reused"];
+  const differing = routes.flatMap(({ operationId, errors, statement }) => {
+    const text = typeof statement === "function" ? statement({}) : (statement ?? "");
+    const called = /app_public\.(\w+)\(/.exec(text)?.[1];
+    const comment = new RegExp(`comment on function app_public\\.${called} is([^;]*);`).exec(rules)?.[1];
+    const list = /Errors: ([^;]*?)\.'/.exec(comment ?? "")?.[1];
+    if (called === undefined || list === undefined) return [];
+    const codes = (names: readonly string[]) =>
+      [...names]
+        .filter((code) => !everywhere.includes(code))
+        .toSorted()
+        .join(", ");
+    const inSql = codes(errorsIn(list.replace(/'\s*'/g, "")).map((error) => error.slice(4)));
+    return inSql === codes(errors) ? [] : [`${operationId}: ${codes(errors)}; ${called} in SQL: ${inSql}`];
+  });
+  expect(differing).toEqual([]);
 });

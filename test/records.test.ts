@@ -1,13 +1,16 @@
 // A record is described once, in records/. What the database, the rules and the ontology say about the same columns is
 // compared here; a failure names the file to go to and what it lacks.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Parser } from "n3";
-import { DEFAULT_NAMESPACE, DCTERMS, PROV } from "../graph/namespaces.ts";
+import { createNames, DCTERMS, DEFAULT_NAMESPACE, SHACL } from "../graph/namespaces.ts";
 import { codeDefinitions, readOntology } from "../graph/ontology.ts";
 import { RECORDS } from "../records/index.ts";
 import { columnOf, fieldsOf } from "../records/record.ts";
-import type { FieldType, RecordDescription } from "../records/record.ts";
+import type { Field, FieldType, RecordDescription } from "../records/record.ts";
 import { createTestDatabase } from "./support/database.ts";
+import { ROOT } from "./support/process.ts";
 import type { TestDatabase } from "./support/database.ts";
 
 let database: TestDatabase;
@@ -33,15 +36,7 @@ const SQL_TYPES: Partial<Record<FieldType, RegExp>> = {
   countryCode: /^text$/,
 };
 /** Types whose form PostgreSQL itself ensures; a text needs a rule. */
-const CHECKED_BY_TYPE: readonly FieldType[] = [
-  "uuid",
-  "date",
-  "timestamp",
-  "integer",
-  "number",
-  "boolean",
-  "status",
-];
+const CHECKED_BY_TYPE: readonly FieldType[] = ["uuid", "timestamp", "integer", "boolean", "status"];
 
 type Column = {
   name: string;
@@ -49,6 +44,10 @@ type Column = {
   shown: boolean;
   insertable: boolean;
   validated: boolean;
+  /** whether the rule that refuses unknown references looks at it */
+  referenceChecked: boolean;
+  /** whether it is looked at when a controlled list changes */
+  rechecked: boolean;
   /** null: no such argument */
   optional: boolean | null;
 };
@@ -67,6 +66,10 @@ async function columnsOf({ table, create, kind }: RecordDescription): Promise<Co
        has_column_privilege('api_write', a.attrelid, a.attnum, 'insert') as insertable,
        (select prosrc from pg_proc where oid = format('app_private.validate_%s', $3::text)::regproc)
          ~ format('new\\.%s\\M', a.attname) as validated,
+       (select prosrc from pg_proc where oid = format('app_private.check_%s_references', $3::text)::regproc)
+         ~ format('new\\.%s\\M', a.attname) as "referenceChecked",
+       pg_get_functiondef('app_private.recheck_records'::regproc)
+         ~ format('\\m%s\\.%s\\M', left($1::text, 1), a.attname) as rechecked,
        (select optional from argument where argument.name = a.attname) as optional
      from pg_attribute as a
      where a.attrelid = format('app_public.%I', $1::text)::regclass and a.attnum > 0 and not a.attisdropped
@@ -74,6 +77,11 @@ async function columnsOf({ table, create, kind }: RecordDescription): Promise<Co
     [table, create, kind],
   );
   return rows;
+}
+
+/** Whether a value may name something that does not exist, which PostgreSQL would refuse without saying what. */
+function refersToOthers({ type, graph }: Field): boolean {
+  return type === "acceleratorCodes" || (typeof graph === "object" && "to" in graph);
 }
 
 const wireName = (column: string) => column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -117,6 +125,14 @@ function problemsOf(record: RecordDescription, column: Column): string[] {
         `${rules}: ${column.name} of ${record.create} is ${column.optional ? "optional" : "required"}; records/ says ${field.input}`,
       ],
       [
+        refersToOthers(field) && !column.referenceChecked,
+        `${rules}: check_${record.kind}_references does not look at ${column.name}`,
+      ],
+      [
+        /^(acceleratorCodes|rop3s?)$/.test(field.type) && !column.rechecked,
+        `db/rules/graph-references.sql: recheck_records does not look at ${column.name}`,
+      ],
+      [
         !field.input && column.optional !== null,
         `${rules}: ${record.create} takes ${column.name}, which records/${fileOf(record)}.ts says the service sets`,
       ],
@@ -124,6 +140,15 @@ function problemsOf(record: RecordDescription, column: Column): string[] {
   }
   return problems.filter(([isProblem]) => isProblem).map(([, problem]) => problem);
 }
+
+/** The properties that a field has in the graph. */
+function propertiesOf(graph: Field["graph"]): string[] {
+  if (typeof graph === "string") return [graph];
+  if ("withheld" in graph) return [];
+  return "code" in graph ? [graph.link, graph.code] : [graph.link];
+}
+
+const iriOf = createNames({ graphDataUrl: "", namespaceUrl: DEFAULT_NAMESPACE }).iri;
 
 describe.each(Object.values(RECORDS))("a $kind", (record) => {
   test("has each of its columns described, shown, validated, granted and explained", async () => {
@@ -137,19 +162,8 @@ describe.each(Object.values(RECORDS))("a $kind", (record) => {
 
   test("has nothing in the graph that the ontology does not explain", () => {
     const explained = new Set(new Parser().parse(readOntology()).map(({ subject }) => subject.value));
-    const prefixes: Record<string, string> = { ns: DEFAULT_NAMESPACE, prov: PROV, dct: DCTERMS };
-    const named = [
-      record.class,
-      ...fieldsOf(record).flatMap(({ graph }) => {
-        if (typeof graph === "string") return graph;
-        if ("withheld" in graph) return [];
-        return "code" in graph ? [graph.link, graph.code] : graph.link;
-      }),
-    ];
-    const unexplained = named.filter((term) => {
-      const [prefix = "", local = ""] = term.split(":");
-      return !explained.has(`${prefixes[prefix]}${local}`);
-    });
+    const named = [record.class, ...fieldsOf(record).flatMap(({ graph }) => propertiesOf(graph))];
+    const unexplained = named.filter((term) => !explained.has(iriOf(term)));
     expect(unexplained.map((term) => `graph/ontology.ttl does not say what ${term} means`)).toEqual([]);
   });
 
@@ -168,6 +182,56 @@ describe.each(Object.values(RECORDS))("a $kind", (record) => {
       ),
     ]).toEqual([]);
   });
+});
+
+test("every property of the load check is that of a described field, by its name", () => {
+  const described = new Set(
+    Object.values(RECORDS).flatMap((record) =>
+      fieldsOf(record).flatMap(({ name, graph }) =>
+        propertiesOf(graph).map((property) => `${name} ${iriOf(property)}`),
+      ),
+    ),
+  );
+  const shapes = new Parser().parse(readFileSync(join(ROOT, "graph/shapes.ttl"), "utf8"));
+  const said = (subject: string, predicate: string) =>
+    shapes.find((quad) => quad.subject.value === subject && quad.predicate.value === `${SHACL}${predicate}`)
+      ?.object.value;
+  const checked = shapes
+    .filter(({ predicate }) => predicate.value === `${SHACL}path`)
+    // All kinds share the shape of their ids, whose names differ.
+    .filter(({ object }) => object.value !== `${DCTERMS}identifier`)
+    .map(({ subject, object }) => `${said(subject.value, "name")} ${object.value}`);
+  expect(checked.length).toBeGreaterThan(10);
+  expect(
+    checked.filter((each) => !described.has(each)).map((each) => `graph/shapes.ttl checks ${each}`),
+  ).toEqual([]);
+});
+
+test("every property that the ontology explains is used", () => {
+  const used = new Set(
+    Object.values(RECORDS).flatMap((record) =>
+      fieldsOf(record).flatMap(({ graph }) => propertiesOf(graph).map(iriOf)),
+    ),
+  );
+  const explained = new Parser()
+    .parse(readOntology())
+    .filter(({ object }) => /#(Datatype|Object)Property$/.test(object.value))
+    .map(({ subject }) => subject.value);
+  // What the worker notes about itself.
+  const bookkeeping = [`${DEFAULT_NAMESPACE}projectionTurn`];
+  expect(explained.filter((iri) => !used.has(iri) && !bookkeeping.includes(iri))).toEqual([]);
+});
+
+test("dates and numbers that JSON and RDF do not have are refused", async () => {
+  const { rows } = await database.owner.query<Record<string, number>>(`
+    select
+      jsonb_array_length(app_private.date_problems('d', '0001-01-01') || app_private.date_problems('d', '9999-12-31')) as dates,
+      jsonb_array_length(app_private.date_problems('d', 'infinity') || app_private.date_problems('d', '-infinity')
+        || app_private.date_problems('d', '0001-12-31 BC') || app_private.date_problems('d', '10000-01-01')) as no_dates,
+      jsonb_array_length(app_private.number_problems('n', 0) || app_private.number_problems('n', -12.5)) as numbers,
+      jsonb_array_length(app_private.number_problems('n', 'NaN') || app_private.number_problems('n', 'Infinity')
+        || app_private.number_problems('n', '-Infinity')) as no_numbers`);
+  expect(rows[0]).toEqual({ dates: 0, no_dates: 4, numbers: 0, no_numbers: 3 });
 });
 
 test("the triggers of records are made for the tables that records/ describes", async () => {

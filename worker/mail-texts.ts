@@ -91,7 +91,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
     return {
       subject: `${inSubject(data.claimantName ?? data.claimantEmail)} asks to join ${inSubject(data.orgName)}`,
       parts: [
-        { text: `Somebody says that they belong to ${org}, and you are one of its administrators:` },
+        { text: `Somebody says that they belong to ${org}, and you manage its members:` },
         { facts: claimantFacts(data) },
         {
           text: "Do you know this person? Please approve the request, or reject it with a short explanation:",

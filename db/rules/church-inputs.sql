@@ -48,14 +48,19 @@ begin
   ) then
     problems := problems || app_private.problem('country', 'must be an ISO 3166-1 country code of two or three letters');
   end if;
-  if char_length(query.q) > 200 then
-    problems := problems || app_private.problem('q', 'must have at most 200 characters');
-  elsif length(app_private.church_document(query.q, null, null, null, null, null)) = 0 and query.q is not null then
+  foreach part in array array['q', 'country', 'region', 'locality', 'postal_code', 'id'] loop
+    if char_length(given ->> part) > 200 then
+      problems := problems || app_private.problem(part, 'must have at most 200 characters');
+    end if;
+  end loop;
+  if length(app_private.church_document(query.q, null, null, null, null, null)) = 0 and query.q is not null then
     problems := problems || app_private.problem('q', 'must contain a letter or a digit');
   end if;
   foreach part in array array['languages', 'programs', 'belief'] loop
     if jsonb_array_length(given -> part) > 100 then
       problems := problems || app_private.problem(part, 'must have at most 100 items');
+    elsif exists (select from jsonb_array_elements_text(given -> part) as item where char_length(item) > 200) then
+      problems := problems || app_private.problem(part, 'must have items of at most 200 characters');
     end if;
   end loop;
   return problems;

@@ -97,7 +97,7 @@ begin atomic
     and (exists (select from app_public.organization_claims as c where c.org_uri = o.org_uri and c.status = 'approved')
       or not exists (
         select from app_public.organization_claims as c
-        where c.org_uri = o.org_uri and c.status in ('submitted', 'pending_review', 'reviewed')));
+        where c.org_uri = o.org_uri and app_private.review_status(c.status) = 'pending'));
 end;
 comment on function app_private.settle_proposal is
   'A proposed organization becomes active when the first claim to it is approved, and rejected when the last one is rejected.';
@@ -123,16 +123,13 @@ begin
     perform app_private.refuse('permission_required', 'Seeing claims requires the platform permission claims:review, '
       'or the permission members:manage in an organization.');
   end if;
-  statuses := case organization_claims_for_review.status
-    when 'pending' then '{submitted,pending_review,reviewed}'
-    when 'approved' then '{approved}'
-    when 'rejected' then '{rejected}'
-  end;
-
+  statuses := array(
+    select s from unnest(enum_range(null::app_public.organization_claim_status)) as s
+    where app_private.review_status(s) = organization_claims_for_review.status);
   select count(*) into page.total
   from app_public.organization_claims as c
   where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
-    and (statuses is null or c.status = any (statuses));
+    and (organization_claims_for_review.status is null or c.status = any (statuses));
   page.claims := array(
     select (c.claim_id, u.email, u.first_name, u.last_name, c.org_uri, c.org_name, c.is_new_org, c.email_domain,
       c.org_domain, c.domain_match, app_private.review_status(c.status), c.routed_to, c.result_variant,
@@ -142,7 +139,7 @@ begin
     join app_public.users as u on u.user_id = c.user_id
     left join app_public.users as r on r.user_id = c.reviewed_by
     where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
-      and (statuses is null or c.status = any (statuses))
+      and (organization_claims_for_review.status is null or c.status = any (statuses))
     order by c.created_at desc, c.claim_id desc
     limit coalesce("limit", 50) offset coalesce("offset", 0));
   return page;

@@ -27,7 +27,9 @@ begin
     || app_private.list_problems('concernsPeopleGroupRop3', new.concerns_people_group_rop3, required => false)
     || app_private.rop3_problems('concernsPeopleGroupRop3', new.concerns_people_group_rop3)
     || app_private.list_problems('concernsCountryCode', new.concerns_country_code, required => false)
-    || app_private.country_problems('concernsCountryCode', new.concerns_country_code));
+    || app_private.country_problems('concernsCountryCode', new.concerns_country_code)
+    || case when new.target_completion_date is null then '[]'
+         else app_private.date_problems('targetCompletionDate', new.target_completion_date) end);
   return new;
 end
 $$;

@@ -136,6 +136,8 @@ grant execute on function
   app_private.http_uri_problems,
   app_private.list_problems,
   app_private.code_problems,
+  app_private.date_problems,
+  app_private.number_problems,
   app_private.rop3_problems(text, text),
   app_private.rop3_problems(text, text[]),
   app_private.rog3_problems,

@@ -29,12 +29,17 @@ $$;
 comment on function app_private.mark_reference is
   'Statement trigger: a list has changed, so its named graph is to be written again.';
 
-create trigger project after insert or update or delete on app_public.accelerators
-  for each statement execute function app_private.mark_reference();
-create trigger project after insert or update or delete on app_public.people_groups
-  for each statement execute function app_private.mark_reference();
-create trigger project after insert or update or delete on app_public.countries
-  for each statement execute function app_private.mark_reference();
+do $$
+declare
+  list text;
+begin
+  for list in select name from app_private.graph_references loop
+    execute format(
+      'create trigger project after insert or update or delete on app_public.%I
+         for each statement execute function app_private.mark_reference()', list);
+  end loop;
+end
+$$;
 
 create function app_private.graph_behind_since() returns timestamptz
 language sql stable

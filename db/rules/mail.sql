@@ -45,7 +45,7 @@ begin
     join app_public.users as u on u.user_id = m.user_id
     where m.org_uri = new.org_uri and u.user_id <> new.user_id
     on conflict (unique_key) do nothing;
-  else
+  elsif new.routed_to = 'platform' then
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
     select format('claim:%s:queue:%s', new.claim_id, u.user_id), 'claim_queue', u.email, u.first_name,
       app_private.claim_mail_data(new)
@@ -55,6 +55,8 @@ begin
         join app_public.platform_permissions as p on p.role = r.role and p.permission = 'claims:review')
       and u.user_id <> new.user_id
     on conflict (unique_key) do nothing;
+  else
+    raise exception 'nobody is told of a claim that is routed to %', new.routed_to;
   end if;
   return null;
 end

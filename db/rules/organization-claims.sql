@@ -51,12 +51,13 @@ create trigger record_update after update on app_public.organization_claims
 create function app_private.review_status(status app_public.organization_claim_status)
 returns app_public.claim_review_status
 language sql immutable
-return case status
-  when 'approved' then 'approved'::app_public.claim_review_status
-  when 'rejected' then 'rejected'
-  else 'pending'
+return case
+  when status in ('submitted', 'pending_review', 'reviewed') then 'pending'::app_public.claim_review_status
+  -- What is decided has the same name for those who review it.
+  else status::text::app_public.claim_review_status
 end;
-comment on function app_private.review_status is 'A claim''s status as callers see it: pending until it is decided.';
+comment on function app_private.review_status is
+  'A claim''s status as callers see it: pending until it is decided. A status that is in neither list is an error.';
 
 -- Submission.
 
@@ -138,9 +139,10 @@ declare
     select m.status from app_public.memberships as m
     where m.org_uri = refuse_second_claim.org_uri and m.user_id = refuse_second_claim.user_id);
 begin
-  if standing = 'suspended' then
-    perform app_private.refuse('already_member',
-      'This person''s membership of the organization is suspended; someone who manages its members can reactivate it.');
+  -- As in app_private.admit: only a revoked membership gives way to a new claim.
+  if standing not in ('active', 'revoked') then
+    perform app_private.refuse('already_member', format(
+      'This person''s membership of the organization is %s; someone who manages its members can reactivate it.', standing));
   elsif standing = 'active' or standing is null and exists (
     select from app_public.organization_claims as c
     where c.org_uri = refuse_second_claim.org_uri and c.user_id = refuse_second_claim.user_id and c.status = 'approved'
@@ -149,7 +151,7 @@ begin
   elsif exists (
     select from app_public.organization_claims as c
     where c.org_uri = refuse_second_claim.org_uri and c.user_id = refuse_second_claim.user_id
-      and c.status in ('submitted', 'pending_review', 'reviewed')
+      and app_private.review_status(c.status) = 'pending'
   ) then
     perform app_private.refuse('claim_pending');
   end if;
@@ -167,7 +169,7 @@ begin
   if exists (
     select from app_public.organization_claims as c
     where c.user_id = refuse_second_proposal.user_id and c.is_new_org and lower(c.org_name) = lower(name)
-      and c.status in ('submitted', 'pending_review', 'reviewed')
+      and app_private.review_status(c.status) = 'pending'
   ) then
     perform app_private.refuse('claim_pending',
       'This person has already proposed an organization with this name; it is waiting for review.');

@@ -87,6 +87,24 @@ return coalesce(
   '[]');
 comment on function app_private.code_problems is 'Problems with the individual items of a list of vocabulary codes; whether a code exists is checked later.';
 
+create function app_private.date_problems(path text, value date) returns jsonb
+language sql immutable
+return case
+  when value between '0001-01-01' and '9999-12-31' then '[]'
+  else app_private.problem(path, 'must be a calendar date, YYYY-MM-DD')
+end;
+comment on function app_private.date_problems is
+  'Problems with a date: PostgreSQL has some that a calendar, JSON and XSD have not, such as infinity.';
+
+create function app_private.number_problems(path text, value numeric) returns jsonb
+language sql immutable
+return case
+  when value not in ('NaN', 'Infinity', '-Infinity') then '[]'
+  else app_private.problem(path, 'must be a number')
+end;
+comment on function app_private.number_problems is
+  'Problems with a number: PostgreSQL has some that JSON and XSD have not, such as NaN.';
+
 create function app_private.rop3_problems(path text, code text) returns jsonb
 language sql immutable
 return case

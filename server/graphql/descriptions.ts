@@ -85,12 +85,14 @@ export const DescriptionsPlugin = jsonPgSmartTags(
           }),
         },
         "app_public.churches": {
-          attribute: attribute(
-            Object.fromEntries(
-              Object.entries(CHURCH_COLUMNS).flatMap(([name, { description }]) =>
-                description === undefined ? [] : [[name, description]],
-              ),
-            ),
+          attribute: Object.fromEntries(
+            Object.entries(CHURCH_COLUMNS).map(([name, { description, deprecated }]) => [
+              name,
+              {
+                ...(description !== undefined && { description }),
+                ...(deprecated && { tags: { deprecated: description ?? "Do not use it any more." } }),
+              },
+            ]),
           ),
         },
         "app_public.accelerators": {

@@ -6,6 +6,7 @@ import { isJsonContentType } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
+import { BODY_LIMIT } from "../identity/limits.ts";
 import { ACCEPTED, RPC, rpcError } from "./messages.ts";
 import type { Reply } from "./messages.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
@@ -23,7 +24,6 @@ export type McpDependencies = {
   corsOrigins: readonly string[];
 };
 
-const BODY_LIMIT = "256kb";
 // The rate limit counts a batch as one request.
 const LONGEST_BATCH = 10;
 

@@ -167,6 +167,9 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
 
 /** An item in the order of its fields; what is not given is null. */
 function itemOf(record: RecordDescription, given: Record<string, unknown>): Record<string, unknown> {
-  const names = [...fieldsOf(record).map(({ name }) => name), "graphStatus"];
-  return Object.fromEntries(names.map((name) => [name, given[name] ?? null]));
+  const absent = fieldsOf(record).map(({ name, type }): [string, unknown] => [
+    name,
+    type.endsWith("s") && type !== "status" ? [] : null,
+  ]);
+  return { ...Object.fromEntries(absent), ...given };
 }

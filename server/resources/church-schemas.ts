@@ -26,7 +26,7 @@ const text = (description: string, ...examples: string[]) =>
 const texts = (description: string, ...examples: string[][]) =>
   z
     .array(textUpTo(MAX_TEXT), { error: "must be a list" })
-    .max(20, "must have at most 20 items")
+    .max(100, "must have at most 100 items")
     .optional()
     .meta({ description, examples });
 

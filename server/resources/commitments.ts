@@ -146,7 +146,7 @@ const recordRoutes: RestRoute[] = [
       "unknown_need",
       "idempotency_key_reused",
     ],
-    statement: r.createStatement(commitment),
+    statement: (input) => r.createStatement(commitment, input),
   },
   {
     method: "post",

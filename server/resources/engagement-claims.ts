@@ -73,7 +73,7 @@ export const engagementClaimRoutes: RestRoute[] = [
       "unknown_commitment",
       "idempotency_key_reused",
     ],
-    statement: r.createStatement(engagementClaim),
+    statement: (input) => r.createStatement(engagementClaim, input),
   },
   {
     method: "post",

@@ -74,7 +74,7 @@ export const needRoutes: RestRoute[] = [
       "unknown_accelerator_code",
       "idempotency_key_reused",
     ],
-    statement: r.createStatement(need),
+    statement: (input) => r.createStatement(need, input),
   },
   {
     method: "post",

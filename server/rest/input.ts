@@ -4,10 +4,10 @@ import type { Request, Response } from "express";
 import type { z } from "zod";
 import { ApiError, validationFailed } from "../errors.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
+import { BODY_LIMIT } from "../identity/limits.ts";
 import { coercion } from "./coerce.ts";
 import type { Input, RestRoute } from "./route.ts";
 
-const BODY_LIMIT = "256kb";
 const parseBody = express.json({ limit: BODY_LIMIT, strict: true, type: () => true });
 
 /**

@@ -4,6 +4,7 @@ import { columns, enums } from "../../db/catalog.ts";
 import { codeDefinitions } from "../../graph/ontology.ts";
 import { fieldsOf, idOf } from "../../records/record.ts";
 import type { Field, RecordDescription } from "../../records/record.ts";
+import type { Input } from "./route.ts";
 import * as s from "./schemas.ts";
 
 type Column = { type: string; nullable?: true; initially?: string };
@@ -68,10 +69,10 @@ export function statusChangeOf(record: RecordDescription) {
   return { body: z.strictObject({ ...changed, actorEmail: s.email }), answer: z.object(changed) };
 }
 
-/** The statement that creates a record; its $1 is the input. */
-export function createStatement(record: RecordDescription): string {
+/** Creates a record; its $1 is the input. What is left out is left to the function's own default. */
+export function createStatement(record: RecordDescription, input: Input): string {
   const known = columnsOf(record);
-  const given = fieldsOf(record).filter(({ input }) => input);
+  const given = fieldsOf(record).filter(({ name }) => input[name] !== undefined);
   const types = given.map(({ name, column }) => `"${name}" ${known[column]?.type ?? "text"}`);
   const named = given.map(({ name, column }) => `${column} => given."${name}"`);
   return `

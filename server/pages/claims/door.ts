@@ -1,7 +1,7 @@
 // The review dashboard at /admin/claims: a page of its own that talks to the REST API with the reviewer's key.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { organizationRoles } from "../../../db/catalog.ts";
+import { enums, organizationRoles } from "../../../db/catalog.ts";
 import type { Door } from "../../door.ts";
 
 const FILES = { "/admin/claims.css": "page.css", "/admin/claims.js": "page.js" };
@@ -17,10 +17,12 @@ const HEADERS = {
 
 /** The review dashboard; the page itself needs no key. */
 export const claimsPage: Door = (app) => {
-  const page = readFileSync(join(import.meta.dirname, "page.html"), "utf8").replace(
-    "<!-- roles -->",
-    roleOptions(),
-  );
+  const page = readFileSync(join(import.meta.dirname, "page.html"), "utf8")
+    .replace(
+      "<!-- statuses -->",
+      enums.claim_review_status.map((status) => `<option>${status}</option>`).join("\n"),
+    )
+    .replace("<!-- roles -->", roleOptions());
   app.get("/admin/claims", (_request, response) => void response.set(HEADERS).type("html").send(page));
   for (const [path, file] of Object.entries(FILES)) {
     app.get(path, (_request, response) => {

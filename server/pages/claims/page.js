@@ -77,8 +77,8 @@ function claimItem(claim) {
     form.remove();
     return item;
   }
-  // A new organization needs somebody who manages it.
-  if (claim.is_new_org) form.querySelector("option[data-manages]").selected = true;
+  // A new organization needs somebody who manages it; the last role listed may do the most.
+  if (claim.is_new_org) [...form.querySelectorAll("option[data-manages]")].at(-1).selected = true;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void decide(claim, name, form, event.submitter?.value ?? "approve");
