@@ -43,6 +43,7 @@ interface Transport {
 const IDLE_CONNECTION_MS = 10_000;
 // Far more than an engine works on at once; a flood of queries must not use up the file descriptors.
 const MAX_CONNECTIONS = 256;
+const STALE_WITHIN_MS = 200;
 const LONGEST_ERROR_TEXT = 8_192;
 // What an engine answers when the data or the text is at fault; anything else is up to the operator or the network.
 const REJECTIONS = new Set([400, 406, 413, 415, 422]);
@@ -61,9 +62,7 @@ export function createTransport(credentials: { user?: string; password?: string 
     allowH2: false,
   });
   // The client library knows basic authentication too, but fails on a password beyond Latin-1.
-  const authorization = credentials.user
-    ? `Basic ${Buffer.from(`${credentials.user}:${credentials.password ?? ""}`).toString("base64")}`
-    : undefined;
+  const authorization = credentials.user ? basic(credentials.user, credentials.password ?? "") : undefined;
 
   function attempt(
     url: string | URL,
@@ -71,22 +70,36 @@ export function createTransport(credentials: { user?: string; password?: string 
     conditions: Conditions,
   ): Promise<StoreResponse> {
     const headers = new Headers(rest.headers);
-    if (authorization) headers.set("authorization", authorization);
+    const credential = authorization ?? fromUrl(new URL(url));
+    if (credential) headers.set("authorization", credential);
     return exchange(agent, url, { method, headers, body }, conditions);
   }
 
   return {
     async send(url, outgoing, conditions) {
+      const start = performance.now();
       try {
         return await attempt(url, outgoing, conditions);
       } catch (error) {
-        // Usually a kept-alive connection that the store has closed meanwhile; undici does not say whether it was.
-        if (!(error instanceof ConnectionLost) || !conditions.repeatable) throw error;
-        return attempt(url, outgoing, conditions);
+        const spent = performance.now() - start;
+        // A kept-alive connection that the store has closed meanwhile is lost at once; undici does not say whether it
+        // was one, but what is lost later was lost to the request itself.
+        if (!(error instanceof ConnectionLost) || !conditions.repeatable || spent > STALE_WITHIN_MS)
+          throw error;
+        return attempt(url, outgoing, { ...conditions, timeoutMs: conditions.timeoutMs - spent });
       }
     },
     close: () => void agent.destroy(),
   };
+}
+
+function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+}
+
+/** What stands in a URL before its host, which undici leaves out. */
+function fromUrl({ username, password }: URL): string | undefined {
+  return username ? basic(decodeURIComponent(username), decodeURIComponent(password)) : undefined;
 }
 
 class ConnectionLost extends GraphUnavailable {}

@@ -189,6 +189,8 @@ test("GeoJSON: places from the geometry, ids from the features, whatever the fil
     JSON.stringify(collection),
     JSON.stringify(collection, undefined, 2),
     collection.features.map((one) => JSON.stringify(one)).join("\n"),
+    // A text sequence, RFC 8142.
+    collection.features.map((one) => `\x1e${JSON.stringify(one)}\n`).join(""),
   ]) {
     await database.owner.query("delete from app_public.churches");
     const { stdout } = await runImport("churches.geojson", text, "--json");
@@ -234,19 +236,36 @@ test("GeoJSON: a bad feature is reported by its number, the rest is imported", a
 });
 
 test.each([
-  ["no file", "missing.csv", undefined],
-  ["no format", "churches.xlsx", ""],
-  ["an empty CSV", "empty.csv", ""],
-  ["a CSV without church_id", "idless.csv", "name\nx\n"],
-  ["an empty GeoJSON", "empty.geojson", " \n"],
-  ["a file that is not GeoJSON", "other.geojson", "church_id,name\nx,X\n"],
-  ["half a GeoJSON", "half.geojson", '{"type":"FeatureCollection","features":[{"type":"Feature"'],
-])("%s is one clear line and exit code 2", async (_, name, text) => {
+  ["no file", "missing.csv", undefined, /missing\.csv/],
+  ["no format", "churches.xlsx", "", /churches\.xlsx/],
+  ["an empty CSV", "empty.csv", "", /empty\.csv cannot be read: it is empty/],
+  ["a CSV without church_id", "idless.csv", "name\nx\n", /idless\.csv.*church_id/],
+  ["an empty GeoJSON", "empty.geojson", " \n", /empty\.geojson cannot be read: it is empty/],
+  [
+    "a file that is not GeoJSON",
+    "other.geojson",
+    "church_id,name\nx,X\n",
+    /other\.geojson cannot be read: it is not well-formed/,
+  ],
+  [
+    "half a GeoJSON",
+    "half.geojson",
+    '{"type":"FeatureCollection","features":[{"type":"Feature"',
+    /half\.geojson cannot be read: it is not well-formed/,
+  ],
+  [
+    "a GeoJSON that breaks off being one",
+    "bad.geojson",
+    `{"type":"Feature","id":"ok","properties":{"name":"N"}}\n{bad}\n`,
+    /bad\.geojson cannot be read: it is not well-formed/,
+  ],
+])("%s is one clear line and exit code 2", async (_, name, text, message) => {
   const { code, stderr } = await (text === undefined
     ? admin(["churches", "import", join(dir, name)], { DATABASE_URL: database.url })
     : runImport(name, text));
   expect(code).toBe(2);
-  expect(stderr.split("\n").filter((line) => line.startsWith("error: "))).toHaveLength(1);
+  const errors = stderr.split("\n").filter((line) => line.startsWith("error: "));
+  expect(errors).toEqual([expect.stringMatching(message)]);
 });
 
 test("two simultaneous imports of the same churches end with each church once", async () => {

@@ -206,6 +206,30 @@ test("a connection that the store has closed in the meantime costs a query nothi
   expect(requests).toBe(3);
 });
 
+test("a query whose connection is lost while the store works on it is not sent twice", async () => {
+  let requests = 0;
+  const store = await storeThat((request) => {
+    requests += 1;
+    setTimeout(() => request.socket.destroy(), 400);
+  });
+  await expect(store.select("SELECT * { ?s ?p ?o }")).rejects.toThrow(GraphUnavailable);
+  expect(requests).toBe(1);
+});
+
+test("a user and a password in the URL of a store are sent to it", async () => {
+  const seen: (string | undefined)[] = [];
+  const store = await storeThat((request, response) => {
+    seen.push(request.headers.authorization);
+    request.resume();
+    response.writeHead(200, { "content-type": JSON_TYPE }).end(ROWS);
+  });
+  await store.select("SELECT * { ?s ?p ?o }");
+  const { port } = server!.address() as AddressInfo;
+  client = createGraphStore(storeUrls(`http://ana:p%40ss@127.0.0.1:${port}/ds`));
+  await client.select("SELECT * { ?s ?p ?o }");
+  expect(seen).toEqual([undefined, `Basic ${Buffer.from("ana:p@ss").toString("base64")}`]);
+});
+
 test("a change on such a connection is not sent twice", async () => {
   let updates = 0;
   const store = await storeThat((request, response) => {

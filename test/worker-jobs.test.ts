@@ -1,4 +1,5 @@
 // A job runner that cannot end must not keep the worker from having another one, or from stopping.
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import type { Runner, WorkerEvents } from "graphile-worker";
 import { pino } from "pino";
@@ -36,6 +37,27 @@ test("a runner that has begun to end and does not is replaced", async () => {
   await eventually(() => Promise.resolve(expect(started).toHaveLength(2)));
   await jobs.stop();
   expect(started).toHaveLength(2);
+});
+
+test("a runner that is ending is left to finish the job that it is at", async () => {
+  const started: WorkerEvents[] = [];
+  const jobs = superviseJobs(
+    async (events) => {
+      started.push(events);
+      return endless(events);
+    },
+    logger,
+    patience,
+  );
+  await eventually(() => Promise.resolve(expect(started).toHaveLength(1)));
+  const [events] = started;
+  events!.emit("job:start", {} as never);
+  events!.emit("pool:gracefulShutdown", {} as never);
+  await sleep(10 * patience.endingMs);
+  expect(started).toHaveLength(1);
+  events!.emit("job:complete", {} as never);
+  await eventually(() => Promise.resolve(expect(started).toHaveLength(2)));
+  await jobs.stop();
 });
 
 test("a runner that fails is replaced, and one that cannot be started is tried again", async () => {

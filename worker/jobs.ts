@@ -90,8 +90,21 @@ export function superviseJobs(
  */
 function overdueEnd(events: WorkerEvents, endingMs: number): Promise<void> {
   return new Promise((resolve) => {
-    // A process whose runner has ended in time need not stay for this.
-    const begin = () => void setTimeout(resolve, endingMs).unref();
+    let active = 0;
+    let isEnding = false;
+    // A job that is running is waited for. A process whose runner has ended in time need not stay for this.
+    const wait = () => {
+      if (isEnding && active === 0) setTimeout(resolve, endingMs).unref();
+    };
+    const begin = () => {
+      isEnding = true;
+      wait();
+    };
     events.once("pool:gracefulShutdown", begin).once("stop", begin);
+    events.on("job:start", () => (active += 1));
+    events.on("job:complete", () => {
+      active -= 1;
+      wait();
+    });
   });
 }

@@ -12,9 +12,11 @@ const LONGEST_RECORD = 2 ** 20;
 export async function* csvRecords(source: AsyncIterable<Buffer | string>): AsyncIterable<CsvRecord> {
   let rest = Buffer.alloc(0);
   let line = 1;
+  let atStart = true;
   const read = function* (last: boolean): Iterable<CsvRecord> {
     for (;;) {
-      const { records, misfit } = recordsOf(last ? rest : rest.subarray(0, rest.lastIndexOf("\n") + 1));
+      const block = last ? rest : rest.subarray(0, rest.lastIndexOf("\n") + 1);
+      const { records, misfit } = recordsOf(block, atStart);
       let start = 0;
       for (const { cells, end } of records) {
         if (cells.length > 1 || cells[0] !== "") yield { line, cells };
@@ -22,6 +24,7 @@ export async function* csvRecords(source: AsyncIterable<Buffer | string>): Async
         start = end;
       }
       rest = rest.subarray(start);
+      atStart &&= start === 0;
       // What is still to come may close it.
       const open = misfit === "CSV_QUOTE_NOT_CLOSED" && !last && rest.length < LONGEST_RECORD;
       if (misfit === undefined || open) return;
@@ -41,11 +44,11 @@ export async function* csvRecords(source: AsyncIterable<Buffer | string>): Async
 type Records = { records: { cells: string[]; end: number }[]; misfit?: CsvError["code"] };
 
 /** The records of a text, each with the byte it ends before, up to the first with misplaced quotes. */
-function recordsOf(text: Buffer): Records {
+function recordsOf(text: Buffer, atStart: boolean): Records {
   const records: Records["records"] = [];
   try {
     parse(text, {
-      bom: true,
+      bom: atStart,
       on_record: (cells: string[], { bytes }) => {
         records.push({ cells, end: bytes });
         return null;

@@ -105,16 +105,29 @@ async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
     jsonStreaming: true,
     streamValues: false,
   });
+  // The pipeline destroys the source with the parser's error, so who failed first is noted while it can be seen.
+  let sourceFailed = false;
+  source.once("error", () => (sourceFailed = !rows.errored));
   // Whatever ends either of the two ends the other, and the loop below learns of it.
-  pipeline(source, rows, () => undefined);
+  pipeline(source, withoutSeparators, rows, () => undefined);
   try {
     yield* rows as AsyncIterable<SourceRow>;
   } catch (error) {
-    if (source.errored === error) throw error;
-    const place = feature === 0 ? "from its beginning" : `after feature ${feature}`;
-    throw new SourceError(`it is not GeoJSON ${place}`, { cause: error });
+    if (sourceFailed) throw error;
+    // The parser reads ahead, so this is not the exact place.
+    const place = feature === 0 ? "" : ` somewhere after feature ${feature}`;
+    throw new SourceError(`it is not well-formed GeoJSON${place}`, { cause: error });
   }
   if (!whole) throw new SourceError("it is empty; a GeoJSON file contains a FeatureCollection");
+}
+
+/** A GeoJSON text sequence (RFC 8142) has a record separator before each feature, which JSON does not know. */
+async function* withoutSeparators(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  for await (const chunk of source) {
+    const text = Buffer.from(chunk);
+    for (let at = text.indexOf(0x1e); at !== -1; at = text.indexOf(0x1e, at + 1)) text[at] = 0x20;
+    yield text;
+  }
 }
 
 type Feature = {
