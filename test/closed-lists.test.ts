@@ -32,3 +32,20 @@ test("no closed list of the database is written out in TypeScript", async () => 
   }
   expect(repeated).toEqual([]);
 });
+
+test("docs/authorization.md names every value that it explains", async () => {
+  const page = await readFile(join(ROOT, "docs/authorization.md"), "utf8");
+  const explained = {
+    membership_status: enums.membership_status,
+    platform_role: enums.platform_role,
+    organization_role: enums.organization_role,
+    "api_keys.scope": choices["api_keys.scope"],
+    "organization_claims.result_variant": choices["organization_claims.result_variant"],
+  };
+  const missing = Object.entries<readonly string[]>(explained).flatMap(([list, values]) =>
+    values
+      .filter((value) => !page.includes(`\`${value}\``) && !page.includes(`**${value}**`))
+      .map((value) => `docs/authorization.md does not name the ${list} ${value}`),
+  );
+  expect(missing).toEqual([]);
+});

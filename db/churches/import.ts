@@ -1,16 +1,13 @@
 // Imports churches: the rows of a file, checked one by one, go through COPY into a staging table, and from there into
 // the table by church_id.
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import pg from "pg";
-import { from as copyFrom } from "pg-copy-streams";
+import type pg from "pg";
 import { CHURCH_COLUMNS } from "./columns.ts";
-import { conversionOf, ValueError } from "./conversions.ts";
-import type { Conversion } from "./conversions.ts";
+import { Lane } from "./lane.ts";
 import { readChurches, SourceError } from "./read.ts";
-import type { ChurchFormat, Place, SourceRow } from "./read.ts";
+import type { ChurchFormat, Place } from "./read.ts";
+import { RowConverter } from "./row.ts";
 
-const BATCH = 10_000;
 // Each connection keeps one core of the database busy.
 const LANES = 2;
 
@@ -63,6 +60,15 @@ export async function importChurches(
     result.refused += 1;
     onProblem?.(place, problem);
   };
+  const onWritten = ({
+    added,
+    changed,
+    unchanged,
+  }: Pick<ChurchImport, "added" | "changed" | "unchanged">) => {
+    result.added += added;
+    result.changed += changed;
+    result.unchanged += unchanged;
+  };
   const known = Object.keys(CHURCH_COLUMNS);
   let columns = known;
   const rows = readChurches(source, format, (header) => {
@@ -81,7 +87,7 @@ export async function importChurches(
     for await (const row of rows) {
       if (lanes.length === 0) {
         for (let i = 0; i < (strict ? 1 : LANES); i++) {
-          lanes.push(await Lane.open(pool, columns, { defaults, strict, result, refuse, onProgress }));
+          lanes.push(await Lane.open(pool, columns, { defaults, strict, onWritten, refuse, onProgress }));
         }
       }
       result.read += 1;
@@ -103,55 +109,6 @@ export async function importChurches(
     for (const lane of lanes) await lane.close(failed);
   }
   return result;
-}
-
-type Converted = { id: string; place: Place; copy: string };
-
-class RowConverter {
-  readonly #conversions: ReadonlyMap<string, Conversion>;
-
-  constructor(countries: ReadonlyMap<string, string>) {
-    this.#conversions = new Map(
-      Object.entries(CHURCH_COLUMNS).map(([name, column]) => [name, conversionOf(column, countries)]),
-    );
-  }
-
-  /** The line for COPY, or what is wrong with the row. */
-  row(row: Extract<SourceRow, { values: unknown }>, columns: readonly string[]): Converted | string {
-    const { values, place } = row;
-    const cells: string[] = [];
-    let id: string | null = null;
-    let named = false;
-    const placed: Record<string, boolean> = {};
-    for (const column of columns) {
-      let text: string | null;
-      try {
-        text = this.#conversions.get(column)!(values[column]);
-      } catch (error) {
-        if (error instanceof ValueError) return `${column} ${error.message}`;
-        throw error;
-      }
-      if (column === "church_id") id = text;
-      else if (column === "name") named = text !== null;
-      else if (column === "latitude" || column === "longitude") placed[column] = text !== null;
-      cells.push(text === null ? "\\N" : escaped(text));
-    }
-    if (id === null) return "church_id is missing";
-    if (!named) return "name is missing";
-    if (placed["latitude"] !== placed["longitude"]) return "latitude and longitude must be given together";
-    return { id, place, copy: `${cells.join("\t")}\n` };
-  }
-}
-
-const SPECIAL = /[\\\t\n\r]/;
-
-function escaped(text: string): string {
-  if (!SPECIAL.test(text)) return text;
-  return text
-    .replaceAll("\\", String.raw`\\`)
-    .replaceAll("\t", String.raw`\t`)
-    .replaceAll("\n", String.raw`\n`)
-    .replaceAll("\r", String.raw`\r`);
 }
 
 function laneOf(id: string, lanes: number): number {
@@ -177,127 +134,4 @@ async function columnDefaults(pool: pg.Pool): Promise<Map<string, string>> {
      where d.adrelid = 'app_public.churches'::regclass and a.attnotnull`,
   );
   return new Map(rows.map(({ name, value }) => [name, value]));
-}
-
-type LaneParts = {
-  defaults: ReadonlyMap<string, string>;
-  strict: boolean;
-  result: ChurchImport;
-  refuse: (place: Place, problem: string) => void;
-  onProgress: ((rows: number) => void) | undefined;
-};
-
-/** One connection, which writes one batch while the next is read. */
-class Lane {
-  readonly #client: pg.PoolClient;
-  readonly #columns: readonly string[];
-  readonly #parts: LaneParts;
-  #batch = new Map<string, Converted>();
-  #rows = 0;
-  #writing: Promise<void> = Promise.resolve();
-
-  static async open(pool: pg.Pool, columns: readonly string[], parts: LaneParts): Promise<Lane> {
-    const client = await pool.connect();
-    const lane = new Lane(client, columns, parts);
-    await client.query(
-      `create temporary table if not exists incoming_churches as
-         select * from app_public.churches with no data`,
-    );
-    await client.query("truncate incoming_churches");
-    if (parts.strict) await client.query("begin");
-    return lane;
-  }
-
-  constructor(client: pg.PoolClient, columns: readonly string[], parts: LaneParts) {
-    this.#client = client;
-    this.#columns = columns;
-    this.#parts = parts;
-  }
-
-  async add(row: Converted): Promise<void> {
-    this.#batch.set(row.id, row);
-    this.#rows += 1;
-    if (this.#batch.size >= BATCH) await this.#flush();
-  }
-
-  async finish(): Promise<void> {
-    await this.#flush();
-    await this.#writing;
-    if (this.#parts.strict) await this.#client.query("commit");
-  }
-
-  async close(failed: boolean): Promise<void> {
-    await this.#writing.catch(() => undefined);
-    // A failed session must not be reused; ending it rolls its transaction back.
-    if (!failed) await this.#client.query("drop table incoming_churches");
-    this.#client.release(failed);
-  }
-
-  async #flush(): Promise<void> {
-    const [rows, count] = [[...this.#batch.values()], this.#rows];
-    this.#batch = new Map();
-    this.#rows = 0;
-    await this.#writing;
-    this.#writing = this.#write(rows).then(() => this.#parts.onProgress?.(count));
-    // It is awaited before the next batch; until then a failure must not count as an unhandled rejection.
-    this.#writing.catch(() => undefined);
-  }
-
-  async #write(rows: readonly Converted[], again = 3): Promise<void> {
-    if (rows.length === 0) return;
-    const { defaults, strict, result, refuse } = this.#parts;
-    const client = this.#client;
-    try {
-      await client.query(strict ? "savepoint batch" : "begin");
-      await pipeline(
-        [rows.map((row) => row.copy).join("")],
-        client.query(copyFrom(copyStatement(this.#columns))),
-      );
-      const { rows: written } = await client.query<{ inserted: boolean; count: number }>(
-        upsertStatement(this.#columns, defaults),
-      );
-      await client.query("truncate incoming_churches");
-      if (!strict) await client.query("commit");
-      const count = (inserted: boolean) => written.find((row) => row.inserted === inserted)?.count ?? 0;
-      result.added += count(true);
-      result.changed += count(false);
-      result.unchanged += rows.length - count(true) - count(false);
-    } catch (error) {
-      if (!(error instanceof pg.DatabaseError)) throw error;
-      await client.query(strict ? "rollback to savepoint batch" : "rollback");
-      const state = error.code ?? "";
-      // Two simultaneous imports may have deadlocked; the one that PostgreSQL stopped tries again.
-      if (state.startsWith("40") && again > 0) return this.#write(rows, again - 1);
-      if (!/^2[23]/.test(state)) throw error;
-      if (rows.length === 1) return refuse(rows[0]!.place, error.message);
-      const middle = rows.length >> 1;
-      await this.#write(rows.slice(0, middle));
-      await this.#write(rows.slice(middle));
-    }
-  }
-}
-
-function copyStatement(columns: readonly string[]): string {
-  return `copy incoming_churches (${columns.join(", ")}) from stdin`;
-}
-
-/** In order of the ids, so that simultaneous imports wait for one another and never deadlock. */
-function upsertStatement(columns: readonly string[], defaults: ReadonlyMap<string, string>): string {
-  const insertable = columns.map((column) =>
-    defaults.has(column) ? `coalesce(${column}, ${defaults.get(column)})` : column,
-  );
-  const changing = columns.filter((column) => !["church_id", "created_at", "updated_at"].includes(column));
-  const stamped = columns.includes("updated_at");
-  return `
-    with written as (
-      insert into app_public.churches as c (${columns.join(", ")})
-      select ${insertable.join(", ")} from incoming_churches order by church_id
-      on conflict (church_id) do update set
-        ${changing.map((column) => `${column} = excluded.${column}`).join(", ")},
-        updated_at = ${stamped ? "excluded.updated_at" : "now()"}
-      where (${changing.map((column) => `c.${column}`).join(", ")})
-        is distinct from (${changing.map((column) => `excluded.${column}`).join(", ")})
-      returning c.xmax = 0 as inserted
-    )
-    select inserted, count(*)::integer as count from written group by inserted`;
 }
