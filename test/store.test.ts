@@ -342,17 +342,18 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
 
     inEngine("ends at the engine's own time limit, and harms nobody in the meantime", async () => {
       await someData();
-      const began = performance.now();
-      const ended = expect(runaway()).rejects.toThrow(GraphTimeout);
+      let isOver = false;
+      const ended = expect(runaway().finally(() => (isOver = true))).rejects.toThrow(GraphTimeout);
+      let meanwhile = 0;
       for (let i = 0; i < 10; i++) {
         expect(await count("<urn:s1> ?p ?o")).toBe(1);
         const { body } = await store.client.query("ASK { <urn:s2> ?p ?o }");
         expect(await readAll(body)).toContain("true");
         await store.client.update(`INSERT DATA { GRAPH <${B}> { <urn:s> <urn:p> ${i} } }`);
+        if (!isOver) meanwhile += 1;
       }
-      expect(performance.now() - began).toBeLessThan(QUERY_TIMEOUT_MS);
+      expect(meanwhile).toBeGreaterThan(0);
       await ended;
-      expect(performance.now() - began).toBeLessThan(QUERY_TIMEOUT_MS * 3);
       expect(await count()).toBe(1_010);
     });
 
