@@ -1,20 +1,11 @@
 // Commitments whose time has run out.
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { enums } from "../db/catalog.ts";
 import { eventually } from "./support/eventually.ts";
 import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
 import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 import { contributor, ORG } from "./support/world.ts";
-
-const STATUSES = [
-  "declared",
-  "funded",
-  "in_progress",
-  "fulfilled",
-  "partially_fulfilled",
-  "abandoned",
-  "expired",
-];
 
 let store: SharedStore;
 let projection: Projection;
@@ -42,7 +33,7 @@ async function commitments(daysAhead: number | null): Promise<void> {
      select $1, 'River Mission', $2, status, '{PRA}', status::app_public.commitment_status,
        (now() at time zone 'UTC')::date + $4::integer
      from unnest($3::text[]) as status`,
-    [ORG, contributor, STATUSES, daysAhead],
+    [ORG, contributor, enums.commitment_status, daysAhead],
   );
 }
 

@@ -2,6 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { enums } from "../db/catalog.ts";
 import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { POISON } from "./support/faulty-proxy.ts";
@@ -11,8 +12,7 @@ import { DATA, NS, startProjection, startSharedStore } from "./support/projectio
 import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 
-const NEED_STATUSES = ["open", "partially_met", "met", "withdrawn"];
-const anyStatus = () => NEED_STATUSES[Math.floor(Math.random() * NEED_STATUSES.length)]!;
+const anyStatus = () => enums.need_status[Math.floor(Math.random() * enums.need_status.length)]!;
 
 describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
   let store: SharedStore;

@@ -1,5 +1,6 @@
 // What each role in an organization and on the platform may and may not do, and what goes with managing people.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { enums } from "../db/catalog.ts";
 import * as m from "./support/membership.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -14,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const db = () => service.database.owner;
-const ROLES = ["org_admin", "org_contributor", "org_member"] as const;
+const ROLES = enums.organization_role;
 
 describe.each(m.DOORS)("through %s", (name) => {
   const door = m.membershipDoor(name, () => service);

@@ -22,7 +22,8 @@ function endless(events: WorkerEvents): Runner {
   } as unknown as Runner;
 }
 
-test("a runner that has begun to end and does not is replaced", async () => {
+/** The supervisor of such runners, with the events of each one that it has started: so far the first. */
+async function superviseEndless() {
   const started: WorkerEvents[] = [];
   const jobs = superviseJobs(
     async (events) => {
@@ -33,6 +34,11 @@ test("a runner that has begun to end and does not is replaced", async () => {
     patience,
   );
   await eventually(() => Promise.resolve(expect(started).toHaveLength(1)));
+  return { jobs, started };
+}
+
+test("a runner that has begun to end and does not is replaced", async () => {
+  const { jobs, started } = await superviseEndless();
   started[0]!.emit("pool:gracefulShutdown", { ctx: undefined, workerPool: undefined, message: "" } as never);
   await eventually(() => Promise.resolve(expect(started).toHaveLength(2)));
   await jobs.stop();
@@ -40,16 +46,7 @@ test("a runner that has begun to end and does not is replaced", async () => {
 });
 
 test("a runner that is ending is left to finish the job that it is at", async () => {
-  const started: WorkerEvents[] = [];
-  const jobs = superviseJobs(
-    async (events) => {
-      started.push(events);
-      return endless(events);
-    },
-    logger,
-    patience,
-  );
-  await eventually(() => Promise.resolve(expect(started).toHaveLength(1)));
+  const { jobs, started } = await superviseEndless();
   const [events] = started;
   events!.emit("job:start", {} as never);
   events!.emit("pool:gracefulShutdown", {} as never);

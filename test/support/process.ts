@@ -8,28 +8,19 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { VARIABLES } from "../../config.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 
 /** What a finished command left. */
 export type Outcome = { code: number | null; stdout: string; stderr: string };
 
-/** Configuration of the machine that runs the tests must not reach the commands under test. */
-const NEUTRAL = [
-  "DATABASE_URL",
-  "FUSEKI_URL",
-  "SPARQL_QUERY_URL",
-  "PLATFORM_URL",
-  "SMTP_URL",
-  "METRICS_PORT",
-];
-
-/** An environment for a command: this one's, without its configuration of the service. */
+/** An environment for a command: this one's, without its configuration of the service, which must not reach a test. */
 function environment(settings: Record<string, string>): NodeJS.ProcessEnv {
   return {
     ...process.env,
     NODE_OPTIONS: "",
-    ...Object.fromEntries(NEUTRAL.map((name) => [name, ""])),
+    ...Object.fromEntries(VARIABLES.map((name) => [name, ""])),
     HOST: "127.0.0.1",
     ...settings,
   };
