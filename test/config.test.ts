@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -141,4 +142,24 @@ test("the README's table, the operator's tool and the schema name the same varia
   const shown = Object.keys(JSON.parse(stdout) as object);
   // Shown as the three URLs that follow from it.
   expect(shown.toSorted()).toEqual(VARIABLES.filter((name) => name !== "FUSEKI_URL").toSorted());
+});
+
+test("the environment is read in one place", async () => {
+  // What is not a setting of the service: where Maven keeps its files, what started the process, and what goes
+  // on to a process or a library.
+  const elsewhere = [
+    "config.ts: process.env",
+    "graph/fuseki/fetch.ts: process.env.MAVEN_REPOSITORY",
+    "graph/fuseki/launch.ts: process.env",
+    'process/part.ts: process.env["npm_lifecycle_event"]',
+    'server/graphql/environment.ts: process.env["GRAPHILE_ENV"]',
+  ];
+  const files = globSync("**/*.ts", { cwd: ROOT, exclude: ["node_modules/**", "test/**", "bench/**"] });
+  const reads = await Promise.all(
+    files.map(async (file) => {
+      const text = await readFile(join(ROOT, file), "utf8");
+      return [...text.matchAll(/\bprocess\.env\b(?:\.\w+|\["\w+"\])?/g)].map(([read]) => `${file}: ${read}`);
+    }),
+  );
+  expect([...new Set(reads.flat())].toSorted()).toEqual(elsewhere);
 });

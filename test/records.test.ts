@@ -65,7 +65,7 @@ async function columnsOf({ table, create, kind }: RecordDescription): Promise<Co
            and regexp_replace(v.attname, '([A-Z])', '_\\1', 'g') ilike replace(a.attname, '_', '\\_')) as shown,
        has_column_privilege('api_write', a.attrelid, a.attnum, 'insert') as insertable,
        (select prosrc from pg_proc where oid = format('app_private.validate_%s', $3::text)::regproc)
-         ~ format('new\\.%s\\M', a.attname) as validated,
+         ~ format('_problems\\(''[^'']*'', new\\.%s\\M', a.attname) as validated,
        (select prosrc from pg_proc where oid = format('app_private.check_%s_references', $3::text)::regproc)
          ~ format('new\\.%s\\M', a.attname) as "referenceChecked",
        pg_get_functiondef('app_private.recheck_records'::regproc)
@@ -106,7 +106,7 @@ function problemsOf(record: RecordDescription, column: Column): string[] {
       ],
       [
         !column.validated && !(field && CHECKED_BY_TYPE.includes(field.type)),
-        `${rules}: validate_${record.kind} does not look at ${column.name}${field ? "" : ", unless its type says all"}`,
+        `${rules}: validate_${record.kind} does not ask for the problems of ${column.name}${field ? "" : ", unless its type says all"}`,
       ],
     );
   }

@@ -64,14 +64,16 @@ begin
   update app_public.organization_claims as c
   set status = 'reviewed', reviewed_by = reviewer.user_id, reviewed_at = now(), review_notes = notes
   where c.claim_id = claim.claim_id;
-  if action = 'approve' then
-    perform app_private.admit(claim.org_uri, claim.user_id, role);
-    update app_public.organization_claims as c set status = 'approved', granted_role = role
-    where c.claim_id = claim.claim_id returning * into claim;
-  else
-    update app_public.organization_claims as c set status = 'rejected'
-    where c.claim_id = claim.claim_id returning * into claim;
-  end if;
+  -- Without an else: an action that nobody has decided about fails and changes nothing.
+  case action
+    when 'approve' then
+      perform app_private.admit(claim.org_uri, claim.user_id, role);
+      update app_public.organization_claims as c set status = 'approved', granted_role = role
+      where c.claim_id = claim.claim_id returning * into claim;
+    when 'reject' then
+      update app_public.organization_claims as c set status = 'rejected'
+      where c.claim_id = claim.claim_id returning * into claim;
+  end case;
   perform app_private.settle_proposal(claim.org_uri);
   return (claim.claim_id, app_private.review_status(claim.status));
 end

@@ -151,13 +151,15 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform app_private.lock_platform_roles();
-  if action = 'grant' then
-    insert into app_public.platform_roles (user_id, role) values (person.user_id, change_platform_role.role)
-    on conflict do nothing;
-  else
-    delete from app_public.platform_roles as r
-    where r.user_id = person.user_id and r.role = change_platform_role.role;
-  end if;
+  -- Without an else: an action that nobody has decided about fails and changes nothing.
+  case action
+    when 'grant' then
+      insert into app_public.platform_roles (user_id, role) values (person.user_id, change_platform_role.role)
+      on conflict do nothing;
+    when 'revoke' then
+      delete from app_public.platform_roles as r
+      where r.user_id = person.user_id and r.role = change_platform_role.role;
+  end case;
   return app_private.platform_user(person);
 end
 $$;
