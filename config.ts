@@ -26,6 +26,15 @@ export type Config = Readonly<{
   corsOrigins: readonly string[];
   rateLimitPerMinute: number;
   sparqlTimeoutMs: number;
+  /** The background verification of the graph. */
+  graphVerification: Readonly<{
+    /** of the store's time, from 0 (never) to 1 */
+    share: number;
+    /** in which every record is looked at */
+    intervalMs: number;
+    /** whether what differs is put right, or only reported */
+    repair: boolean;
+  }>;
   logLevel: string;
   metricsPort: number | undefined;
   dataDir: string;
@@ -59,6 +68,9 @@ const environment = z.object({
   CORS_ORIGINS: optional(z.string()),
   RATE_LIMIT_PER_MINUTE: optional(z.coerce.number().int().min(1)),
   SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
+  GRAPH_VERIFY: optional(z.enum(["repair", "report"])),
+  GRAPH_VERIFY_SHARE: optional(z.coerce.number().min(0).max(1)),
+  GRAPH_VERIFY_INTERVAL_MS: optional(z.coerce.number().int().min(1)),
   LOG_LEVEL: optional(z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])),
   METRICS_PORT: optional(port),
   DATA_DIR: optional(z.string()),
@@ -92,6 +104,11 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     corsOrigins: (e.CORS_ORIGINS ?? "*").split(",").map((origin) => origin.trim()),
     rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
+    graphVerification: Object.freeze({
+      share: e.GRAPH_VERIFY_SHARE ?? 0.02,
+      intervalMs: e.GRAPH_VERIFY_INTERVAL_MS ?? 86_400_000,
+      repair: e.GRAPH_VERIFY !== "report",
+    }),
     logLevel: e.LOG_LEVEL ?? "info",
     metricsPort: e.METRICS_PORT,
     dataDir: e.DATA_DIR ?? ".data",

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { pino } from "pino";
 import { createGraphStore } from "../graph/store.ts";
-import { alignTurns, drain, hasWork } from "../worker/drain.ts";
+import { RECORD_KINDS } from "../records/index.ts";
+import { drain, hasWork } from "../worker/drain.ts";
 import type { DrainOptions } from "../worker/drain.ts";
 import { createProjector } from "../worker/projection.ts";
 import { rebuild } from "../worker/rebuild.ts";
 import { projectionStatus } from "../worker/status.ts";
-import { verify } from "../worker/verify.ts";
+import { countRecords } from "../worker/records.ts";
+import { countDifferences, verify } from "../worker/verify.ts";
+import { watch } from "../worker/watch.ts";
 import type { Difference } from "../worker/verify.ts";
 import { AdminError, EXIT, table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
@@ -28,12 +31,17 @@ export function registerGraph(program: Command, context: AdminContext): void {
     .action(() =>
       withParts(context, async (parts) => {
         const progress = context.progress("records");
-        const result = await rebuild({ ...parts, onTotal: progress.total, onProgress: progress.advance });
+        let shown = 0;
+        const result = await rebuild(parts, ({ total, written, rejected }) => {
+          progress.total(total);
+          progress.advance(written + rejected - shown);
+          shown = written + rejected;
+        });
         progress.done();
         await settle(parts);
         context.print(
           result,
-          `${result.records} records written` +
+          `${result.written} records written` +
             (result.rejected > 0 ? `; ${result.rejected} refused by the load check, see graph status` : ""),
         );
       }),
@@ -43,29 +51,39 @@ export function registerGraph(program: Command, context: AdminContext): void {
     .command("verify")
     .description("Compare the graph with the tables, record by record; exit code 1 when they differ")
     .option("--repair", "remove what is foreign and rewrite what is missing, stale or altered")
-    .action((options: { repair?: boolean }) =>
+    .option("--drop-unlisted", "also drop graphs in the store that are not the service's own")
+    .action((options: { repair?: boolean; dropUnlisted?: boolean }) =>
       withParts(context, async (parts) => {
         const repair = options.repair ?? false;
         const differences: Difference[] = [];
-        const progress = context.progress("records");
-        const result = await verify({
-          ...parts,
-          repair,
-          onTotal: progress.total,
-          onProgress: progress.advance,
-          onDifference: (difference) => {
-            if (differences.length < MOST_SHOWN) differences.push(difference);
+        const counts = await Promise.all(RECORD_KINDS.map((kind) => countRecords(parts.pool, kind)));
+        const progress = context.progress(
+          "records",
+          counts.reduce((sum, each) => sum + each, 0),
+        );
+        let shown = 0;
+        const result = await verify(
+          {
+            ...parts,
+            ...options,
+            onDifference: (difference) => {
+              if (differences.length < MOST_SHOWN) differences.push(difference);
+            },
           },
-        });
+          (records) => {
+            progress.advance(records - shown);
+            shown = records;
+          },
+        );
         progress.done();
         if (repair) await settle(parts);
-        const count = Object.values(result.differences).reduce((sum, each) => sum + each, 0);
-        if (count > 0 && !repair) context.exitCode = Math.max(context.exitCode, EXIT.partly);
-        const counts = Object.entries(result.differences).map(([kind, number]) => `${number} ${kind}`);
+        const count = countDifferences(result);
+        if (count > result.repaired) context.exitCode = Math.max(context.exitCode, EXIT.partly);
+        const kinds = Object.entries(result.differences).map(([kind, number]) => `${number} ${kind}`);
         context.print({ ...result, examples: differences }, [
           ...differences.map(({ kind, iri }) => `${kind}: ${iri}`),
           ...(count > differences.length ? [`and ${count - differences.length} more`] : []),
-          `${result.records} records compared: ${count === 0 ? "no differences" : counts.join(", ")}`,
+          `${result.records} records compared: ${count === 0 ? "no differences" : kinds.join(", ")}`,
           ...(result.pending > 0 ? [`${result.pending} were being written and could not be compared`] : []),
           ...(repair ? [`${result.repaired} repaired`] : []),
         ]);
@@ -79,7 +97,9 @@ export function registerGraph(program: Command, context: AdminContext): void {
       withParts(context, async ({ pool, store, projector }) => {
         const status = await projectionStatus(pool, store, projector.names);
         if (!status.storeAvailable) context.warn("The graph store does not answer.");
+        const { state, reason, since, verifiedAt, drift, rebuild: replacing } = status;
         context.print(status, [
+          `graph: ${state} since ${since}${reason === null ? "" : `: ${reason}`}`,
           ...table(
             ["graph", "records", "synced", "pending", "rejected", "triples"],
             status.graphs.map((each) => [
@@ -95,6 +115,12 @@ export function registerGraph(program: Command, context: AdminContext): void {
           ...(status.pendingLists.length > 0
             ? [`lists to be written: ${status.pendingLists.join(", ")}`]
             : []),
+          ...(replacing
+            ? [`rebuild: ${replacing.written + replacing.rejected} of ${replacing.total} records`]
+            : []),
+          verifiedAt === null
+            ? "not verified as a whole yet"
+            : `last verified as a whole: ${verifiedAt}, ${drift} differences left`,
           ...status.rejected.flatMap(({ kind, id, errors }) =>
             errors.map(({ path, message }) => `rejected ${kind} ${id}: ${path} ${message}`),
           ),
@@ -120,13 +146,13 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
 
 /** Writes what has been marked, or waits for the worker that does. */
 async function settle(parts: DrainOptions): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
-  await alignTurns(parts);
+  const deadline = performance.now() + PATIENCE_MS;
+  while ((await watch(parts)) === "busy") await sleep(200);
   while (await hasWork(parts.pool)) {
     const result = await drain(parts);
-    if (result.state === "store_unavailable") throw new AdminError(result.reason);
+    if (result.state === "store_unavailable") throw new AdminError(result.error.message);
     // Under a steady stream of writes there is always something; what was marked before is done by then.
-    if (result.state === "drained" || Date.now() > deadline) return;
+    if (result.state === "drained" || performance.now() > deadline) return;
     await sleep(200);
   }
 }

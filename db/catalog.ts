@@ -17,6 +17,7 @@ export const enums = {
     "expired",
   ],
   engagement_claim_status: ["active", "paused", "completed"],
+  graph_state: ["current", "rebuilding", "behind", "lagging", "unconfirmed", "unavailable"],
   graph_status: ["pending", "synced", "rejected"],
   membership_status: ["active", "suspended", "revoked"],
   need_status: ["open", "partially_met", "met", "withdrawn"],

@@ -33,3 +33,13 @@ export class GraphRejected extends Error {
     this.position = position;
   }
 }
+
+/** The store failed on what it was sent, which a smaller piece of it may not bring about. */
+export class GraphFailed extends GraphUnavailable {
+  override name = "GraphFailed";
+}
+
+/** The store says that it made a change, and does not show it. */
+export class GraphUnconfirmed extends GraphUnavailable {
+  override name = "GraphUnconfirmed";
+}

@@ -1,10 +1,10 @@
 // The fetch under the client of a SPARQL engine: kept-alive connections, one deadline, every failure a typed error.
-import { pipeline, Readable } from "node:stream";
+import { PassThrough, pipeline, Readable } from "node:stream";
 import { Agent, request, type Dispatcher } from "undici";
 import { WholeBody } from "./store-body.ts";
-import { WithheldEnd } from "./store-upload.ts";
 import { mediaType } from "./media-types.ts";
 import {
+  GraphFailed,
   GraphNotFound,
   GraphRejected,
   GraphTimeout,
@@ -151,7 +151,7 @@ function exchange(
     dispatcher: agent,
     method,
     headers,
-    body: outgoing instanceof Readable ? withheld(outgoing, giveUp) : outgoing,
+    body: outgoing instanceof Readable ? passedOn(outgoing, giveUp) : outgoing,
     signal: given.signal,
   }).then(receive, (error: Error) => {
     settle();
@@ -160,9 +160,9 @@ function exchange(
   return promise;
 }
 
-/** The part of a stream that is sent. Its own failure goes to the caller; the request reports the connection's. */
-function withheld(source: Readable, onFailure: (error: Error) => void): Readable {
-  const upload = new WithheldEnd();
+/** A stream to be sent. Its own failure goes to the caller; the request reports the connection's. */
+function passedOn(source: Readable, onFailure: (error: Error) => void): Readable {
+  const upload = new PassThrough();
   source.once("error", (error) => {
     if (!upload.destroyed) onFailure(error);
   });
@@ -209,7 +209,8 @@ function failureOf(status: number, text: string): Error {
     return new GraphUnavailable(`The graph store answered ${status}: check FUSEKI_USER and FUSEKI_PASSWORD.`);
   }
   if (status === 404) return new GraphNotFound("The graph store answered 404: check FUSEKI_URL.");
-  return new GraphUnavailable(`The graph store answered ${status}${message ? `: ${message}` : "."}`);
+  const said = `The graph store answered ${status}${message ? `: ${message}` : "."}`;
+  return status === 500 ? new GraphFailed(said) : new GraphUnavailable(said);
 }
 
 // "line 1, column 18" (Jena), "at 1:28" and "at line 1 between columns 23" (Oxigraph), "line 1, col 4" (RIOT).

@@ -6,7 +6,14 @@ import { N_TRIPLES, RESULTS_JSON, mediaType, negotiate } from "./media-types.ts"
 import { GraphNotFound, GraphRejected, GraphUnavailable } from "./store-errors.ts";
 import { createTransport, readAll, type StoreResponse } from "./store-http.ts";
 
-export { GraphRejected, GraphTimeout, GraphUnavailable, type Position } from "./store-errors.ts";
+export {
+  GraphFailed,
+  GraphRejected,
+  GraphTimeout,
+  GraphUnavailable,
+  GraphUnconfirmed,
+  type Position,
+} from "./store-errors.ts";
 export type { StoreResponse } from "./store-http.ts";
 
 /** Where a store listens. */
@@ -65,7 +72,10 @@ export interface GraphStore {
   update(sparql: string, options?: CallOptions): Promise<void>;
   /** Streams a named graph; undefined when the store has no such graph. */
   getGraph(graph: string, options?: CallOptions & { accept?: string }): Promise<StoreResponse | undefined>;
-  /** Replaces all triples of a named graph with `body`, in a single step as far as readers can tell. */
+  /**
+   * Replaces all triples of a named graph with `body`, in a single step as far as readers can tell. A stream should be
+   * RDF/XML: an engine may take its beginning for all of it in any other format (see graph/rdf-xml.ts).
+   */
   putGraph(graph: string, body: string | Readable, contentType: string, options?: CallOptions): Promise<void>;
   /** Adds `body` to a named graph. */
   postGraph(
@@ -242,11 +252,14 @@ function expectType(response: StoreResponse, accept: string): StoreResponse {
   throw new GraphUnavailable(`The graph store answered with ${response.contentType || "no content type"}.`);
 }
 
-/** A change counts only when the status says so and the text does not contradict it. */
+/** A change counts only when the status says so, and neither the type nor the text of the answer contradicts it. */
 async function confirm(response: StoreResponse, statuses: readonly number[]): Promise<void> {
   const text = await readAll(response.body, LONGEST_UPDATE_ANSWER);
   if (!statuses.includes(response.status)) {
     throw new GraphUnavailable(`The graph store answered ${response.status} to a change.`);
+  }
+  if (/\bx?html\b/.test(mediaType(response.contentType))) {
+    throw new GraphUnavailable("Something answered a change with a page in place of the graph store.");
   }
   if (/\b(error|exception|failed|failure)\b/i.test(text)) {
     throw new GraphUnavailable("The graph store answered a change with both success and an error.");

@@ -5,8 +5,7 @@ import type { RecordKind } from "../records/record.ts";
 import { termText } from "./ntriples.ts";
 import { namedNode } from "./terms.ts";
 import type { RecordTriples } from "./triples.ts";
-import { takeTurn, unlessTurnIsOver } from "./turns.ts";
-import type { Turn } from "./turns.ts";
+import type { Numbered } from "./turns.ts";
 
 /** Writes triples in the syntax that Turtle and SPARQL share, with the prefixes of `header`. */
 export interface TurtleWriter {
@@ -71,31 +70,27 @@ export interface Withdrawal {
   iri: string;
 }
 
-/**
- * One SPARQL update that replaces what the graph holds of some records and removes others, as long as
- * nobody has taken a later turn (see graph/turns.ts).
- */
+/** One SPARQL update that replaces what the graph holds of some records and removes others. */
 export function replaceRecords(
   writer: TurtleWriter,
   names: Names,
-  turn: Turn,
+  { note, condition }: Numbered,
   records: readonly RecordTriples[],
   withdrawals: readonly Withdrawal[],
 ): string {
-  const operations = [takeTurn(names, turn)];
-  const unlessLate = unlessTurnIsOver(names, turn);
+  const operations = [note];
   for (const [kind, graph] of Object.entries(names.graphs)) {
     const subjects = [...records, ...withdrawals].filter((subject) => subject.kind === kind);
     if (subjects.length === 0) continue;
     const iris = subjects.map((subject) => `<${subject.iri}>`).join(" ");
     operations.push(
-      `DELETE { GRAPH <${graph}> { ?s ?p ?o } }\nWHERE { ${unlessLate} VALUES ?s { ${iris} } GRAPH <${graph}> { ?s ?p ?o } }`,
+      `DELETE { GRAPH <${graph}> { ?s ?p ?o } }\nWHERE { ${condition} VALUES ?s { ${iris} } GRAPH <${graph}> { ?s ?p ?o } }`,
     );
     const triples = records
       .filter((record) => record.kind === kind)
       .map((record) => writer.write(record.quads));
     if (triples.length > 0) {
-      operations.push(`INSERT { GRAPH <${graph}> {\n${triples.join("")}} }\nWHERE { ${unlessLate} }`);
+      operations.push(`INSERT { GRAPH <${graph}> {\n${triples.join("")}} }\nWHERE { ${condition} }`);
     }
   }
   return `${writer.header}${operations.join(" ;\n")}`;

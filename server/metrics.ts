@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { RequestHandler } from "express";
 import type pg from "pg";
+import { enums } from "../db/catalog.ts";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /** What is measured, and how requests are counted. */
@@ -29,7 +30,26 @@ export function createMetrics(pool: pg.Pool): Metrics {
       pending.set(health.pending);
       oldest.set(health.oldestPendingSeconds);
       rejected.set(health.rejected);
+      drift.set(health.drift ?? 0);
+      verified.set(health.verifiedAt === null ? 0 : Date.parse(health.verifiedAt) / 1_000);
+      for (const each of enums.graph_state) state.set({ state: each }, each === health.graphState ? 1 : 0);
     },
+  });
+  const state = new Gauge({
+    name: "graph_state",
+    help: "1 for the state that the graph is in, 0 for the others.",
+    labelNames: ["state"],
+    registers: [registry],
+  });
+  const drift = new Gauge({
+    name: "graph_drift",
+    help: "Differences between graph and tables that the last whole verification found and left.",
+    registers: [registry],
+  });
+  const verified = new Gauge({
+    name: "graph_verified_timestamp_seconds",
+    help: "When the last whole verification ended, in seconds since 1970; 0 before the first.",
+    registers: [registry],
   });
   const oldest = new Gauge({
     name: "graph_oldest_pending_seconds",
@@ -79,7 +99,14 @@ export function serveMetrics(
   });
 }
 
-type Health = { pending: number; oldestPendingSeconds: number; rejected: number };
+type Health = {
+  pending: number;
+  oldestPendingSeconds: number;
+  rejected: number;
+  graphState: string;
+  verifiedAt: string | null;
+  drift: number | null;
+};
 
 async function readHealth(pool: pg.Pool): Promise<Health> {
   const { rows } = await pool.query<{ answer: string }>(

@@ -64,7 +64,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.equal(15_000);
   });
 
-  test.each<Mode>(["status500", "lie", "half", "silent"])(
+  test.each<Mode>(["status500", "lie", "half", "silent", "page", "empty", "swallow"])(
     "the store answers updates like this: %s",
     async (mode) => {
       await projection.startWorker();
@@ -75,9 +75,12 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       await projection.declareNeeds(50);
       for (const id of ids.slice(0, 5)) await projection.setNeedStatus(id, "met");
       await eventually(() => Promise.resolve(expect(projection.proxy.updates).toBeGreaterThan(arrived)));
+      const state = mode === "empty" || mode === "swallow" ? "unconfirmed" : "unavailable";
+      await eventually(async () => expect(await projection.graphState()).toBe(state), 20_000);
       expect((await projection.graphStatus("need", ids[0]!)).status).toBe("pending");
       projection.proxy.mode = "ok";
-      await projection.equal();
+      await projection.equal(30_000);
+      await eventually(async () => expect(await projection.graphState()).toBe("current"));
     },
   );
 
@@ -135,38 +138,41 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.equal();
   });
 
-  test("one poisoned record among 1,000 leaves 999 in the graph, whoever refuses it", async () => {
-    await projection.startWorker();
-    projection.proxy.mode = "poison";
-    const ids = await projection.declareNeeds(1_000);
-    await projection.settled();
-    await projection.database.owner.query(
-      "update app_public.needs set need_description = $1 where need_id = $2",
-      [POISON, ids[500]],
-    );
-    await projection.database.owner.query("update app_public.needs set status = 'met'");
-    await projection.settled();
-    const { rows } = await projection.database.owner.query(
-      "select state, count(*)::integer from app_private.graph_records group by state order by state",
-    );
-    expect(rows).toEqual([
-      { state: "synced", count: 999 },
-      { state: "rejected", count: 1 },
-    ]);
-    expect((await projection.graphStatus("need", ids[500]!)).errors).toEqual([
-      { path: "", message: expect.stringContaining("refused") },
-    ]);
-    const inGraph = await projection.running.client.select(
-      `select (count(*) as ?met) where { graph <${DATA}/needs/> { ?s <${NS}needStatus> "met" } }`,
-    );
-    expect(inGraph[0]?.["met"]?.value).toBe("999");
-    // The earlier version of the refused record has been withdrawn.
-    expect(await projection.running.client.ask(`ask { <${DATA}/needs/${ids[500]}> ?p ?o }`)).toBe(false);
+  test.each<Mode>(["poison", "breaks"])(
+    "one record among 1,000 on which the store %s leaves 999 in the graph",
+    async (mode) => {
+      await projection.startWorker();
+      projection.proxy.mode = mode;
+      const ids = await projection.declareNeeds(1_000);
+      await projection.settled();
+      await projection.database.owner.query(
+        "update app_public.needs set need_description = $1 where need_id = $2",
+        [POISON, ids[500]],
+      );
+      await projection.database.owner.query("update app_public.needs set status = 'met'");
+      await projection.settled();
+      const { rows } = await projection.database.owner.query(
+        "select state, count(*)::integer from app_private.graph_records group by state order by state",
+      );
+      expect(rows).toEqual([
+        { state: "synced", count: 999 },
+        { state: "rejected", count: 1 },
+      ]);
+      expect((await projection.graphStatus("need", ids[500]!)).errors).toEqual([
+        { path: "", message: expect.stringContaining("refused") },
+      ]);
+      const inGraph = await projection.running.client.select(
+        `select (count(*) as ?met) where { graph <${DATA}/needs/> { ?s <${NS}needStatus> "met" } }`,
+      );
+      expect(inGraph[0]?.["met"]?.value).toBe("999");
+      // The earlier version of the refused record has been withdrawn.
+      expect(await projection.running.client.ask(`ask { <${DATA}/needs/${ids[500]}> ?p ?o }`)).toBe(false);
 
-    projection.proxy.mode = "ok";
-    await projection.setNeedStatus(ids[500]!, "withdrawn");
-    await projection.equal();
-  });
+      projection.proxy.mode = "ok";
+      await projection.setNeedStatus(ids[500]!, "withdrawn");
+      await projection.equal();
+    },
+  );
 
   test("an old backup of the graph is restored, and verify --repair brings it up to date", async () => {
     await projection.startWorker();

@@ -1,8 +1,15 @@
 // admin graph rebuild, verify and status: on the graph in use, as an operator runs them.
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { Parser } from "n3";
+import { rdfXml } from "../graph/rdf-xml.ts";
+import { GraphUnavailable } from "../graph/store.ts";
+import { bySubject } from "../worker/compare.ts";
 import { rebuild } from "../worker/rebuild.ts";
+import type { RebuildProgress } from "../worker/rebuild.ts";
 import { verify } from "../worker/verify.ts";
+import { eventually } from "./support/eventually.ts";
 import { admin } from "./support/process.ts";
 import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
 import type { Projection, SharedStore } from "./support/projection.ts";
@@ -81,21 +88,91 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       }
     };
     const others = Promise.all([reader(), writer()]);
-    const total: number[] = [];
-    let progress = 0;
+    const progress: RebuildProgress[] = [];
     for (let round = 0; round < 2; round += 1) {
-      await rebuild({
-        ...parts(),
-        onTotal: (count) => total.push(count),
-        onProgress: (count) => (progress += count),
-      });
+      await rebuild(parts(), (seen) => void progress.push(seen));
     }
     await sleep(100);
     done.abort();
     await others;
     expect(reads).toBeGreaterThan(5);
-    expect(total).toHaveLength(2);
-    expect(progress).toBeGreaterThan(3_900);
+    const { total, written, rejected } = progress.at(-1)!;
+    expect([total, written].map((count) => count > 1_900)).toEqual([true, true]);
+    expect(rejected).toBe(0);
+    await projection.equal();
+  });
+
+  test("a rebuild that is cut off at any byte leaves the old graph whole, and the next worker takes it up", async () => {
+    const ids = await projection.declareNeeds(300);
+    const { client } = projection.running;
+    await runAdmin("rebuild");
+    // Something to tell the old graph from the new one.
+    await client.update(`INSERT DATA { GRAPH <${needsGraph}> { <urn:x-old> <urn:p> "o" } }`);
+    const count = async () =>
+      (await client.select(`select (count(*) as ?n) where { graph <${needsGraph}> { ?s ?p ?o } }`))[0]?.["n"]
+        ?.value;
+    const old = await count();
+    const body = await wholeBody();
+    const ends = [...body.matchAll(/<\/rdf:Description>\n/g)].map(
+      ({ index, 0: { length } }) => index + length,
+    );
+    const cuts = [0, 1, 60, ...ends.slice(0, 3), ends.at(-1)!, body.length - 2].concat(
+      Array.from({ length: 12 }, () => Math.floor(Math.random() * body.length)),
+    );
+    const throughProxy = { ...parts(), store: projection.store };
+    for (const at of cuts) {
+      projection.proxy.cutAfter = at;
+      await expect(rebuild(throughProxy)).rejects.toThrow(GraphUnavailable);
+      expect({ at, triples: await count() }).toEqual({ at, triples: old });
+    }
+    projection.proxy.cutAfter = undefined;
+    expect(await projection.graphState()).toBe("rebuilding");
+    await projection.startWorker();
+    await eventually(async () => expect(await client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false), 10_000);
+    await eventually(async () => expect(await projection.graphState()).toBe("current"), 10_000);
+    await projection.equal();
+    expect(ids).toHaveLength(300);
+  });
+
+  /** About what a rebuild sends for the needs. */
+  async function wholeBody(): Promise<string> {
+    const text = await projection.running.client.construct(
+      `construct { ?s ?p ?o } where { graph <${needsGraph}> { ?s ?p ?o } }`,
+    );
+    const subjects = [...bySubject(new Parser({ format: "N-Triples" }).parse(text)).values()];
+    const quads = subjects.map((lines) => new Parser({ format: "N-Triples" }).parse([...lines].join("\n")));
+    let body = "";
+    for await (const part of rdfXml(Readable.from([quads]))) body += part;
+    return body;
+  }
+
+  test("a rebuild whose answer is lost, or comes from somebody else, is not taken for done", async () => {
+    await projection.declareNeeds(3);
+    await runAdmin("rebuild");
+    projection.proxy.mode = "swallow";
+    await expect(rebuild({ ...parts(), store: projection.store })).rejects.toThrow(GraphUnavailable);
+    const { rows } = await projection.database.owner.query(
+      "select count(*)::integer as left from app_private.graph_rebuilds where requested_at is not null",
+    );
+    expect(rows).toEqual([{ left: 3 }]);
+    projection.proxy.mode = "ok";
+    await rebuild({ ...parts(), store: projection.store });
+    await projection.equal();
+  });
+
+  test("text that XML cannot hold is in the graph after a rebuild", async () => {
+    const text = "bell \u0007, noncharacter \ufffe, <&>\"'\r\n\t]]> and 🙏🏽";
+    const id = await projection.declareNeed({ needDescription: text });
+    await projection.declareNeed({
+      needDescription: `  ${text.replace("\u0007", "").replace("\ufffe", "")}  `,
+    });
+    await runAdmin("rebuild");
+    await runAdmin("rebuild");
+    expect(
+      await projection.running.client.select(
+        `select ?text where { <${needsGraph}${id}> <${NS}needDescription> ?text }`,
+      ),
+    ).toEqual([{ text: { type: "literal", value: text } }]);
     await projection.equal();
   });
 
@@ -105,7 +182,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.running.client.update(
       `INSERT DATA { GRAPH <${needsGraph}> { <urn:x-foreign> <urn:p> "o" } }`,
     );
-    expect(await runAdmin("rebuild")).toEqual({ code: 0, value: { records: 13, rejected: 0 } });
+    expect(await runAdmin("rebuild")).toEqual({ code: 0, value: { total: 13, written: 13, rejected: 0 } });
     await projection.equal();
     expect(await runAdmin("verify")).toMatchObject({ code: 0, value: { records: 13, pending: 0 } });
     expect(await runAdmin("status")).toMatchObject({
@@ -131,7 +208,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       "update app_public.needs set concerns_country_code = '{kenya}' where need_id = $1",
       [ids[0]],
     );
-    expect(await runAdmin("rebuild")).toMatchObject({ value: { records: 2, rejected: 1 } });
+    expect(await runAdmin("rebuild")).toMatchObject({ value: { written: 2, rejected: 1 } });
     expect(await projection.graphStatus("need", ids[0]!)).toEqual({
       status: "rejected",
       errors: [

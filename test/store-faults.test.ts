@@ -164,9 +164,9 @@ describe("200 with an error inside", () => {
     );
     await expect(call(store)).rejects.toThrow(GraphUnavailable);
   });
-  test.each(writers)("but Fuseki's success page counts as success: %s", async (_name, call) => {
-    const store = await answering(200, "text/html", "<h1>Success</h1><p>Update succeeded</p>");
-    await call(store);
+  test.each(writers)("a page counts as none, whatever it says: %s", async (_name, call) => {
+    const store = await answering(200, "text/html; charset=utf-8", "<h1>Welcome</h1><p>Sign in</p>");
+    await expect(call(store)).rejects.toThrow(GraphUnavailable);
   });
   test("a redirect is not a confirmation", async () => {
     const store = await answering(302, "text/plain", "");

@@ -258,13 +258,14 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
     inEngine("a stream that fails on the way changes nothing", async () => {
       await fill();
       async function* broken() {
-        yield '<urn:a> <urn:b> "1" .\n';
+        yield '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">';
+        yield '<rdf:Description rdf:about="urn:a"><p:b xmlns:p="urn:">1</p:b></rdf:Description>';
         // Long enough for the store to have it before the connection breaks off.
         await sleep(50);
         throw new Error("the source broke");
       }
       await expect(
-        store.client.putGraph(A, Readable.from(broken()), "application/n-triples"),
+        store.client.putGraph(A, Readable.from(broken()), "application/rdf+xml"),
       ).rejects.toThrow();
       await sleep(50);
       expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(2);

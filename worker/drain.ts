@@ -4,21 +4,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import type { Logger } from "pino";
 import { GraphUnavailable } from "../graph/store.ts";
-import type { GraphStore } from "../graph/store.ts";
-import { readTurn } from "../graph/turns.ts";
-import type { Turn } from "../graph/turns.ts";
+import { tryHold } from "./hold.ts";
+import type { Hold, HoldOptions } from "./hold.ts";
 import { noteOutcomes, prepare, write } from "./projection.ts";
 import type { Prepared, Projector } from "./projection.ts";
 import { readDirty } from "./records.ts";
 import type { Revision } from "./records.ts";
 import { writeDirtyReferences } from "./references.ts";
 
-export interface DrainOptions {
-  pool: Pool;
-  store: GraphStore;
+export interface DrainOptions extends HoldOptions {
   projector: Projector;
   logger: Logger;
-  /** records per batch */
+  /** records per batch; BATCH_SIZE by default */
   batchSize?: number;
 }
 
@@ -27,95 +24,38 @@ export type DrainResult =
   | { state: "drained"; records: number }
   /** another process is draining */
   | { state: "busy" }
-  /** the store is down; nothing is lost, and `drain` may be called again later */
-  | { state: "store_unavailable"; reason: string };
+  /** the store is down, or does not show what it accepts; nothing is lost, and `drain` may be called again later */
+  | { state: "store_unavailable"; error: GraphUnavailable };
 
-// Any number will do as long as all versions of this program agree on it.
-const DRAIN_LOCK = 7203545;
-const BATCH_SIZE = 1_000;
+export const BATCH_SIZE = 1_000;
 // No more are read at a time: rows that have changed again before their batch's turn would be written for nothing.
 const BATCHES_AT_ONCE = 5;
 // How long to wait for writers that have joined a wake-up, and so are about to commit.
 const SHORTEST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 50;
-// After this long the lock is offered to whoever is waiting for it, such as a rebuild.
+// After this long the right to write is offered to whoever is waiting for it, such as a rebuild.
 const TURN_MS = 200;
 
 /**
- * Brings everything that is dirty into the graph, and stays until no writer is about to commit more.
+ * Brings everything that is dirty into the graph, and stays until no writer is about to commit more. The store must be
+ * the one that belongs to the database (see worker/watch.ts); into another one nothing is written.
  * @throws what the database connection throws when it breaks; the next call continues where this one ended
  */
 export async function drain(options: DrainOptions, signal?: AbortSignal): Promise<DrainResult> {
-  const { pool, logger } = options;
-  // The lock and the work share a connection: a drain that has lost the lock can no longer note anything.
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  const noteFailure = (error: Error) => (failure = error);
-  client.on("error", noteFailure);
   let records = 0;
   try {
     for (;;) {
-      const turn = await tryLock(client);
-      if (turn === undefined) return { state: "busy" };
-      try {
-        records += await drainLocked(client, turn, options, signal);
-      } finally {
-        if (!failure) await client.query("select pg_advisory_unlock($1)", [DRAIN_LOCK]);
-      }
+      const noted = await tryHold(options, (hold) => drainHeld(hold, options, signal));
+      if (noted === undefined) return { state: "busy" };
+      records += noted;
       // A job that found the lock taken a moment ago has left its work to this drain.
-      if (signal?.aborted || !(await hasWork(client))) return { state: "drained", records };
+      if (signal?.aborted || !(await hasWork(options.pool))) return { state: "drained", records };
     }
   } catch (error) {
-    if (!(error instanceof GraphUnavailable)) {
-      failure ??= error instanceof Error ? error : new Error(String(error));
-      throw error;
-    }
-    logger.debug({ err: error }, "the graph store is unavailable");
-    return { state: "store_unavailable", reason: error.message };
-  } finally {
-    client.off("error", noteFailure);
-    client.release(failure);
+    if (!(error instanceof GraphUnavailable)) throw error;
+    options.logger.debug({ err: error }, "the graph store is unavailable");
+    return { state: "store_unavailable", error };
   }
-}
-
-/**
- * Does something while no drain is running anywhere; waits for one that is.
- * @param work may use the connection that it is given
- */
-export async function betweenDrains<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query("select pg_advisory_lock($1)", [DRAIN_LOCK]);
-    return await work(client);
-  } finally {
-    // Ends the session and, with it, the lock.
-    client.release(true);
-  }
-}
-
-/** @returns the turn of this drain; undefined when somebody else has the lock */
-async function tryLock(client: PoolClient): Promise<Turn | undefined> {
-  const { rows } = await client.query<{ turn: string | null }>(
-    "select case when pg_try_advisory_lock($1) then nextval('app_private.graph_turns') end as turn",
-    [DRAIN_LOCK],
-  );
-  const turn = rows[0]!.turn;
-  return turn === null ? undefined : BigInt(turn);
-}
-
-/**
- * Makes sure that turns continue from the last one that the store has noted. After the database has been restored
- * from a backup they would start again before it, and nothing would be written any more. Must be called before
- * the first drain of a database into a store.
- * @throws GraphUnavailable
- */
-export async function alignTurns({ pool, store, projector }: DrainOptions): Promise<void> {
-  const noted = await readTurn(store, projector.names);
-  await pool.query(
-    `select case when turn < $1::bigint then setval('app_private.graph_turns', $1::bigint) end
-     from nextval('app_private.graph_turns') as turn`,
-    [String(noted)],
-  );
 }
 
 /** Whether anything is waiting for a drain. */
@@ -126,22 +66,22 @@ export async function hasWork(db: Pool | PoolClient): Promise<boolean> {
   return rows[0]!.found;
 }
 
-async function drainLocked(
-  client: PoolClient,
-  turn: Turn,
+async function drainHeld(
+  { client, session, lost }: Hold,
   options: DrainOptions,
-  signal?: AbortSignal,
+  stopping?: AbortSignal,
 ): Promise<number> {
   const { store, projector, logger, batchSize = BATCH_SIZE } = options;
-  const turnEnds = Date.now() + TURN_MS;
+  const signal = stopping ? AbortSignal.any([stopping, lost]) : lost;
+  const turnEnds = performance.now() + TURN_MS;
   let records = 0;
   let wait = SHORTEST_WAIT_MS;
   for (;;) {
-    if (signal?.aborted || Date.now() >= turnEnds) break;
+    if (signal.aborted || performance.now() >= turnEnds) break;
     const { writersAhead, listsChanged } = await takeWakeups(client);
-    if (listsChanged) await writeDirtyReferences(projector, client, store, logger, signal);
+    if (listsChanged) await writeDirtyReferences(projector, client, store, session, logger, signal);
     const revisions = await readDirty(client, batchSize * BATCHES_AT_ONCE);
-    const noted = revisions.length > 0 ? await project(client, revisions, turn, options, signal) : 0;
+    const noted = revisions.length > 0 ? await project({ client, session }, revisions, options, signal) : 0;
     records += noted;
     if (noted > 0) {
       wait = SHORTEST_WAIT_MS;
@@ -180,10 +120,9 @@ async function takeWakeups(client: PoolClient): Promise<{ writersAhead: boolean;
  * @returns how many were noted
  */
 async function project(
-  client: PoolClient,
+  { client, session }: Pick<Hold, "client" | "session">,
   revisions: readonly Revision[],
-  turn: Turn,
-  { store, projector, logger, batchSize = BATCH_SIZE }: DrainOptions,
+  { projector, logger, batchSize = BATCH_SIZE }: DrainOptions,
   signal?: AbortSignal,
 ): Promise<number> {
   const batches: (readonly Revision[])[] = [];
@@ -204,7 +143,7 @@ async function project(
     for (const following of [...batches.slice(1), undefined]) {
       const prepared = await preparing;
       tellOfRefusals(logger, prepared);
-      const writing = begin(write(projector, store, prepared, turn, signal));
+      const writing = begin(write(projector, session, prepared, signal));
       if (following) preparing = begin(prepare(projector, client, following));
       const outcomes = await writing;
       noted += await noting;

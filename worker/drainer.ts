@@ -1,10 +1,11 @@
 // When one process drains: at once when woken, later when the store is down, and on its own when something
 // has been left behind.
-import type { Logger } from "pino";
-import { GraphUnavailable } from "../graph/store.ts";
-import { alignTurns, drain } from "./drain.ts";
+import { PATIENCE_MS } from "../graph/session.ts";
+import { GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
+import { BATCH_SIZE, drain } from "./drain.ts";
 import type { DrainOptions } from "./drain.ts";
-import { markAll } from "./projection.ts";
+import { rebuildNext, wanted } from "./rebuild.ts";
+import { watch } from "./watch.ts";
 
 export interface Drainer {
   /** Drains, unless the store is known to be down; resolves when the drain is over. Never throws. */
@@ -13,70 +14,113 @@ export interface Drainer {
   stop: () => Promise<void>;
 }
 
-// How often a process looks for what a lost wake-up has left behind, and how long that must have been waiting.
+// How often a process looks for what a lost wake-up has left behind.
 const LOOK_MS = 1_000;
+// How often it asks the store whether it is still the one that it was, while nothing else is asked of it.
+const WATCH_MS = 10_000;
 const SHORTEST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 5_000;
+// A store whose queries are behind by more than usual is waited for longer each time, up to this.
+const LONGEST_PATIENCE_MS = 15_000;
+// A store that is too slow for a whole batch within its time limit may be quick enough for a part.
+const SMALLEST_BATCH = 25;
 
 /**
  * Makes the drainer of one process. Its timer makes up for anything that can happen to a wake-up: a process
  * killed with its job, a store or a database that was away. It is not itself a job, because a job can be
- * lost, doubled, or stay locked by a process that no longer exists.
+ * lost, doubled, or stay locked by a process that no longer exists. Time is measured by a clock that nobody can set.
  */
-export function createDrainer(options: DrainOptions): Drainer {
-  const { pool, logger } = options;
+export function createDrainer(given: DrainOptions): Drainer {
+  const { pool, logger } = given;
   const stopping = new AbortController();
+  let options = given;
   let running: Promise<void> | undefined;
   let woken = false;
-  let mustCheckStore = true;
+  let watchAt = 0;
+  let failing = false;
   let retryMs = SHORTEST_RETRY_MS;
   let retryAt = 0;
+  let sawWork = false;
 
   async function run(): Promise<void> {
     do {
       woken = false;
       try {
-        if (mustCheckStore) await checkStore(options);
-        mustCheckStore = false;
-        const result = await drain(options, stopping.signal);
-        if (result.state === "store_unavailable") later(logger, result.reason);
-        else if (result.state === "drained" && retryAt > 0) recovered();
+        await drainOnce();
       } catch (error) {
         if (stopping.signal.aborted) return;
-        later(logger, error instanceof Error ? error.message : String(error));
-        if (!(error instanceof GraphUnavailable)) logger.warn({ err: error }, "a drain broke off");
+        await later(error);
       }
-    } while (woken && !stopping.signal.aborted && Date.now() >= retryAt);
+    } while (woken && !stopping.signal.aborted && performance.now() >= retryAt);
   }
 
-  function later(log: Logger, reason: string): void {
-    if (retryAt === 0) log.warn({ reason }, "the graph cannot be written; changes wait in the database");
-    retryAt = Date.now() + retryMs;
+  async function drainOnce(): Promise<void> {
+    if (performance.now() >= watchAt) {
+      const seen = await watch(options);
+      if (seen === "busy") return;
+      watchAt = performance.now() + WATCH_MS;
+      if (failing && seen === "whole") await note("behind", "Changes that had to wait are being written.");
+    }
+    const result = await drain(options, stopping.signal);
+    if (result.state === "store_unavailable") throw result.error;
+    if (result.state === "busy") return;
+    if (failing) recovered();
+    if ((await wanted(pool)).length > 0) {
+      // Changes come first, before each of the graphs.
+      woken = await rebuildNext(options, stopping.signal);
+      return;
+    }
+    await pool.query("select app_private.note_graph_current()");
+  }
+
+  async function later(error: unknown): Promise<void> {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (!failing) logger.warn({ reason }, "the graph cannot be written; changes wait in the database");
+    if (!(error instanceof GraphUnavailable)) logger.warn({ err: error }, "a drain broke off");
+    failing = true;
+    retryAt = performance.now() + retryMs;
     retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
     // The store that comes back may not be the one that went away.
-    mustCheckStore = true;
+    watchAt = 0;
+    options = easier(options, error);
+    if (error instanceof GraphUnavailable) {
+      await note(error instanceof GraphUnconfirmed ? "unconfirmed" : "unavailable", reason);
+    }
   }
 
   function recovered(): void {
+    failing = false;
     retryAt = 0;
     retryMs = SHORTEST_RETRY_MS;
+    options = given;
     logger.info("the graph can be written again");
   }
 
+  async function note(state: string, reason: string): Promise<void> {
+    await pool
+      .query("select app_private.note_graph_state($1, $2)", [state, reason])
+      .catch((error: unknown) => logger.debug({ err: error }, "cannot note the state of the graph"));
+  }
+
   async function wake(): Promise<void> {
-    if (stopping.signal.aborted || Date.now() < retryAt) return;
+    if (stopping.signal.aborted || performance.now() < retryAt) return;
     woken = true;
     running ??= run().finally(() => (running = undefined));
     await running;
   }
 
   async function look(): Promise<void> {
-    if (running || Date.now() < retryAt) return;
+    if (running || performance.now() < retryAt) return;
+    if (performance.now() >= watchAt) return wake();
     try {
-      const { rows } = await pool.query<{ found: boolean | null }>(
-        "select app_private.graph_behind_since() < now() - interval '1 second' as found",
+      const { rows } = await pool.query<{ found: boolean }>(
+        `select app_private.graph_behind_since() is not null
+           or exists (select from app_private.graph_rebuilds where requested_at is not null) as found`,
       );
-      if (rows[0]!.found) await wake();
+      const found = rows[0]!.found;
+      // What is still there at a second look has been waiting for a second at least, by whatever clock.
+      if (found && sawWork) await wake();
+      sawWork = found;
     } catch (error) {
       logger.debug({ err: error }, "cannot ask the database for dirty records");
     }
@@ -93,16 +137,16 @@ export function createDrainer(options: DrainOptions): Drainer {
   };
 }
 
-/**
- * A store that lacks what it was once given has been lost or replaced, and is filled again from the tables.
- * The countries show this, because they are always there.
- */
-async function checkStore(options: DrainOptions): Promise<void> {
-  const { pool, store, projector, logger } = options;
-  await alignTurns(options);
-  const { rowCount } = await pool.query("select from app_private.dirty_references where name = 'countries'");
-  if (rowCount) return;
-  if (await store.ask(`ASK { GRAPH <${projector.names.countriesGraph}> { ?s ?p ?o } }`)) return;
-  logger.warn("the graph store is empty; every record will be written to it again");
-  await markAll(pool);
+/** What to try after a failure that trying the same again might only repeat. */
+function easier(options: DrainOptions, error: unknown): DrainOptions {
+  if (error instanceof GraphUnconfirmed) {
+    return { ...options, patienceMs: Math.min((options.patienceMs ?? PATIENCE_MS) * 2, LONGEST_PATIENCE_MS) };
+  }
+  if (error instanceof GraphTimeout) {
+    return {
+      ...options,
+      batchSize: Math.max(Math.floor((options.batchSize ?? BATCH_SIZE) / 2), SMALLEST_BATCH),
+    };
+  }
+  return options;
 }

@@ -8,6 +8,7 @@ import { runPart } from "../process/part.ts";
 import { createDrainer } from "./drainer.ts";
 import { CONCURRENT_JOBS, runJobs, superviseJobs } from "./jobs.ts";
 import { createProjector } from "./projection.ts";
+import { startVerifier } from "./verifier.ts";
 import { taskList } from "./tasks/index.ts";
 
 export interface WorkerOptions {
@@ -23,8 +24,8 @@ export interface Worker {
   stop: () => Promise<void>;
 }
 
-// For jobs, the drain, the timer, and graphile-worker itself.
-const CONNECTIONS = CONCURRENT_JOBS + 6;
+// For jobs, the drain, the verification, the timer, and graphile-worker itself.
+const CONNECTIONS = CONCURRENT_JOBS + 8;
 
 /**
  * Starts the worker, which survives outages of the database and the graph store.
@@ -43,14 +44,16 @@ export async function startWorker({ databaseUrl, store, config, logger }: Worker
     await pool.end();
     throw error;
   }
-  const drainer = createDrainer({ pool, store, projector: createProjector(config), logger });
+  const parts = { pool, store, projector: createProjector(config), logger };
+  const drainer = createDrainer(parts);
+  const verifier = startVerifier({ ...parts, ...config.graphVerification });
   const tasks = taskList({ pool, config, drainer, logger });
   const jobs = superviseJobs((events) => runJobs(pool, tasks, events, logger), logger);
   // What the last worker left behind must not wait for the next write.
   void drainer.wake();
   let stopped: Promise<void> | undefined;
   const stop = async () => {
-    await Promise.all([jobs.stop(), drainer.stop()]);
+    await Promise.all([jobs.stop(), drainer.stop(), verifier.stop()]);
     await pool.end();
   };
   return { stop: () => (stopped ??= stop()) };

@@ -4,13 +4,13 @@ import type { LoadCheck, LoadError } from "../graph/load-check.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { Names, NamesConfig } from "../graph/namespaces.ts";
 import type { RecordKind } from "../records/record.ts";
-import { GraphRejected, GraphTimeout, GraphUnavailable } from "../graph/store.ts";
-import type { GraphStore } from "../graph/store.ts";
+import type { GraphSession } from "../graph/session.ts";
+import { GraphFailed, GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import { createTripleBuilder } from "../graph/triples.ts";
 import type { RecordTriples, TripleBuilder } from "../graph/triples.ts";
 import { createTurtleWriter, replaceRecords } from "../graph/turtle.ts";
 import type { TurtleWriter } from "../graph/turtle.ts";
-import type { Turn } from "../graph/turns.ts";
+import type { Numbered, Turn } from "../graph/turns.ts";
 import { checkContext, readLists } from "./records.ts";
 import type { Queryable, Revision } from "./records.ts";
 
@@ -18,13 +18,16 @@ import type { Queryable, Revision } from "./records.ts";
 const LONGEST_UPDATE = 8_000_000;
 
 /** What became of one revision: in the graph, refused, or (a deleted row) gone from it. */
-export interface Outcome {
+interface Outcome {
   kind: RecordKind;
   id: string;
   revision: string;
   state: "synced" | "rejected" | "removed";
   errors: readonly LoadError[];
 }
+
+/** An outcome that the store shows, after the update of this number. */
+export type Confirmed = Outcome & { turn: Turn };
 
 /** Everything that turns rows into triples, for one set of names. */
 export interface Projector {
@@ -81,54 +84,46 @@ export async function prepare(
 }
 
 /**
- * Replaces what the graph holds for the prepared revisions, in one update. If the store refuses it, the
+ * Replaces what the graph holds for the prepared revisions, in one update. If the store refuses it or fails on it, the
  * revisions are halved until the records at fault are found, and the others go in.
  * @throws GraphUnavailable when the store cannot be used now; some of it may have been written
  */
 export async function write(
   projector: Projector,
-  store: GraphStore,
+  session: GraphSession,
   prepared: Prepared,
-  turn: Turn,
   signal?: AbortSignal,
-): Promise<Outcome[]> {
+): Promise<Confirmed[]> {
   const { names, writer } = projector;
-  const outcomes: Outcome[] = [];
+  const outcomes: Confirmed[] = [];
   const withdrawn = [
     ...prepared.refused.map(({ revision, errors }) => outcome(revision, "rejected", errors)),
     ...prepared.gone.map((revision) => outcome(revision, "removed")),
   ];
   async function load(accepted: Prepared["accepted"], withdrawals: readonly Outcome[]): Promise<void> {
-    const update = replaceRecords(
-      writer,
-      names,
-      turn,
-      accepted.map(({ triples }) => triples),
-      withdrawals.map(({ kind, id }) => ({ kind, iri: names.record(kind, id) })),
-    );
-    if (update.length > LONGEST_UPDATE && accepted.length > 1) {
-      await inHalves(accepted, withdrawals);
-      return;
-    }
+    const update = (parts: Numbered) =>
+      replaceRecords(
+        writer,
+        names,
+        parts,
+        accepted.map(({ triples }) => triples),
+        withdrawals.map(({ kind, id }) => ({ kind, iri: names.record(kind, id) })),
+      );
     try {
-      await updateOnceMore(store, update, signal);
-      outcomes.push(...withdrawals, ...accepted.map(({ revision }) => outcome(revision, "synced")));
+      const turn = await session.update((parts) => withinLimit(update(parts), accepted.length), signal);
+      const written = [...withdrawals, ...accepted.map(({ revision }) => outcome(revision, "synced"))];
+      outcomes.push(...written.map((each) => ({ ...each, turn })));
     } catch (error) {
-      if (!(error instanceof GraphRejected)) throw error;
-      await afterRefusal(accepted, withdrawals, error);
+      if (error instanceof GraphRejected || error instanceof GraphFailed)
+        await afterRefusal(accepted, withdrawals, error);
+      else throw error;
     }
-  }
-
-  async function inHalves(accepted: Prepared["accepted"], withdrawals: readonly Outcome[]): Promise<void> {
-    const middle = Math.ceil(accepted.length / 2);
-    await load(accepted.slice(0, middle), withdrawals);
-    await load(accepted.slice(middle), []);
   }
 
   async function afterRefusal(
     accepted: Prepared["accepted"],
     withdrawals: readonly Outcome[],
-    cause: GraphRejected,
+    cause: GraphRejected | GraphFailed,
   ): Promise<void> {
     const [record] = accepted;
     if (!record) {
@@ -136,13 +131,16 @@ export async function write(
       throw new GraphUnavailable(`The graph store refuses every update: ${cause.message}`, { cause });
     }
     if (accepted.length > 1) {
-      await inHalves(accepted, withdrawals);
+      const middle = Math.ceil(accepted.length / 2);
+      await load(accepted.slice(0, middle), withdrawals);
+      await load(accepted.slice(middle), []);
       return;
     }
     const refusal = {
       path: "",
       message: `The graph store refused the record: ${cause.message.slice(0, 300)}`,
     };
+    // A store that fails on this as well is not failing because of the record.
     await load([], [...withdrawals, outcome(record.revision, "rejected", [refusal])]);
   }
 
@@ -150,18 +148,14 @@ export async function write(
   return outcomes;
 }
 
-function outcome(revision: Revision, state: Outcome["state"], errors: readonly LoadError[] = []): Outcome {
-  return { kind: revision.kind, id: revision.id, revision: revision.revision, state, errors };
+/** @throws GraphRejected for what is better sent in pieces */
+function withinLimit(update: string, records: number): string {
+  if (update.length <= LONGEST_UPDATE || records <= 1) return update;
+  throw new GraphRejected(413, "The update is longer than a store should have to read at once.");
 }
 
-/** The store may have closed a kept-alive connection in the meantime; an update can safely be sent again. */
-async function updateOnceMore(store: GraphStore, update: string, signal?: AbortSignal): Promise<void> {
-  try {
-    await store.update(update, { signal });
-  } catch (error) {
-    if (!(error instanceof GraphUnavailable) || error instanceof GraphTimeout || signal?.aborted) throw error;
-    await store.update(update, { signal });
-  }
+function outcome(revision: Revision, state: Outcome["state"], errors: readonly LoadError[] = []): Outcome {
+  return { kind: revision.kind, id: revision.id, revision: revision.revision, state, errors };
 }
 
 /**
@@ -170,23 +164,26 @@ async function updateOnceMore(store: GraphStore, update: string, signal?: AbortS
  * removed keeps its row, as a reminder that the graph must hold nothing for it.
  * @returns how many were noted
  */
-export async function noteOutcomes(db: Queryable, outcomes: readonly Outcome[]): Promise<number> {
+export async function noteOutcomes(db: Queryable, outcomes: readonly Confirmed[]): Promise<number> {
   const { rowCount } = await db.query({
     name: "note_outcomes",
     text: `
       with written as (
         select * from unnest(
-          $1::app_public.record_kind[], $2::uuid[], $3::bigint[], $4::app_public.graph_status[], $5::jsonb[]
-        ) as w (kind, record_id, revision, state, errors)
+          $1::app_public.record_kind[], $2::uuid[], $3::bigint[], $4::app_public.graph_status[], $5::jsonb[], $6::bigint[]
+        ) as w (kind, record_id, revision, state, errors, turn)
+      ), store as (
+        update app_private.graph_store set turn = greatest(turn, (select max(w.turn) from written as w))
       ), free as materialized (
-        select r.kind, r.record_id, w.revision, w.state, w.errors
+        select r.kind, r.record_id, w.revision, w.state, w.errors, w.turn
         from app_private.graph_records as r
         join written as w on r.kind = w.kind and r.record_id = w.record_id
         where r.revision = w.revision
         for no key update of r skip locked
       )
       update app_private.graph_records as r
-      set synced_revision = f.revision, synced_at = now(), dirty_since = null, state = f.state, errors = f.errors
+      set synced_revision = f.revision, synced_at = now(), dirty_since = null, state = f.state, errors = f.errors,
+        turn = f.turn
       from free as f
       where r.kind = f.kind and r.record_id = f.record_id`,
     values: [
@@ -195,6 +192,7 @@ export async function noteOutcomes(db: Queryable, outcomes: readonly Outcome[]):
       outcomes.map((each) => each.revision),
       outcomes.map((each) => (each.state === "removed" ? "synced" : each.state)),
       outcomes.map((each) => JSON.stringify(each.errors)),
+      outcomes.map((each) => String(each.turn)),
     ],
   });
   return rowCount ?? 0;
@@ -203,21 +201,4 @@ export async function noteOutcomes(db: Queryable, outcomes: readonly Outcome[]):
 /** Marks records whose state in the graph has become uncertain, or that were never marked at all. */
 export async function markAgain(db: Queryable, kind: RecordKind, ids: readonly string[]): Promise<void> {
   await db.query("select app_private.mark_records($1, $2)", [kind, ids]);
-}
-
-/** Marks every list and every record, in steps so small that no writer has to wait for long. */
-export async function markAll(db: Queryable): Promise<void> {
-  await db.query("select app_private.mark_references()");
-  const { rows } = await db.query<{ now: string }>("select now()");
-  for (;;) {
-    const { rowCount } = await db.query(
-      `with idle as materialized (
-         select kind, record_id from app_private.graph_records
-         where state <> 'pending' and synced_at < $1 limit 10000 for no key update skip locked
-       )
-       select app_private.mark_records(kind, array_agg(record_id)) from idle group by kind`,
-      [rows[0]!.now],
-    );
-    if (!rowCount) return;
-  }
 }

@@ -1,112 +1,165 @@
-// Writes the whole graph anew from the tables, while both are in use.
-import { Readable } from "node:stream";
+// Writes the whole graph anew from the tables, while both are in use. That it is wanted is noted in the database, graph by
+// graph: a rebuild that is killed, or whose store is, is taken up again by the next worker or the next call.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
-import type { Logger } from "pino";
-import { RECORD_KINDS } from "../records/index.ts";
+import type { Quad } from "@rdfjs/types";
+import { GraphRejected } from "../graph/store.ts";
 import type { RecordKind } from "../records/record.ts";
-import type { GraphStore } from "../graph/store.ts";
-import { betweenDrains } from "./drain.ts";
+import type { DrainOptions } from "./drain.ts";
+import { hold, tryHold } from "./hold.ts";
+import type { Hold } from "./hold.ts";
 import { markAgain, prepare } from "./projection.ts";
 import type { Projector } from "./projection.ts";
 import { countRecords, readPage } from "./records.ts";
 import { writeDirtyReferences } from "./references.ts";
+import { replaceGraph } from "./replace.ts";
+import { markRecords, watch } from "./watch.ts";
 
-export interface RebuildOptions {
-  pool: Pool;
-  store: GraphStore;
-  projector: Projector;
-  logger: Logger;
-  /** called once, with the number of records */
-  onTotal?: (records: number) => void;
-  /** called for every page of records */
-  onProgress?: (records: number) => void;
-}
-
-/** What a rebuild wrote. */
-export interface RebuildResult {
-  records: number;
-  /** records that the load check refused and that are therefore not in the graph */
+/** How far a rebuild is, in records. */
+export interface RebuildProgress {
+  total: number;
+  written: number;
+  /** that the load check refused and that are therefore not in the graph */
   rejected: number;
 }
 
 const PAGE_SIZE = 1_000;
+const LOOK_MS = 200;
 
 /**
  * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
- * complete. Records that change in the meantime are marked, and the next drain brings them in.
- * @throws GraphUnavailable, GraphRejected; graphs that had not been reached are then unchanged
+ * complete. Changes made meanwhile wait, and the next drain brings them in. A worker may do a part of it.
+ * @param onProgress called now and then
+ * @throws GraphUnavailable; the graphs that had not been reached are then unchanged, and still to be replaced
  */
-export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
-  const { pool, store, projector, logger, onTotal } = options;
-  await betweenDrains(pool, async (client) => {
-    await client.query("select app_private.mark_references()");
-    await writeDirtyReferences(projector, client, store, logger);
-  });
-  const result: RebuildResult = { records: 0, rejected: 0 };
-  const counts = await Promise.all(RECORD_KINDS.map((kind) => countRecords(pool, kind)));
-  onTotal?.(counts.reduce((sum, count) => sum + count, 0));
-  for (const kind of RECORD_KINDS) await rebuildGraph(kind, options, result);
-  return result;
-}
-
-async function rebuildGraph(kind: RecordKind, options: RebuildOptions, result: RebuildResult): Promise<void> {
-  const { pool, store, projector } = options;
-  const client = await pool.connect();
-  let failure: Error | undefined;
+export async function rebuild(
+  options: DrainOptions,
+  onProgress: (progress: RebuildProgress) => void = () => undefined,
+): Promise<RebuildProgress> {
+  const { pool, store, projector, logger } = options;
+  await pool.query("select app_private.request_rebuild()");
+  while ((await watch(options)) === "busy") await sleep(LOOK_MS);
+  await hold(options, ({ client, session, lost }) =>
+    writeDirtyReferences(projector, client, store, session, logger, lost),
+  );
+  const looking = setInterval(() => void readProgress(pool).then(onProgress, () => undefined), LOOK_MS);
   try {
-    // All pages show the same moment, so that later changes can be told by their time.
-    await client.query("begin transaction isolation level repeatable read, read only");
-    const { rows } = await client.query<{ since: string }>("select now() as since");
-    const doubtful: string[] = [];
-    const body = Readable.from(dump(kind, client, options, result, doubtful));
-    await store.putGraph(projector.names.graphs[kind], body, "text/turtle");
-    await client.query("commit");
-    await betweenDrains(pool, async (connection) => {
-      await markAgain(connection, kind, doubtful);
-      await markWrittenSince(connection, kind, rows[0]!.since);
-    });
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    throw error;
-  } finally {
-    client.release(failure);
-  }
-}
-
-async function* dump(
-  kind: RecordKind,
-  client: PoolClient,
-  { projector, onProgress }: RebuildOptions,
-  result: RebuildResult,
-  doubtful: string[],
-): AsyncGenerator<string> {
-  yield projector.writer.header;
-  let after: string | undefined;
-  for (;;) {
-    const page = await readPage(client, kind, after, PAGE_SIZE);
-    if (page.length === 0) return;
-    const { accepted, refused } = await prepare(projector, client, page);
-    yield accepted.map(({ triples }) => projector.writer.write(triples.quads)).join("");
-    result.records += accepted.length;
-    result.rejected += refused.length;
-    // A record whose check now comes out differently, as after a change to the shapes, is left for the drain to decide.
-    const rejected = new Set(refused.map(({ revision }) => revision.id));
-    for (const { id, state } of page) {
-      if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);
+    while ((await wanted(pool)).length > 0) {
+      if (!(await rebuildNext(options))) await sleep(LOOK_MS);
     }
-    after = page.at(-1)!.id;
-    onProgress?.(page.length);
+  } finally {
+    clearInterval(looking);
   }
+  const progress = await readProgress(pool);
+  onProgress(progress);
+  return progress;
 }
 
 /**
- * Marks what drains have written since the rebuild read the tables: the dump may have overwritten it with an
- * earlier version. No drain is under way, so none can note such a write later.
+ * Replaces one of the graphs that are to be replaced.
+ * @returns whether there was one, and nobody else was writing
  */
-async function markWrittenSince(client: PoolClient, kind: RecordKind, since: string): Promise<void> {
-  await client.query(
-    `select app_private.mark_records($1, array(
-       select record_id from app_private.graph_records where kind = $1 and synced_at >= $2))`,
-    [kind, since],
+export async function rebuildNext(options: DrainOptions, signal?: AbortSignal): Promise<boolean> {
+  const done = await tryHold(options, async (held) => {
+    const [kind] = await wanted(held.client);
+    if (kind === undefined) return false;
+    const lost = signal ? AbortSignal.any([signal, held.lost]) : held.lost;
+    await rebuildGraph(kind, options, { ...held, lost });
+    return true;
+  });
+  return done ?? false;
+}
+
+/** The graphs that are to be replaced. */
+export async function wanted(db: Pool | PoolClient): Promise<RecordKind[]> {
+  const { rows } = await db.query<{ kind: RecordKind }>(
+    "select kind from app_private.graph_rebuilds where requested_at is not null order by kind",
   );
+  return rows.map(({ kind }) => kind);
+}
+
+/** How far the rebuild is that is under way, or how far the last one came. */
+export async function readProgress(db: Pool): Promise<RebuildProgress> {
+  const { rows } = await db.query<Record<keyof RebuildProgress, string>>(
+    "select sum(total) as total, sum(written) as written, sum(rejected) as rejected from app_private.graph_rebuilds",
+  );
+  const { total, written, rejected } = rows[0]!;
+  return { total: Number(total), written: Number(written), rejected: Number(rejected) };
+}
+
+async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold): Promise<void> {
+  const { pool, store, projector, logger } = options;
+  const { client, session, lost } = held;
+  const { rows } = await client.query<{ requestedAt: string }>(
+    `update app_private.graph_rebuilds set total = $2, written = 0, rejected = 0 where kind = $1
+     returning requested_at::text as "requestedAt"`,
+    [kind, await countRecords(client, kind)],
+  );
+  await client.query(
+    "select app_private.note_graph_state('rebuilding', 'Its named graphs are being replaced.')",
+  );
+  const doubtful: string[] = [];
+  let turn: bigint | undefined;
+  try {
+    const subjects = records(kind, pool, projector, doubtful);
+    ({ turn } = await replaceGraph({
+      store,
+      session,
+      graph: projector.names.graphs[kind],
+      subjects,
+      signal: lost,
+    }));
+  } catch (error) {
+    if (!(error instanceof GraphRejected)) throw error;
+    // Too large for the store, perhaps. Record by record it will take what it can.
+    logger.error(
+      { err: error, kind },
+      "the graph store refused a whole graph; its records are written one by one",
+    );
+    await markRecords(client, { kinds: [kind] });
+    await client.query("select app_private.request_verification()");
+  }
+  await markAgain(client, kind, doubtful);
+  // On the connection that has the lock: whoever has lost it cannot say that the graph is complete.
+  await client.query(
+    `with store as (update app_private.graph_store set turn = greatest(turn, $3))
+     update app_private.graph_rebuilds set requested_at = null, turn = coalesce($3, turn)
+     where kind = $1 and requested_at = $2::timestamptz`,
+    [kind, rows[0]!.requestedAt, turn === undefined ? null : String(turn)],
+  );
+}
+
+/** The triples of all records of a kind that pass the load check, as of one moment. */
+async function* records(
+  kind: RecordKind,
+  pool: Pool,
+  projector: Projector,
+  doubtful: string[],
+): AsyncGenerator<Quad[][]> {
+  const client = await pool.connect();
+  let isDone = false;
+  try {
+    await client.query("begin transaction isolation level repeatable read, read only");
+    let after: string | undefined;
+    for (;;) {
+      const page = await readPage(client, kind, after, PAGE_SIZE);
+      if (page.length === 0) break;
+      const { accepted, refused } = await prepare(projector, client, page);
+      // A record whose check now comes out differently, as after a change to the shapes, is left for the drain to decide.
+      const rejected = new Set(refused.map(({ revision }) => revision.id));
+      for (const { id, state } of page) {
+        if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);
+      }
+      yield accepted.map(({ triples }) => triples.quads);
+      await pool.query(
+        "update app_private.graph_rebuilds set written = written + $2, rejected = rejected + $3 where kind = $1",
+        [kind, accepted.length, refused.length],
+      );
+      after = page.at(-1)!.id;
+    }
+    await client.query("commit");
+    isDone = true;
+  } finally {
+    client.release(!isDone);
+  }
 }

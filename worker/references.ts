@@ -1,15 +1,17 @@
 // The named graphs of the controlled lists, each written in full when its list has changed.
-import { Readable } from "node:stream";
 import type { Quad } from "@rdfjs/types";
 import { choices } from "../db/catalog.ts";
 import type { Names } from "../graph/namespaces.ts";
 import { acceleratorTriples, countryTriples, peopleGroupTriples } from "../graph/reference-triples.ts";
 import type { Logger } from "pino";
+import type { GraphSession } from "../graph/session.ts";
 import { GraphRejected } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
+import type { Turn } from "../graph/turns.ts";
 import type { Accelerator, Country, PeopleGroup } from "../graph/skos.ts";
 import type { Projector } from "./projection.ts";
 import type { Queryable } from "./records.ts";
+import { replaceGraph } from "./replace.ts";
 
 /** A controlled list with a named graph of its own, as `graph_references` names it. */
 export type Reference = (typeof REFERENCES)[number];
@@ -65,24 +67,12 @@ export async function referenceTriples(db: Queryable, names: Names, reference: R
   return [...(await LISTS[reference].triples(db, names))];
 }
 
-/** Replaces what its named graph holds with a list. */
-async function writeReference(
-  projector: Projector,
-  db: Queryable,
-  store: GraphStore,
-  reference: Reference,
-  signal?: AbortSignal,
-): Promise<void> {
-  const quads = await referenceTriples(db, projector.names, reference);
-  const body = Readable.from(turtleChunks(projector, quads));
-  await store.putGraph(referenceGraph(projector.names, reference), body, "text/turtle", { signal });
-}
-
-/** Writes the lists that have changed since the graph last had them. */
+/** Writes the lists that have changed since the graph last had them, each as a whole. */
 export async function writeDirtyReferences(
-  projector: Projector,
+  { names }: Projector,
   db: Queryable,
   store: GraphStore,
+  session: GraphSession,
   logger: Logger,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -90,25 +80,29 @@ export async function writeDirtyReferences(
     "select name, revision from app_private.dirty_references",
   );
   for (const { name, revision } of rows) {
+    let written: { turn: Turn; triples: number } | undefined;
     try {
-      await writeReference(projector, db, store, name, signal);
+      const subjects = portions(await referenceTriples(db, names, name));
+      written = await replaceGraph({ store, session, graph: referenceGraph(names, name), subjects, signal });
     } catch (error) {
       // Sending it again would not help, and records must not wait for it; `graph verify` will report it.
       if (!(error instanceof GraphRejected)) throw error;
       logger.error({ err: error, list: name }, "the graph store refused a list");
     }
     await db.query(
-      "update app_private.graph_references set synced_revision = $2, synced_at = now() where name = $1",
-      [name, revision],
+      `with store as (update app_private.graph_store set turn = greatest(turn, $3))
+       update app_private.graph_references set synced_revision = $2, synced_at = now(), turn = $3, triples = $4
+       where name = $1`,
+      [name, revision, written && String(written.turn), written?.triples],
     );
   }
 }
 
-const QUADS_PER_CHUNK = 2_000;
+const SUBJECTS_PER_PORTION = 500;
 
-function* turtleChunks({ writer }: Projector, quads: readonly Quad[]): Generator<string> {
-  yield writer.header;
-  for (let start = 0; start < quads.length; start += QUADS_PER_CHUNK) {
-    yield writer.write(quads.slice(start, start + QUADS_PER_CHUNK));
+async function* portions(quads: readonly Quad[]): AsyncGenerator<Quad[][]> {
+  const subjects = [...Map.groupBy(quads, ({ subject }) => subject.value).values()];
+  for (let start = 0; start < subjects.length; start += SUBJECTS_PER_PORTION) {
+    yield subjects.slice(start, start + SUBJECTS_PER_PORTION);
   }
 }

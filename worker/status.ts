@@ -1,5 +1,8 @@
 // How far the graph is behind the tables.
 import type { Pool } from "pg";
+import type { enums } from "../db/catalog.ts";
+import { readProgress, wanted } from "./rebuild.ts";
+import type { RebuildProgress } from "./rebuild.ts";
 import { countByState } from "./records.ts";
 import type { StateCounts } from "./records.ts";
 import type { LoadError } from "../graph/load-check.ts";
@@ -18,6 +21,15 @@ interface GraphStatus extends StateCounts {
 }
 
 export interface ProjectionStatus {
+  /** how the graph store is doing; docs/operations.md tells what each state means */
+  state: (typeof enums.graph_state)[number];
+  reason: string | null;
+  since: string;
+  /** how far the rebuild is that is under way */
+  rebuild: RebuildProgress | null;
+  /** when the last verification of everything ended, and how many differences it found and left */
+  verifiedAt: string | null;
+  drift: number | null;
   storeAvailable: boolean;
   graphs: GraphStatus[];
   /** how long the oldest change has been waiting */
@@ -43,12 +55,20 @@ export async function projectionStatus(
        (select to_json(max(synced_at)) from app_private.graph_records) as last,
        array(select name from app_private.dirty_references order by name) as lists`,
   );
+  const { rows: states } = await pool.query<
+    Pick<ProjectionStatus, "state" | "reason" | "since" | "verifiedAt" | "drift">
+  >(
+    `select s.state, s.reason, to_json(s.since) as since, to_json(v.verified_at) as "verifiedAt", v.drift::integer
+     from app_private.graph_store as s cross join app_private.graph_verification as v`,
+  );
   const { rows: rejected } = await pool.query<ProjectionStatus["rejected"][number]>(
     `select kind, record_id as id, errors from app_private.graph_records
      where state = 'rejected' order by synced_at desc limit 20`,
   );
   const triples = await countTriples(store, names);
   return {
+    ...states[0]!,
+    rebuild: (await wanted(pool)).length > 0 ? await readProgress(pool) : null,
     storeAvailable: triples !== undefined,
     graphs: RECORD_KINDS.map((kind, index) => ({
       kind,

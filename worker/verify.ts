@@ -1,48 +1,49 @@
-// Compares the graph with the tables, record by record and triple by triple.
-import { setTimeout as sleep } from "node:timers/promises";
-import { createInterface } from "node:readline";
+// Verifies the graph against the tables, in steps: all at once for an operator, spread over time in the background.
 import { Parser } from "n3";
-import type { Pool } from "pg";
-import { DCTERMS } from "../graph/namespaces.ts";
 import { RECORD_KINDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
-import { termText, tripleText } from "../graph/ntriples.ts";
-import { namedNode } from "../graph/terms.ts";
-import type { GraphStore } from "../graph/store.ts";
-import { markAgain, prepare } from "./projection.ts";
-import type { Projector } from "./projection.ts";
-import { countRecords, existingIds, readPage, readRecords } from "./records.ts";
-import type { PageRow } from "./records.ts";
-import { REFERENCES, referenceGraph, referenceTriples } from "./references.ts";
-
-/**
- * How a resource in the graph differs from the tables:
- * missing: it should be there; stale: it matches an earlier version; altered: it matches no version;
- * foreign: it should not be there.
- */
-type DifferenceKind = "missing" | "stale" | "altered" | "foreign";
+import { bySubject, compareRecords, differ } from "./compare.ts";
+import type { CompareOptions, DifferenceKind } from "./compare.ts";
+import { markAgain } from "./projection.ts";
+import { countRecords, readPage } from "./records.ts";
+import { referenceGraph, REFERENCES, referenceTriples } from "./references.ts";
+import type { Reference } from "./references.ts";
+import {
+  countUnnamed,
+  removeSubjects,
+  strangersAmongRecords,
+  strangersAmongTurns,
+  unlistedGraphs,
+} from "./strangers.ts";
 
 export interface Difference {
   kind: DifferenceKind;
-  /** named graph */
+  /** named graph, or "DEFAULT" for what is in none */
   graph: string;
+  /** the resource, or the graph where that is foreign as a whole */
   iri: string;
   /** the record it is about, if the tables contain one */
   record?: { kind: RecordKind; id: string };
 }
 
-export interface VerifyOptions {
-  pool: Pool;
-  store: GraphStore;
-  projector: Projector;
-  /** whether to correct what differs */
+export interface VerifyOptions extends CompareOptions {
+  /** whether to correct what differs in the service's own graphs */
   repair?: boolean;
-  onTotal?: (records: number) => void;
-  onProgress?: (records: number) => void;
+  /** whether to drop what is in the store beside the service's own graphs */
+  dropUnlisted?: boolean;
   /** called for every difference as it is found */
   onDifference?: (difference: Difference) => void;
 }
 
+/** How far a round has come. */
+export interface Position {
+  /** index into PARTS */
+  part: number;
+  /** within a part: the last record that has been compared */
+  after: string | undefined;
+}
+
+/** What one step, or several, did. */
 export interface VerifyResult {
   /** records that were compared */
   records: number;
@@ -53,242 +54,176 @@ export interface VerifyResult {
   repaired: number;
 }
 
-const PAGE_SIZE = 500;
-const SETTLE_MS = 200;
-// A record that has not been at rest after this many looks is about to be written anyway.
-const LOOKS = 5;
+/** Does one step of a part, and says where in it the next one begins; undefined at its end. */
+type Part = (step: Step, after: string | undefined) => Promise<string | undefined>;
 
-/**
- * Compares the graph with the tables, and on request repairs it: foreign resources are removed at once,
- * everything else is marked for the next drain. Writes may continue: a difference counts only if it is
- * still there after the record was seen at rest twice.
- * @throws GraphUnavailable
- */
-export async function verify(options: VerifyOptions): Promise<VerifyResult> {
-  const { pool, onTotal } = options;
-  const result: VerifyResult = {
+interface Step extends VerifyOptions {
+  result: VerifyResult;
+  found: (difference: Difference) => void;
+}
+
+const PAGE_SIZE = 500;
+
+const PARTS: readonly Part[] = [
+  ...RECORD_KINDS.flatMap((kind): Part[] => [
+    (step, after) => verifyPage(kind, step, after),
+    (step) => verifySubjects(kind, step),
+  ]),
+  ...REFERENCES.map(
+    (reference): Part =>
+      (step) =>
+        verifyReference(reference, step),
+  ),
+  verifyTurns,
+  verifyRest,
+];
+
+export function nothingFound(): VerifyResult {
+  return {
     records: 0,
     pending: 0,
     differences: { missing: 0, stale: 0, altered: 0, foreign: 0 },
     repaired: 0,
   };
-  const counts = await Promise.all(RECORD_KINDS.map((kind) => countRecords(pool, kind)));
-  onTotal?.(counts.reduce((sum, count) => sum + count, 0));
-  for (const kind of RECORD_KINDS) {
-    await verifyRecords(kind, options, result);
-    await verifySubjects(kind, options, result);
-  }
-  await verifyReferences(options, result);
-  return result;
 }
 
-function found(difference: Difference, { onDifference }: VerifyOptions, result: VerifyResult): void {
-  result.differences[difference.kind] += 1;
-  onDifference?.(difference);
+export function countDifferences({ differences }: VerifyResult): number {
+  return Object.values(differences).reduce((sum, count) => sum + count, 0);
 }
 
-async function verifyRecords(kind: RecordKind, options: VerifyOptions, result: VerifyResult): Promise<void> {
-  const { pool, projector, repair, onProgress } = options;
-  const graph = projector.names.graphs[kind];
-  let after: string | undefined;
-  for (;;) {
-    const page = await readPage(pool, kind, after, PAGE_SIZE);
-    if (page.length === 0) return;
-    after = page.at(-1)!.id;
-    const differing = await compareUntilAtRest(kind, page, options, result);
-    for (const [id, difference] of differing) {
-      found(
-        { kind: difference, graph, iri: projector.names.record(kind, id), record: { kind, id } },
-        options,
-        result,
-      );
-    }
-    if (repair && differing.size > 0) {
-      await markAgain(pool, kind, [...differing.keys()]);
-      result.repaired += differing.size;
-    }
-    result.records += page.length;
-    onProgress?.(page.length);
-  }
+/** About how many steps a round takes. */
+export async function countSteps(db: CompareOptions["pool"]): Promise<number> {
+  const counts = await Promise.all(RECORD_KINDS.map((kind) => countRecords(db, kind)));
+  return counts.reduce((sum, count) => sum + Math.ceil(count / PAGE_SIZE), PARTS.length);
 }
 
 /**
- * A record that was written between the look at the table and the look at the graph only seems to differ, so
- * apparent differences are looked at again until the record has been at rest from one look to the next.
+ * Does one step of a round: a page of records, or the subjects of a graph, or a list. Writes may continue: a difference
+ * counts only if it is still there after the record was seen at rest twice.
+ * @param result what was found is added to it
+ * @returns where the next step begins; undefined at the end of the round
+ * @throws GraphUnavailable, GraphRejected
  */
-async function compareUntilAtRest(
-  kind: RecordKind,
-  page: readonly PageRow[],
+export async function verifyStep(
   options: VerifyOptions,
+  { part, after }: Position,
   result: VerifyResult,
-): Promise<Map<string, DifferenceKind>> {
-  const differing = new Map<string, DifferenceKind>();
-  let seen = page;
-  let suspects = await compare(kind, page, options);
-  for (let look = 1; suspects.size > 0 && look < LOOKS; look += 1) {
-    await sleep(SETTLE_MS);
-    const revisions = new Map(
-      seen.filter((row) => row.state !== "pending").map((row) => [row.id, row.revision]),
-    );
-    seen = await readRecords(options.pool, kind, [...suspects.keys()]);
-    suspects = await compare(kind, seen, options);
-    for (const { id, revision, state } of seen) {
-      const difference = suspects.get(id);
-      if (!difference || state === "pending" || revisions.get(id) !== revision) continue;
-      differing.set(id, difference);
-      suspects.delete(id);
-    }
-  }
-  result.pending += suspects.size;
-  return differing;
+): Promise<Position | undefined> {
+  const found = (difference: Difference) => {
+    result.differences[difference.kind] += 1;
+    options.onDifference?.(difference);
+  };
+  // An earlier release may have had more parts.
+  const next = await PARTS[part]?.({ ...options, result, found }, after);
+  if (next !== undefined) return { part, after: next };
+  return part + 1 < PARTS.length ? { part: part + 1, after: undefined } : undefined;
 }
 
-async function compare(
+/**
+ * Compares the whole graph with the tables, and on request repairs it: foreign resources are removed at once,
+ * everything else is marked for the next drain.
+ * @param onProgress called with the number of records that have been compared
+ * @throws GraphUnavailable, GraphRejected
+ */
+export async function verify(
+  options: VerifyOptions,
+  onProgress: (records: number) => void = () => undefined,
+): Promise<VerifyResult> {
+  const result = nothingFound();
+  let position: Position | undefined = { part: 0, after: undefined };
+  while (position) {
+    position = await verifyStep(options, position, result);
+    onProgress(result.records);
+  }
+  await options.pool.query("update app_private.graph_verification set verified_at = now(), drift = $1", [
+    options.repair ? countDifferences(result) - result.repaired : countDifferences(result),
+  ]);
+  return result;
+}
+
+async function verifyPage(
   kind: RecordKind,
-  rows: readonly PageRow[],
-  { pool, store, projector }: VerifyOptions,
-): Promise<Map<string, DifferenceKind>> {
-  const differing = new Map<string, DifferenceKind>();
-  if (rows.length === 0) return differing;
-  const expected = new Map<string, Set<string>>();
-  const { accepted } = await prepare(projector, pool, rows);
-  // A record that should not be there is found by its subject, not here.
-  for (const { triples } of accepted) expected.set(triples.iri, new Set(triples.quads.map(tripleText)));
-  const actual = await describe(store, projector.names.graphs[kind], [...expected.keys()]);
-  for (const { revision, triples } of accepted) {
-    const difference = differ(expected.get(triples.iri)!, actual.get(triples.iri));
-    if (difference) differing.set(revision.id, difference);
-  }
-  return differing;
-}
-
-const MODIFIED = `> ${termText(namedNode(`${DCTERMS}modified`))} `;
-
-function differ(
-  expected: ReadonlySet<string>,
-  actual: ReadonlySet<string> | undefined,
-): DifferenceKind | undefined {
-  if (!actual) return "missing";
-  if (expected.size === actual.size && [...expected].every((line) => actual.has(line))) return undefined;
-  const modified = (lines: ReadonlySet<string>) => [...lines].find((line) => line.includes(MODIFIED));
-  return modified(expected) === modified(actual) ? "altered" : "stale";
-}
-
-/** The triples of some subjects, as canonical N-Triples lines by subject. */
-async function describe(
-  store: GraphStore,
-  graph: string,
-  iris: readonly string[],
-): Promise<Map<string, Set<string>>> {
-  const described = new Map<string, Set<string>>();
-  if (iris.length === 0) return described;
-  const values = iris.map((iri) => termText(namedNode(iri))).join(" ");
-  const text = await store.construct(
-    `CONSTRUCT { ?s ?p ?o } WHERE { VALUES ?s { ${values} } GRAPH <${graph}> { ?s ?p ?o } }`,
-  );
-  for (const quad of new Parser({ format: "N-Triples" }).parse(text)) {
-    const lines = described.get(quad.subject.value) ?? new Set<string>();
-    described.set(quad.subject.value, lines.add(tripleText(quad)));
-  }
-  return described;
-}
-
-/** Finds the subjects of a graph that it should not have. */
-async function verifySubjects(kind: RecordKind, options: VerifyOptions, result: VerifyResult): Promise<void> {
-  const { pool, store, projector, repair } = options;
+  step: Step,
+  after: string | undefined,
+): Promise<string | undefined> {
+  const { pool, projector, repair, result, found } = step;
   const graph = projector.names.graphs[kind];
-  for await (const subjects of subjectsOf(store, graph)) {
-    const ids = new Map(subjects.map((iri) => [iri, idOf(graph, iri)]));
-    const existing = await existingIds(
-      pool,
-      kind,
-      [...ids.values()].filter((id) => id !== undefined),
-    );
-    const foreign: string[] = [];
-    const refused: string[] = [];
-    for (const [iri, id] of ids) {
-      const state = id === undefined ? undefined : existing.get(id);
-      if (state === undefined) foreign.push(iri);
-      else if (state === "rejected") refused.push(id!);
+  const page = await readPage(pool, kind, after, PAGE_SIZE);
+  if (page.length === 0) return undefined;
+  const { differing, pending } = await compareRecords(kind, page, step);
+  for (const [id, difference] of differing) {
+    found({ kind: difference, graph, iri: projector.names.record(kind, id), record: { kind, id } });
+  }
+  if (repair && differing.size > 0) {
+    await markAgain(pool, kind, [...differing.keys()]);
+    result.repaired += differing.size;
+  }
+  result.records += page.length;
+  result.pending += pending;
+  return page.length < PAGE_SIZE ? undefined : page.at(-1)!.id;
+}
+
+async function verifySubjects(
+  kind: RecordKind,
+  { pool, store, projector, ...step }: Step,
+): Promise<undefined> {
+  const { names } = projector;
+  const graph = names.graphs[kind];
+  for await (const strangers of strangersAmongRecords({ pool, store, names }, kind)) {
+    for (const { iri, refused } of strangers) {
+      step.found({ kind: "foreign", graph, iri, ...(refused && { record: { kind, id: refused } }) });
     }
-    for (const iri of foreign) found({ kind: "foreign", graph, iri }, options, result);
-    for (const id of refused) {
-      found(
-        { kind: "foreign", graph, iri: projector.names.record(kind, id), record: { kind, id } },
-        options,
-        result,
-      );
-    }
-    if (!repair) continue;
+    if (!step.repair) continue;
+    const foreign = strangers.filter(({ refused }) => refused === undefined).map(({ iri }) => iri);
+    const refused = strangers.flatMap(({ refused: id }) => id ?? []);
     if (foreign.length > 0) await removeSubjects(store, graph, foreign);
     if (refused.length > 0) await markAgain(pool, kind, refused);
-    result.repaired += foreign.length + refused.length;
+    step.result.repaired += strangers.length;
   }
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-function idOf(graph: string, iri: string): string | undefined {
-  const id = iri.startsWith(graph) ? iri.slice(graph.length) : "";
-  return UUID.test(id) ? id : undefined;
-}
-
-/** The subjects of a graph in groups, streamed: there may be as many as there are records. */
-async function* subjectsOf(store: GraphStore, graph: string): AsyncGenerator<string[]> {
-  const { body } = await store.query(`SELECT DISTINCT ?s WHERE { GRAPH <${graph}> { ?s ?p ?o } }`, {
-    accept: "text/tab-separated-values",
-    priority: "service",
-    timeoutMs: 600_000,
-  });
-  let subjects: string[] = [];
-  for await (const line of createInterface({ input: body, crlfDelay: Infinity })) {
-    const iri = /^<(.*)>$/.exec(line)?.[1];
-    if (iri === undefined) continue;
-    subjects.push(iri);
-    if (subjects.length < PAGE_SIZE) continue;
-    yield subjects;
-    subjects = [];
-  }
-  if (subjects.length > 0) yield subjects;
-}
-
-async function removeSubjects(store: GraphStore, graph: string, iris: readonly string[]): Promise<void> {
-  const values = iris.map((iri) => termText(namedNode(iri))).join(" ");
-  await store.update(
-    `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { VALUES ?s { ${values} } GRAPH <${graph}> { ?s ?p ?o } }`,
-  );
 }
 
 /** The lists are small enough to be compared, and rewritten, as a whole. */
-async function verifyReferences(options: VerifyOptions, result: VerifyResult): Promise<void> {
-  const { pool, store, projector, repair } = options;
-  for (const reference of REFERENCES) {
-    const graph = referenceGraph(projector.names, reference);
-    const expected = bySubject(await referenceTriples(pool, projector.names, reference));
-    const text = await store.construct(`CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <${graph}> { ?s ?p ?o } }`);
-    const actual = bySubject(new Parser({ format: "N-Triples" }).parse(text));
-    const before = result.differences.missing + result.differences.altered + result.differences.foreign;
-    for (const [iri, lines] of expected) {
-      const difference = differ(lines, actual.get(iri));
-      if (difference)
-        found({ kind: difference === "missing" ? "missing" : "altered", graph, iri }, options, result);
-    }
-    for (const iri of actual.keys()) {
-      if (!expected.has(iri)) found({ kind: "foreign", graph, iri }, options, result);
-    }
-    const differing =
-      result.differences.missing + result.differences.altered + result.differences.foreign - before;
-    if (!repair || differing === 0) continue;
-    await pool.query("select app_private.mark_references($1)", [reference]);
-    result.repaired += differing;
+async function verifyReference(
+  reference: Reference,
+  { pool, store, projector, repair, result, found }: Step,
+): Promise<undefined> {
+  const { names } = projector;
+  const graph = referenceGraph(names, reference);
+  const before = countDifferences(result);
+  const expected = bySubject(await referenceTriples(pool, names, reference));
+  const text = await store.construct(`CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <${graph}> { ?s ?p ?o } }`);
+  const actual = bySubject(new Parser({ format: "N-Triples" }).parse(text));
+  for (const [iri, lines] of expected) {
+    const difference = differ(lines, actual.get(iri));
+    if (difference) found({ kind: difference === "missing" ? "missing" : "altered", graph, iri });
   }
+  for (const iri of actual.keys()) if (!expected.has(iri)) found({ kind: "foreign", graph, iri });
+  const differing = countDifferences(result) - before;
+  if (!repair || differing === 0) return;
+  await pool.query("select app_private.mark_references($1)", [reference]);
+  result.repaired += differing;
 }
 
-function bySubject(quads: Iterable<Parameters<typeof tripleText>[0]>): Map<string, Set<string>> {
-  const subjects = new Map<string, Set<string>>();
-  for (const quad of quads) {
-    const lines = subjects.get(quad.subject.value) ?? new Set<string>();
-    subjects.set(quad.subject.value, lines.add(tripleText(quad)));
+async function verifyTurns({ store, projector, repair, result, found }: Step): Promise<undefined> {
+  const { names } = projector;
+  const strangers = await strangersAmongTurns(store, names);
+  for (const iri of strangers) found({ kind: "foreign", graph: names.turnsGraph, iri });
+  if (!repair || strangers.length === 0) return;
+  await removeSubjects(store, names.turnsGraph, strangers);
+  result.repaired += strangers.length;
+}
+
+/** What is beside the service's graphs may have been put there on purpose, so only an operator has it removed. */
+async function verifyRest({ store, projector, dropUnlisted, result, found }: Step): Promise<undefined> {
+  for (const graph of await unlistedGraphs(store, projector.names)) {
+    found({ kind: "foreign", graph, iri: graph });
+    if (!dropUnlisted) continue;
+    await store.deleteGraph(graph);
+    result.repaired += 1;
   }
-  return subjects;
+  if ((await countUnnamed(store)) === 0) return;
+  found({ kind: "foreign", graph: "DEFAULT", iri: "DEFAULT" });
+  if (!dropUnlisted) return;
+  await store.update("DROP SILENT DEFAULT");
+  result.repaired += 1;
 }

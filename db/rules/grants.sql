@@ -34,6 +34,7 @@ grant select on
   app_public.status_history,
   app_private.graph_records,
   app_private.dirty_records,
+  app_private.graph_verification,
   app_public.churches,
   app_private.church_words,
   app_private.church_tags,
@@ -44,6 +45,9 @@ grant select on
   rest.accelerators,
   rest.health
 to api_read;
+
+-- Not the reason, which may name an address.
+grant select (state, since) on app_private.graph_store to api_read;
 
 grant execute on function
   app_private.current_actor,

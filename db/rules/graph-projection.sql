@@ -103,11 +103,3 @@ comment on function app_public.record_graph_errors is
   E'@behavior -*\nWhat the load check found wrong with the record, as [{path, message}]; empty unless it is rejected.';
 
 create policy read on app_private.graph_records for select to api_read using (true);
-
-create view rest.health with (security_invoker = true) as
-select
-  dirty.pending,
-  coalesce(extract(epoch from now() - dirty.since), 0)::float8 as "oldestPendingSeconds",
-  (select count(*) from app_private.graph_records as r where r.state = 'rejected') as rejected
-from (select count(*) as pending, min(d.dirty_since) as since from app_private.dirty_records as d) as dirty;
-comment on view rest.health is 'How far the graph is behind the tables, for GET /v0/health.';

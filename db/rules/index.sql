@@ -11,6 +11,7 @@
 \ir record-tables.sql
 \ir graph-projection.sql
 \ir graph-references.sql
+\ir graph-store.sql
 \ir status-history.sql
 \ir needs.sql
 \ir commitments.sql

@@ -160,7 +160,17 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
 
     getHealth: {
       scope: "api_read",
-      answer: { status: "ok", tripleCount: 214, pending: 0, oldestPendingSeconds: 0, rejected: 0 },
+      answer: {
+        status: "ok",
+        tripleCount: 214,
+        pending: 0,
+        oldestPendingSeconds: 0,
+        rejected: 0,
+        graphState: "current",
+        graphStateSince: "2026-11-21T09:30:00+00:00",
+        verifiedAt: null,
+        drift: null,
+      },
     },
   };
 }

@@ -1,21 +1,24 @@
 import { z } from "zod";
+import { enums } from "../../db/catalog.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import type { RestRoute } from "../rest/route.ts";
 import type { Database } from "../database.ts";
 
 const COUNT_AGE_MS = 5_000;
+// While graphs are being replaced, readers see the old ones.
+const WHOLE = new Set<string>(["current", "rebuilding"] satisfies (typeof enums.graph_state)[number][]);
 
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
 export function healthRoutes({ database, store }: { database: Database; store: GraphStore }): RestRoute[] {
   // Counting triples is an expensive query, and monitors ask often.
   let counted: { at: number; triples: Promise<number | null> } | undefined;
   const tripleCount = () => {
-    if (!counted || Date.now() - counted.at > COUNT_AGE_MS) {
+    if (!counted || performance.now() - counted.at > COUNT_AGE_MS) {
       const triples = store
         .select("select (count(*) as ?n) where { graph ?g { ?s ?p ?o } }")
         .then((rows) => Number(rows[0]?.["n"]?.value ?? 0))
         .catch(() => null);
-      counted = { at: Date.now(), triples };
+      counted = { at: performance.now(), triples };
     }
     return counted.triples;
   };
@@ -34,9 +37,15 @@ export function healthRoutes({ database, store }: { database: Database; store: G
           pending: z.int(),
           oldestPendingSeconds: z.number(),
           rejected: z.int(),
+          graphState: z.enum(enums.graph_state),
+          graphStateSince: z.string(),
+          verifiedAt: z.string().nullable(),
+          drift: z.int().nullable(),
         }),
         description:
-          "degraded: the graph store does not answer, and tripleCount is null. Writes are kept until it does.",
+          "degraded: the graph store does not answer (tripleCount is null), or the graph is known to be behind " +
+          "(graphState). Writes are kept until it is not. verifiedAt is when the whole graph was last compared with the " +
+          "tables, and drift how many differences were found and left.",
       },
       errors: [],
       handle: async (request, response) => {
@@ -44,11 +53,9 @@ export function healthRoutes({ database, store }: { database: Database; store: G
           tripleCount(),
           database.answer(request.identity, `select row_to_json(health)::text from rest.health`),
         ]);
-        response.json({
-          status: triples === null ? "degraded" : "ok",
-          tripleCount: triples,
-          ...(JSON.parse(answer ?? "{}") as object),
-        });
+        const health = JSON.parse(answer ?? "{}") as { graphState?: string };
+        const isWhole = triples !== null && WHOLE.has(health.graphState ?? "");
+        response.json({ status: isWhole ? "ok" : "degraded", tripleCount: triples, ...health });
       },
     },
   ];

@@ -47,7 +47,7 @@ export type Projection = {
   projector: Projector;
   logger: Logger;
   /** the environment for a command that works on the same database and store */
-  settings: { DATABASE_URL: string; FUSEKI_URL: string };
+  settings: Record<"DATABASE_URL" | "FUSEKI_URL" | "GRAPH_VERIFY_SHARE", string>;
   startWorker: () => Promise<Worker>;
   declareNeed: (fields?: Record<string, unknown>) => Promise<string>;
   declareNeeds: (count: number, description?: string) => Promise<string[]>;
@@ -56,6 +56,7 @@ export type Projection = {
     kind: string,
     id: string,
   ) => Promise<{ status: string; errors: { path: string; message: string }[] }>;
+  graphState: () => Promise<string>;
   /** waits until nothing is dirty */
   settled: (withinMs?: number) => Promise<void>;
   /** waits until nothing is dirty, then compares graph and tables */
@@ -82,13 +83,17 @@ export async function startSharedStore(kind: TestStore): Promise<SharedStore> {
  * Starts everything but the store and the worker.
  * @param running is emptied first
  */
-export async function startProjection(running: SharedStore, storeTimeoutMs = 10_000): Promise<Projection> {
+export async function startProjection(
+  running: SharedStore,
+  storeTimeoutMs = 10_000,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Projection> {
   await running.client.update("DROP ALL");
   const database = await createTestDatabase();
   await buildWorld(database.owner);
   const proxy = await startFaultyProxy(running.url, running.headers);
   const store = createGraphStore({ ...storeUrls(proxy.url), timeoutMs: storeTimeoutMs });
-  const config = loadConfig({ LOG_LEVEL: "silent" });
+  const config = loadConfig({ LOG_LEVEL: "silent", GRAPH_VERIFY_SHARE: "0", ...env });
   const logger = pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" });
   const projector = createProjector(config);
   const caller = createPool(database.serverUrl, { max: 16 });
@@ -111,7 +116,8 @@ export async function startProjection(running: SharedStore, storeTimeoutMs = 10_
     store,
     projector,
     logger,
-    settings: { DATABASE_URL: database.url, FUSEKI_URL: proxy.url },
+    // Nothing is put right behind a test's back.
+    settings: { DATABASE_URL: database.url, FUSEKI_URL: proxy.url, GRAPH_VERIFY_SHARE: "0" },
     async startWorker() {
       const worker = await startWorker({ databaseUrl: database.url, store, config, logger });
       workers.push(worker);
@@ -136,6 +142,12 @@ export async function startProjection(running: SharedStore, storeTimeoutMs = 10_
         [kind, id],
       );
       return rows[0]!;
+    },
+    async graphState() {
+      const { rows } = await database.owner.query<{ state: string }>(
+        `select "graphState" as state from rest.health`,
+      );
+      return rows[0]!.state;
     },
     settled: (withinMs = 20_000) => eventually(() => expectNothingDirty(database.owner), withinMs),
     async equal(withinMs) {

@@ -1,0 +1,128 @@
+// Drift: what changed in the store behind the service's back is found, without being asked, in all that partners query.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { eventually } from "./support/eventually.ts";
+import { admin } from "./support/process.ts";
+import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
+import type { Projection, SharedStore } from "./support/projection.ts";
+import { testStores } from "./support/stores.ts";
+
+const NEEDS = `${DATA}/needs/`;
+const QUICK = { GRAPH_VERIFY_SHARE: "1", GRAPH_VERIFY_INTERVAL_MS: "1000" };
+
+describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
+  let store: SharedStore;
+  let projection: Projection;
+
+  beforeAll(async () => {
+    store = await startSharedStore(kind);
+  });
+  afterAll(() => store.remove());
+  afterEach(() => projection.stop());
+
+  async function start(env: NodeJS.ProcessEnv): Promise<string[]> {
+    projection = await startProjection(store, 10_000, env);
+    await projection.startWorker();
+    const ids = await projection.declareNeeds(5);
+    await projection.settled();
+    return ids;
+  }
+
+  async function health() {
+    const { rows } = await projection.database.owner.query<{
+      verifiedAt: string | null;
+      drift: string | null;
+    }>(`select "verifiedAt", drift from rest.health`);
+    return rows[0]!;
+  }
+
+  /** Waits until a round that began after now has ended. */
+  async function wholeRound(): Promise<void> {
+    for (let rounds = 0; rounds < 2; rounds += 1) {
+      const before = (await health()).verifiedAt;
+      await eventually(async () => expect((await health()).verifiedAt).not.toBe(before), 20_000);
+    }
+  }
+
+  /** Each kind of drift in the service's own graphs. */
+  async function disturb([first, second]: string[]): Promise<void> {
+    await projection.running.client.update(`
+      DELETE WHERE { GRAPH <${NEEDS}> { <${NEEDS}${first}> ?p ?o } } ;
+      DELETE { GRAPH <${NEEDS}> { <${NEEDS}${second}> <${NS}needStatus> ?o } }
+      INSERT { GRAPH <${NEEDS}> { <${NEEDS}${second}> <${NS}needStatus> "met" } }
+      WHERE { GRAPH <${NEEDS}> { <${NEEDS}${second}> <${NS}needStatus> ?o } } ;
+      INSERT DATA {
+        GRAPH <${NEEDS}> { <urn:x-foreign> <urn:p> "o" . _:b <urn:p> "blank" . }
+        GRAPH <${DATA}/countries/> { <urn:x-unlisted> <urn:p> "o" }
+        GRAPH <${DATA}/iso3166/> { _:c <urn:p> "blank" }
+        GRAPH <${DATA}/projection/> { <urn:x-foreign> <urn:p> "o" . _:d <urn:p> "blank" }
+      }`);
+  }
+
+  test("it is put right in the background, but for what is beside the service's graphs", async () => {
+    await disturb(await start(QUICK));
+    await wholeRound();
+    await projection.settled();
+    const { client } = projection.running;
+    expect(await client.ask(`ask { graph ?g { ?s <urn:p> ?o } filter(?g != <${DATA}/countries/>) }`)).toBe(
+      false,
+    );
+    expect(await client.ask(`ask { graph <${DATA}/countries/> { <urn:x-unlisted> ?p ?o } }`)).toBe(true);
+    await client.update(`DROP GRAPH <${DATA}/countries/>`);
+    await projection.equal();
+    await wholeRound();
+    expect((await health()).drift).toBe("0");
+  });
+
+  test("what is beside the service's graphs is reported, and nothing is repaired where that is not wanted", async () => {
+    const ids = await start({ ...QUICK, GRAPH_VERIFY: "report" });
+    await disturb(ids);
+    await wholeRound();
+    // Missing, altered; foreign: an IRI and a blank node among needs, in the bookkeeping, and one more in each of two.
+    expect((await health()).drift).toBe("8");
+    expect(await projection.running.client.ask(`ask { <${NEEDS}${ids[0]}> ?p ?o }`)).toBe(false);
+  });
+
+  test("with a share of 0 nobody looks", async () => {
+    const [id] = await start({ GRAPH_VERIFY_SHARE: "0", GRAPH_VERIFY_INTERVAL_MS: "1" });
+    await projection.running.client.update(`DELETE WHERE { GRAPH <${NEEDS}> { <${NEEDS}${id}> ?p ?o } }`);
+    await sleep(1_000);
+    expect(await health()).toEqual({ verifiedAt: null, drift: null });
+    expect(await projection.running.client.ask(`ask { <${NEEDS}${id}> ?p ?o }`)).toBe(false);
+  });
+
+  test("a round goes on where the last worker left it", async () => {
+    projection = await startProjection(store, 10_000, { ...QUICK, GRAPH_VERIFY: "report" });
+    const ids = await projection.declareNeeds(600);
+    const sorted = ids.toSorted();
+    const position = "update app_private.graph_verification set part = 0, after = $1, verified_at = now()";
+    await projection.database.owner.query(position, [sorted[499]]);
+    const worker = await projection.startWorker();
+    await projection.settled();
+    await projection.running.client.update(
+      `DELETE WHERE { GRAPH <${NEEDS}> { <${NEEDS}${sorted[0]}> ?p ?o } } ;
+       DELETE WHERE { GRAPH <${NEEDS}> { <${NEEDS}${sorted[550]}> ?p ?o } }`,
+    );
+    await worker.stop();
+    await projection.database.owner.query(position, [sorted[499]]);
+    await projection.startWorker();
+    // Only what comes after the position.
+    await eventually(async () => expect((await health()).drift).toBe("1"), 20_000);
+  });
+
+  test("an operator sees all of it, and drops what is unlisted only when asked to", async () => {
+    const ids = await start({});
+    await disturb(ids);
+    const run = async (...args: string[]) => {
+      const { code, stdout } = await admin(["graph", "verify", ...args, "--json"], projection.settings);
+      return { code, value: JSON.parse(stdout) as { differences: Record<string, number>; repaired: number } };
+    };
+    const differences = { missing: 1, stale: 0, altered: 1, foreign: 6 };
+    expect(await run()).toMatchObject({ code: 1, value: { differences, repaired: 0 } });
+    expect(await run("--repair")).toMatchObject({ code: 1, value: { differences, repaired: 7 } });
+    await projection.settled();
+    const left = { missing: 0, stale: 0, altered: 0, foreign: 1 };
+    expect(await run("--repair", "--drop-unlisted")).toMatchObject({ code: 0, value: { differences: left } });
+    expect(await run()).toMatchObject({ code: 0, value: { differences: { ...left, foreign: 0 } } });
+  });
+});

@@ -1,0 +1,229 @@
+// What nobody sees fail is noticed all the same: a store that is no longer the one that it was.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { REFERENCES } from "../worker/references.ts";
+import { eventually } from "./support/eventually.ts";
+import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
+import type { Projection, SharedStore } from "./support/projection.ts";
+import { testStores } from "./support/stores.ts";
+
+const NOTICED_MS = 30_000;
+const NEEDS = `${DATA}/needs/`;
+
+describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
+  let store: SharedStore;
+  let projection: Projection;
+
+  beforeAll(async () => {
+    store = await startSharedStore(kind);
+  });
+  afterAll(() => store.remove());
+  beforeEach(async () => {
+    projection = await startProjection(store, 5_000);
+  });
+  afterEach(() => projection.stop());
+
+  const owner = () => projection.database.owner;
+
+  /** Waits for the service to notice a loss; nothing is written meanwhile. */
+  async function noticed(reason: RegExp): Promise<void> {
+    await eventually(
+      async () => expect(await reasons()).toEqual([expect.stringMatching(reason)]),
+      NOTICED_MS,
+    );
+    await projection.equal(NOTICED_MS);
+    await eventually(async () => expect(await projection.graphState()).toBe("current"));
+  }
+
+  /** Every reason that has been given for a graph that is behind, kept by a trigger because it may be gone in no time. */
+  async function reasons(): Promise<string[]> {
+    const { rows } = await owner().query<{ reason: string }>("select distinct reason from public.seen");
+    return rows.map((row) => row.reason);
+  }
+
+  async function settledAndWatched(): Promise<void> {
+    await projection.settled();
+    await eventually(async () => expect(await projection.graphState()).toBe("current"));
+    await owner().query(`
+      create table if not exists public.seen (reason text);
+      create or replace function public.see() returns trigger language plpgsql as $$
+      begin
+        if new.state = 'behind' then insert into public.seen values (new.reason); end if;
+        return null;
+      end $$;
+      create or replace trigger see after update on app_private.graph_store
+        for each row execute function public.see();`);
+  }
+
+  /** Everything in the store, to be put back later. */
+  async function backUp(): Promise<() => Promise<void>> {
+    const { client } = projection.running;
+    const graphs = await client.select("select distinct ?g where { graph ?g { ?s ?p ?o } }");
+    const copies = await Promise.all(
+      graphs.map(async ({ g }) => ({
+        graph: g!.value,
+        text: await client.construct(`construct { ?s ?p ?o } where { graph <${g!.value}> { ?s ?p ?o } }`),
+      })),
+    );
+    return async () => {
+      await client.update("DROP ALL");
+      for (const { graph, text } of copies) await client.putGraph(graph, text, "application/n-triples");
+    };
+  }
+
+  test("it has been emptied, and nobody writes", async () => {
+    await projection.startWorker();
+    await projection.declareNeeds(30);
+    await settledAndWatched();
+    await projection.running.client.update("DROP ALL");
+    await noticed(/store is empty/);
+  });
+
+  test("it was exchanged for an older backup, and nobody writes: what it lacks is written, and no more", async () => {
+    await projection.startWorker();
+    const ids = await projection.declareNeeds(30);
+    await settledAndWatched();
+    const restore = await backUp();
+    await projection.setNeedStatus(ids[0]!, "met");
+    await owner().query("delete from app_public.needs where need_id = $1", [ids[1]]);
+    await projection.declareNeed();
+    await projection.settled();
+    const { rows: before } = await owner().query<{ at: string }>("select clock_timestamp()::text as at");
+    await restore();
+    await noticed(/set back to an earlier state/);
+    const { rows } = await owner().query<{ written: number }>(
+      "select count(*)::integer as written from app_private.graph_records where synced_at > $1",
+      [before[0]!.at],
+    );
+    expect(rows).toEqual([{ written: 3 }]);
+  });
+
+  test("a rebuild is younger than the backup that was restored: its graph is written again", async () => {
+    await projection.startWorker();
+    await projection.declareNeeds(10);
+    await settledAndWatched();
+    const { client } = projection.running;
+    await client.update(`DELETE WHERE { GRAPH <${NEEDS}> { ?s <${NS}needStatus> ?o } }`);
+    const restore = await backUp();
+    await owner().query("select app_private.request_rebuild()");
+    await eventually(
+      async () => expect(await client.ask(`ask { ?s <${NS}needStatus> ?o }`)).toBe(true),
+      10_000,
+    );
+    await projection.equal();
+    await eventually(async () => expect(await projection.graphState()).toBe("current"));
+    await restore();
+    await noticed(/set back to an earlier state/);
+  });
+
+  test("it was set back while somebody writes: no update covers that up", async () => {
+    await projection.startWorker();
+    const ids = await projection.declareNeeds(30);
+    await settledAndWatched();
+    const restore = await backUp();
+    for (const id of ids.slice(0, 10)) await projection.setNeedStatus(id, "met");
+    await projection.settled();
+    await restore();
+    await projection.setNeedStatus(ids[20]!, "met");
+    await noticed(/set back to an earlier state/);
+  });
+
+  test("it was exchanged while somebody writes: nothing is taken for written that is not", async () => {
+    await projection.startWorker();
+    const ids = await projection.declareNeeds(30);
+    await settledAndWatched();
+    await projection.running.client.update("DROP ALL");
+    for (const id of ids.slice(0, 10)) await projection.setNeedStatus(id, "met");
+    await noticed(/store is empty/);
+  });
+
+  test("it holds the graph of another database", async () => {
+    await projection.startWorker();
+    await projection.declareNeeds(10);
+    await settledAndWatched();
+    await projection.running.client.update(`
+      DELETE { GRAPH <${DATA}/projection/> { ?s <${NS}projectionStore> ?id } }
+      INSERT { GRAPH <${DATA}/projection/> { ?s <${NS}projectionStore> "another" } }
+      WHERE { GRAPH <${DATA}/projection/> { ?s <${NS}projectionStore> ?id } } ;
+      DROP GRAPH <${NEEDS}>`);
+    await noticed(/another graph/);
+    const { rows } = await owner().query("select urgent from app_private.graph_verification");
+    expect(rows).toEqual([{ urgent: true }]);
+  });
+
+  test("one of its graphs has been emptied", async () => {
+    await projection.startWorker();
+    await projection.declareNeeds(10);
+    await settledAndWatched();
+    await projection.running.client.update(`DROP GRAPH <${NEEDS}>; DROP GRAPH <${DATA}/accelerators/>`);
+    await noticed(/need, accelerators is empty/);
+    expect(REFERENCES).toContain("accelerators");
+  });
+
+  test("the database was set back: what the graph has beyond it is looked for", async () => {
+    const worker = await projection.startWorker();
+    const [id] = await projection.declareNeeds(10);
+    await settledAndWatched();
+    for (const status of ["met", "open", "met", "open", "met"]) {
+      await projection.setNeedStatus(id!, status);
+      await projection.settled();
+    }
+    await worker.stop();
+    await owner().query("select setval('app_private.graph_turns', 1)");
+    await owner().query("update app_private.graph_store set turn = 1000001");
+    await owner().query("alter table app_public.needs disable trigger user");
+    await owner().query("update app_public.needs set status = 'open' where need_id = $1", [id]);
+    await owner().query("alter table app_public.needs enable trigger user");
+    await projection.startWorker();
+    await noticed(/database was set back/);
+    expect((await owner().query("select urgent from app_private.graph_verification")).rows).toEqual([
+      { urgent: true },
+    ]);
+  });
+
+  test("its queries are answered from a copy that is behind: nothing counts before the copy shows it", async () => {
+    const copy = await startSharedStore(testStores[0]!);
+    try {
+      projection.proxy.copy = { target: copy.url, headers: copy.headers, behindMs: 4_000 };
+      await projection.startWorker();
+      const id = await projection.declareNeed();
+      await eventually(async () => expect(await projection.graphState()).toBe("lagging"), 20_000);
+      await eventually(
+        async () => expect((await projection.graphStatus("need", id)).status).toBe("synced"),
+        60_000,
+      );
+      expect(await copy.client.ask(`ask { <${NEEDS}${id}> ?p ?o }`)).toBe(true);
+      await eventually(async () => expect(await projection.graphState()).toBe("current"), 30_000);
+    } finally {
+      await copy.remove();
+    }
+  });
+
+  test("the worker's clock is set back an hour while the store is down", async () => {
+    await projection.startWorker();
+    await projection.declareNeeds(10);
+    await projection.settled();
+    projection.proxy.mode = "closed";
+    await projection.declareNeeds(10);
+    await eventually(async () => expect(await projection.graphState()).toBe("unavailable"));
+    const now = Date.now.bind(Date);
+    const clock = jest.spyOn(Date, "now").mockImplementation(() => now() - 3_600_000);
+    try {
+      await sleep(100);
+      projection.proxy.mode = "ok";
+      await projection.equal(20_000);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  test("whole graphs are swallowed by something in the store's place", async () => {
+    await projection.startWorker();
+    await projection.settled();
+    projection.proxy.mode = "swallow";
+    await owner().query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");
+    await eventually(async () => expect(await projection.graphState()).toBe("unconfirmed"), 20_000);
+    projection.proxy.mode = "ok";
+    await projection.equal(30_000);
+  });
+});

@@ -1,0 +1,118 @@
+// Compares records with what the graph says about them, triple by triple.
+import { setTimeout as sleep } from "node:timers/promises";
+import { Parser } from "n3";
+import type { Quad } from "@rdfjs/types";
+import type { Pool } from "pg";
+import { DCTERMS } from "../graph/namespaces.ts";
+import { termText, tripleText } from "../graph/ntriples.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { namedNode } from "../graph/terms.ts";
+import type { RecordKind } from "../records/record.ts";
+import { prepare } from "./projection.ts";
+import type { Projector } from "./projection.ts";
+import { readRecords } from "./records.ts";
+import type { PageRow } from "./records.ts";
+
+/**
+ * How a resource in the graph differs from the tables:
+ * missing: it should be there; stale: it matches an earlier version; altered: it matches no version;
+ * foreign: it should not be there.
+ */
+export type DifferenceKind = "missing" | "stale" | "altered" | "foreign";
+
+export interface CompareOptions {
+  pool: Pool;
+  store: GraphStore;
+  projector: Projector;
+}
+
+const SETTLE_MS = 200;
+// A record that has not been at rest after this many looks is about to be written anyway.
+const LOOKS = 5;
+
+/**
+ * Compares a page of records. One that was written between the look at the table and the look at the graph only seems
+ * to differ, so apparent differences are looked at again until the record has been at rest from one look to the next.
+ * @returns the differences by id, and how many records were never at rest
+ */
+export async function compareRecords(
+  kind: RecordKind,
+  page: readonly PageRow[],
+  options: CompareOptions,
+): Promise<{ differing: Map<string, DifferenceKind>; pending: number }> {
+  const differing = new Map<string, DifferenceKind>();
+  let seen = page;
+  let suspects = await compareOnce(kind, page, options);
+  for (let look = 1; suspects.size > 0 && look < LOOKS; look += 1) {
+    await sleep(SETTLE_MS);
+    const revisions = new Map(
+      seen.filter((row) => row.state !== "pending").map((row) => [row.id, row.revision]),
+    );
+    seen = await readRecords(options.pool, kind, [...suspects.keys()]);
+    suspects = await compareOnce(kind, seen, options);
+    for (const { id, revision, state } of seen) {
+      const difference = suspects.get(id);
+      if (!difference || state === "pending" || revisions.get(id) !== revision) continue;
+      differing.set(id, difference);
+      suspects.delete(id);
+    }
+  }
+  return { differing, pending: suspects.size };
+}
+
+async function compareOnce(
+  kind: RecordKind,
+  rows: readonly PageRow[],
+  { pool, store, projector }: CompareOptions,
+): Promise<Map<string, DifferenceKind>> {
+  const differing = new Map<string, DifferenceKind>();
+  if (rows.length === 0) return differing;
+  const { accepted } = await prepare(projector, pool, rows);
+  // A record that should not be there is found by its subject, not here.
+  const expected = new Map(
+    accepted.map(({ triples }) => [triples.iri, new Set(triples.quads.map(tripleText))]),
+  );
+  const actual = await describe(store, projector.names.graphs[kind], [...expected.keys()]);
+  for (const { revision, triples } of accepted) {
+    const difference = differ(expected.get(triples.iri)!, actual.get(triples.iri));
+    if (difference) differing.set(revision.id, difference);
+  }
+  return differing;
+}
+
+const MODIFIED = `> ${termText(namedNode(`${DCTERMS}modified`))} `;
+
+/** How what the graph says of one subject differs from what it should say, as canonical lines. */
+export function differ(
+  expected: ReadonlySet<string>,
+  actual: ReadonlySet<string> | undefined,
+): DifferenceKind | undefined {
+  if (!actual) return "missing";
+  if (expected.size === actual.size && [...expected].every((line) => actual.has(line))) return undefined;
+  const modified = (lines: ReadonlySet<string>) => [...lines].find((line) => line.includes(MODIFIED));
+  return modified(expected) === modified(actual) ? "altered" : "stale";
+}
+
+/** The triples of some subjects, as canonical N-Triples lines by subject. */
+async function describe(
+  store: GraphStore,
+  graph: string,
+  iris: readonly string[],
+): Promise<Map<string, Set<string>>> {
+  if (iris.length === 0) return new Map();
+  const values = iris.map((iri) => termText(namedNode(iri))).join(" ");
+  const text = await store.construct(
+    `CONSTRUCT { ?s ?p ?o } WHERE { VALUES ?s { ${values} } GRAPH <${graph}> { ?s ?p ?o } }`,
+  );
+  return bySubject(new Parser({ format: "N-Triples" }).parse(text));
+}
+
+/** Triples as canonical N-Triples lines, by subject. */
+export function bySubject(quads: Iterable<Quad>): Map<string, Set<string>> {
+  const subjects = new Map<string, Set<string>>();
+  for (const quad of quads) {
+    const lines = subjects.get(quad.subject.value) ?? new Set<string>();
+    subjects.set(quad.subject.value, lines.add(tripleText(quad)));
+  }
+  return subjects;
+}

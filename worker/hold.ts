@@ -1,0 +1,87 @@
+// The right to write the graph, which one process has at a time. It is an advisory lock, which ends with its connection,
+// so a process that is killed or cut off from the database leaves nothing behind.
+import type { Pool, PoolClient } from "pg";
+import type { Names } from "../graph/namespaces.ts";
+import { createSession } from "../graph/session.ts";
+import type { GraphSession } from "../graph/session.ts";
+import type { GraphStore } from "../graph/store.ts";
+
+export interface HoldOptions {
+  pool: Pool;
+  store: GraphStore;
+  projector: { names: Names };
+  /** how long queries may take to show an update, in milliseconds */
+  patienceMs?: number;
+}
+
+/** What whoever has the right works with. */
+export interface Hold {
+  /** the connection that has the lock: whoever has lost it can no longer note anything */
+  client: PoolClient;
+  session: GraphSession;
+  /** its number */
+  drain: bigint;
+  /** aborted when the connection, and with it the right, is lost */
+  lost: AbortSignal;
+}
+
+// Any number will do as long as all versions of this program agree on it.
+const DRAIN_LOCK = 7203545;
+
+/**
+ * Does something while nobody else writes the graph.
+ * @returns undefined when somebody else does so now
+ */
+export function tryHold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T>): Promise<T | undefined> {
+  return withLock(options, "pg_try_advisory_lock($1)", work);
+}
+
+/** Does something while nobody else writes the graph; waits until they have stopped. */
+export async function hold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T>): Promise<T> {
+  return (await withLock(options, "pg_advisory_lock($1) is not null", work)) as T;
+}
+
+async function withLock<T>(
+  { pool, store, projector: { names }, patienceMs }: HoldOptions,
+  lock: string,
+  work: (hold: Hold) => Promise<T>,
+): Promise<T | undefined> {
+  const client = await pool.connect();
+  const lost = new AbortController();
+  const onError = (error: Error) => lost.abort(error);
+  client.on("error", onError);
+  try {
+    const { rows } = await client.query<{ drain: string | null }>(
+      `select case when ${lock} then nextval('app_private.graph_turns') end as drain`,
+      [DRAIN_LOCK],
+    );
+    if (rows[0]!.drain === null) return undefined;
+    const drain = BigInt(rows[0]!.drain);
+    // By a statement of its own, which sees what the last holder noted.
+    const { rows: known } = await client.query<{ identity: string; last: string }>(
+      "select s.identity, s.turn as last from app_private.graph_store as s",
+    );
+    const { identity, last } = known[0]!;
+    const onLag = () =>
+      void pool
+        .query(
+          "select app_private.note_graph_state('lagging', 'Queries are answered from a copy that is behind.')",
+        )
+        .catch(() => undefined);
+    const session = createSession({ store, names, identity, drain, last: BigInt(last), patienceMs, onLag });
+    return await work({ client, session, drain, lost: lost.signal });
+  } finally {
+    client.off("error", onError);
+    await release(client, lost.signal);
+  }
+}
+
+async function release(client: PoolClient, lost: AbortSignal): Promise<void> {
+  try {
+    if (!lost.aborted) await client.query("select pg_advisory_unlock($1)", [DRAIN_LOCK]);
+    client.release(lost.aborted);
+  } catch {
+    // With the connection, the lock ends as well.
+    client.release(true);
+  }
+}

@@ -1,0 +1,123 @@
+// Finds what should not be in the store at all: in the graphs of the service, and beside them in what partners query.
+import { createInterface } from "node:readline";
+import type { Pool } from "pg";
+import { RECORD_KINDS } from "../records/index.ts";
+import type { RecordKind } from "../records/record.ts";
+import type { Names } from "../graph/namespaces.ts";
+import { termText } from "../graph/ntriples.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { namedNode } from "../graph/terms.ts";
+import { existingIds } from "./records.ts";
+import { referenceGraph, REFERENCES } from "./references.ts";
+
+/** A subject that is not a record: an IRI, or the label that the store gave a blank node. */
+interface Stranger {
+  iri: string;
+  /** the record, if it is one that the load check keeps out */
+  refused?: string;
+}
+
+const SUBJECTS_AT_ONCE = 500;
+// Of whole graphs, which may be large.
+const TIMEOUT_MS = 600_000;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The subjects of the graph of a kind that it should not have, in groups. */
+export async function* strangersAmongRecords(
+  { pool, store, names }: { pool: Pool; store: GraphStore; names: Names },
+  kind: RecordKind,
+): AsyncGenerator<Stranger[]> {
+  const graph = names.graphs[kind];
+  for await (const subjects of subjectsOf(store, graph)) {
+    const ids = new Map(subjects.map((subject) => [subject, idOf(graph, subject)]));
+    const existing = await existingIds(
+      pool,
+      kind,
+      [...ids.values()].filter((id) => id !== undefined),
+    );
+    const strangers = [...ids].flatMap(([iri, id]): Stranger[] => {
+      const state = id === undefined ? undefined : existing.get(id);
+      if (state === undefined) return [{ iri }];
+      return state === "rejected" ? [{ iri, refused: id! }] : [];
+    });
+    if (strangers.length > 0) yield strangers;
+  }
+}
+
+function idOf(graph: string, iri: string): string | undefined {
+  const id = iri.startsWith(graph) ? iri.slice(graph.length) : "";
+  return UUID.test(id) ? id : undefined;
+}
+
+/** The subjects of the graph in which the service notes what it has written, but for the one that belongs there. */
+export async function strangersAmongTurns(store: GraphStore, { turnsGraph }: Names): Promise<string[]> {
+  const strangers: string[] = [];
+  for await (const subjects of subjectsOf(store, turnsGraph)) {
+    strangers.push(...subjects.filter((subject) => subject !== turnsGraph));
+  }
+  return strangers;
+}
+
+/** The subjects of a graph in groups, streamed: there may be as many as there are records. */
+async function* subjectsOf(store: GraphStore, graph: string): AsyncGenerator<string[]> {
+  const { body } = await store.query(`SELECT DISTINCT ?s WHERE { GRAPH <${graph}> { ?s ?p ?o } }`, {
+    accept: "text/tab-separated-values",
+    priority: "service",
+    timeoutMs: TIMEOUT_MS,
+  });
+  let subjects: string[] = [];
+  for await (const line of createInterface({ input: body, crlfDelay: Infinity })) {
+    const found = /^<(.*)>$|^(_:.*)$/.exec(line);
+    if (!found) continue;
+    subjects.push(found[1] ?? found[2]!);
+    if (subjects.length < SUBJECTS_AT_ONCE) continue;
+    yield subjects;
+    subjects = [];
+  }
+  if (subjects.length > 0) yield subjects;
+}
+
+/** Removes subjects from a graph; one blank node cannot be named, so all of them go. */
+export async function removeSubjects(
+  store: GraphStore,
+  graph: string,
+  subjects: readonly string[],
+): Promise<void> {
+  const iris = subjects.filter((subject) => !isBlank(subject));
+  const values = iris.map((iri) => termText(namedNode(iri))).join(" ");
+  const remove = (condition: string) =>
+    `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { ${condition} GRAPH <${graph}> { ?s ?p ?o } }`;
+  const operations = iris.length > 0 ? [remove(`VALUES ?s { ${values} }`)] : [];
+  if (iris.length < subjects.length) {
+    operations.push(
+      `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { GRAPH <${graph}> { ?s ?p ?o FILTER isBlank(?s) } }`,
+    );
+  }
+  await store.update(operations.join(" ;\n"));
+}
+
+function isBlank(subject: string): boolean {
+  return subject.startsWith("_:");
+}
+
+/** The named graphs in the store that are none of the service's. */
+export async function unlistedGraphs(store: GraphStore, names: Names): Promise<string[]> {
+  const listed = new Set([
+    names.turnsGraph,
+    ...RECORD_KINDS.map((kind) => names.graphs[kind]),
+    ...REFERENCES.map((list) => referenceGraph(names, list)),
+  ]);
+  const rows = await store.select("SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o } }", {
+    timeoutMs: TIMEOUT_MS,
+  });
+  return rows.flatMap(({ g }) => (g && !listed.has(g.value) ? [g.value] : []));
+}
+
+/** How many triples partners see that are in no named graph. */
+export async function countUnnamed(store: GraphStore): Promise<number> {
+  const rows = await store.select(
+    "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o FILTER NOT EXISTS { GRAPH ?g { ?s ?p ?o } } }",
+    { timeoutMs: TIMEOUT_MS },
+  );
+  return Number(rows[0]?.["n"]?.value ?? 0);
+}

@@ -1,0 +1,121 @@
+// The verification that nobody asks for: walks the whole graph step by step, round after round, in a share of the
+// store's time. Its position is in the database, so another process goes on where this one ends.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pool, PoolClient } from "pg";
+import type { Logger } from "pino";
+import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
+import { countDifferences, countSteps, nothingFound, verifyStep } from "./verify.ts";
+import type { Position, VerifyOptions } from "./verify.ts";
+
+export interface VerifierOptions extends VerifyOptions {
+  logger: Logger;
+  /** of the store's time, from 0 (never) to 1 */
+  share: number;
+  /** in which a round shall be done, in milliseconds; longer where the share does not suffice */
+  intervalMs: number;
+}
+
+// Any number will do as long as all versions of this program agree on it.
+const VERIFY_LOCK = 7203546;
+// How often it is looked whether a round has become urgent, or the process that does them is gone.
+const LOOK_MS = 5_000;
+
+/** Starts the background verification of one process; of several processes one verifies at a time. */
+export function startVerifier(options: VerifierOptions): { stop: () => Promise<void> } {
+  const { pool, logger, share } = options;
+  const stopping = new AbortController();
+  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        await whileAlone(pool, (client) => verifyAll(client));
+      } catch (error) {
+        const isStore = error instanceof GraphUnavailable || error instanceof GraphRejected;
+        logger[isStore ? "debug" : "warn"]({ err: error }, "the verification of the graph was interrupted");
+      }
+      await pause(LOOK_MS);
+    }
+  }
+
+  async function verifyAll(client: PoolClient): Promise<void> {
+    let dueAt = 0;
+    while (!stopping.signal.aborted) {
+      const round = await readRound(client);
+      if (!round.ready || (performance.now() < dueAt && !round.urgent)) {
+        await pause(Math.min(LOOK_MS, Math.max(dueAt - performance.now(), 100)));
+        continue;
+      }
+      const began = performance.now();
+      await step(client, round);
+      const spentMs = performance.now() - began;
+      const idleMs = spentMs / share - spentMs;
+      const paceMs = options.intervalMs / (await countSteps(pool)) - spentMs;
+      dueAt = performance.now() + Math.max(idleMs, paceMs);
+      await pause(idleMs);
+    }
+  }
+
+  async function step(client: PoolClient, { position }: Round): Promise<void> {
+    const result = nothingFound();
+    const next = await verifyStep(options, position, result);
+    const found = countDifferences(result);
+    if (found > 0) {
+      logger.warn(
+        { ...result.differences, repaired: result.repaired },
+        "the graph differs from the tables, though nothing has failed",
+      );
+    }
+    await client.query("select app_private.note_verification($1, $2, $3, $4, $5, $6)", [
+      position.part,
+      position.after,
+      next?.part,
+      next?.after,
+      found,
+      result.repaired,
+    ]);
+  }
+
+  const running = share > 0 ? run() : Promise.resolve();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+interface Round {
+  position: Position;
+  /** whether it goes on without regard to the time that a round may take */
+  urgent: boolean;
+  /** not while the graph is known to be behind: then there is nothing to be found out */
+  ready: boolean;
+}
+
+async function readRound(client: PoolClient): Promise<Round> {
+  const { rows } = await client.query<{
+    part: string;
+    after: string | null;
+    urgent: boolean;
+    ready: boolean;
+  }>(
+    `select v.part, v.after, v.urgent or v.verified_at is null as urgent, s.state = 'current' as ready
+     from app_private.graph_verification as v cross join app_private.graph_store as s`,
+  );
+  const { part, after, urgent, ready } = rows[0]!;
+  return { position: { part: Number(part), after: after ?? undefined }, urgent, ready };
+}
+
+async function whileAlone(pool: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [
+      VERIFY_LOCK,
+    ]);
+    if (rows[0]!.alone) await work(client);
+  } finally {
+    // Ends the session and, with it, the lock.
+    client.release(true);
+  }
+}
