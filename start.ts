@@ -24,6 +24,7 @@ import { greeting } from "./process/greeting.ts";
 import { takeLock } from "./process/lock.ts";
 import { aborted, complain, demoKeyExposed, StartError, stopSignal } from "./process/part.ts";
 import { startServer } from "./server/main.ts";
+import { publishDocuments } from "./worker/documents.ts";
 import { importVocabulary } from "./worker/imports.ts";
 import { startWorker } from "./worker/main.ts";
 
@@ -178,6 +179,7 @@ async function withPool(url: string, work: (pool: pg.Pool) => Promise<unknown>):
 /** Gives a database without a vocabulary the starter list, and the untouched embedded one the demo. */
 async function fillDatabase(config: Config, owner: pg.Pool): Promise<void> {
   await saveSettings(owner, config);
+  await publishDocuments(owner);
   const { rows } = await owner.query<{ empty: boolean }>(
     "select not exists (select from app_public.accelerators) as empty",
   );

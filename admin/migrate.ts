@@ -4,6 +4,7 @@ import { migrate } from "../db/migrate.ts";
 import { requireDatabase } from "../db/reach.ts";
 import { saveSettings } from "../db/settings.ts";
 import { explain } from "../process/explain.ts";
+import { publishDocuments } from "../worker/documents.ts";
 import { AdminContext, EXIT } from "./context.ts";
 
 async function main(): Promise<number> {
@@ -14,6 +15,7 @@ async function main(): Promise<number> {
     await requireDatabase(url);
     const applied = await migrate(url);
     await saveSettings(await context.pool(), context.config);
+    await publishDocuments(await context.pool());
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     context.print(
       null,

@@ -32,7 +32,14 @@ export const enums = {
 /** The values of each text column that takes only certain ones, by table and column. */
 export const choices = {
   "api_keys.scope": ["api_read", "api_write", "api_review"],
-  "graph_references.name": ["accelerators", "people_groups", "countries"],
+  "graph_references.name": [
+    "accelerators",
+    "people_groups",
+    "countries",
+    "organizations",
+    "ontology",
+    "shapes",
+  ],
   "mails.kind": ["claim_approved", "claim_rejected", "claim_request", "claim_queue"],
   "organization_claims.result_variant": ["claimed", "request-sent", "manual-review", "new-org"],
   "organization_claims.routed_to": ["organization", "platform"],

@@ -39,7 +39,7 @@ export type LoadCheck = (
 ) => Promise<Map<string, LoadError[]>>;
 
 /** The shapes as shipped: shapes.ttl, and the closed lists that are generated next to it. */
-function readShapes(): string {
+export function readShapes(): string {
   return ["shapes.ttl", "code-lists.ttl"]
     .map((file) => readFileSync(join(import.meta.dirname, file), "utf8"))
     .join("\n");

@@ -1,5 +1,6 @@
 import type { NamedNode, Quad, Term } from "@rdfjs/types";
 import { DataFactory } from "n3";
+import { choices } from "../db/catalog.ts";
 import { RECORDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
 
@@ -12,6 +13,16 @@ export const SKOS = "http://www.w3.org/2004/02/skos/core#";
 export const PROV = "http://www.w3.org/ns/prov#";
 export const DCTERMS = "http://purl.org/dc/terms/";
 export const SHACL = "http://www.w3.org/ns/shacl#";
+export const FOAF = "http://xmlns.com/foaf/0.1/";
+export const ORG = "http://www.w3.org/ns/org#";
+
+/** What has a named graph of its own besides the records, as the database names it. */
+export type ListName = (typeof LIST_NAMES)[number];
+
+export const LIST_NAMES = choices["graph_references.name"];
+
+/** Where the graphs of those lists are that existed under this IRI before the service did. */
+const LIST_PATHS: Partial<Record<ListName, string>> = { people_groups: "his", countries: "iso3166" };
 
 /** The two settings that every IRI of the graph depends on (GRAPH_DATA_URL, NAMESPACE_URL). */
 export interface NamesConfig {
@@ -25,14 +36,14 @@ export interface NamesConfig {
 export interface Names extends NamesConfig {
   /** named graph of each kind of record */
   graphs: Readonly<Record<RecordKind, string>>;
-  /** named graph of the accelerator vocabulary */
-  acceleratorsGraph: string;
-  /** named graph of the people-group registry */
-  peopleGroupsGraph: string;
+  /** named graph of each list */
+  lists: Readonly<Record<ListName, string>>;
   /** named graph, and the resource in it, that says whose turn it is to write (see graph/turns.ts) */
   turnsGraph: string;
-  /** named graph of the countries */
+  /** named graph of the countries, which are always there */
   countriesGraph: string;
+  /** all the named graphs that there are */
+  namedGraphs: readonly string[];
   /** `ns:EngagementAcceleratorScheme` */
   scheme: string;
   ns: (local: string) => string;
@@ -41,6 +52,8 @@ export interface Names extends NamesConfig {
   record: (kind: RecordKind, id: string) => string;
   peopleGroup: (rop3: string) => string;
   country: (alpha2: string) => string;
+  /** what stands for a blank node of a document (RDF 1.1, section 3.5), by the node's place among them */
+  skolem: (document: ListName, place: number) => string;
 }
 
 /** Derives all IRIs from the two settings. */
@@ -48,15 +61,21 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
   const graphs = Object.fromEntries(
     Object.entries(RECORDS).map(([kind, { path }]) => [kind, `${graphDataUrl}/${path}/`]),
   ) as Record<RecordKind, string>;
+  const lists = Object.fromEntries(
+    LIST_NAMES.map((name) => [name, `${graphDataUrl}/${LIST_PATHS[name] ?? name}/`]),
+  ) as Record<ListName, string>;
+  const turnsGraph = `${graphDataUrl}/projection/`;
   const prefixes: Readonly<Record<string, string>> = { ns: namespaceUrl, prov: PROV, dct: DCTERMS };
+  // A well-known path stands right behind the host.
+  const [, host = "", path = ""] = /^(\w+:\/\/[^/]*)?(.*)$/.exec(graphDataUrl) ?? [];
   return {
     graphDataUrl,
     namespaceUrl,
     graphs,
-    acceleratorsGraph: `${graphDataUrl}/accelerators/`,
-    peopleGroupsGraph: `${graphDataUrl}/his/`,
-    turnsGraph: `${graphDataUrl}/projection/`,
-    countriesGraph: `${graphDataUrl}/iso3166/`,
+    lists,
+    turnsGraph,
+    countriesGraph: lists.countries,
+    namedGraphs: [...Object.values(graphs), ...Object.values(lists), turnsGraph],
     scheme: `${namespaceUrl}EngagementAcceleratorScheme`,
     ns: (local) => namespaceUrl + local,
     iri: (prefixed) => {
@@ -66,8 +85,9 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
       return base + local;
     },
     record: (kind, id) => graphs[kind] + id,
-    peopleGroup: (rop3) => `${graphDataUrl}/his/rop3/${encodeURIComponent(rop3)}`,
-    country: (alpha2) => `${graphDataUrl}/iso3166/${encodeURIComponent(alpha2)}`,
+    peopleGroup: (rop3) => `${lists.people_groups}rop3/${encodeURIComponent(rop3)}`,
+    country: (alpha2) => lists.countries + encodeURIComponent(alpha2),
+    skolem: (document, place) => `${host}/.well-known/genid${path}/${document}/${place}`,
   };
 }
 

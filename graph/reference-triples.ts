@@ -1,5 +1,5 @@
 import type { Quad } from "@rdfjs/types";
-import { DCTERMS, RDF, SKOS, XSD } from "./namespaces.ts";
+import { DCTERMS, FOAF, ORG, RDF, SKOS, XSD } from "./namespaces.ts";
 import type { Names } from "./namespaces.ts";
 import { literal, namedNode, triple } from "./terms.ts";
 import type { Accelerator, Country, PeopleGroup } from "./skos.ts";
@@ -45,6 +45,26 @@ export function* peopleGroupTriples(groups: Iterable<PeopleGroup>, names: Names)
 export function* countryTriples(countries: Iterable<Country>, names: Names): Generator<Quad> {
   for (const { alpha2, name } of countries) {
     yield* describe(names.country(alpha2), `${DCTERMS}Location`, alpha2, name);
+  }
+}
+
+/** An organization, as far as the graph shows it. */
+export interface Organization {
+  orgUri: string;
+  name: string;
+  type: string | null;
+  website: string | null;
+}
+
+/** What the graph says about the organizations: nothing about the people who act for them. */
+export function* organizationTriples(organizations: Iterable<Organization>, names: Names): Generator<Quad> {
+  for (const { orgUri, name, type, website } of organizations) {
+    const subject = namedNode(orgUri);
+    yield triple(subject, namedNode(`${RDF}type`), namedNode(`${ORG}Organization`));
+    yield triple(subject, namedNode(`${RDF}type`), namedNode(names.ns("Organization")));
+    yield triple(subject, namedNode(`${SKOS}prefLabel`), literal(name));
+    if (type !== null) yield triple(subject, namedNode(names.ns("orgType")), literal(type));
+    if (website !== null) yield triple(subject, namedNode(`${FOAF}homepage`), namedNode(website));
   }
 }
 

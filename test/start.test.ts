@@ -151,6 +151,12 @@ describe("npm start on a fresh directory", () => {
     expect(asMember).toMatchObject({ status: 403, body: { error: "insufficient_role" } });
     const health = await call(`${url}/v0/health`, "GET", DEMO_KEY);
     expect(health.body).toMatchObject({ status: "ok", rejected: 0 });
+    // No registry of people groups comes with the demo.
+    const deadEnds = await post("/v0/sparql", {
+      query: `SELECT ?link WHERE { ?record <http://purl.org/dc/terms/identifier> ?id ; ?property ?link
+        FILTER(isIRI(?link) && !CONTAINS(STR(?link), "/his/rop3/")) FILTER NOT EXISTS { ?link ?p ?o } }`,
+    });
+    expect(deadEnds.body.results.bindings).toEqual([]);
   });
 
   test("lets the operator's tool join it, and keeps running", async () => {

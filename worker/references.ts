@@ -1,8 +1,15 @@
-// The named graphs of the controlled lists, each written in full when its list has changed.
+// The named graphs of the lists, each written in full when its list has changed.
 import type { Quad } from "@rdfjs/types";
-import { choices } from "../db/catalog.ts";
-import type { Names } from "../graph/namespaces.ts";
-import { acceleratorTriples, countryTriples, peopleGroupTriples } from "../graph/reference-triples.ts";
+import { documentTriples } from "../graph/documents.ts";
+import { LIST_NAMES } from "../graph/namespaces.ts";
+import type { ListName, Names } from "../graph/namespaces.ts";
+import {
+  acceleratorTriples,
+  countryTriples,
+  organizationTriples,
+  peopleGroupTriples,
+} from "../graph/reference-triples.ts";
+import type { Organization } from "../graph/reference-triples.ts";
 import type { Logger } from "pino";
 import type { GraphSession } from "../graph/session.ts";
 import { GraphRejected } from "../graph/store.ts";
@@ -13,58 +20,59 @@ import type { Projector } from "./projection.ts";
 import type { Queryable } from "./records.ts";
 import { replaceGraph } from "./replace.ts";
 
-/** A controlled list with a named graph of its own, as `graph_references` names it. */
-export type Reference = (typeof REFERENCES)[number];
+/** A list with a named graph of its own, as `graph_references` names it. */
+export type Reference = ListName;
 
-export const REFERENCES = choices["graph_references.name"];
+export const REFERENCES = LIST_NAMES;
 
-/** What each list is in the graph: its named graph, and its triples as the tables have them. */
-const LISTS: Record<
-  Reference,
-  {
-    graph: "acceleratorsGraph" | "peopleGroupsGraph" | "countriesGraph";
-    triples: (db: Queryable, names: Names) => Promise<Iterable<Quad>>;
-  }
-> = {
-  accelerators: {
-    graph: "acceleratorsGraph",
-    triples: async (db, names) => {
-      const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
-        `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
-           broader_code as "broaderCode", deprecated_at is not null as deprecated
-         from app_public.accelerators order by code`,
-      );
-      return acceleratorTriples(rows, names);
-    },
+/** The triples of each list as the tables have them. */
+const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable<Quad>>> = {
+  accelerators: async (db, names) => {
+    const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
+      `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
+         broader_code as "broaderCode", deprecated_at is not null as deprecated
+       from app_public.accelerators order by code`,
+    );
+    return acceleratorTriples(rows, names);
   },
-  people_groups: {
-    graph: "peopleGroupsGraph",
-    triples: async (db, names) => {
-      const { rows } = await db.query<PeopleGroup>(
-        "select rop3, name from app_public.people_groups order by rop3",
-      );
-      return peopleGroupTriples(rows, names);
-    },
+  people_groups: async (db, names) => {
+    const { rows } = await db.query<PeopleGroup>(
+      "select rop3, name from app_public.people_groups order by rop3",
+    );
+    return peopleGroupTriples(rows, names);
   },
-  countries: {
-    graph: "countriesGraph",
-    triples: async (db, names) => {
-      const { rows } = await db.query<Country>(
-        "select alpha2, name from app_public.countries order by alpha2",
-      );
-      return countryTriples(rows, names);
-    },
+  countries: async (db, names) => {
+    const { rows } = await db.query<Country>("select alpha2, name from app_public.countries order by alpha2");
+    return countryTriples(rows, names);
   },
+  organizations: async (db, names) => {
+    // One URI that a store refuses would keep the whole list out, and older rows were not checked as closely.
+    const { rows } = await db.query<Organization>(
+      `select org_uri as "orgUri", name, type, case when app_private.is_http_uri(website) then website end as website
+       from app_public.organizations where status = 'active' and app_private.is_http_uri(org_uri) order by org_uri`,
+    );
+    return organizationTriples(rows, names);
+  },
+  ontology: (db, names) => publishedTriples(db, names, "ontology"),
+  shapes: (db, names) => publishedTriples(db, names, "shapes"),
 };
+
+async function publishedTriples(db: Queryable, names: Names, document: Reference): Promise<Quad[]> {
+  const { rows } = await db.query<{ document: string | null }>(
+    "select document from app_private.graph_references where name = $1",
+    [document],
+  );
+  return documentTriples(rows[0]?.document ?? "", document, names);
+}
 
 /** IRI of the named graph of a list. */
 export function referenceGraph(names: Names, reference: Reference): string {
-  return names[LISTS[reference].graph];
+  return names.lists[reference];
 }
 
 /** What the graph should hold for a list. */
 export async function referenceTriples(db: Queryable, names: Names, reference: Reference): Promise<Quad[]> {
-  return [...(await LISTS[reference].triples(db, names))];
+  return [...(await LISTS[reference](db, names))];
 }
 
 /** Writes the lists that have changed since the graph last had them, each as a whole. */

@@ -1,4 +1,5 @@
--- The controlled lists: how a new edition is imported, and what it means for records already in the graph.
+-- The lists: when their graphs are written again, how a new edition is imported, and what it means for records already
+-- in the graph.
 
 create view app_private.dirty_references with (security_invoker = true) as
 select r.name, r.revision from app_private.graph_references as r where r.revision <> r.synced_revision;
@@ -33,13 +34,67 @@ do $$
 declare
   list text;
 begin
-  for list in select name from app_private.graph_references loop
+  for list in
+    select r.name from app_private.graph_references as r
+    where to_regclass('app_public.' || r.name) is not null and r.name <> 'organizations'
+  loop
     execute format(
       'create trigger project after insert or update or delete on app_public.%I
          for each statement execute function app_private.mark_reference()', list);
   end loop;
 end
 $$;
+
+create function app_private.mark_organizations() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  is_visible boolean;
+begin
+  if tg_op = 'INSERT' then
+    is_visible := exists (select from after where after.status = 'active');
+  elsif tg_op = 'DELETE' then
+    is_visible := exists (select from before where before.status = 'active');
+  else
+    is_visible := exists (
+      (select b.org_uri, b.name, b.type, b.website from before as b where b.status = 'active'
+       except select a.org_uri, a.name, a.type, a.website from after as a where a.status = 'active')
+      union all
+      (select a.org_uri, a.name, a.type, a.website from after as a where a.status = 'active'
+       except select b.org_uri, b.name, b.type, b.website from before as b where b.status = 'active'));
+  end if;
+  if is_visible then
+    perform app_private.mark_references('organizations');
+  end if;
+  return null;
+end
+$$;
+comment on function app_private.mark_organizations is
+  'Statement trigger: marks the organizations when what the graph shows of them has changed. Proposals and domains, which '
+  'change more often, are no reason to write the whole list again.';
+create trigger project_insert after insert on app_public.organizations referencing new table as after
+  for each statement execute function app_private.mark_organizations();
+create trigger project_update after update on app_public.organizations
+  referencing old table as before new table as after
+  for each statement execute function app_private.mark_organizations();
+create trigger project_delete after delete on app_public.organizations referencing old table as before
+  for each statement execute function app_private.mark_organizations();
+
+create function app_private.publish_document(name text, document text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update app_private.graph_references as r set document = publish_document.document
+  where r.name = publish_document.name and r.document is distinct from publish_document.document;
+  if found then
+    perform app_private.mark_references(publish_document.name);
+  end if;
+end
+$$;
+comment on function app_private.publish_document is
+  'Keeps the text of a list that is a file, and marks the list if the text has changed.';
 
 create function app_private.graph_behind_since() returns timestamptz
 language sql stable

@@ -11,8 +11,11 @@ comment on function app_private.is_email is 'Whether a text is an e-mail address
 create function app_private.is_http_uri(value text) returns boolean
 language sql immutable
 return char_length(value) <= 2048
-  and value ~ '^https?://[^][/?#\s<>"{}|\\^`@]+([/?#][^][\s<>"{}|\\^`]*)?$'
-  and value !~ '[\u0001-\u0020\u007f-\u009f]';
+  and value ~ '^https?://[^][/?#\s<>"{}|\\^`@:]+(:[0-9]*)?([/?][^][\s<>"{}|\\^`#]*)?(#[^][\s<>"{}|\\^`#]*)?$'
+  and value !~ '%(?![0-9A-Fa-f]{2})'
+  -- Control characters, those for private use, and those that are none: RFC 3987 has no place for them.
+  and value !~ '[\u0001-\u0020\u007f-\u009f\ue000-\uf8ff\ufdd0-\ufdef\ufff0-\uffff]'
+  and value !~ '[\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff]';
 comment on function app_private.is_http_uri is 'Whether a text is an absolute http or https URI that can be written to the graph unchanged.';
 
 create function app_private.is_rop3(value text) returns boolean

@@ -7,6 +7,7 @@ import pg from "pg";
 import { startEmbeddedPostgres } from "../../db/embedded.ts";
 import { migrate } from "../../db/migrate.ts";
 import type { EmbeddedPostgres } from "../../db/embedded.ts";
+import { publishDocuments } from "../../worker/documents.ts";
 
 declare global {
   var testPostgres: EmbeddedPostgres | undefined;
@@ -26,6 +27,10 @@ export default async function globalSetup(): Promise<void> {
   await client.query(`drop database if exists ${TEMPLATE} with (force)`);
   await client.query(`create database ${TEMPLATE}`);
   await migrate(template.href);
+  const inTemplate = new pg.Client(template.href);
+  await inTemplate.connect();
+  await publishDocuments(inTemplate);
+  await inTemplate.end();
   await client.query(`alter role engagement_server login password '${SERVER_PASSWORD}'`);
   await client.end();
 }
