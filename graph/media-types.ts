@@ -10,11 +10,31 @@ export const N_TRIPLES = "application/n-triples";
 export const JSON_LD = "application/ld+json";
 export const RDF_XML = "application/rdf+xml";
 
+// Each with its name in http://www.w3.org/ns/formats/, by which a service description knows it.
+const BINDING_FORMATS: Readonly<Record<string, string>> = {
+  [RESULTS_JSON]: "SPARQL_Results_JSON",
+  [RESULTS_XML]: "SPARQL_Results_XML",
+  [CSV]: "SPARQL_Results_CSV",
+  [TSV]: "SPARQL_Results_TSV",
+};
+const GRAPH_FORMATS: Readonly<Record<string, string>> = {
+  [TURTLE]: "Turtle",
+  [N_TRIPLES]: "N-Triples",
+  [JSON_LD]: "JSON-LD",
+  [RDF_XML]: "RDF_XML",
+};
+
 /** What SELECT and ASK can answer with; the first is the default. */
-export const BINDING_TYPES: readonly string[] = [RESULTS_JSON, RESULTS_XML, CSV, TSV];
+export const BINDING_TYPES: readonly string[] = Object.keys(BINDING_FORMATS);
 
 /** What CONSTRUCT, DESCRIBE and requests for whole graphs can answer with; the first is the default. */
-export const GRAPH_TYPES: readonly string[] = [TURTLE, N_TRIPLES, JSON_LD, RDF_XML];
+export const GRAPH_TYPES: readonly string[] = Object.keys(GRAPH_FORMATS);
+
+/** All of these as resources: http://www.w3.org/ns/formats/ has one for each format. */
+export const FORMAT_IRIS: readonly string[] = [
+  ...Object.values(BINDING_FORMATS),
+  ...Object.values(GRAPH_FORMATS),
+].map((name) => `http://www.w3.org/ns/formats/${name}`);
 
 /** Plain names that callers use for the SPARQL result formats. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([

@@ -41,6 +41,9 @@ export type RunningServer = {
   stop: () => Promise<void>;
 };
 
+// So that a query in an address may be as long as in a body, and one that is too long is refused in words.
+const MAX_HEADER_BYTES = 128 * 1024;
+
 /**
  * Starts the server on config.host and config.port.
  * @throws the error from listen, such as EADDRINUSE; StartError if the demo key would be exposed to a network
@@ -65,10 +68,8 @@ export async function startServer({
   const metricsServer =
     metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
 
-  const { routes, document } = withOpenApi(
-    allRoutes({ database, store, names: createNames(config) }),
-    config,
-  );
+  const names = createNames(config);
+  const { routes, document } = withOpenApi(allRoutes({ database, store, names }), config);
   const app = await createApp({
     ...(metrics && { measure: metrics.middleware }),
     config,
@@ -80,13 +81,13 @@ export async function startServer({
       claimsPage,
       docsPage(document),
       graphql.door,
-      sparqlDoor({ store, timeoutMs: config.sparqlTimeoutMs }),
+      sparqlDoor({ store, namedGraphs: names.namedGraphs, timeoutMs: config.sparqlTimeoutMs }),
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins }),
       restDoor(routes, database),
     ],
   });
 
-  const server = createServer(app);
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, app);
   await new Promise<void>((listening, failed) => {
     server.once("error", failed);
     server.listen(config.port, config.host, listening);

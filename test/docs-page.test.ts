@@ -114,6 +114,7 @@ inBrowser("what an operation is filled with can be sent as it stands, whatever i
     listOrganizationClaims: "noor@elsewhere.example",
     claimOrganization: "claimed",
     querySparql: "00000000-0000-4000-8001-000000000001",
+    querySparqlByGet: "00000000-0000-4000-8001-000000000001",
     callTool: "us-el-cajon-shadow-mountain",
   };
   for (const [operationId, text] of Object.entries(expected)) {

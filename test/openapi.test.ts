@@ -140,7 +140,7 @@ describe("an example", () => {
 });
 
 /** Their answers have schemas from another standard. */
-const PROTOCOLS = ["getOpenApi", "querySparql", "callTool"];
+const PROTOCOLS = ["getOpenApi", "querySparql", "querySparqlByGet", "callTool"];
 
 /** Where an answer has names that its example lacks, or vice versa; empty lists and null say nothing. */
 function differences(answer: unknown, example: unknown, at = ""): string[] {

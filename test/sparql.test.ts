@@ -1,4 +1,5 @@
-// POST /v0/sparql against every engine: what it answers, in which form, and what it refuses.
+// /v0/sparql against every engine: what it answers, in which form, and what it refuses. What the protocol asks for is in
+// sparql-protocol.test.ts.
 import { mkdtemp, rm } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
@@ -150,6 +151,7 @@ describe.each(testStores)("$name", ({ available, start }) => {
         /^<https:\/\/example.org\/s> <[^>]+> "in A" \.$/m,
       ],
       [construct, "application/ld+json", "application/ld+json", /"in A"/],
+      [construct, "application/rdf+xml", "application/rdf+xml", />in A</],
       ["DESCRIBE <https://example.org/s>", "text/turtle", "text/turtle; charset=utf-8", /"in B"/],
     ])("%s, Accept: %s", async (query, accept, type, text) => {
       // fetch sends */* by default.
@@ -447,9 +449,9 @@ describe("without a store", () => {
     });
   });
 
-  test.each(["GET", "PUT", "DELETE", "PATCH"])("%s is 405", async (method) => {
+  test.each(["PUT", "DELETE", "PATCH"])("%s is 405", async (method) => {
     const answer = await send({ method });
     expect(answer).toMatchObject({ status: 405, body: { error: "method_not_allowed" } });
-    expect(answer.headers.get("allow")).toBe("POST, OPTIONS");
+    expect(answer.headers.get("allow")).toBe("GET, HEAD, POST, OPTIONS");
   });
 });

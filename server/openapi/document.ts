@@ -10,7 +10,7 @@ import type { Config } from "../../config.ts";
 import { errorExamples, errorResponses, RATE_LIMIT_HEADERS } from "./errors.ts";
 import { examplesOf } from "./examples.ts";
 import type { Example } from "./example.ts";
-import { keyScope, mcpOperation, sparqlOperation } from "./protocols.ts";
+import { keyScope, mcpOperation, sparqlByGetOperation, sparqlOperation } from "./protocols.ts";
 import { TAGS } from "./tags.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Scope } from "../identity/keys.ts";
@@ -88,6 +88,7 @@ function createOpenApi(routes: readonly RestRoute[], config: DocumentConfig): Op
   for (const route of routes) {
     add(route.path, route.method, operationOf(route, examples[route.operationId]));
   }
+  add("/v0/sparql", "get", sparqlByGetOperation(config.namespaceUrl));
   add("/v0/sparql", "post", sparqlOperation(config.namespaceUrl));
   add("/v0/mcp", "post", mcpOperation());
 

@@ -23,13 +23,68 @@ export function keyScope(description: string, scope: Scope) {
 
 const COMMON_ERRORS = ["validation_failed", "missing_api_key", "invalid_api_key", "rate_limited"] as const;
 
-/** POST /v0/sparql. */
-export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject {
-  const query = [
+const exampleQuery = (namespaceUrl: string) =>
+  [
     `prefix ns: <${namespaceUrl}>`,
     "select ?need ?commitment where { ?commitment ns:concernsNeed ?need } limit 10",
   ].join("\n");
-  const text = { schema: { type: "string" } } as const;
+
+const plainText = { schema: { type: "string" } } as const;
+
+/** What a query is answered, however it was sent. */
+const sparqlAnswer = {
+  description: "The results, or the triples.",
+  headers: RATE_LIMIT_HEADERS,
+  content: {
+    [BINDING_TYPES[0]!]: {
+      schema: { type: "object" },
+      example: { head: { vars: ["need", "commitment"] }, results: { bindings: [] } },
+    },
+    ...Object.fromEntries([...BINDING_TYPES.slice(1), ...GRAPH_TYPES].map((type) => [type, plainText])),
+  },
+} as const;
+
+const SPARQL_ERRORS = [
+  ...COMMON_ERRORS,
+  "malformed_query",
+  "read_only",
+  "federation_disabled",
+  "not_acceptable",
+  "payload_too_large",
+  "internal_error",
+  "database_unavailable",
+  "graph_unavailable",
+  "query_timeout",
+] as const;
+
+/** GET /v0/sparql. */
+export function sparqlByGetOperation(namespaceUrl: string): ZodOpenApiOperationObject {
+  return {
+    operationId: "querySparqlByGet",
+    tags: ["Graph"],
+    summary: "Query the graph in SPARQL 1.1, with the query in the address",
+    ...keyScope(
+      "For clients of the SPARQL 1.1 Protocol, which ask in this way; POST takes the same queries. Without any of " +
+        "these parameters the answer is a description of the service (SPARQL 1.1 Service Description), as triples.",
+      "api_read",
+    ),
+    requestParams: {
+      query: z.object({
+        query: z
+          .string()
+          .optional()
+          .meta({ param: { example: exampleQuery(namespaceUrl) } }),
+        "default-graph-uri": dataset,
+        "named-graph-uri": dataset,
+      }),
+    },
+    responses: { "200": sparqlAnswer, ...errorResponses(SPARQL_ERRORS) },
+  };
+}
+
+/** POST /v0/sparql. */
+export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject {
+  const query = exampleQuery(namespaceUrl);
   return {
     operationId: "querySparql",
     tags: ["Graph"],
@@ -45,37 +100,12 @@ export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject
       required: true,
       description: "The query, in any form of the SPARQL 1.1 Protocol.",
       content: {
-        "application/sparql-query": { ...text, example: query },
+        "application/sparql-query": { ...plainText, example: query },
         "application/x-www-form-urlencoded": { schema: queryForm, example: { query } },
         "application/json": { schema: queryForm, example: { query } },
       },
     },
-    responses: {
-      "200": {
-        description: "The results, or the triples.",
-        headers: RATE_LIMIT_HEADERS,
-        content: {
-          [BINDING_TYPES[0]!]: {
-            schema: { type: "object" },
-            example: { head: { vars: ["need", "commitment"] }, results: { bindings: [] } },
-          },
-          ...Object.fromEntries([...BINDING_TYPES.slice(1), ...GRAPH_TYPES].map((type) => [type, text])),
-        },
-      },
-      ...errorResponses([
-        ...COMMON_ERRORS,
-        "malformed_query",
-        "read_only",
-        "federation_disabled",
-        "not_acceptable",
-        "payload_too_large",
-        "unsupported_media_type",
-        "internal_error",
-        "database_unavailable",
-        "graph_unavailable",
-        "query_timeout",
-      ]),
-    },
+    responses: { "200": sparqlAnswer, ...errorResponses([...SPARQL_ERRORS, "unsupported_media_type"]) },
   };
 }
 

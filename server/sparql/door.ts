@@ -1,4 +1,4 @@
-// POST /v0/sparql: queries of the whole graph, from anybody with a key.
+// /v0/sparql: queries of the whole graph, from anybody with a key.
 import type { Request, RequestHandler, Response } from "express";
 import type { Readable } from "node:stream";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
@@ -7,10 +7,13 @@ import { GraphRejected, GraphTimeout, GraphUnavailable, type GraphStore } from "
 import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
+import { descriptionQuery } from "./description.ts";
 import { readSparqlRequest } from "./request.ts";
 
 export type SparqlDependencies = {
   store: GraphStore;
+  /** what the service description lists */
+  namedGraphs: readonly string[];
   /** for one query, including its answer, in milliseconds */
   timeoutMs: number;
   /** queries that one key may have running at the same time; 4 unless given */
@@ -49,12 +52,13 @@ export function sparqlDoor(dependencies: SparqlDependencies): Door {
 
   const refuseMethod: RequestHandler = () => {
     throw new ApiError("method_not_allowed", {
-      message: "Send queries with POST.",
-      headers: { allow: "POST, OPTIONS" },
+      message: "Send queries with GET or POST.",
+      headers: { allow: "GET, HEAD, POST, OPTIONS" },
     });
   };
 
   return (app, guards) => {
+    app.get(PATH, ...guards.key, query);
     app.post(PATH, ...guards.key, query);
     app.all(PATH, ...guards.key, refuseMethod);
   };
@@ -63,11 +67,11 @@ export function sparqlDoor(dependencies: SparqlDependencies): Door {
 async function answer(
   request: Request,
   response: Response,
-  { store, timeoutMs }: SparqlDependencies,
+  { store, namedGraphs, timeoutMs }: SparqlDependencies,
   maxBytes: number,
 ): Promise<void> {
-  const { text, defaultGraphs, namedGraphs } = await readSparqlRequest(request, maxBytes);
-  const query = guard(text);
+  const asked = await readSparqlRequest(request, maxBytes);
+  const query = asked ? guard(asked.text) : descriptionQuery(endpointOf(request), namedGraphs);
   const type = negotiateType(request, query);
   const gone = new AbortController();
   response.once("close", () => {
@@ -77,8 +81,8 @@ async function answer(
   try {
     ({ body } = await store.query(query.text, {
       accept: ALIASES.get(type) ?? type,
-      defaultGraphs,
-      namedGraphs,
+      defaultGraphs: asked?.defaultGraphs,
+      namedGraphs: asked?.namedGraphs,
       timeoutMs,
       signal: gone.signal,
     }));
@@ -93,12 +97,32 @@ async function answer(
     "cache-control": "no-store",
     vary: "Accept",
   });
+  if (request.method === "HEAD") {
+    // Whether the query succeeds is known by now; the rest of its answer nobody will see.
+    body.destroy();
+    response.end();
+    return;
+  }
   body.on("error", (error) => {
     // The caller has the beginning of an answer; the broken connection shows that it is incomplete.
     if (!gone.signal.aborted) request.log?.warn({ err: error }, "a query's answer broke off");
     response.destroy();
   });
   body.pipe(response);
+}
+
+/** Where this service is, as its caller sees it: a proxy that ends TLS says so in X-Forwarded-Proto. */
+function endpointOf(request: Request): string {
+  const forwarded = request.get("x-forwarded-proto")?.split(",", 1)[0]?.trim();
+  const scheme = forwarded === "https" ? "https" : request.protocol;
+  try {
+    return new URL(`${scheme}://${request.get("host")}${PATH}`).href;
+  } catch (error) {
+    throw new ApiError("validation_failed", {
+      message: "The header Host does not name a host.",
+      cause: error,
+    });
+  }
 }
 
 function guard(text: string): GuardedQuery {

@@ -17,6 +17,9 @@ const UPDATE = "application/sparql-update";
 const FORM = "application/x-www-form-urlencoded";
 const JSON_TYPE = "application/json";
 
+/** What the protocol knows in an address; one without any of them asks what this service is. */
+const PARAMETERS = ["query", "update", "default-graph-uri", "named-graph-uri"] as const;
+
 const graphs = z.union([z.string(), z.array(z.string())]).optional();
 const jsonBody = z.strictObject({
   query: z.string(),
@@ -28,17 +31,27 @@ const jsonBody = z.strictObject({
 const ABSOLUTE_IRI = /^[a-z][a-z0-9+.-]*:[^<>"{}|^`\\\s]*$/i;
 
 /**
- * Reads the query and its dataset from the body and the address.
- * @param maxBytes the longest body, in bytes
+ * Reads the query and its dataset from the address and, of a POST, the body.
+ * @param maxBytes the longest body, and the longest address, in bytes
+ * @returns undefined for an address with neither query nor dataset: it asks for the service description
  * @throws ApiError 400, 403 read_only, 413 or 415
  */
-export async function readSparqlRequest(request: Request, maxBytes: number): Promise<SparqlRequest> {
+export async function readSparqlRequest(
+  request: Request,
+  maxBytes: number,
+): Promise<SparqlRequest | undefined> {
+  const { originalUrl } = request;
+  if (originalUrl.length > maxBytes) throw tooLong(maxBytes);
+  const start = originalUrl.indexOf("?");
+  const address = decodeForm(Buffer.from(start < 0 ? "" : originalUrl.slice(start + 1)));
+  if (request.method !== "POST") {
+    return PARAMETERS.some((name) => address.has(name)) ? fromForm(address) : undefined;
+  }
   const type = requireKnownType(request);
-  const body = decode(await readBody(request, maxBytes));
-  const address = new URL(request.originalUrl, "http://localhost").searchParams;
-  if (type === DIRECT) return withDataset(body, address);
-  if (type === FORM) return fromForm(new URLSearchParams(body), address);
-  return fromJson(body, address);
+  const body = await readBody(request, maxBytes);
+  if (type === DIRECT) return withDataset(decode(body), address);
+  if (type === FORM) return fromForm(decodeForm(body), address);
+  return fromJson(decode(body), address);
 }
 
 function requireKnownType(request: Request): string {
@@ -59,13 +72,13 @@ function requireKnownType(request: Request): string {
   return type;
 }
 
-function fromForm(form: URLSearchParams, address: URLSearchParams): SparqlRequest {
+function fromForm(form: URLSearchParams, ...others: URLSearchParams[]): SparqlRequest {
   if (form.has("update")) throw new ApiError("read_only");
   const queries = form.getAll("query");
   if (queries.length > 1) throw validationFailed([{ path: "query", message: "is given more than once" }]);
   const [text] = queries;
   if (text === undefined) throw validationFailed([{ path: "query", message: "is required" }]);
-  return withDataset(text, address, form);
+  return withDataset(text, ...others, form);
 }
 
 function fromJson(body: string, address: URLSearchParams): SparqlRequest {
@@ -108,12 +121,21 @@ function isNotAbsolute(iri: string): boolean {
   return !ABSOLUTE_IRI.test(iri);
 }
 
-function decode(body: Buffer): string {
+function decode(bytes: Buffer): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new ApiError("validation_failed", { message: "The body is not well-formed UTF-8.", cause: error });
+    throw new ApiError("validation_failed", { message: "The query is not well-formed UTF-8.", cause: error });
   }
+}
+
+/** Reads what is URL-encoded; URLSearchParams alone would replace what is not UTF-8, and run another query. */
+function decodeForm(bytes: Buffer): URLSearchParams {
+  const unescaped = bytes
+    .toString("latin1")
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  decode(Buffer.from(unescaped, "latin1"));
+  return new URLSearchParams(decode(bytes));
 }
 
 /** The whole body; one that is too long is left unread, so that the caller can still read the answer. */
@@ -122,9 +144,13 @@ async function readBody(request: Request, maxBytes: number): Promise<Buffer> {
     return await getRawBody(request, { limit: maxBytes, length: request.get("content-length") ?? null });
   } catch (error) {
     if (!(error instanceof Error && "type" in error && error.type === "entity.too.large")) throw error;
-    throw new ApiError("payload_too_large", {
-      message: `A query may have at most ${maxBytes} bytes.`,
-      headers: { connection: "close" },
-    });
+    throw tooLong(maxBytes);
   }
+}
+
+function tooLong(maxBytes: number): ApiError {
+  return new ApiError("payload_too_large", {
+    message: `A query may have at most ${maxBytes} bytes.`,
+    headers: { connection: "close" },
+  });
 }

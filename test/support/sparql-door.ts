@@ -9,7 +9,9 @@ import type { SparqlDependencies } from "../../server/sparql/door.ts";
 /** A door that is listening; the key of a request is what its header `x-key` says. */
 export type RunningDoor = { url: string; stop: () => Promise<void> };
 
-export async function startSparqlDoor(dependencies: SparqlDependencies): Promise<RunningDoor> {
+export async function startSparqlDoor(
+  dependencies: Omit<SparqlDependencies, "namedGraphs"> & Partial<SparqlDependencies>,
+): Promise<RunningDoor> {
   const app = express();
   const withKey: express.RequestHandler = (request, _response, next) => {
     request.identity = {
@@ -20,7 +22,7 @@ export async function startSparqlDoor(dependencies: SparqlDependencies): Promise
     };
     next();
   };
-  await sparqlDoor(dependencies)(app, { key: [withKey], keyInQuery: [withKey] });
+  await sparqlDoor({ namedGraphs: [], ...dependencies })(app, { key: [withKey], keyInQuery: [withKey] });
   app.use(errorHandler(pino({ level: "silent" })));
   const server = app.listen(0, "127.0.0.1");
   await new Promise((listening) => void server.once("listening", listening));
