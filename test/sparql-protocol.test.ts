@@ -330,7 +330,7 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
     });
     inEngine("cannot be made to say anything else by a header", async () => {
       const { hostname, port } = new URL(door.url);
-      const host = "a>}WHERE{}#";
+      const host = "a> ; <urn:x> <urn:y";
       const status = await new Promise((resolve, reject) => {
         httpRequest({ hostname, port, path: "/v0/sparql", headers: { host } }, (answer) => {
           answer.resume();
