@@ -1,14 +1,12 @@
 // Finds what should not be in the store at all: in the graphs of the service, and beside them in what partners query.
 import { createInterface } from "node:readline";
 import type { Pool } from "pg";
-import { RECORD_KINDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
 import type { Names } from "../graph/namespaces.ts";
 import { termText } from "../graph/ntriples.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { namedNode } from "../graph/terms.ts";
 import { existingIds } from "./records.ts";
-import { referenceGraph, REFERENCES } from "./references.ts";
 
 /** A subject that is not a record: an IRI, or the label that the store gave a blank node. */
 interface Stranger {
@@ -102,11 +100,7 @@ function isBlank(subject: string): boolean {
 
 /** The named graphs in the store that are none of the service's. */
 export async function unlistedGraphs(store: GraphStore, names: Names): Promise<string[]> {
-  const listed = new Set([
-    names.turnsGraph,
-    ...RECORD_KINDS.map((kind) => names.graphs[kind]),
-    ...REFERENCES.map((list) => referenceGraph(names, list)),
-  ]);
+  const listed = new Set(names.namedGraphs);
   const rows = await store.select("SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o } }", {
     timeoutMs: TIMEOUT_MS,
   });
