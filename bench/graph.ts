@@ -16,6 +16,8 @@ import { drain } from "../worker/drain.ts";
 import { startWorker } from "../worker/main.ts";
 import { createProjector } from "../worker/projection.ts";
 import { rebuild } from "../worker/rebuild.ts";
+import { verify } from "../worker/verify.ts";
+import { watch } from "../worker/watch.ts";
 import { lagAt } from "./projection.ts";
 import {
   fill,
@@ -50,7 +52,7 @@ async function benchEmbedded(dir: string): Promise<Figure[]> {
   const embedded = await startEmbeddedStore({ dir });
   const store = createGraphStore(storeUrls(embedded.url));
   try {
-    return [await drainRate(database, store, "the embedded store", 30_000, "≥ 10,000 records/s")];
+    return await drainRate(database, store, "the embedded store", 30_000, "≥ 10,000 records/s");
   } finally {
     store.close();
     await embedded.stop();
@@ -63,7 +65,7 @@ async function benchFuseki(dir: string): Promise<Figure[]> {
   const fuseki = await launchFuseki({ dir });
   const store = createGraphStore({ ...storeUrls(fuseki.url), user: fuseki.user, password: fuseki.password });
   try {
-    const figures = [await drainRate(database, store, "Fuseki", 30_000, "≥ 3,000 records/s")];
+    const figures = await drainRate(database, store, "Fuseki", 30_000, "≥ 3,000 records/s");
     figures.push(await lag(database, store, fuseki));
     const served = await startChild("served.ts", {
       DATABASE_URL: database.serverUrl,
@@ -82,6 +84,7 @@ async function benchFuseki(dir: string): Promise<Figure[]> {
             subject: "Rebuild of 110,000 records into Fuseki",
             measured: `${round(ms / 1000)} s, ${round((110_000 * 1000) / ms)} records/s`,
           });
+          figures.push(await verification(database, store, 110_000));
         }
         figures.push(...(await commitmentLists(database, served, commitments)));
       }
@@ -115,17 +118,56 @@ async function drainRate(
   name: string,
   records: number,
   aim: string,
-): Promise<Figure> {
-  const options = { pool: database.owner, store, projector: createProjector(loadConfig({})), logger };
+): Promise<Figure[]> {
+  // All that a drain asks is whether its updates have arrived.
+  let confirmingMs = 0;
+  const timedStore: GraphStore = {
+    ...store,
+    select: async (...query) => {
+      const start = performance.now();
+      try {
+        return await store.select(...query);
+      } finally {
+        confirmingMs += performance.now() - start;
+      }
+    },
+  };
+  const options = {
+    pool: database.owner,
+    store: timedStore,
+    projector: createProjector(loadConfig({})),
+    logger,
+  };
+  await watch(options);
   // As if the service had been running for a while: the time that the engines take to warm up is not counted.
   await fill(database, 20_000);
   await drain(options);
   await fill(database, records);
+  confirmingMs = 0;
   const ms = await timed(() => drain(options));
+  return [
+    {
+      subject: `Drain into ${name}, ${round(records)} new needs`,
+      measured: `${round((records * 1000) / ms)} records/s`,
+      aim,
+    },
+    {
+      subject: `Of that time, asking ${name} whether it shows each update`,
+      measured: `${round((100 * confirmingMs) / ms)} % (${round(confirmingMs)} of ${round(ms)} ms)`,
+      aim: "≤ 5 %",
+    },
+  ];
+}
+
+/** How much of the store's time a round takes, at full speed: the share that is configured stretches it. */
+async function verification(database: BenchDatabase, store: GraphStore, records: number): Promise<Figure> {
+  const options = { pool: database.owner, store, projector: createProjector(loadConfig({})) };
+  const ms = await timed(() => verify(options));
+  const { share, intervalMs } = loadConfig({}).graphVerification;
   return {
-    subject: `Drain into ${name}, ${round(records)} new needs`,
-    measured: `${round((records * 1000) / ms)} records/s`,
-    aim,
+    subject: `Verification of ${round(records)} records in Fuseki, without pauses; of the store's time in a round of a day`,
+    measured: `${round(ms / 1000)} s; ${round((100 * ms) / intervalMs)} %, at most ${round(100 * share)} %`,
+    aim: "≤ 5 %",
   };
 }
 
