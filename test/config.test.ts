@@ -150,8 +150,8 @@ test("the environment is read in one place", async () => {
   // on to a process or a library.
   const elsewhere = [
     "config.ts: process.env",
-    "graph/fuseki/fetch.ts: process.env.MAVEN_REPOSITORY",
-    "graph/fuseki/launch.ts: process.env",
+    "graph/java/maven.ts: process.env.MAVEN_REPOSITORY",
+    "graph/java/server.ts: process.env",
     'process/part.ts: process.env["npm_lifecycle_event"]',
     'server/graphql/environment.ts: process.env["GRAPHILE_ENV"]',
   ];

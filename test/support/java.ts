@@ -1,0 +1,16 @@
+// Stores that are Java programs. Without Java and Maven the tests that need them are skipped, unless REQUIRE_STORES=1.
+import { JavaServerNotAvailable } from "../../graph/java/maven.ts";
+
+/** What keeps a JVM small and makes it start quickly, at the cost of its speed later. */
+export const JAVA_OPTIONS = ["-Xmx768m", "-XX:TieredStopAtLevel=1"];
+
+/** Whether this machine has, or can fetch, what a store needs. */
+export function isAvailable(fetched: Promise<unknown>): Promise<boolean> {
+  return fetched.then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof JavaServerNotAvailable && process.env["REQUIRE_STORES"] !== "1") return false;
+      throw error;
+    },
+  );
+}
