@@ -200,6 +200,14 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     });
   });
 
+  test("the operator's tool finds a store by its three URLs", async () => {
+    const id = await projection.declareNeed();
+    const settings = { DATABASE_URL: projection.database.url, ...projection.running.environment };
+    expect((await admin(["graph", "rebuild"], settings)).code).toBe(0);
+    expect(await projection.running.client.ask(`ask { <${needsGraph}${id}> ?p ?o }`)).toBe(true);
+    expect((await admin(["graph", "verify"], settings)).code).toBe(0);
+  });
+
   test("a rebuild applies the current load check", async () => {
     const ids = await projection.declareNeeds(3);
     await runAdmin("rebuild");

@@ -184,7 +184,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   test("its queries are answered from a copy that is behind: nothing counts before the copy shows it", async () => {
     const copy = await startSharedStore(testStores[0]!);
     try {
-      projection.proxy.copy = { target: copy.url, headers: copy.headers, behindMs: 4_000 };
+      projection.proxy.copy = { urls: copy.urls, headers: copy.headers, behindMs: 4_000 };
       await projection.startWorker();
       const id = await projection.declareNeed();
       await eventually(async () => expect(await projection.graphState()).toBe("lagging"), 20_000);

@@ -126,7 +126,9 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     );
   });
 
-  test("text comes back byte for byte", async () => {
+  // Fails until updates say that they are in UTF-8.
+  const testOfText = kind.peculiarities.has("text without a charset is Latin-1") ? test.failing : test;
+  testOfText("text comes back byte for byte", async () => {
     const texts = [
       "Prayer 🙏🏽 for 👨‍👩‍👧‍👦 families, e\u0301 is not é",
       "الصلاة \u202Eabc\u202C עברית",
@@ -137,12 +139,16 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     const ids = await Promise.all(
       texts.map((text) => projection.declareNeed({ orgName: text, needDescription: text })),
     );
-    await projection.settled();
-    for (const [index, id] of ids.entries()) {
-      const rows = await projection.running.client.select(
-        `select ?text where { <${DATA}/needs/${id}> <${NS}needDescription> ?text ; <${NS}orgName> ?text }`,
-      );
-      expect(rows).toEqual([{ text: { type: "literal", value: texts[index] } }]);
+    try {
+      await projection.settled();
+      for (const [index, id] of ids.entries()) {
+        const rows = await projection.running.client.select(
+          `select ?text where { <${DATA}/needs/${id}> <${NS}needDescription> ?text ; <${NS}orgName> ?text }`,
+        );
+        expect(rows).toEqual([{ text: { type: "literal", value: texts[index] } }]);
+      }
+    } finally {
+      await owner().query("delete from app_public.needs where need_id = any($1)", [ids]);
     }
     expect(await describeResource("urn:a")).toEqual([]);
   });

@@ -17,7 +17,7 @@ const RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?
 const TIMEOUT_MS = 2_500;
 const MANY_ROWS = 40_000;
 
-describe.each(testStores)("$name", ({ available, start }) => {
+describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
   const inEngine = available ? test : test.skip;
   let dir: string;
   let store: RunningStore;
@@ -124,13 +124,14 @@ describe.each(testStores)("$name", ({ available, start }) => {
 
   describe("formats", () => {
     const construct = `CONSTRUCT { ?s ?p ?o } FROM <${A}> WHERE { ?s ?p ?o }`;
+    const tsv = peculiarities.has("strings without quotes in TSV") ? /^\?o\nin A/ : /^\?o\n"in A"/;
     inEngine.each([
       [some, undefined, "application/sparql-results+json", /"in A"/],
       [some, "*/*", "application/sparql-results+json", /"in A"/],
       [some, "application/json", "application/json; charset=utf-8", /"in A"/],
       [some, "application/sparql-results+xml", "application/sparql-results+xml", /<literal>in A</],
       [some, "text/csv", "text/csv; charset=utf-8", /^o\r?\nin A/],
-      [some, "text/tab-separated-values", "text/tab-separated-values; charset=utf-8", /^\?o\n"in A"/],
+      [some, "text/tab-separated-values", "text/tab-separated-values; charset=utf-8", tsv],
       [
         some,
         "text/csv;q=0.5, application/sparql-results+xml;q=0.9, text/html",
@@ -156,6 +157,10 @@ describe.each(testStores)("$name", ({ available, start }) => {
     ])("%s, Accept: %s", async (query, accept, type, text) => {
       // fetch sends */* by default.
       const answer = await post(query, accept === undefined ? {} : { accept });
+      if (query.startsWith("ASK") && accept === "text/csv" && peculiarities.has("no ASK as CSV or TSV")) {
+        expect([400, 406]).toContain(answer.status);
+        return;
+      }
       expect(answer.status).toBe(200);
       expect(answer.headers.get("content-type")).toBe(type);
       expect(await answer.text()).toMatch(text);

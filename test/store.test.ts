@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Parser } from "n3";
 import { tripleText } from "../graph/ntriples.ts";
-import { GraphRejected, GraphTimeout } from "../graph/store.ts";
+import { GraphRejected, GraphTimeout, GraphUnavailable, type StoreUrls } from "../graph/store.ts";
 import { readAll } from "../graph/store-http.ts";
 import { namedNode, triple } from "../graph/terms.ts";
 import { LITERALS } from "../graph/triples.ts";
@@ -22,7 +22,7 @@ const B = "https://data.example.org/b/";
 /** More solutions than anybody could count. */
 const RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }";
 
-describe.each(testStores)("$name", ({ name, available, start }) => {
+describe.each(testStores)("$name", ({ name, available, peculiarities, start }) => {
   const inEngine = available ? test : test.skip;
   let dir: string;
   let store: RunningStore;
@@ -45,11 +45,18 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
     const [row] = await store.client.select(`SELECT (COUNT(*) AS ?n) { ${pattern} }`, options);
     return Number(row?.["n"]?.value);
   };
-  const request = (path: string, init: RequestInit = {}) =>
-    fetch(store.url + path, {
+  const request = (door: keyof StoreUrls, init: RequestInit & { search?: Record<string, string> } = {}) => {
+    const url = new URL(store.urls[door]);
+    for (const [name, value] of Object.entries(init.search ?? {})) url.searchParams.append(name, value);
+    return fetch(url, {
       ...init,
       headers: { ...store.headers, ...(init.headers as Record<string, string>) },
     });
+  };
+  const inLine = (line: number) => (peculiarities.has("no place in a refusal") ? {} : { position: { line } });
+  const OwnTimeLimit = peculiarities.has("its time limit looks like a failure")
+    ? GraphUnavailable
+    : GraphTimeout;
   const fill = async () => {
     await store.client.update(`INSERT DATA {
       GRAPH <${A}> { <urn:s> <urn:p> "in A", "also in A" }
@@ -92,13 +99,13 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       headers: { "content-type": type },
     });
 
-    inEngine.each<[string, string, () => RequestInit]>([
-      ["GET", `/query?query=${encodeURIComponent(ask)}`, () => ({})],
-      ["POST, form", "/query", () => form({ query: ask })],
-      ["POST, direct", "/query", () => direct("application/sparql-query", ask)],
-    ])("query by %s", async (_name, path, init) => {
+    inEngine.each([
+      ["GET", { search: { query: ask } }],
+      ["POST, form", form({ query: ask })],
+      ["POST, direct", direct("application/sparql-query", ask)],
+    ])("query by %s", async (_name, init) => {
       await fill();
-      const answer = await request(path, init());
+      const answer = await request("queryUrl", init);
       expect(answer.status).toBe(200);
       expect(await answer.json()).toMatchObject({ boolean: true });
     });
@@ -107,7 +114,7 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       ["form", (update) => form({ update })],
       ["direct", (update) => direct("application/sparql-update", update)],
     ])("update by POST, %s", async (_name, init) => {
-      const answer = await request("/update", init(`INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> 1 } }`));
+      const answer = await request("updateUrl", init(`INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> 1 } }`));
       expect([200, 204]).toContain(answer.status);
       expect(await count()).toBe(1);
     });
@@ -115,10 +122,10 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
     inEngine("an update sent to the query endpoint changes nothing", async () => {
       const update = `INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> 1 } }`;
       expect(
-        (await request("/query", direct("application/sparql-update", update))).status,
+        (await request("queryUrl", direct("application/sparql-update", update))).status,
       ).toBeGreaterThanOrEqual(400);
-      expect((await request("/query", form({ update }))).status).toBeGreaterThanOrEqual(400);
-      expect((await request("/query", form({ query: update }))).status).toBe(400);
+      expect((await request("queryUrl", form({ update }))).status).toBeGreaterThanOrEqual(400);
+      expect((await request("queryUrl", form({ query: update }))).status).toBe(400);
       expect(await count()).toBe(0);
     });
 
@@ -126,7 +133,7 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       ["no query", {}],
       ["a query that breaks off", { query: "SELECT * {" }],
     ])("400 for %s", async (_name, fields) => {
-      expect((await request("/query", form(fields as Record<string, string>))).status).toBe(400);
+      expect((await request("queryUrl", form(fields as Record<string, string>))).status).toBe(400);
     });
   });
 
@@ -186,7 +193,12 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       ["application/sparql-results+json", /"value"\s*:\s*"in A"/],
       ["application/sparql-results+xml", /<literal>in A<\/literal>/],
       ["text/csv", /^o\r?\nalso in A\r?\nin A/],
-      ["text/tab-separated-values", /^\?o\n"also in A"\n"in A"/],
+      [
+        "text/tab-separated-values",
+        peculiarities.has("strings without quotes in TSV")
+          ? /^\?o\nalso in A\nin A/
+          : /^\?o\n"also in A"\n"in A"/,
+      ],
     ])("SELECT as %s", async (accept, expected) => {
       await fill();
       const answer = await store.client.query(`SELECT ?o FROM <${A}> { ?s ?p ?o } ORDER BY ?o`, { accept });
@@ -200,9 +212,10 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       ["text/tab-separated-values", /true/],
     ])("ASK as %s", async (accept, expected) => {
       await fill();
-      expect(await readAll((await store.client.query("ASK { ?s ?p ?o }", { accept })).body)).toMatch(
-        expected,
-      );
+      const asked = store.client.query("ASK { ?s ?p ?o }", { accept });
+      if (accept.startsWith("text/") && peculiarities.has("no ASK as CSV or TSV"))
+        await expect(asked).rejects.toMatchObject({ name: "GraphRejected", status: 406 });
+      else expect(await readAll((await asked).body)).toMatch(expected);
     });
     inEngine.each([
       ["text/turtle", /^<urn:s>\s+<https:\/\/example.org\/p>\s+"(also )?in A"/m],
@@ -246,13 +259,15 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       expect(read.toSorted()).toEqual(lines.map((line) => line.trim()).toSorted());
     });
     inEngine("a graph that is not there is undefined", async () => {
-      expect(await store.client.getGraph("https://data.example.org/none/")).toBeUndefined();
+      const none = await store.client.getGraph("https://data.example.org/none/");
+      if (peculiarities.has("every graph exists")) expect(await readAll(none!.body)).toBe("");
+      else expect(none).toBeUndefined();
     });
     inEngine("data that is malformed is refused whole, and the graph stays as it was", async () => {
       await fill();
       const put = store.client.putGraph(A, "<urn:a> <urn:b> 1 .\n<urn:a> <urn:b> oops .", "text/turtle");
       await expect(put).rejects.toThrow(GraphRejected);
-      await expect(put).rejects.toMatchObject({ status: 400, position: { line: 2 } });
+      await expect(put).rejects.toMatchObject({ status: 400, ...inLine(2) });
       expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(2);
     });
     inEngine("a stream that fails on the way changes nothing", async () => {
@@ -284,7 +299,7 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
     inEngine("that are malformed are rejected with their place", async () => {
       const update = store.client.update("INSERT DATA {\n GRAPH <urn:g> { <urn:s> <urn:p> }\n}");
       await expect(update).rejects.toThrow(GraphRejected);
-      await expect(update).rejects.toMatchObject({ position: { line: 2 } });
+      await expect(update).rejects.toMatchObject(inLine(2));
     });
     inEngine("are seen by every query that is asked after them", async () => {
       for (let i = 1; i <= 40; i++) {
@@ -323,13 +338,20 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
     };
     const escape = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007F");
 
-    inEngine.each(Object.entries(texts))("%s comes back byte for byte", async (_name, text) => {
+    // Fails until updates say that they are in UTF-8.
+    const isGarbled = (text: string) =>
+      peculiarities.has("text without a charset is Latin-1") && /[^\0-\x7f]/.test(text);
+    const all = Object.entries(texts);
+    const comesBack = async (_name: string, text: string) => {
       await store.client.update(`INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> ${escape(text)} } }`);
       await store.client.postGraph(A, `<urn:t> <urn:p> ${escape(text)} .`, "application/n-triples");
       const rows = await store.client.select("SELECT ?o { ?s ?p ?o }");
       expect(rows.map((row) => row["o"]?.value)).toEqual([text, text]);
       expect(await store.client.ask(`ASK { <urn:t> <urn:p> ${escape(text)} }`)).toBe(true);
-    });
+    };
+    inEngine.each(all.filter(([, text]) => !isGarbled(text)))("%s comes back byte for byte", comesBack);
+    for (const [what, text] of available ? all.filter(([, text]) => isGarbled(text)) : [])
+      test.failing(`${what} comes back byte for byte`, () => comesBack(what, text));
   });
 
   describe("a runaway query", () => {
@@ -344,7 +366,7 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
     inEngine("ends at the engine's own time limit, and harms nobody in the meantime", async () => {
       await someData();
       let isOver = false;
-      const ended = expect(runaway().finally(() => (isOver = true))).rejects.toThrow(GraphTimeout);
+      const ended = expect(runaway().finally(() => (isOver = true))).rejects.toThrow(OwnTimeLimit);
       let meanwhile = 0;
       for (let i = 0; i < 10; i++) {
         expect(await count("<urn:s1> ?p ?o")).toBe(1);
@@ -365,7 +387,7 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
           (await store.client.query("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", { timeoutMs: 30_000 }))
             .body,
         );
-      await expect(streaming()).rejects.toThrow(GraphTimeout);
+      await expect(streaming()).rejects.toThrow(OwnTimeLimit);
     });
 
     inEngine("is given up at the client's time limit", async () => {

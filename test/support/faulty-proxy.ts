@@ -2,11 +2,12 @@
 import { createServer, request } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { storeUrls, type StoreUrls } from "../../graph/store.ts";
 
 /**
  * What happens to updates; everything else always passes.
  * closed: the connection breaks; status500; lie: 200 with an error in the body; half: an answer cut in the
- * middle; silent: no answer at all; slow: passed on after two seconds; poison: refused when it contains POISON;
+ * middle; silent: no answer at all; held: passed on when released; poison: refused when it contains POISON;
  * breaks: 500 when it contains POISON.
  * The following answer whole graphs as well, in the store's place: page: 200 with a page; empty: 200 without anything;
  * swallow: 204, as the store would.
@@ -18,7 +19,7 @@ export type Mode =
   | "lie"
   | "half"
   | "silent"
-  | "slow"
+  | "held"
   | "poison"
   | "breaks"
   | "page"
@@ -29,25 +30,28 @@ const IN_PLACE: ReadonlySet<Mode> = new Set(["page", "empty", "swallow"]);
 
 export const POISON = "this text is poison";
 
+/** A store, and what it must be sent with each request. */
+type Behind = { urls: StoreUrls; headers: Record<string, string> };
+
 export type FaultyProxy = {
-  /** the dataset's URL, through this proxy */
+  /** the dataset's URL, through this proxy: whatever the store behind it, its doors are named as Fuseki's */
   url: string;
   mode: Mode;
-  /** the dataset's URL behind it; may change */
-  target: string;
+  /** the store behind it; may change */
+  target: StoreUrls;
   /** updates that have arrived */
   updates: number;
-  /** updates that are being held back */
-  held: number;
   /** a second store, which answers queries, and how far it is behind */
-  copy: { target: string; headers: Record<string, string>; behindMs: number } | undefined;
+  copy: (Behind & { behindMs: number }) | undefined;
   /** whole graphs are cut off after this many bytes, and the connection with them */
   cutAfter: number | undefined;
+  /** Passes on the updates that were held back, even if their sender is gone; resolves when the store has answered. */
+  release: () => Promise<void>;
   stop: () => Promise<void>;
 };
 
 export async function startFaultyProxy(
-  target: string,
+  target: StoreUrls,
   headers: Record<string, string>,
 ): Promise<FaultyProxy> {
   const server = createServer((incoming, outgoing) => {
@@ -56,22 +60,23 @@ export async function startFaultyProxy(
     incoming.on("end", () => answer(incoming, outgoing, Buffer.concat(chunks)));
   });
 
-  let stopped = false;
+  const held: (() => Promise<void>)[] = [];
   function answer(incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer): void {
     const isUpdate = incoming.url!.startsWith("/update");
     if (isUpdate) proxy.updates += 1;
     const isGraph = incoming.method === "PUT";
     const mode = isUpdate || (isGraph && IN_PLACE.has(proxy.mode)) ? proxy.mode : "ok";
     const { copy, cutAfter } = proxy;
-    if (copy && (isUpdate || isGraph))
-      setTimeout(() => forward(copy, incoming, undefined, body), copy.behindMs);
+    if (copy && (isUpdate || isGraph)) {
+      setTimeout(() => void forward(copy, incoming, undefined, body), copy.behindMs);
+    }
     if (isGraph && cutAfter !== undefined) {
       cut(incoming, body.subarray(0, cutAfter));
       return;
     }
     const isQuery = incoming.url!.startsWith("/query");
     const pass = () =>
-      forward(copy && isQuery ? copy : { target: proxy.target, headers }, incoming, outgoing, body);
+      forward(copy && isQuery ? copy : { urls: proxy.target, headers }, incoming, outgoing, body);
     if (mode === "closed") incoming.socket.destroy();
     else if (mode === "status500") outgoing.writeHead(500).end("Internal Server Error");
     else if (mode === "lie")
@@ -80,49 +85,49 @@ export async function startFaultyProxy(
       outgoing.writeHead(200, { "content-length": "1000" });
       outgoing.write("<html>");
       setTimeout(() => incoming.socket.destroy(), 20);
-    } else if (mode === "slow") {
-      proxy.held += 1;
-      setTimeout(() => {
-        if (!stopped) pass();
-        proxy.held -= 1;
-      }, 2_000);
-    } else if (mode === "page")
+    } else if (mode === "held") held.push(pass);
+    else if (mode === "page")
       outgoing.writeHead(200, { "content-type": "text/html" }).end("<h1>Sign in</h1>");
     else if (mode === "empty") outgoing.writeHead(200).end();
     else if (mode === "swallow") outgoing.writeHead(204).end();
-    else if (mode === "poison" && body.includes(POISON)) outgoing.writeHead(400).end("Parse error");
     else if (mode === "breaks" && body.includes(POISON)) outgoing.writeHead(500).end("Stack overflow");
-    else if (mode !== "silent") pass();
+    else if (mode === "poison" && body.includes(POISON)) outgoing.writeHead(400).end("Parse error");
+    else if (mode !== "silent") void pass();
   }
 
+  /** @param outgoing where the answer goes, if anybody wants it */
   function forward(
-    to: { target: string; headers: Record<string, string> },
+    to: Behind,
     incoming: IncomingMessage,
     outgoing: ServerResponse | undefined,
     body: Buffer,
-  ): void {
-    const url = new URL(to.target + incoming.url!);
+  ): Promise<void> {
+    const { promise: answered, resolve } = Promise.withResolvers<void>();
+    const url = behind(incoming, to.urls);
     const { host: _, ...rest } = incoming.headers;
     const onward = request(
       url,
       { method: incoming.method, headers: { ...rest, ...to.headers } },
       (response) => {
-        if (!outgoing) {
-          response.resume();
-          return;
-        }
-        outgoing.writeHead(response.statusCode!, response.headers);
-        response.pipe(outgoing);
+        response.on("end", resolve);
+        outgoing?.writeHead(response.statusCode!, response.headers);
+        // To nobody if the sender is gone: what the store says is read all the same.
+        if (!outgoing || outgoing.destroyed) response.resume();
+        else response.pipe(outgoing);
       },
     );
-    onward.on("error", () => outgoing?.destroy());
+    onward.on("error", () => {
+      outgoing?.destroy();
+      resolve();
+    });
     onward.end(body);
+    return answered;
   }
 
   /** Sends the beginning of a body as a client would that dies in the middle. */
   function cut(incoming: IncomingMessage, beginning: Buffer): void {
     const { "content-length": _length, host: _host, ...rest } = incoming.headers;
-    const onward = request(new URL(proxy.target + incoming.url!), {
+    const onward = request(behind(incoming, proxy.target), {
       method: incoming.method,
       headers: { ...rest, ...headers, "transfer-encoding": "chunked" },
     });
@@ -133,18 +138,27 @@ export async function startFaultyProxy(
     });
   }
 
+  /** The same door of a store behind, with the parameters of both. */
+  function behind(incoming: IncomingMessage, urls: StoreUrls): URL {
+    const asked = new URL(incoming.url!, proxy.url);
+    const doors = Object.entries(storeUrls(proxy.url)) as [keyof StoreUrls, string][];
+    const [door] = doors.find(([, url]) => url === asked.origin + asked.pathname)!;
+    const url = new URL(urls[door]);
+    for (const [name, value] of asked.searchParams) url.searchParams.append(name, value);
+    return url;
+  }
+
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const proxy: FaultyProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     mode: "ok",
     target,
     updates: 0,
-    held: 0,
     copy: undefined,
     cutAfter: undefined,
+    release: async () => void (await Promise.all(held.splice(0).map((pass) => pass()))),
     stop: () =>
       new Promise((closed) => {
-        stopped = true;
         server.close(() => closed());
         server.closeAllConnections();
       }),

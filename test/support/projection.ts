@@ -91,7 +91,7 @@ export async function startProjection(
   await running.client.update("DROP ALL");
   const database = await createTestDatabase();
   await buildWorld(database.owner);
-  const proxy = await startFaultyProxy(running.url, running.headers);
+  const proxy = await startFaultyProxy(running.urls, running.headers);
   const store = createGraphStore({ ...storeUrls(proxy.url), timeoutMs: storeTimeoutMs });
   const config = loadConfig({ LOG_LEVEL: "silent", GRAPH_VERIFY_SHARE: "0", ...env });
   const logger = pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" });
