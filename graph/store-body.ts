@@ -1,17 +1,21 @@
 // A body from a graph store, made to end either complete or with an error.
 import { Transform, type TransformCallback } from "node:stream";
 import { GraphTimeout, GraphUnavailable } from "./store-errors.ts";
-import { JSON_LD, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-types.ts";
+import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-types.ts";
 
 // When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice.
 const FUSEKI_CANCELLED = "##  Query cancelled due to timeout";
 const TAIL_BYTES = 256;
 
+// RDF4J ends an answer that it cannot finish like any other: in a format of lines, only a line that breaks off shows it.
 const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
   [RESULTS_JSON, /\}\s*$/],
   ["application/json", /[}\]]\s*$/],
   [RESULTS_XML, /<\/(\w+:)?sparql>\s*$/],
   [JSON_LD, /[}\]]\s*$/],
+  [N_TRIPLES, /(^|\.)\s*$/],
+  ["text/csv", /(^|\n|true|false)$/],
+  ["text/tab-separated-values", /(^|\n|true|false)$/],
   [RDF_XML, /<\/(\w+:)?RDF>\s*$/],
 ]);
 

@@ -127,7 +127,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     const response: unknown = await client(call, true).query.select(sparql, {
       operation: "postDirect",
       headers: {
-        "content-type": "application/sparql-query",
+        "content-type": "application/sparql-query; charset=utf-8",
         accept,
         priority: call.priority === "service" ? "u=1" : "u=4",
       },
@@ -204,7 +204,8 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     async update(sparql, call = {}) {
       const response: unknown = await client(call, false).query.update(sparql, {
         operation: "postDirect",
-        headers: { "content-type": "application/sparql-update" },
+        // A servlet container takes text without a charset for Latin-1, whatever SPARQL says.
+        headers: { "content-type": "application/sparql-update; charset=utf-8" },
       });
       await confirm(response as StoreResponse, [200, 204]);
     },

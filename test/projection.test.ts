@@ -126,9 +126,7 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     );
   });
 
-  // Fails until updates say that they are in UTF-8.
-  const testOfText = kind.peculiarities.has("text without a charset is Latin-1") ? test.failing : test;
-  testOfText("text comes back byte for byte", async () => {
+  test("text comes back byte for byte", async () => {
     const texts = [
       "Prayer 🙏🏽 for 👨‍👩‍👧‍👦 families, e\u0301 is not é",
       "الصلاة \u202Eabc\u202C עברית",

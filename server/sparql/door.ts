@@ -163,6 +163,7 @@ function failure(error: unknown): unknown {
       headers: { [RESPONSE_HEADERS.retryAfter]: RETRY_AFTER_SECONDS },
     });
   }
+  if (error instanceof GraphRejected && error.status === 406) return new ApiError("not_acceptable");
   if (error instanceof GraphRejected) return malformed(error.message, error.position);
   return error;
 }

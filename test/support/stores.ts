@@ -20,9 +20,7 @@ type Peculiarity =
   | "no ASK as CSV or TSV"
   | "every graph exists"
   | "no place in a refusal"
-  | "its time limit looks like a failure"
-  // What a servlet assumes. Updates do not say yet that they are in UTF-8, so the tests of text fail as expected.
-  | "text without a charset is Latin-1";
+  | "its time limit looks like a failure";
 
 /** A kind of store; a second start on the same folder finds what the first one left. */
 export type TestStore = {
@@ -60,7 +58,6 @@ export const testStores: readonly TestStore[] = [
       "every graph exists",
       "no place in a refusal",
       "its time limit looks like a failure",
-      "text without a charset is Latin-1",
     ]),
     start: async (options) => {
       const rdf4j = await startRdf4j(options);
