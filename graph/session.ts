@@ -61,6 +61,7 @@ export function createSession(options: GraphSessionOptions): GraphSession {
     let allowedMs = patienceMs;
     for (let pauseMs = SHORTEST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       const mark = await readMark(store, names, { signal });
+      if (mark.hasOverlap) throw new GraphUnconfirmed("Two updates have overlapped in the graph store.");
       if (mark.turn === turn && mark.identity === identity) return;
       if (mark.turn > turn) throw new GraphUnconfirmed("Another process has written to the graph since.");
       if (performance.now() - start >= allowedMs) {

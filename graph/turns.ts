@@ -21,6 +21,8 @@ export interface Mark {
   turn: Turn;
   /** of the database that the graph belongs to; undefined if it says none, or several */
   identity: string | undefined;
+  /** whether there are several numbers: an engine that does not put updates in order has run two at the same time */
+  hasOverlap: boolean;
 }
 
 /** What an update must contain to be numbered. */
@@ -83,6 +85,7 @@ export async function readMark(store: GraphStore, names: Names, call?: CallOptio
   return {
     turn: turns.reduce((latest, turn) => (turn > latest ? turn : latest), 0n),
     identity: identities.size === 1 ? [...identities][0] : undefined,
+    hasOverlap: new Set(turns).size > 1,
   };
 }
 

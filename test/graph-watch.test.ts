@@ -151,6 +151,18 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(rows).toEqual([{ urgent: true }]);
   });
 
+  test("two updates have overlapped in it: everything is verified", async () => {
+    await projection.startWorker();
+    await projection.declareNeeds(10);
+    await settledAndWatched();
+    await projection.running.client.update(
+      `INSERT DATA { GRAPH <${DATA}/projection/> { <${DATA}/projection/> <${NS}projectionTurn> 1 } }`,
+    );
+    await noticed(/overlapped/);
+    const { rows } = await owner().query("select urgent from app_private.graph_verification");
+    expect(rows).toEqual([{ urgent: true }]);
+  });
+
   test("one of its graphs has been emptied", async () => {
     await projection.startWorker();
     await projection.declareNeeds(10);

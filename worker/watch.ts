@@ -104,6 +104,14 @@ async function compare(
       ? { reason: "The graph store is empty", what: {}, foreign: false }
       : { reason: "The graph store holds another graph", what: {}, foreign: true };
   }
+  if (mark.hasOverlap) {
+    return {
+      reason: "Two updates have overlapped in the graph store",
+      // Which of the two has won is not known record by record.
+      what: { kinds: [], lists: [] },
+      foreign: true,
+    };
+  }
   if (mark.turn < BigInt(known.turn)) {
     return {
       reason: "The graph store was set back to an earlier state",
