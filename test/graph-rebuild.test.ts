@@ -64,7 +64,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.startWorker();
     await writeChain();
     const ids = await projection.declareNeeds(2_000);
-    await projection.settled();
+    await projection.settled(60_000);
     const done = new AbortController();
     let reads = 0;
     const reader = async () => {
@@ -116,8 +116,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     const ends = [...body.matchAll(/<\/rdf:Description>\n/g)].map(
       ({ index, 0: { length } }) => index + length,
     );
-    const cuts = [0, 1, 60, ...ends.slice(0, 3), ends.at(-1)!, body.length - 2].concat(
-      Array.from({ length: 12 }, () => Math.floor(Math.random() * body.length)),
+    const cuts = [0, 1, 60, ends[0]!, ends[1]!, ends.at(-1)!, body.length - 2].concat(
+      Array.from({ length: 5 }, () => Math.floor(Math.random() * body.length)),
     );
     const throughProxy = { ...parts(), store: projection.store };
     for (const at of cuts) {
