@@ -8,7 +8,8 @@ export type Properties = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Makes the reader for one kind of record. What is withheld from the graph is not in an item; lists of codes, whose
- * order a graph does not keep, come in alphabetical order.
+ * order a graph does not keep, come in alphabetical order. A field with several values where it can have just one is
+ * undefined: which of them was meant, nobody knows.
  */
 export function itemReader(
   description: RecordDescription,
@@ -22,23 +23,22 @@ export function itemReader(
 }
 
 function readerOf({ type, graph }: Field, names: Names): ((properties: Properties) => unknown) | undefined {
-  if (typeof graph === "string") {
-    const property = names.iri(graph);
-    const convert = CONVERSIONS[type] ?? ((value: string) => value);
-    return (properties) => {
-      const value = properties.get(property)?.[0];
-      return value === undefined ? null : convert(value);
-    };
-  }
+  if (typeof graph === "string") return single(names.iri(graph), CONVERSIONS[type]);
   if ("withheld" in graph) return undefined;
   if ("to" in graph) {
-    const [property, prefix] = [names.iri(graph.link), names.graphs[graph.to]];
-    return (properties) => properties.get(property)?.[0]?.slice(prefix.length) ?? null;
+    const prefix = names.graphs[graph.to];
+    return single(names.iri(graph.link), (value) => value.slice(prefix.length));
   }
   const property = names.iri(graph.code);
-  return type.endsWith("s")
-    ? (properties) => (properties.get(property) ?? []).toSorted()
-    : (properties) => properties.get(property)?.[0] ?? null;
+  return type.endsWith("s") ? (properties) => (properties.get(property) ?? []).toSorted() : single(property);
+}
+
+function single(property: string, convert: (value: string) => unknown = (value) => value) {
+  return (properties: Properties): unknown => {
+    const [value, another] = properties.get(property) ?? [];
+    if (value === undefined) return null;
+    return another === undefined ? convert(value) : undefined;
+  };
 }
 
 const CONVERSIONS: Partial<Record<Field["type"], (value: string) => unknown>> = {

@@ -1,111 +1,88 @@
-// The list of commitments as the graph holds it.
+// What commitments contain, read from the graph. Which ones, in which order and how many, the table has said before.
 import { itemReader } from "../../graph/items.ts";
 import type { Names } from "../../graph/namespaces.ts";
-import { GraphUnavailable } from "../../graph/store.ts";
-import type { GraphStore, Row } from "../../graph/store.ts";
+import { GraphRejected, GraphUnavailable } from "../../graph/store.ts";
+import type { GraphStore } from "../../graph/store.ts";
 import { commitment } from "../../records/commitment.ts";
-import type { Input } from "../rest/route.ts";
-import { httpUri } from "../rest/schemas.ts";
+import { itemOf } from "../rest/records.ts";
 
-/** A commitment, as far as the graph holds it. */
-export type GraphCommitment = Record<string, unknown> & { commitmentId: string };
+export const item = itemOf(commitment, "Commitment");
 
-// Longer than a healthy store takes, yet short enough for a caller to wait for the table's answer as well.
+/** A commitment as the table has it. */
+export type Commitment = Readonly<Record<string, unknown>> & {
+  commitmentId: string;
+  updatedAt: string;
+  graphStatus: string;
+};
+
+// Longer than a healthy store takes, yet short enough for a caller to wait for.
 const TIMEOUT_MS = 5_000;
 
 /**
- * Reads a page of commitments from the graph, newest first, ties by id, and how many match in all.
- * @returns undefined when the graph cannot be reached
+ * Puts what the graph says in place of what the table says, for those commitments that the graph holds as they are.
+ * The graph is asked even if it holds none of them, so that the answer always tells whether it can be reached.
+ * @returns undefined when it cannot
  */
-export async function listFromGraph(
+export async function withGraphContent(
   store: GraphStore,
   names: Names,
-  input: Input,
-): Promise<{ commitments: GraphCommitment[]; total: number } | undefined> {
-  // Something that is not a URI cannot belong to any organization.
-  if (input["orgUri"] !== undefined && !httpUri.safeParse(input["orgUri"]).success)
-    return { commitments: [], total: 0 };
+  commitments: readonly Commitment[],
+): Promise<Record<string, unknown>[] | undefined> {
+  const synced = commitments.filter(({ graphStatus }) => graphStatus === "synced");
+  const iriOf = ({ commitmentId }: Commitment) => names.record(commitment.kind, commitmentId);
+  const inGraph = await describe(store, names, synced.map(iriOf));
+  if (!inGraph) return undefined;
+  const read = itemReader(commitment, names);
+  return commitments.map((fromTable) => {
+    const properties = fromTable.graphStatus === "synced" ? inGraph.get(iriOf(fromTable)) : undefined;
+    return properties ? merge(fromTable, read(properties)) : { ...fromTable };
+  });
+}
+
+/** All properties of commitments, by IRI; undefined when the graph gives no answer. */
+async function describe(
+  store: GraphStore,
+  names: Names,
+  iris: readonly string[],
+): Promise<Map<string, Map<string, string[]>> | undefined> {
+  const query = `
+    select ?commitment ?property ?value where {
+      values ?commitment { ${iris.map((iri) => `<${iri}>`).join(" ")} }
+      graph <${names.graphs.commitment}> { ?commitment ?property ?value }
+    }`;
   try {
-    const [rows, counted] = await Promise.all([
-      store.select(page(names, input), { timeoutMs: TIMEOUT_MS }),
-      store.select(count(names, input), { timeoutMs: TIMEOUT_MS }),
-    ]);
-    return { commitments: assemble(names, rows), total: Number(counted[0]?.["total"]?.value ?? 0) };
+    const described = new Map<string, Map<string, string[]>>();
+    for (const { commitment: subject, property, value } of await store.select(query, {
+      timeoutMs: TIMEOUT_MS,
+    })) {
+      if (!subject || !property || !value) continue;
+      const properties = described.get(subject.value) ?? new Map<string, string[]>();
+      described.set(subject.value, properties);
+      properties.set(property.value, [...(properties.get(property.value) ?? []), value.value]);
+    }
+    return described;
   } catch (error) {
-    if (error instanceof GraphUnavailable) return undefined;
+    // A store that refuses even this is of no more use than one that is down.
+    if (error instanceof GraphUnavailable || error instanceof GraphRejected) return undefined;
     throw error;
   }
 }
 
-/** The filters on a commitment, to be appended to a property that every commitment has. */
-function filters(names: Names, input: Input): string {
-  const { orgUri, status, concernsNeedId } = input as Partial<Record<string, string>>;
-  const { fields } = commitment;
-  return [
-    orgUri !== undefined && `; <${names.iri(fields.orgUri.graph)}> <${orgUri}>`,
-    status !== undefined && `; <${names.iri(fields.status.graph)}> "${status}"`,
-    concernsNeedId !== undefined &&
-      `; <${names.iri(fields.concernsNeedId.graph.link)}> <${names.record("need", concernsNeedId.toLowerCase())}>`,
-  ]
-    .filter((condition) => condition !== false)
-    .join(" ");
-}
-
-function count(names: Names, input: Input): string {
-  const commitments = `?commitment a <${names.iri(commitment.class)}> ${filters(names, input)}`;
-  return `select (count(*) as ?total) where { graph <${names.graphs.commitment}> { ${commitments} } }`;
-}
-
-/**
- * The query for a page. Stores sort times fast and IRIs slowly, so the time of the page's last commitment is found
- * first, and ties are broken by IRI only among those that are not older. (The last page may have no such time.)
- */
-function page(names: Names, input: Input): string {
-  const graph = `graph <${names.graphs.commitment}>`;
-  const [limit, offset] = [Number(input["limit"]), Number(input["offset"])];
-  const created = (subject: string, time: string) =>
-    `${graph} { ${subject} <${names.iri(commitment.fields.createdAt.graph)}> ${time} ${filters(names, input)} }`;
-  return `
-    select ?commitment ?property ?value where {
-      {
-        select ?commitment where {
-          optional {
-            select ?oldest where { ${created("?any", "?oldest")} }
-            order by desc(?oldest) limit 1 offset ${offset + limit - 1}
-          }
-          ${created("?commitment", "?created")}
-          filter(!bound(?oldest) || ?created >= ?oldest)
-        }
-        order by desc(?created) desc(?commitment) limit ${limit} offset ${offset}
-      }
-      ${graph} { ?commitment ?property ?value }
-    }`;
-}
-
-function assemble(names: Names, rows: readonly Row[]): GraphCommitment[] {
-  const described = new Map<string, Map<string, string[]>>();
-  for (const { commitment: subject, property, value } of rows) {
-    if (!subject || !property || !value) continue;
-    const properties = described.get(subject.value) ?? new Map<string, string[]>();
-    described.set(subject.value, properties);
-    properties.set(property.value, [...(properties.get(property.value) ?? []), value.value]);
+/** The commitment with the graph's values, unless what the graph says is of another moment, or damaged. */
+function merge(fromTable: Commitment, fromGraph: Record<string, unknown>): Record<string, unknown> {
+  // It has been changed, and written to the graph, since the table was read: its status may not even match the filter.
+  if (fromGraph["updatedAt"] !== fromTable.updatedAt) return { ...fromTable };
+  const merged: Record<string, unknown> = { ...fromTable };
+  for (const [name, value] of Object.entries(fromGraph)) {
+    const known = fromTable[name];
+    if (value === null && known !== null) return { ...fromTable };
+    merged[name] = Array.isArray(value) && Array.isArray(known) ? inOrderOf(known, value) : value;
   }
-  const read = itemReader(commitment, names);
-  return [...described.values()]
-    .map((properties) => read(properties) as GraphCommitment)
-    .toSorted(
-      (a, b) =>
-        order(instant(String(b["createdAt"])), instant(String(a["createdAt"]))) ||
-        order(b.commitmentId, a.commitmentId),
-    );
+  return item.safeParse(merged).success ? merged : { ...fromTable };
 }
 
-/** Times without their trailing zeros do not sort correctly as text; padded to microseconds they do. */
-function instant(time: string): string {
-  const [, seconds = "", fraction = ""] = /^([^.+]*)(?:\.(\d*))?/.exec(time) ?? [];
-  return `${seconds}.${fraction.padEnd(6, "0")}`;
-}
-
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** The codes in the order in which they were posted; undefined when one of these is missing. */
+function inOrderOf(posted: readonly unknown[], codes: readonly unknown[]): unknown[] | undefined {
+  if (posted.some((code) => !codes.includes(code))) return undefined;
+  return [...posted, ...codes.filter((code) => !posted.includes(code))];
 }

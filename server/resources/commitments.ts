@@ -1,23 +1,21 @@
-import type { Response } from "express";
 import { z } from "zod";
 import { commitment } from "../../records/commitment.ts";
-import { fieldsOf } from "../../records/record.ts";
 import type { Names } from "../../graph/namespaces.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
-import type { Identity } from "../identity/keys.ts";
-import { listFromGraph } from "./commitments-from-graph.ts";
-import type { GraphCommitment } from "./commitments-from-graph.ts";
-import type { Input, RestRoute } from "../rest/route.ts";
+import { item, withGraphContent } from "./commitments-from-graph.ts";
+import type { Commitment } from "./commitments-from-graph.ts";
+import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 import { listStatement, statusFilter } from "../rest/list.ts";
+import type { ListQuery } from "../rest/list.ts";
 import * as r from "../rest/records.ts";
 import type { Database } from "../database.ts";
 
-const item = r.itemOf(commitment, "Commitment");
 const statusChange = r.statusChangeOf(commitment);
 
-const list = {
+/** What GET /v0/commitments asks of the table. */
+export const commitmentList: ListQuery = {
   record: commitment,
   items: "commitments",
   filters: {
@@ -27,7 +25,7 @@ const list = {
   },
 };
 
-/** The routes of commitments. The list is read from the graph, or from the table if the graph cannot be reached. */
+/** The routes of commitments. */
 export function commitmentRoutes(parts: {
   database: Database;
   store: GraphStore;
@@ -52,8 +50,10 @@ function listRoute({
     tag: "Commitments",
     summary: "List commitments, newest first, as the graph holds them",
     description:
-      "The header X-Data-Source says graph, or database if the graph could not be reached. The graph does not keep " +
-      "the order of codes in a list, so in answers from it they are in alphabetical order.",
+      "Complete at every moment: which commitments there are, their order and their number come from the database, " +
+      "what they contain from the graph. A commitment that the graph does not hold as it is now comes from the " +
+      "database; its graphStatus is then pending or rejected. The header X-Data-Source says graph, or database if the " +
+      "graph could not be reached and all of the list is from the database.",
     query: z.object({
       orgUri: s.filterText,
       status: r.statusOf(commitment).optional(),
@@ -73,40 +73,13 @@ function listRoute({
     },
     errors: [],
     handle: async (request, response, input) => {
-      const found = await listFromGraph(store, names, input);
-      if (!found) return answerFromTable(database, request.identity, response, input);
-      const commitments = await withTableOnlyFields(database, request.identity, found.commitments);
-      response.set(RESPONSE_HEADERS.dataSource, "graph").json({ commitments, total: found.total });
+      const answer = await database.answer(request.identity, listStatement(commitmentList, input), input);
+      const page = JSON.parse(answer ?? "") as { commitments: Commitment[]; total: number };
+      const commitments = await withGraphContent(store, names, page.commitments);
+      response.set(RESPONSE_HEADERS.dataSource, commitments ? "graph" : "database");
+      response.json(commitments ? { ...page, commitments } : page);
     },
   };
-}
-
-async function answerFromTable(database: Database, identity: Identity, response: Response, input: Input) {
-  const answer = await database.answer(identity, listStatement(list, input), input);
-  response.set(RESPONSE_HEADERS.dataSource, "database").type("application/json").send(answer);
-}
-
-// All that an item has, in order. What is withheld from the graph comes from the table, and so does graphStatus.
-const FIELDS = [...Object.keys(commitment.fields), "graphStatus"];
-const FROM_TABLE = fieldsOf(commitment)
-  .filter(({ graph }) => typeof graph === "object" && "withheld" in graph)
-  .map(({ name }) => name)
-  .concat("graphStatus");
-
-async function withTableOnlyFields(database: Database, identity: Identity, commitments: GraphCommitment[]) {
-  const answer = await database.answer(
-    identity,
-    `select json_object_agg(c."commitmentId", json_build_object(
-       ${FROM_TABLE.map((name) => `'${name}', c."${name}"`).join(", ")}))::text
-     from rest.commitments as c
-     where c."commitmentId" in (select id::uuid from jsonb_array_elements_text($1 -> 'ids') as id)`,
-    { ids: commitments.map(({ commitmentId }) => commitmentId) },
-  );
-  const known = JSON.parse(answer ?? "{}") as Record<string, Record<string, unknown>>;
-  return commitments.map((fromGraph) => {
-    const all = { ...fromGraph, graphStatus: "pending", ...known[fromGraph.commitmentId] };
-    return Object.fromEntries(FIELDS.map((name) => [name, (all as Record<string, unknown>)[name] ?? null]));
-  });
 }
 
 const recordRoutes: RestRoute[] = [
