@@ -2,6 +2,7 @@
 -- Change a rule in its file; whatever an earlier version left behind is dropped first.
 
 \ir reset.sql
+\ir leakproof.sql
 \ir errors.sql
 \ir validation.sql
 \ir identity.sql
@@ -13,6 +14,7 @@
 \ir graph-references.sql
 \ir graph-store.sql
 \ir status-history.sql
+\ir record-totals.sql
 \ir needs.sql
 \ir commitments.sql
 \ir engagement-claims.sql

@@ -1,12 +1,19 @@
 // All kinds of jobs. A new one is a file in this folder and a line here.
 import type { TaskList } from "graphile-worker";
 import { expireCommitments } from "./expire-commitments.ts";
+import { foldRecordTotals } from "./fold-record-totals.ts";
 import { forgetAnswers } from "./forget-answers.ts";
 import { sendWaitingMails } from "./mail.ts";
 import { projectRecords } from "./project-records.ts";
 import type { TaskContext, TaskDefinition } from "./task.ts";
 
-const TASKS: readonly TaskDefinition[] = [projectRecords, expireCommitments, forgetAnswers, sendWaitingMails];
+const TASKS: readonly TaskDefinition[] = [
+  projectRecords,
+  foldRecordTotals,
+  expireCommitments,
+  forgetAnswers,
+  sendWaitingMails,
+];
 
 /** The tasks in the form that graphile-worker takes. */
 export function taskList(context: TaskContext): TaskList {

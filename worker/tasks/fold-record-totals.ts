@@ -1,0 +1,12 @@
+import type { TaskDefinition } from "./task.ts";
+
+/** Sums up what writes have changed in the totals; writers add this job now and then, and the schedule sees to the rest. */
+export const foldRecordTotals: TaskDefinition = {
+  name: "fold_record_totals",
+  schedule: "* * * * *",
+  create:
+    ({ pool }) =>
+    async () => {
+      await pool.query("select app_private.fold_record_totals()");
+    },
+};
