@@ -9,9 +9,6 @@ import { launchFuseki } from "../graph/fuseki/launch.ts";
 import type { Fuseki } from "../graph/fuseki/launch.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { commitment } from "../records/commitment.ts";
-import { listStatement, statusFilter } from "../server/rest/list.ts";
-import { ORG } from "../test/support/world.ts";
 import { drain } from "../worker/drain.ts";
 import { startWorker } from "../worker/main.ts";
 import { createProjector } from "../worker/projection.ts";
@@ -75,19 +72,14 @@ async function benchFuseki(dir: string): Promise<Figure[]> {
       SPARQL_TIMEOUT_MS: "120000",
     });
     try {
-      for (const commitments of [1_000, 10_000, 100_000]) {
-        await empty(database);
-        await fill(database, commitments / 10, 10);
-        const ms = await timed(() => rebuildAll(database, store));
-        if (commitments === 100_000) {
-          figures.push({
-            subject: "Rebuild of 110,000 records into Fuseki",
-            measured: `${round(ms / 1000)} s, ${round((110_000 * 1000) / ms)} records/s`,
-          });
-          figures.push(await verification(database, store, 110_000));
-        }
-        figures.push(...(await commitmentLists(database, served, commitments)));
-      }
+      await empty(database);
+      await fill(database, 10_000, 10);
+      const ms = await timed(() => rebuildAll(database, store));
+      figures.push({
+        subject: "Rebuild of 110,000 records into Fuseki",
+        measured: `${round(ms / 1000)} s, ${round((110_000 * 1000) / ms)} records/s`,
+      });
+      figures.push(await verification(database, store, 110_000));
       figures.push(...(await sparqlDoor(database, served, fuseki)));
     } finally {
       await served.stop();
@@ -185,41 +177,6 @@ async function lag(database: BenchDatabase, store: GraphStore, fuseki: Fuseki): 
     await worker.stop();
   }
 }
-
-async function commitmentLists(database: BenchDatabase, served: Child, size: number): Promise<Figure[]> {
-  const headers = { authorization: `Bearer ${database.key}` };
-  const list = { record: commitment, items: "commitments", filters: FILTERS };
-  const figures: Figure[] = [];
-  for (const [name, filter] of [
-    ["all", {}],
-    ["of a status that one in a hundred has", { status: "funded" }],
-    ["of one organization", { orgUri: ORG }],
-  ] as const) {
-    const input = { limit: 50, offset: 0, ...filter };
-    const query = new URLSearchParams({ limit: "50", ...filter });
-    const fromGraph = async () =>
-      timed(async () => {
-        const answer = await fetch(`${served.url}/v0/commitments?${query.toString()}`, { headers });
-        await answer.text();
-        if (answer.headers.get("x-data-source") !== "graph") throw new Error("the graph did not answer");
-      });
-    const fromTable = async () =>
-      timed(() =>
-        database.owner.query("select app_private.run_as('api_read', $1, $2)", [
-          listStatement(list, input),
-          input,
-        ]),
-      );
-    const ms = await inTurns(9, { fromGraph, fromTable });
-    figures.push({
-      subject: `GET /v0/commitments, ${round(size)} commitments, ${name}: from the graph, from the table`,
-      measured: `${round(ms.fromGraph)} ms, ${round(ms.fromTable)} ms`,
-    });
-  }
-  return figures;
-}
-
-const FILTERS = { orgUri: `"orgUri" = $1 ->> 'orgUri'`, status: statusFilter };
 
 async function sparqlDoor(database: BenchDatabase, served: Child, fuseki: Fuseki): Promise<Figure[]> {
   const basic = `Basic ${Buffer.from(`${fuseki.user}:${fuseki.password}`).toString("base64")}`;

@@ -6,6 +6,7 @@ const PARTS: Record<string, () => Promise<Figure[]>> = {
   rest: async () => (await import("./rest.ts")).benchRest(),
   projection: async () => (await import("./projection.ts")).benchProjection(),
   graph: async () => (await import("./graph.ts")).benchGraph(),
+  commitments: async () => (await import("./commitments.ts")).benchCommitments(),
   churches: async () => (await import("./churches.ts")).benchChurches(),
 };
 
