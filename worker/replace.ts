@@ -5,7 +5,7 @@ import { RDF_XML } from "../graph/media-types.ts";
 import { tripleText } from "../graph/ntriples.ts";
 import { fitsXml, rdfXml } from "../graph/rdf-xml.ts";
 import type { GraphSession } from "../graph/session.ts";
-import { GraphUnconfirmed } from "../graph/store.ts";
+import { GraphTimeout, GraphUnconfirmed } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import type { Turn } from "../graph/turns.ts";
 
@@ -20,6 +20,10 @@ export interface ReplaceOptions {
 }
 
 const SUBJECTS_PER_UPDATE = 200;
+// How long a store may take without reading on, or for what it does after the last byte. How long all of it takes depends
+// on the size of the graph, of which nobody knows an end.
+const STALLED_MS = 600_000;
+const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /**
  * Replaces a graph, and counts afterwards what the store shows of it.
@@ -32,8 +36,13 @@ export async function replaceGraph(options: ReplaceOptions): Promise<{ turn: Tur
   let triples = 0;
   const unfit: Quad[][] = [];
 
+  const stalled = new AbortController();
+  const onStall = () => stalled.abort(new GraphTimeout("The graph store does not read on."));
+  const timer = setTimeout(onStall, STALLED_MS);
+
   async function* counted(): AsyncGenerator<Quad[][]> {
     for await (const portion of options.subjects) {
+      timer.refresh();
       const fit: Quad[][] = [];
       for (const group of portion) {
         const distinct = [...new Map(group.map((quad) => [tripleText(quad), quad])).values()];
@@ -46,7 +55,14 @@ export async function replaceGraph(options: ReplaceOptions): Promise<{ turn: Tur
 
   // Whatever an earlier process still has under way has no effect from here on.
   await session.update(({ note }) => note, signal);
-  await store.putGraph(graph, Readable.from(rdfXml(counted())), RDF_XML, { signal });
+  try {
+    await store.putGraph(graph, Readable.from(rdfXml(counted())), RDF_XML, {
+      signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,
+      timeoutMs: NO_LIMIT_MS,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
   for (let start = 0; start < unfit.length; start += SUBJECTS_PER_UPDATE) {
     const lines = unfit
       .slice(start, start + SUBJECTS_PER_UPDATE)
@@ -71,6 +87,7 @@ export async function replaceGraph(options: ReplaceOptions): Promise<{ turn: Tur
 async function countTriples(store: GraphStore, graph: string, signal?: AbortSignal): Promise<number> {
   const rows = await store.select(`SELECT (COUNT(*) AS ?n) WHERE { GRAPH <${graph}> { ?s ?p ?o } }`, {
     signal,
+    timeoutMs: STALLED_MS,
   });
   return Number(rows[0]?.["n"]?.value ?? Number.NaN);
 }
