@@ -38,7 +38,6 @@ export async function replaceGraph(options: ReplaceOptions): Promise<{ turn: Tur
 
   const stalled = new AbortController();
   const onStall = () => stalled.abort(new GraphTimeout("The graph store does not read on."));
-  const timer = setTimeout(onStall, STALLED_MS);
 
   async function* counted(): AsyncGenerator<Quad[][]> {
     for await (const portion of options.subjects) {
@@ -55,6 +54,7 @@ export async function replaceGraph(options: ReplaceOptions): Promise<{ turn: Tur
 
   // Whatever an earlier process still has under way has no effect from here on.
   await session.update(({ note }) => note, signal);
+  const timer = setTimeout(onStall, STALLED_MS);
   try {
     await store.putGraph(graph, Readable.from(rdfXml(counted())), RDF_XML, {
       signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,
