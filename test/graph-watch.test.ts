@@ -8,6 +8,8 @@ import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 
 const NOTICED_MS = 30_000;
+// But for the first test, which takes the worker as it is, nobody need wait that long.
+const WATCH_MS = 500;
 const NEEDS = `${DATA}/needs/`;
 
 describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
@@ -81,7 +83,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("it was exchanged for an older backup, and nobody writes: what it lacks is written, and no more", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     const ids = await projection.declareNeeds(30);
     await settledAndWatched();
     const restore = await backUp();
@@ -100,7 +102,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("a rebuild is younger than the backup that was restored: its graph is written again", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     await projection.declareNeeds(10);
     await settledAndWatched();
     const { client } = projection.running;
@@ -118,7 +120,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("it was set back while somebody writes: no update covers that up", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     const ids = await projection.declareNeeds(30);
     await settledAndWatched();
     const restore = await backUp();
@@ -130,7 +132,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("it was exchanged while somebody writes: nothing is taken for written that is not", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     const ids = await projection.declareNeeds(30);
     await settledAndWatched();
     await projection.running.client.update("DROP ALL");
@@ -139,7 +141,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("it holds the graph of another database", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     await projection.declareNeeds(10);
     await settledAndWatched();
     await projection.running.client.update(`
@@ -153,7 +155,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("two updates have overlapped in it: everything is verified", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     await projection.declareNeeds(10);
     await settledAndWatched();
     await projection.running.client.update(
@@ -165,7 +167,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("one of its graphs has been emptied", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     await projection.declareNeeds(10);
     await settledAndWatched();
     await projection.running.client.update(`DROP GRAPH <${NEEDS}>; DROP GRAPH <${DATA}/accelerators/>`);
@@ -174,7 +176,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("the database was set back: what the graph has beyond it is looked for", async () => {
-    const worker = await projection.startWorker();
+    const worker = await projection.startWorker(WATCH_MS);
     const [id] = await projection.declareNeeds(10);
     await settledAndWatched();
     for (const status of ["met", "open", "met", "open", "met"]) {
@@ -187,7 +189,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await owner().query("alter table app_public.needs disable trigger user");
     await owner().query("update app_public.needs set status = 'open' where need_id = $1", [id]);
     await owner().query("alter table app_public.needs enable trigger user");
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     await noticed(/database was set back/);
     expect((await owner().query("select urgent from app_private.graph_verification")).rows).toEqual([
       { urgent: true },
@@ -199,7 +201,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     try {
       const behind = { urls: copy.urls, headers: copy.headers, behindMs: 0 };
       projection.proxy.copy = behind;
-      await projection.startWorker();
+      await projection.startWorker(WATCH_MS);
       await projection.settled();
       behind.behindMs = 4_000;
       const id = await projection.declareNeed();
@@ -216,7 +218,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("the worker's clock is set back an hour while the store is down", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     await projection.declareNeeds(10);
     await projection.settled();
     projection.proxy.mode = "closed";
@@ -234,7 +236,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("whole graphs are swallowed by something in the store's place", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     await projection.settled();
     projection.proxy.mode = "swallow";
     await owner().query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");

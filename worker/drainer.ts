@@ -7,6 +7,11 @@ import type { DrainOptions } from "./drain.ts";
 import { rebuildNext, wanted } from "./rebuild.ts";
 import { watch } from "./watch.ts";
 
+export interface DrainerOptions extends DrainOptions {
+  /** how often the store is asked what it holds, in milliseconds; 10,000 by default */
+  watchMs?: number;
+}
+
 export interface Drainer {
   /** Drains, unless the store is known to be down; resolves when the drain is over. Never throws. */
   wake: () => Promise<void>;
@@ -16,7 +21,7 @@ export interface Drainer {
 
 // How often a process looks for what a lost wake-up has left behind.
 const LOOK_MS = 1_000;
-// How often it asks the store whether it is still the one that it was, while nothing else is asked of it.
+// A loss is to be noticed within half a minute, and a look costs the store a few milliseconds.
 const WATCH_MS = 10_000;
 const SHORTEST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 5_000;
@@ -30,7 +35,7 @@ const SMALLEST_BATCH = 25;
  * killed with its job, a store or a database that was away. It is not itself a job, because a job can be
  * lost, doubled, or stay locked by a process that no longer exists. Time is measured by a clock that nobody can set.
  */
-export function createDrainer(given: DrainOptions): Drainer {
+export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions): Drainer {
   const { pool, logger } = given;
   const stopping = new AbortController();
   let options = given;
@@ -58,7 +63,7 @@ export function createDrainer(given: DrainOptions): Drainer {
     if (performance.now() >= watchAt) {
       const seen = await watch(options);
       if (seen === "busy") return;
-      watchAt = performance.now() + WATCH_MS;
+      watchAt = performance.now() + watchMs;
       if (failing && seen === "whole") await note("behind", "Changes that had to wait are being written.");
     }
     const result = await drain(options, stopping.signal);

@@ -6,12 +6,13 @@ import { createPool } from "../db/pool.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { runPart } from "../process/part.ts";
 import { createDrainer } from "./drainer.ts";
+import type { DrainerOptions } from "./drainer.ts";
 import { CONCURRENT_JOBS, runJobs, superviseJobs } from "./jobs.ts";
 import { createProjector } from "./projection.ts";
 import { startVerifier } from "./verifier.ts";
 import { taskList } from "./tasks/index.ts";
 
-export interface WorkerOptions {
+export interface WorkerOptions extends Pick<DrainerOptions, "watchMs"> {
   /** as the role that owns the schema */
   databaseUrl: string;
   store: GraphStore;
@@ -31,7 +32,13 @@ const CONNECTIONS = CONCURRENT_JOBS + 8;
  * Starts the worker, which survives outages of the database and the graph store.
  * @throws when the database cannot be reached at the start
  */
-export async function startWorker({ databaseUrl, store, config, logger }: WorkerOptions): Promise<Worker> {
+export async function startWorker({
+  databaseUrl,
+  store,
+  config,
+  logger,
+  watchMs,
+}: WorkerOptions): Promise<Worker> {
   const onError = (error: Error) => logger.debug({ err: error }, "a database connection broke");
   const pool = createPool(databaseUrl, {
     max: CONNECTIONS,
@@ -45,7 +52,7 @@ export async function startWorker({ databaseUrl, store, config, logger }: Worker
     throw error;
   }
   const parts = { pool, store, projector: createProjector(config), logger };
-  const drainer = createDrainer(parts);
+  const drainer = createDrainer({ ...parts, watchMs });
   const verifier = startVerifier({ ...parts, ...config.graphVerification });
   const tasks = taskList({ pool, config, drainer, logger });
   const jobs = superviseJobs((events) => runJobs(pool, tasks, events, logger), logger);

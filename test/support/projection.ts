@@ -48,7 +48,8 @@ export type Projection = {
   logger: Logger;
   /** the environment for a command that works on the same database and store */
   settings: Record<"DATABASE_URL" | "FUSEKI_URL" | "GRAPH_VERIFY_SHARE", string>;
-  startWorker: () => Promise<Worker>;
+  /** @param watchMs how often the worker asks the store what it holds */
+  startWorker: (watchMs?: number) => Promise<Worker>;
   declareNeed: (fields?: Record<string, unknown>) => Promise<string>;
   declareNeeds: (count: number, description?: string) => Promise<string[]>;
   setNeedStatus: (needId: string, status: string) => Promise<void>;
@@ -118,8 +119,8 @@ export async function startProjection(
     logger,
     // Nothing is put right behind a test's back.
     settings: { DATABASE_URL: database.url, FUSEKI_URL: proxy.url, GRAPH_VERIFY_SHARE: "0" },
-    async startWorker() {
-      const worker = await startWorker({ databaseUrl: database.url, store, config, logger });
+    async startWorker(watchMs) {
+      const worker = await startWorker({ databaseUrl: database.url, store, config, logger, watchMs });
       workers.push(worker);
       return worker;
     },
