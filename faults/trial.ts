@@ -1,0 +1,148 @@
+// What a scenario is, and what it finds out.
+import { setTimeout as sleep } from "node:timers/promises";
+import { countLost, countWrong, readLists } from "./count.ts";
+import type { Lists, Wrong } from "./count.ts";
+import type { Random } from "./random.ts";
+import type { Service, StoreKind } from "./service.ts";
+import { newLog, startWriter } from "./writer.ts";
+import type { Log } from "./writer.ts";
+
+export type Scenario = {
+  name: string;
+  /** the fault in one line */
+  fault: string;
+  /** where it can happen; the short form tries the first */
+  stores: readonly StoreKind[];
+  run: (trial: Trial) => AsyncGenerator<Finding>;
+};
+
+export type Trial = {
+  service: Service;
+  /** as they were before the first fault */
+  lists: Lists;
+  random: Random;
+  /** how long a fault lasts where it lasts, and writes go on */
+  seconds: number;
+  /** how often a fault that strikes at once is tried */
+  rounds: number;
+};
+
+/** One line of the table. */
+export type Finding = {
+  variant: string;
+  acknowledged: number;
+  unanswered: number;
+  lost: number;
+  wrong: Wrong;
+  falselySynced: number;
+  /** from the end of the fault until all was right; undefined: not within the limit */
+  seconds: number | undefined;
+  /** what else is not as it should be */
+  complaints: string[];
+};
+
+const LOOK_EVERY_MS = 500;
+/** The longest that a store may be another one unnoticed, and then some for writing it. */
+const CONVERGENCE_LIMIT_MS = 60_000;
+
+/** Writes for a while, or while something goes on. */
+export async function whileWriting<T>(
+  trial: Trial,
+  log: Log,
+  during: () => Promise<T>,
+  perSecond?: number,
+): Promise<T> {
+  const writer = await startWriter(trial.service, log, trial.random, perSecond);
+  try {
+    return await during();
+  } finally {
+    await writer.stop();
+  }
+}
+
+/** Writes so that there is something to lose, and waits until the graph has it. */
+export async function fill(trial: Trial, forMs: number): Promise<Log> {
+  const log = newLog();
+  await whileWriting(trial, log, () => sleep(forMs));
+  const { seconds, wrong } = await converge(trial.service, trial.lists);
+  if (seconds === undefined) throw new Error(`wrong before the fault: ${JSON.stringify(wrong)}`);
+  return log;
+}
+
+/** Counts until nothing is wrong, or until the limit. */
+async function converge(
+  service: Service,
+  lists: Lists | undefined,
+): Promise<{ seconds: number | undefined; wrong: Wrong; noticed: number | undefined }> {
+  const start = Date.now();
+  const passed = () => (Date.now() - start) / 1000;
+  let noticed: number | undefined;
+  let most = 0;
+  let failure: unknown;
+  let wrong: Wrong | undefined;
+  do {
+    try {
+      wrong = await countWrong(service, lists);
+      const total = totalOf(wrong);
+      if (total < most) noticed ??= passed();
+      most = Math.max(most, total);
+      if (total + wrong.pending === 0) return { seconds: passed(), wrong, noticed: noticed ?? passed() };
+    } catch (error) {
+      // Parts that were killed may still be on their way back.
+      failure = error;
+    }
+    await sleep(LOOK_EVERY_MS);
+  } while (passed() * 1000 < CONVERGENCE_LIMIT_MS);
+  if (!wrong) throw new Error("Nothing could be counted.", { cause: failure });
+  return { seconds: undefined, wrong, noticed };
+}
+
+export const totalOf = ({ missing, stale, altered, foreign }: Wrong): number =>
+  missing + stale + altered + foreign;
+
+/** Waits for convergence and counts. */
+export async function conclude(
+  trial: Trial,
+  variant: string,
+  log: Log,
+  more: { falselySynced?: number; complaints?: string[]; noticedWithin?: number } = {},
+): Promise<Finding> {
+  const { seconds, wrong, noticed } = await converge(trial.service, trial.lists);
+  const complaints = [...(more.complaints ?? [])];
+  if (more.noticedWithin !== undefined && (noticed === undefined || noticed > more.noticedWithin)) {
+    complaints.push(noticed === undefined ? "not noticed" : `noticed only after ${noticed.toFixed(0)} s`);
+  }
+  return {
+    variant,
+    acknowledged: log.writes,
+    unanswered: log.unanswered,
+    lost: await countLost(trial.service, log),
+    wrong,
+    falselySynced: more.falselySynced ?? 0,
+    seconds,
+    complaints,
+  };
+}
+
+/** Brings the graph of a service in line by the operator's own means; false when that does not do it. */
+export async function putRight({ service, lists }: Pick<Trial, "service" | "lists">): Promise<boolean> {
+  await service.ready();
+  await service.admin("graph", "rebuild").ended;
+  return totalOf(await countWrong(service, lists)) === 0;
+}
+
+/** Waits until a service that has just been started has all its lists in the graph, and says what they are. */
+export async function listsOf(service: Service): Promise<Lists> {
+  await service.ready();
+  let before: Lists = [];
+  for (;;) {
+    await converge(service, undefined);
+    const [row] = await service.sql<{ dirty: string }>(
+      "select count(*) as dirty from app_private.dirty_references",
+    );
+    const lists = await readLists(service);
+    if (row!.dirty === "0" && lists.length > 0 && lists.length === before.length) return lists;
+    before = lists;
+    await sleep(LOOK_EVERY_MS);
+  }
+}
