@@ -8,14 +8,15 @@ import { freePort } from "../test/support/process.ts";
 import { testStores } from "../test/support/stores.ts";
 import { killPostgres } from "./postgres.ts";
 import { ask, introduce, runAdmin, serverIsReady, USUAL } from "./service.ts";
-import type { Service } from "./service.ts";
+import type { Service, Start } from "./service.ts";
 import { Supervised } from "./supervisor.ts";
 import type { Settings } from "./supervisor.ts";
 
 const embeddedStore = testStores.find(({ name }) => name === "embedded")!;
 
-export async function startEmbedded(): Promise<Service> {
+export const startEmbedded: Start = async (parts) => {
   const dataDir = await mkdtemp(join(tmpdir(), "engagement-graph-faults-"));
+  parts.defer(() => rm(dataDir, { recursive: true, force: true }));
   const postgresDir = join(dataDir, "postgres");
   const folder = join(dataDir, "graph");
   const url = `http://127.0.0.1:${await freePort()}`;
@@ -30,6 +31,9 @@ export async function startEmbedded(): Promise<Service> {
     await ready();
   };
 
+  // After a kill of npm start its PostgreSQL may be left with nobody to stop it.
+  parts.defer(async () => (await startEmbeddedPostgres(postgresDir)).stop());
+  parts.defer(() => all.stop());
   all.start();
   await ready();
   const key = await introduce(settings());
@@ -76,12 +80,6 @@ export async function startEmbedded(): Promise<Service> {
       }),
     admin: (...args) => runAdmin(args, settings()),
     ready,
-    async stop() {
-      await all.stop();
-      // After a kill of npm start its PostgreSQL may be left with nobody to stop it.
-      await (await startEmbeddedPostgres(postgresDir)).stop().catch(() => undefined);
-      await rm(dataDir, { recursive: true, force: true });
-    },
   };
   return service;
-}
+};

@@ -6,14 +6,15 @@ import { createRandom } from "./random.ts";
 import { report } from "./report.ts";
 import type { Line } from "./report.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
-import type { Service, StoreKind } from "./service.ts";
+import type { Start, StoreKind } from "./service.ts";
 import { listsOf, putRight, totalOf } from "./trial.ts";
-import type { Finding, Scenario, Trial } from "./trial.ts";
+import type { Finding, Installation, Scenario } from "./trial.ts";
 import { startWithFuseki } from "./with-fuseki.ts";
 
+const INTERRUPTED = 130;
 const SHORT = { seconds: 2, rounds: 4 };
 const LONG = { seconds: 30, rounds: 24 };
-const START: Record<StoreKind, () => Promise<Service>> = { fuseki: startWithFuseki, embedded: startEmbedded };
+const START: Record<StoreKind, Start> = { fuseki: startWithFuseki, embedded: startEmbedded };
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -80,27 +81,37 @@ function plan({
 const isRight = ({ lost, wrong, falselySynced, seconds, complaints }: Finding) =>
   lost + totalOf(wrong) + falselySynced + complaints.length === 0 && seconds !== undefined;
 
+/** What was killed and did not come back fails to stop; that must not hide what was found. */
+async function takeDown(parts: AsyncDisposableStack): Promise<void> {
+  await parts.disposeAsync().catch((error: unknown) => say(`  taking the service down: ${String(error)}`));
+}
+
 async function main(): Promise<number> {
   const chosen = options();
   const { seed, seconds, rounds } = chosen;
   say(`seed ${seed}, ${seconds} s, ${rounds} rounds`);
   const lines: Line[] = [];
-  let current: { service: Service; lists: Trial["lists"] } | undefined;
+  let parts = new AsyncDisposableStack();
+  let current: Installation | undefined;
   let right = true;
   const begun = Date.now();
+  // Processes of their own, which outlive this one unless they are told to end.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => void takeDown(parts).finally(() => process.exit(INTERRUPTED)));
+  }
   try {
     for (const { scenario, store } of plan(chosen)) {
       say(`\n${scenario.name} (${store}): ${scenario.fault}`);
-      if (current && (current.service.store !== store || !right)) {
-        await current.service.stop();
+      if (current?.service.store !== store || !right) {
+        await takeDown(parts);
+        parts = new AsyncDisposableStack();
         current = undefined;
       }
       right = true;
       try {
         if (!current) {
-          const service = await START[store]();
-          current = { service, lists: [] };
-          current.lists = await listsOf(service);
+          const service = await START[store](parts);
+          current = { service, lists: await listsOf(service) };
         }
         const random = createRandom(seed).fork(`${scenario.name} ${store}`);
         for await (const finding of scenario.run({ ...current, random, seconds, rounds })) {
@@ -119,7 +130,7 @@ async function main(): Promise<number> {
       }
     }
   } finally {
-    await current?.service.stop();
+    await takeDown(parts);
   }
   say(`\n${report(lines, "whole")}`);
   say(`\nseed ${seed}, ${((Date.now() - begun) / 1000).toFixed(0)} s in all`);

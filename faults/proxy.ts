@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Fuseki's names of what a dataset offers. */
@@ -23,8 +24,8 @@ export type StoreProxy = {
   treat: (door: Door, changes: boolean) => Treatment;
   /** bytes that changes have carried to the store */
   written: number;
-  /** Once changes have carried so many bytes, none follows, and this happens. */
-  cut: { at: number; strike: () => void } | undefined;
+  /** Once changes have carried so many bytes, and the rest of a line if so wanted, none follows, and this happens. */
+  cut: { at: number; lineEnd: boolean; strike: () => void } | undefined;
   /** answers queries in place of the store, and is told of each change after a while */
   replica: { upstream: Upstream; lagMs: number } | undefined;
   /** resolves when the replica knows all changes so far */
@@ -42,7 +43,7 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
     const changes = door === "update" || (door === "data" && incoming.method !== "GET");
     const treatment = proxy.treat(door, changes);
     if (treatment === "reset") incoming.socket.resetAndDestroy();
-    else if (treatment === "pass") await pass(incoming, outgoing, changes);
+    else if (treatment === "pass") pass(incoming, outgoing, changes);
     else {
       for await (const _ of incoming);
       if (treatment === "hang") return;
@@ -51,7 +52,7 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
     }
   }
 
-  async function pass(incoming: IncomingMessage, outgoing: ServerResponse, changes: boolean): Promise<void> {
+  function pass(incoming: IncomingMessage, outgoing: ServerResponse, changes: boolean): void {
     const { replica } = proxy;
     const body: Buffer[] = [];
     const onward = send(changes || !replica ? proxy.upstream : replica.upstream, incoming);
@@ -62,30 +63,38 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
       response.on("error", () => outgoing.destroy()).pipe(outgoing);
       if (changes && replica && response.statusCode! < 300) repeat(incoming, Buffer.concat(body), replica);
     });
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      if (changes && replica) body.push(chunk);
-      if (!(await carry(onward, chunk, changes))) {
-        // Whoever sends is about to be killed, or the store is: nobody hears of the rest.
-        await once(outgoing, "close");
-        return;
-      }
-    }
-    onward.end();
+    const sent = Readable.from(changes ? watched(incoming, outgoing, replica ? body : undefined) : incoming);
+    sent.on("error", () => outgoing.destroy()).pipe(onward);
   }
 
-  /** @returns false when this is where the body is cut */
-  async function carry(onward: ClientRequest, chunk: Buffer, changes: boolean): Promise<boolean> {
-    const { cut } = proxy;
-    const left = changes && cut ? cut.at - proxy.written : Infinity;
-    const part = chunk.subarray(0, left);
-    if (changes) proxy.written += part.length;
-    if (!onward.write(part) && !onward.destroyed) {
-      await Promise.race([once(onward, "drain"), once(onward, "close")]);
+  /** The body of a change, up to where it is to be cut. */
+  async function* watched(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    copy: Buffer[] | undefined,
+  ): AsyncGenerator<Buffer> {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      copy?.push(chunk);
+      const { cut } = proxy;
+      const end = cut && endOf(cut, chunk);
+      const part = chunk.subarray(0, end);
+      proxy.written += part.length;
+      yield part;
+      if (!cut || end === undefined) continue;
+      proxy.cut = undefined;
+      cut.strike();
+      // Whoever sends is about to be killed, or the store is: nobody hears of the rest.
+      if (!outgoing.closed) await once(outgoing, "close");
+      throw new Error("cut off");
     }
-    if (left > chunk.length) return true;
-    proxy.cut = undefined;
-    cut!.strike();
-    return false;
+  }
+
+  /** Where in a chunk to cut; undefined: not in this one. */
+  function endOf({ at, lineEnd }: { at: number; lineEnd: boolean }, chunk: Buffer): number | undefined {
+    const left = Math.max(0, at - proxy.written);
+    if (left > chunk.length) return undefined;
+    const line = lineEnd ? chunk.indexOf("\n", left) : left - 1;
+    return line === -1 && lineEnd ? undefined : line + 1;
   }
 
   /** Changes reach the replica one after another, as they reached the store. */

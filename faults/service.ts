@@ -42,8 +42,10 @@ export type Service = {
   admin: (...args: string[]) => Running;
   /** Resolves when the server takes requests. */
   ready: () => Promise<void>;
-  stop: () => Promise<void>;
 };
+
+/** Starts a service whose every part is left to `parts` to stop, even when the start fails half-way. */
+export type Start = (parts: AsyncDisposableStack) => Promise<Service>;
 
 /** Beside these, every setting is the one that an operator gets who sets nothing. */
 export const USUAL: Settings = { LOG_LEVEL: "warn", SPARQL_TIMEOUT_MS: "5000", GRAPH_VERIFY_SHARE: "0" };

@@ -15,6 +15,7 @@ export class Supervised {
   #running: Running | undefined;
   #kept: Promise<void> = Promise.resolve();
   #wanted = false;
+  #lastWords = "";
 
   /**
    * @param script one of package.json
@@ -34,6 +35,8 @@ export class Supervised {
     while (this.#wanted) {
       this.#running = launch("npm", ["run", "--silent", this.#script], this.#settings());
       await this.#running.ended;
+      const { stdout, stderr } = this.#running.output();
+      this.#lastWords = `${stdout}${stderr}`.slice(-LAST_WORDS);
       if (this.#wanted) await sleep(RESTART_AFTER_MS);
     }
   }
@@ -50,9 +53,8 @@ export class Supervised {
     await this.#running?.end("SIGKILL");
   }
 
-  /** What it printed last, for whoever has to find out why it is not there. */
+  /** What it printed before it last ended, for whoever has to find out why it is not there. */
   get lastWords(): string {
-    const output = this.#running?.output();
-    return output ? `${output.stdout}${output.stderr}`.slice(-LAST_WORDS) : "";
+    return this.#lastWords;
   }
 }

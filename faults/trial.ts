@@ -16,10 +16,13 @@ export type Scenario = {
   run: (trial: Trial) => AsyncGenerator<Finding>;
 };
 
-export type Trial = {
+export type Installation = {
   service: Service;
   /** as they were before the first fault */
   lists: Lists;
+};
+
+export type Trial = Installation & {
   random: Random;
   /** how long a fault lasts where it lasts, and writes go on */
   seconds: number;
@@ -125,7 +128,7 @@ export async function conclude(
 }
 
 /** Brings the graph of a service in line by the operator's own means; false when that does not do it. */
-export async function putRight({ service, lists }: Pick<Trial, "service" | "lists">): Promise<boolean> {
+export async function putRight({ service, lists }: Installation): Promise<boolean> {
   await service.ready();
   await service.admin("graph", "rebuild").ended;
   return totalOf(await countWrong(service, lists)) === 0;

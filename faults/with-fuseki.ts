@@ -10,7 +10,7 @@ import { startKillablePostgres } from "./postgres.ts";
 import { startStoreProxy } from "./proxy.ts";
 import type { Upstream } from "./proxy.ts";
 import { ask, introduce, runAdmin, serverIsReady, USUAL } from "./service.ts";
-import type { Service } from "./service.ts";
+import type { Service, Start } from "./service.ts";
 import { Supervised } from "./supervisor.ts";
 import type { Settings } from "./supervisor.ts";
 
@@ -20,14 +20,18 @@ export const upstreamOf = ({ url, user, password }: Fuseki): Upstream => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
 });
 
-export async function startWithFuseki(): Promise<Service> {
+export const startWithFuseki: Start = async (parts) => {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-faults-"));
+  parts.defer(() => rm(dir, { recursive: true, force: true }));
   const postgres = await startKillablePostgres(join(dir, "postgres"));
+  parts.defer(() => postgres.stop());
   let stores = 0;
   const newFolder = () => join(dir, `store-${(stores += 1)}`);
   let folder = newFolder();
   let fuseki = await startFuseki({ dir: folder });
+  parts.defer(() => fuseki.stop());
   const proxy = await startStoreProxy(upstreamOf(fuseki));
+  parts.defer(() => proxy.stop());
   const use = async (another: string) => {
     folder = another;
     fuseki = await startFuseki({ dir: folder });
@@ -48,8 +52,10 @@ export async function startWithFuseki(): Promise<Service> {
   const migrated = await run("npm", ["run", "--silent", "migrate"], settings());
   if (migrated.code !== 0) throw new Error(migrated.stderr);
   const key = await introduce(settings());
-  server.start();
-  worker.start();
+  for (const part of [server, worker]) {
+    parts.defer(() => part.stop());
+    part.start();
+  }
 
   return {
     store: "fuseki",
@@ -99,12 +105,5 @@ export async function startWithFuseki(): Promise<Service> {
     },
     admin: (...args) => runAdmin(args, settings()),
     ready: () => serverIsReady(url, () => server.lastWords),
-    async stop() {
-      await Promise.all([server.stop(), worker.stop()]);
-      await proxy.stop();
-      await fuseki.stop();
-      await postgres.stop();
-      await rm(dir, { recursive: true, force: true });
-    },
-  };
-}
+  } satisfies Service;
+};

@@ -7,7 +7,6 @@ import { WATCHFUL } from "../service.ts";
 import type { Service } from "../service.ts";
 import { conclude, fill } from "../trial.ts";
 import type { Finding, Scenario, Trial } from "../trial.ts";
-import { newLog } from "../writer.ts";
 import type { Kind } from "../writer.ts";
 
 const KINDS = Object.keys(GRAPHS) as Kind[];
@@ -21,7 +20,7 @@ const markAll = Object.values(GRAPHS)
 
 async function* run(trial: Trial): AsyncGenerator<Finding> {
   const { service, random, rounds } = trial;
-  await fill(trial, trial.seconds * 1000);
+  const log = await fill(trial, trial.seconds * 1000);
   const whole = await rebuildUndisturbed(service);
   for (let round = 1; round <= rounds; round += 1) {
     await service.alter(markAll);
@@ -30,12 +29,12 @@ async function* run(trial: Trial): AsyncGenerator<Finding> {
     // Only some by the clock, most of which strikes while the command begins.
     const where =
       atByte !== undefined && round % 3 !== 0
-        ? await killAtByte(service, victim, atByte)
+        ? await killAtByte(service, victim, atByte, random.next() < 0.5)
         : await killAtTime(service, victim, random.between(whole.ms * 0.3, whole.ms));
     const complaints = await notWhole(service);
     // The marks of an old graph are drift: the background verification is what finds them.
     await service.configure(WATCHFUL);
-    yield await conclude(trial, `${victim} killed ${where}`, newLog(), { complaints });
+    yield await conclude(trial, `${victim} killed ${where}`, log, { complaints });
     await service.configure({});
   }
 }
@@ -51,13 +50,15 @@ async function rebuildUndisturbed({ admin, proxy }: Service): Promise<{ ms: numb
 
 type Victim = "rebuild" | "store";
 
-async function killAtByte(service: Service, victim: Victim, at: number): Promise<string> {
+/** @param lineEnd at the end of the line: what has arrived looks whole */
+async function killAtByte(service: Service, victim: Victim, at: number, lineEnd: boolean): Promise<string> {
   const proxy = service.proxy!;
   proxy.written = 0;
   const command = service.admin("graph", "rebuild");
   let back: Promise<void> | undefined;
   proxy.cut = {
     at,
+    lineEnd,
     strike: () => {
       back = victim === "store" ? service.kill("store", 500) : command.end("SIGKILL").then(() => undefined);
       // Awaited below.
@@ -68,7 +69,9 @@ async function killAtByte(service: Service, victim: Victim, at: number): Promise
   const struck = proxy.cut === undefined;
   proxy.cut = undefined;
   await back;
-  return struck ? `at byte ${at}` : `not: it sent fewer than ${at} bytes`;
+  return struck
+    ? `${lineEnd ? "at the line end after" : "at"} byte ${at}`
+    : `not: it sent fewer than ${at} bytes`;
 }
 
 async function killAtTime(service: Service, victim: Victim, after: number): Promise<string> {
