@@ -16,6 +16,9 @@ export type Treatment = "pass" | "hang" | "reset" | { status: number; type?: str
 /** A store behind the proxy. */
 export type Upstream = { url: string; authorization: string };
 
+/** Once changes have carried so many bytes, and the rest of a statement if so wanted, none follows, and this happens. */
+type Cut = { at: number; statementEnd: boolean; strike: () => void };
+
 export type StoreProxy = {
   /** the dataset's URL */
   url: string;
@@ -24,14 +27,16 @@ export type StoreProxy = {
   treat: (door: Door, changes: boolean) => Treatment;
   /** bytes that changes have carried to the store */
   written: number;
-  /** Once changes have carried so many bytes, and the rest of a line if so wanted, none follows, and this happens. */
-  cut: { at: number; lineEnd: boolean; strike: () => void } | undefined;
+  cut: Cut | undefined;
   /** answers queries in place of the store, and is told of each change after a while */
   replica: { upstream: Upstream; lagMs: number } | undefined;
   /** resolves when the replica knows all changes so far */
   caughtUp: () => Promise<void>;
   stop: () => Promise<void>;
 };
+
+// Of Turtle, N-Triples and RDF/XML.
+const STATEMENT_END = /[.>]\n/;
 
 export const passAll = (): Treatment => "pass";
 
@@ -57,7 +62,12 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
     const body: Buffer[] = [];
     const onward = send(changes || !replica ? proxy.upstream : replica.upstream, incoming);
     onward.on("error", () => outgoing.destroy());
-    outgoing.on("close", () => onward.destroy());
+    outgoing.on("close", () => {
+      if (outgoing.writableFinished) return;
+      // The system closes the connections of a killed process in good order; a reset would warn the store.
+      if (changes && onward.socket) onward.socket.end();
+      else onward.destroy();
+    });
     onward.on("response", (response) => {
       outgoing.writeHead(response.statusCode!, response.headers);
       response.on("error", () => outgoing.destroy()).pipe(outgoing);
@@ -90,11 +100,11 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
   }
 
   /** Where in a chunk to cut; undefined: not in this one. */
-  function endOf({ at, lineEnd }: { at: number; lineEnd: boolean }, chunk: Buffer): number | undefined {
+  function endOf({ at, statementEnd }: Cut, chunk: Buffer): number | undefined {
     const left = Math.max(0, at - proxy.written);
     if (left > chunk.length) return undefined;
-    const line = lineEnd ? chunk.indexOf("\n", left) : left - 1;
-    return line === -1 && lineEnd ? undefined : line + 1;
+    const rest = statementEnd ? chunk.subarray(left).toString("latin1").search(STATEMENT_END) : -1;
+    return rest === -1 ? left : left + rest + 2;
   }
 
   /** Changes reach the replica one after another, as they reached the store. */

@@ -10,6 +10,7 @@ import type { Finding, Scenario, Trial } from "../trial.ts";
 import type { Kind } from "../writer.ts";
 
 const KINDS = Object.keys(GRAPHS) as Kind[];
+const SETTLED_AFTER_MS = 1_500;
 const MARK = `${NS}faultTrial`;
 
 const markAll = Object.values(GRAPHS)
@@ -29,8 +30,10 @@ async function* run(trial: Trial): AsyncGenerator<Finding> {
     // Only some by the clock, most of which strikes while the command begins.
     const where =
       atByte !== undefined && round % 3 !== 0
-        ? await killAtByte(service, victim, atByte, random.next() < 0.5)
+        ? await killAtByte(service, victim, atByte, round % 2 === 1)
         : await killAtTime(service, victim, random.between(whole.ms * 0.3, whole.ms));
+    // A store takes the end of a connection in its own time.
+    await sleep(SETTLED_AFTER_MS);
     const complaints = await notWhole(service);
     // The marks of an old graph are drift: the background verification is what finds them.
     await service.configure(WATCHFUL);
@@ -50,15 +53,20 @@ async function rebuildUndisturbed({ admin, proxy }: Service): Promise<{ ms: numb
 
 type Victim = "rebuild" | "store";
 
-/** @param lineEnd at the end of the line: what has arrived looks whole */
-async function killAtByte(service: Service, victim: Victim, at: number, lineEnd: boolean): Promise<string> {
+/** @param statementEnd after the statement: what has arrived looks whole */
+async function killAtByte(
+  service: Service,
+  victim: Victim,
+  at: number,
+  statementEnd: boolean,
+): Promise<string> {
   const proxy = service.proxy!;
   proxy.written = 0;
   const command = service.admin("graph", "rebuild");
   let back: Promise<void> | undefined;
   proxy.cut = {
     at,
-    lineEnd,
+    statementEnd,
     strike: () => {
       back = victim === "store" ? service.kill("store", 500) : command.end("SIGKILL").then(() => undefined);
       // Awaited below.
@@ -70,7 +78,7 @@ async function killAtByte(service: Service, victim: Victim, at: number, lineEnd:
   proxy.cut = undefined;
   await back;
   return struck
-    ? `${lineEnd ? "at the line end after" : "at"} byte ${at}`
+    ? `${statementEnd ? "after the statement at" : "at"} byte ${at}`
     : `not: it sent fewer than ${at} bytes`;
 }
 
