@@ -55,7 +55,9 @@ export async function whileWriting<T>(
   during: () => Promise<T>,
   perSecond?: number,
 ): Promise<T> {
-  const writer = await startWriter(trial.service, log, trial.random, perSecond);
+  // Of its own, because how much it draws is a matter of speed, and the faults are to be the same again.
+  const random = trial.random.fork(String(trial.random.next()));
+  const writer = await startWriter(trial.service, log, random, perSecond);
   try {
     return await during();
   } finally {
