@@ -30,8 +30,8 @@ export type Config = Readonly<{
   graphVerification: Readonly<{
     /** of the store's time, from 0 (never) to 1 */
     share: number;
-    /** in which every record is looked at */
-    intervalMs: number;
+    /** in which every record is looked at; 0: never */
+    days: number;
     /** whether what differs is put right, or only reported */
     repair: boolean;
   }>;
@@ -70,7 +70,7 @@ const environment = z.object({
   SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
   GRAPH_VERIFY: optional(z.enum(["repair", "report"])),
   GRAPH_VERIFY_SHARE: optional(z.coerce.number().min(0).max(1)),
-  GRAPH_VERIFY_INTERVAL_MS: optional(z.coerce.number().int().min(1)),
+  GRAPH_VERIFY_DAYS: optional(z.coerce.number().min(0).max(365)),
   LOG_LEVEL: optional(z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])),
   METRICS_PORT: optional(port),
   DATA_DIR: optional(z.string()),
@@ -106,7 +106,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
     graphVerification: Object.freeze({
       share: e.GRAPH_VERIFY_SHARE ?? 0.02,
-      intervalMs: e.GRAPH_VERIFY_INTERVAL_MS ?? 86_400_000,
+      days: e.GRAPH_VERIFY_DAYS ?? 1,
       repair: e.GRAPH_VERIFY !== "report",
     }),
     logLevel: e.LOG_LEVEL ?? "info",

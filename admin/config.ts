@@ -29,7 +29,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
         SPARQL_TIMEOUT_MS: config.sparqlTimeoutMs,
         GRAPH_VERIFY: config.graphVerification.repair ? "repair" : "report",
         GRAPH_VERIFY_SHARE: config.graphVerification.share,
-        GRAPH_VERIFY_INTERVAL_MS: config.graphVerification.intervalMs,
+        GRAPH_VERIFY_DAYS: config.graphVerification.days,
         LOG_LEVEL: config.logLevel,
         METRICS_PORT: config.metricsPort ?? null,
         DATA_DIR: config.dataDir,

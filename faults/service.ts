@@ -51,7 +51,7 @@ export type Start = (parts: AsyncDisposableStack) => Promise<Service>;
 export const USUAL: Settings = { LOG_LEVEL: "warn", SPARQL_TIMEOUT_MS: "5000", GRAPH_VERIFY_SHARE: "0" };
 
 /** Settings under which the background verification has seen everything within seconds. */
-export const WATCHFUL: Settings = { GRAPH_VERIFY_SHARE: "0.5", GRAPH_VERIFY_INTERVAL_MS: "5000" };
+export const WATCHFUL: Settings = { GRAPH_VERIFY_SHARE: "0.5", GRAPH_VERIFY_DAYS: "0.00005" };
 
 /** Who writes, and for whom. */
 export const WRITER = {

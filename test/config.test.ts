@@ -11,7 +11,7 @@ describe("the configuration", () => {
       port: 3000,
       host: "127.0.0.1",
       databaseUrl: undefined,
-      graphVerification: { share: 0.02, intervalMs: 86_400_000, repair: true },
+      graphVerification: { share: 0.02, days: 1, repair: true },
       graphStore: undefined,
       graphDataUrl: "https://data.example.org",
       namespaceUrl: "https://ontology.example.org/core#",

@@ -8,7 +8,7 @@ import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 
 const NEEDS = `${DATA}/needs/`;
-const QUICK = { GRAPH_VERIFY_SHARE: "1", GRAPH_VERIFY_INTERVAL_MS: "1000" };
+const QUICK = { GRAPH_VERIFY_SHARE: "1", GRAPH_VERIFY_DAYS: "0.00001" };
 
 describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
   let store: SharedStore;
@@ -83,8 +83,11 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(await projection.running.client.ask(`ask { <${NEEDS}${ids[0]}> ?p ?o }`)).toBe(false);
   });
 
-  test("with a share of 0 nobody looks", async () => {
-    const [id] = await start({ GRAPH_VERIFY_SHARE: "0", GRAPH_VERIFY_INTERVAL_MS: "1" });
+  test.each([
+    ["a share", { ...QUICK, GRAPH_VERIFY_SHARE: "0" }],
+    ["days", { ...QUICK, GRAPH_VERIFY_DAYS: "0" }],
+  ])("with %s of 0 nobody looks", async (_name, env) => {
+    const [id] = await start(env);
     await projection.running.client.update(`DELETE WHERE { GRAPH <${NEEDS}> { <${NEEDS}${id}> ?p ?o } }`);
     await sleep(1_000);
     expect(await health()).toEqual({ verifiedAt: null, drift: null });

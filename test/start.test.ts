@@ -90,7 +90,7 @@ describe("npm start on a fresh directory", () => {
     expect(lifecycle).toBeDefined();
     const script = `${lifecycle!.replace("http://127.0.0.1:3000", url)}
       echo; echo "$NEED $COMMITMENT $CLAIM"`;
-    const { code, stdout, stderr } = await run("bash", ["-euo", "pipefail", "-c", script]);
+    const { code, stdout, stderr } = await run("bash", ["--norc", "-euo", "pipefail", "-c", script]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.trim().split(/[\r\n]+/);
     const [need, commitment, claim] = lines.at(-1)!.split(" ") as [string, string, string];

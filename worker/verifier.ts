@@ -11,10 +11,11 @@ export interface VerifierOptions extends VerifyOptions {
   logger: Logger;
   /** of the store's time, from 0 (never) to 1 */
   share: number;
-  /** in which a round shall be done, in milliseconds; longer where the share does not suffice */
-  intervalMs: number;
+  /** in which a round shall be done; longer where the share does not suffice, never if it is 0 */
+  days: number;
 }
 
+const DAY_MS = 86_400_000;
 // Any number will do as long as all versions of this program agree on it.
 const VERIFY_LOCK = 7203546;
 // How often it is looked whether a round has become urgent, or the process that does them is gone.
@@ -50,7 +51,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
       await step(client, round);
       const spentMs = performance.now() - began;
       const idleMs = spentMs / share - spentMs;
-      const paceMs = options.intervalMs / (await countSteps(pool)) - spentMs;
+      const paceMs = (options.days * DAY_MS) / (await countSteps(pool)) - spentMs;
       dueAt = performance.now() + Math.max(idleMs, paceMs);
       await pause(idleMs);
     }
@@ -76,7 +77,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
     ]);
   }
 
-  const running = share > 0 ? run() : Promise.resolve();
+  const running = share > 0 && options.days > 0 ? run() : Promise.resolve();
   return {
     async stop() {
       stopping.abort();
