@@ -202,7 +202,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.settled();
     await worker.stop();
     // The backup knows none of the drains that the store has seen.
-    await projection.database.owner.query("select setval('app_private.graph_turns', 1)");
+    await projection.database.owner.query("update app_private.graph_store set drain = 1");
     await projection.database.owner.query("update app_public.needs set status = 'met'");
     await projection.startWorker();
     await projection.equal();

@@ -184,8 +184,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       await projection.settled();
     }
     await worker.stop();
-    await owner().query("select setval('app_private.graph_turns', 1)");
-    await owner().query("update app_private.graph_store set turn = 1000001");
+    await owner().query("update app_private.graph_store set drain = 1, turn = 1000001");
     await owner().query("alter table app_public.needs disable trigger user");
     await owner().query("update app_public.needs set status = 'open' where need_id = $1", [id]);
     await owner().query("alter table app_public.needs enable trigger user");

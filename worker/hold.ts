@@ -51,17 +51,15 @@ async function withLock<T>(
   const onError = (error: Error) => lost.abort(error);
   client.on("error", onError);
   try {
-    const { rows } = await client.query<{ drain: string | null }>(
-      `select case when ${lock} then nextval('app_private.graph_turns') end as drain`,
-      [DRAIN_LOCK],
-    );
-    if (rows[0]!.drain === null) return undefined;
-    const drain = BigInt(rows[0]!.drain);
+    const { rows } = await client.query<{ locked: boolean }>(`select ${lock} as locked`, [DRAIN_LOCK]);
+    if (!rows[0]!.locked) return undefined;
     // By a statement of its own, which sees what the last holder noted.
-    const { rows: known } = await client.query<{ identity: string; last: string }>(
-      "select s.identity, s.turn as last from app_private.graph_store as s",
+    const { rows: known } = await client.query<{ identity: string; drain: string; last: string }>(
+      `update app_private.graph_store as s set drain = s.drain + 1
+       returning s.identity, s.drain, s.turn as last`,
     );
     const { identity, last } = known[0]!;
+    const drain = BigInt(known[0]!.drain);
     const onLag = () =>
       void pool
         .query(

@@ -38,6 +38,8 @@ const RECORDS_PER_STEP = 10_000;
 
 /**
  * Looks at what the store says of itself, and mends it if need be: marks what it has lost, so that the next drain writes
+// Leaves room for as many drains again before the numbers of updates outgrow PostgreSQL's bigint.
+const LARGEST_DRAIN = 2n ** 42n;
  * it, and makes the store the one of this database.
  * @returns busy: somebody else is writing, and will see for themselves
  * @throws GraphUnavailable, GraphRejected
@@ -129,7 +131,9 @@ async function compare(
 }
 
 async function lastDrain(db: Pool | PoolClient): Promise<bigint> {
-  const { rows } = await db.query<{ last: string }>("select last_value as last from app_private.graph_turns");
+  const { rows } = await db.query<{ last: string }>(
+    "select s.drain as last from app_private.graph_store as s",
+  );
   return BigInt(rows[0]!.last);
 }
 
@@ -167,11 +171,8 @@ async function lastingLoss(options: DrainOptions, drain: bigint): Promise<Loss |
 /** Makes drains be numbered after those that the store has seen. A number beyond reason is not one of ours. */
 async function align(client: PoolClient, turn: bigint): Promise<void> {
   const seen = drainOf(turn);
-  if (seen >= 2n ** 52n) return;
-  await client.query(
-    "select setval('app_private.graph_turns', $1) from app_private.graph_turns where last_value < $1",
-    [String(seen)],
-  );
+  if (seen >= LARGEST_DRAIN) return;
+  await client.query("update app_private.graph_store set drain = $1 where drain < $1", [String(seen)]);
 }
 
 async function markLists(client: PoolClient, { after, kinds, lists }: Lost): Promise<void> {

@@ -6,6 +6,7 @@ create table app_private.graph_store (
   only_row boolean primary key default true check (only_row),
   identity uuid not null default gen_random_uuid(),
   turn bigint not null default 0,
+  drain bigint not null default 0,
   state app_public.graph_state not null default 'current',
   reason text,
   since timestamptz not null default now()
@@ -14,6 +15,12 @@ comment on table app_private.graph_store is 'One row: the graph that belongs to 
 comment on column app_private.graph_store.identity is
   'What the graph says of itself; updates have no effect on a store that does not say the same.';
 comment on column app_private.graph_store.turn is 'The last update that the store was seen to hold; see graph/turns.ts.';
+comment on column app_private.graph_store.drain is
+  'Numbers the drains; no sequence, because that may be up to 32 ahead after a crash or a failover, and hide that the '
+  'database has lost what those drains wrote.';
+-- A worker of an earlier release would note as written what the graph, whose numbers are larger now, ignores. Without the
+-- sequence it writes nothing, and waits to be replaced.
+drop sequence app_private.graph_turns;
 alter table app_private.graph_store enable row level security;
 insert into app_private.graph_store default values;
 
