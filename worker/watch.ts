@@ -185,7 +185,7 @@ async function markLists(client: PoolClient, { after, kinds, lists }: Lost): Pro
 
 /** Marks records whose state in the graph has become uncertain, in steps so small that no writer has to wait for long. */
 export async function markRecords(client: PoolClient, { after, kinds }: Lost): Promise<void> {
-  let last: { kind: RecordKind; id: string } | undefined;
+  let last: { kind: RecordKind; id: string; held: Record<string, string[]> } | undefined;
   for (;;) {
     const { rows } = await client.query<{ kind: RecordKind; id: string }>(
       `with step as materialized (
@@ -204,7 +204,8 @@ export async function markRecords(client: PoolClient, { after, kinds }: Lost): P
        ), marked as materialized (
          select app_private.mark_records(kind, array_agg(record_id)) from idle group by kind
        )
-       select step.kind, step.record_id as id from step cross join (select count(*) from marked) as done
+       select step.kind, step.record_id as id, (select coalesce(json_object_agg(kind, ids), '{}') from held) as held
+       from step cross join (select count(*) from marked) as done
        order by step.kind desc, step.record_id desc limit 1`,
       [last?.kind ?? null, last?.id ?? null, kinds ?? null, after === undefined ? null : String(after)],
     );
@@ -212,3 +213,10 @@ export async function markRecords(client: PoolClient, { after, kinds }: Lost): P
     last = rows[0];
   }
 }
+       ), held as (
+         select kind, array_agg(record_id) as ids from step
+         where lost and (kind, record_id) not in (select kind, record_id from idle) group by kind
+    // A writer that holds a record may still roll back. Marked one by one: whoever waits for two can be in a deadlock.
+    for (const [kind, ids] of Object.entries(last.held)) {
+      for (const id of ids) await client.query("select app_private.mark_records($1, $2)", [kind, [id]]);
+    }
