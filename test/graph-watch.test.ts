@@ -101,6 +101,50 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(rows).toEqual([{ written: 3 }]);
   });
 
+  /** Opens a transaction that changes a need; waits, once `lose` has been done, until the worker waits for it. */
+  async function heldBack(id: string, lose: () => Promise<void>): Promise<{ rollBack: () => Promise<void> }> {
+    const writer = await owner().connect();
+    await writer.query("begin");
+    await writer.query("update app_public.needs set status = 'met' where need_id = $1", [id]);
+    await lose();
+    await eventually(async () => {
+      const { rows } = await owner().query(
+        "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())",
+      );
+      expect(rows).not.toEqual([]);
+    }, NOTICED_MS);
+    return {
+      async rollBack() {
+        await writer.query("rollback");
+        writer.release();
+      },
+    };
+  }
+
+  test("it has been emptied while a writer holds a record, and the writer rolls back", async () => {
+    await projection.startWorker();
+    const [id] = await projection.declareNeeds(30);
+    await settledAndWatched();
+    const writer = await heldBack(id!, () => projection.running.client.update("DROP ALL"));
+    await writer.rollBack();
+    await noticed(/store is empty/);
+  });
+
+  test("it is emptied while what an older backup lacks is being marked", async () => {
+    await projection.startWorker();
+    const [id] = await projection.declareNeeds(30);
+    await settledAndWatched();
+    const restore = await backUp();
+    await projection.setNeedStatus(id!, "partially_met");
+    await projection.settled();
+    const writer = await heldBack(id!, restore);
+    await projection.running.client.update("DROP ALL");
+    await writer.rollBack();
+    await eventually(async () => expect(await reasons()).toContain("The graph store is empty."), NOTICED_MS);
+    await eventually(async () => expect(await projection.graphState()).toBe("current"), NOTICED_MS);
+    await projection.equal();
+  });
+
   test("a rebuild is younger than the backup that was restored: its graph is written again", async () => {
     await projection.startWorker(WATCH_MS);
     await projection.declareNeeds(10);

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { PATIENCE_MS } from "../graph/session.ts";
+import { GraphUnconfirmed } from "../graph/store.ts";
 import { drainOf, readMark } from "../graph/turns.ts";
 import type { Mark } from "../graph/turns.ts";
 import type { RecordKind } from "../records/record.ts";
@@ -19,6 +20,8 @@ interface Loss {
   /** for the operator, without a full stop */
   reason: string;
   what: Lost;
+  /** what the store said of itself */
+  mark: Mark;
   /** whether the store may hold what no table contains, which only a verification finds */
   foreign: boolean;
 }
@@ -35,11 +38,11 @@ interface Lost {
 const PAUSE_MS = 250;
 const TIMEOUT_MS = 5_000;
 const RECORDS_PER_STEP = 10_000;
+// Leaves room for as many drains again before the numbers of updates outgrow PostgreSQL's bigint.
+const LARGEST_DRAIN = 2n ** 42n;
 
 /**
  * Looks at what the store says of itself, and mends it if need be: marks what it has lost, so that the next drain writes
-// Leaves room for as many drains again before the numbers of updates outgrow PostgreSQL's bigint.
-const LARGEST_DRAIN = 2n ** 42n;
  * it, and makes the store the one of this database.
  * @returns busy: somebody else is writing, and will see for themselves
  * @throws GraphUnavailable, GraphRejected
@@ -68,6 +71,7 @@ async function findLoss(
   return {
     reason: `The graph of ${[...kinds, ...lists].join(", ")} is empty`,
     what: { kinds, lists },
+    mark,
     foreign: false,
   };
 
@@ -103,14 +107,15 @@ async function compare(
 ): Promise<Loss | undefined> {
   if (mark.identity !== known.identity) {
     return mark.identity === undefined && mark.turn === 0n
-      ? { reason: "The graph store is empty", what: {}, foreign: false }
-      : { reason: "The graph store holds another graph", what: {}, foreign: true };
+      ? { reason: "The graph store is empty", what: {}, mark, foreign: false }
+      : { reason: "The graph store holds another graph", what: {}, mark, foreign: true };
   }
   if (mark.hasOverlap) {
     return {
       reason: "Two updates have overlapped in the graph store",
       // Which of the two has won is not known record by record.
       what: { kinds: [], lists: [] },
+      mark,
       foreign: true,
     };
   }
@@ -118,6 +123,7 @@ async function compare(
     return {
       reason: "The graph store was set back to an earlier state",
       what: { after: mark.turn },
+      mark,
       foreign: true,
     };
   }
@@ -125,6 +131,7 @@ async function compare(
     ? {
         reason: "The database was set back to an earlier state than the graph's",
         what: {},
+        mark,
         foreign: true,
       }
     : undefined;
@@ -149,8 +156,13 @@ async function mend(
   await markLists(client, loss.what);
   await markRecords(client, loss.what);
   if (loss.foreign) await client.query("select app_private.request_verification()");
+  // Marking takes a while, and what was marked is what this store lacks, not one that has come in its place since.
+  const mark = await readMark(store, projector.names, { timeoutMs: TIMEOUT_MS });
+  if (mark.turn !== loss.mark.turn || mark.identity !== loss.mark.identity) {
+    throw new GraphUnconfirmed("The graph store was exchanged while what it lacked was being marked.");
+  }
   // Only now: a store that belongs to this database is believed to have lost nothing.
-  await align(client, (await readMark(store, projector.names)).turn);
+  await align(client, mark.turn);
   const turn = await session.adopt(lost);
   await client.query("update app_private.graph_store set turn = $1", [String(turn)]);
   return "mended";
@@ -187,7 +199,7 @@ async function markLists(client: PoolClient, { after, kinds, lists }: Lost): Pro
 export async function markRecords(client: PoolClient, { after, kinds }: Lost): Promise<void> {
   let last: { kind: RecordKind; id: string; held: Record<string, string[]> } | undefined;
   for (;;) {
-    const { rows } = await client.query<{ kind: RecordKind; id: string }>(
+    const { rows } = await client.query<NonNullable<typeof last>>(
       `with step as materialized (
          select r.kind, r.record_id,
            r.state <> 'pending' and ($4::bigint is null or r.turn is null or greatest(r.turn, b.turn) > $4) as lost
@@ -199,10 +211,12 @@ export async function markRecords(client: PoolClient, { after, kinds }: Lost): P
        ), idle as materialized (
          select r.kind, r.record_id from app_private.graph_records as r join step using (kind, record_id)
          where step.lost
-         -- What a writer holds is about to be marked anyway.
          for no key update of r skip locked
        ), marked as materialized (
          select app_private.mark_records(kind, array_agg(record_id)) from idle group by kind
+       ), held as (
+         select kind, array_agg(record_id) as ids from step
+         where lost and (kind, record_id) not in (select kind, record_id from idle) group by kind
        )
        select step.kind, step.record_id as id, (select coalesce(json_object_agg(kind, ids), '{}') from held) as held
        from step cross join (select count(*) from marked) as done
@@ -211,12 +225,9 @@ export async function markRecords(client: PoolClient, { after, kinds }: Lost): P
     );
     if (!rows[0]) return;
     last = rows[0];
-  }
-}
-       ), held as (
-         select kind, array_agg(record_id) as ids from step
-         where lost and (kind, record_id) not in (select kind, record_id from idle) group by kind
     // A writer that holds a record may still roll back. Marked one by one: whoever waits for two can be in a deadlock.
     for (const [kind, ids] of Object.entries(last.held)) {
       for (const id of ids) await client.query("select app_private.mark_records($1, $2)", [kind, [id]]);
     }
+  }
+}
