@@ -64,15 +64,20 @@ async function* subjectsOf(store: GraphStore, graph: string): AsyncGenerator<str
     timeoutMs: TIMEOUT_MS,
   });
   let subjects: string[] = [];
-  for await (const line of createInterface({ input: body, crlfDelay: Infinity })) {
-    const found = /^<(.*)>$|^(_:.*)$/.exec(line);
-    if (!found) continue;
-    subjects.push(found[1] ?? found[2]!);
-    if (subjects.length < SUBJECTS_AT_ONCE) continue;
-    yield subjects;
-    subjects = [];
+  try {
+    for await (const line of createInterface({ input: body, crlfDelay: Infinity })) {
+      const found = /^<(.*)>$|^(_:.*)$/.exec(line);
+      if (!found) continue;
+      subjects.push(found[1] ?? found[2]!);
+      if (subjects.length < SUBJECTS_AT_ONCE) continue;
+      yield subjects;
+      subjects = [];
+    }
+    if (subjects.length > 0) yield subjects;
+  } finally {
+    // Nobody else ends the query when whoever asked gives up.
+    body.destroy();
   }
-  if (subjects.length > 0) yield subjects;
 }
 
 /** Removes subjects from a graph; one blank node cannot be named, so all of them go. */
