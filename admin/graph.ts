@@ -152,7 +152,11 @@ async function settle(parts: DrainOptions): Promise<void> {
     const result = await drain(parts);
     if (result.state === "store_unavailable") throw new AdminError(result.error.message);
     // Under a steady stream of writes there is always something; what was marked before is done by then.
-    if (result.state === "drained" || performance.now() > deadline) return;
+    if (result.state === "drained" || performance.now() > deadline) break;
     await sleep(200);
   }
+  // There may be no worker that would say so.
+  await parts.pool.query(
+    "select app_private.note_graph_current() where app_private.graph_behind_since() is null",
+  );
 }
