@@ -26,6 +26,9 @@ export interface RebuildProgress {
 const PAGE_SIZE = 1_000;
 const LOOK_MS = 200;
 
+const NEVER_MARKED = "0";
+// What sending the same again, for up to ten minutes in which no change gets through, might only repeat.
+const REFUSALS = [GraphRejected, GraphFailed, GraphTimeout];
 /**
  * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
  * complete. Changes made meanwhile wait, and the next drain brings them in. A worker may do a part of it.
@@ -147,7 +150,9 @@ async function* records(
       const { accepted, refused } = await prepare(projector, client, page);
       // A record whose check now comes out differently, as after a change to the shapes, is left for the drain to decide.
       const rejected = new Set(refused.map(({ revision }) => revision.id));
-      for (const { id, state } of page) {
+      for (const { id, revision, state } of page) {
+        // What is waiting for the drain anyway may be everything. (What has never been marked seems to be waiting.)
+        if (state === "pending" && revision !== NEVER_MARKED) continue;
         if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);
       }
       yield accepted.map(({ triples }) => triples.quads);
