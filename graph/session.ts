@@ -2,7 +2,7 @@
 // in the store's place, and a store may accept what it then loses.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Names } from "./namespaces.ts";
-import { GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "./store-errors.ts";
+import { GraphRejected, GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "./store-errors.ts";
 import type { GraphStore } from "./store.ts";
 import { adoption, isShownAsGraph, numbered, readMark, turnOf } from "./turns.ts";
 import type { Numbered, Turn } from "./turns.ts";
@@ -82,6 +82,19 @@ export function createSession(options: GraphSessionOptions): GraphSession {
     update: (build, signal) => send((mark) => build(numbered(names, mark)), signal),
     adopt: (signal) => send((mark) => adoption(names, mark), signal),
   };
+}
+
+/**
+ * Tells a store that is at odds with what it was just sent from one that takes nothing, by an update without content.
+ * @throws GraphUnavailable if it takes nothing
+ */
+export async function requireUpdates(session: GraphSession, signal?: AbortSignal): Promise<void> {
+  try {
+    await session.update(({ note }) => note, signal);
+  } catch (error) {
+    if (!(error instanceof GraphRejected)) throw error;
+    throw new GraphUnavailable(`The graph store refuses every update: ${error.message}`, { cause: error });
+  }
 }
 
 /** The store may have closed a kept-alive connection in the meantime; an update can safely be sent again. */

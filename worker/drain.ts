@@ -78,8 +78,7 @@ async function drainHeld(
   let wait = SHORTEST_WAIT_MS;
   for (;;) {
     if (signal.aborted || performance.now() >= turnEnds) break;
-    const { writersAhead, listsChanged } = await takeWakeups(client);
-    if (listsChanged) await writeDirtyReferences(projector, client, store, session, logger, signal);
+    const writersAhead = await takeWakeups(client);
     const revisions = await readDirty(client, batchSize * BATCHES_AT_ONCE);
     const noted = revisions.length > 0 ? await project({ client, session }, revisions, options, signal) : 0;
     records += noted;
@@ -92,15 +91,18 @@ async function drainHeld(
     await sleep(revisions.length > 0 ? wait * 4 : wait);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);
   }
+  // Last, so that a list which does not get through keeps no record waiting.
+  if (!signal.aborted) await writeDirtyReferences(projector, client, store, session, logger, signal);
   return records;
 }
 
 /**
  * Takes the wake-ups that no writer holds. One that a writer has joined stays, because what that writer is
  * about to commit is not visible yet. What is dirty must be read after this, by a separate statement.
+ * @returns whether there is such a writer
  */
-async function takeWakeups(client: PoolClient): Promise<{ writersAhead: boolean; listsChanged: boolean }> {
-  const { rows } = await client.query<{ writersAhead: boolean; listsChanged: boolean }>({
+async function takeWakeups(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ writersAhead: boolean }>({
     name: "take_wakeups",
     text: `
       with taken as (
@@ -108,10 +110,9 @@ async function takeWakeups(client: PoolClient): Promise<{ writersAhead: boolean;
           (select wakeup_id from app_private.graph_wakeups for update skip locked)
         returning 1
       )
-      select (select count(*) from app_private.graph_wakeups) > (select count(*) from taken) as "writersAhead",
-        exists (select from app_private.dirty_references) as "listsChanged"`,
+      select (select count(*) from app_private.graph_wakeups) > (select count(*) from taken) as "writersAhead"`,
   });
-  return rows[0]!;
+  return rows[0]!.writersAhead;
 }
 
 /**

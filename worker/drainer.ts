@@ -1,7 +1,7 @@
 // When one process drains: at once when woken, later when the store is down, and on its own when something
 // has been left behind.
 import { PATIENCE_MS } from "../graph/session.ts";
-import { GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
+import { GraphRejected, GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
 import { BATCH_SIZE, drain } from "./drain.ts";
 import type { DrainOptions } from "./drain.ts";
 import { rebuildNext, wanted } from "./rebuild.ts";
@@ -69,26 +69,27 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
     const result = await drain(options, stopping.signal);
     if (result.state === "store_unavailable") throw result.error;
     if (result.state === "busy") return;
-    if (failing) recovered();
     if ((await wanted(pool)).length > 0) {
       // Changes come first, before each of the graphs.
       woken = await rebuildNext(options, stopping.signal);
       return;
     }
+    if (failing) recovered();
     await pool.query("select app_private.note_graph_current()");
   }
 
   async function later(error: unknown): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     if (!failing) logger.warn({ reason }, "the graph cannot be written; changes wait in the database");
-    if (!(error instanceof GraphUnavailable)) logger.warn({ err: error }, "a drain broke off");
+    const isStore = error instanceof GraphUnavailable || error instanceof GraphRejected;
+    if (!isStore) logger.warn({ err: error }, "a drain broke off");
     failing = true;
     retryAt = performance.now() + retryMs;
     retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
     // The store that comes back may not be the one that went away.
     watchAt = 0;
     options = easier(options, error);
-    if (error instanceof GraphUnavailable) {
+    if (isStore) {
       await note(error instanceof GraphUnconfirmed ? "unconfirmed" : "unavailable", reason);
     }
   }

@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import type { Quad } from "@rdfjs/types";
-import { GraphRejected } from "../graph/store.ts";
+import { requireUpdates } from "../graph/session.ts";
+import { GraphFailed, GraphRejected, GraphTimeout } from "../graph/store.ts";
 import type { RecordKind } from "../records/record.ts";
 import type { DrainOptions } from "./drain.ts";
 import { hold, tryHold } from "./hold.ts";
@@ -25,10 +26,10 @@ export interface RebuildProgress {
 
 const PAGE_SIZE = 1_000;
 const LOOK_MS = 200;
-
 const NEVER_MARKED = "0";
 // What sending the same again, for up to ten minutes in which no change gets through, might only repeat.
 const REFUSALS = [GraphRejected, GraphFailed, GraphTimeout];
+
 /**
  * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
  * complete. Changes made meanwhile wait, and the next drain brings them in. A worker may do a part of it.
@@ -113,7 +114,8 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
       signal: lost,
     }));
   } catch (error) {
-    if (!(error instanceof GraphRejected)) throw error;
+    if (!REFUSALS.some((refusal) => error instanceof refusal)) throw error;
+    await requireUpdates(session, lost);
     // Too large for the store, perhaps. Record by record it will take what it can.
     logger.error(
       { err: error, kind },

@@ -11,8 +11,9 @@ import {
 } from "../graph/reference-triples.ts";
 import type { Organization } from "../graph/reference-triples.ts";
 import type { Logger } from "pino";
+import { requireUpdates } from "../graph/session.ts";
 import type { GraphSession } from "../graph/session.ts";
-import { GraphRejected } from "../graph/store.ts";
+import { GraphFailed, GraphRejected } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import type { Turn } from "../graph/turns.ts";
 import type { Accelerator, Country, PeopleGroup } from "../graph/skos.ts";
@@ -94,7 +95,8 @@ export async function writeDirtyReferences(
       written = await replaceGraph({ store, session, graph: referenceGraph(names, name), subjects, signal });
     } catch (error) {
       // Sending it again would not help, and records must not wait for it; `graph verify` will report it.
-      if (!(error instanceof GraphRejected)) throw error;
+      if (!(error instanceof GraphRejected || error instanceof GraphFailed)) throw error;
+      await requireUpdates(session, signal);
       logger.error({ err: error, list: name }, "the graph store refused a list");
     }
     await db.query(
