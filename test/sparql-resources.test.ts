@@ -213,6 +213,7 @@ describe.each(testStores.filter((store) => store.available))("in $name", (kind) 
           "http://é.example/ü?ä=ö#ß",
           "https://x.example/%C3%A9'()*,;:@!$&+=~",
         ],
+        ...["http://x/.a/..b/c./...", "http://x?a/../b", "http://x/#/../b"],
         ...["http://x/\u{1F64F}\u200f\ufeff", "http://x?a/b?c", "http://x#a/?b", "http://x/\u{20000}"],
       ];
       const refused = [
@@ -225,6 +226,7 @@ describe.each(testStores.filter((store) => store.available))("in $name", (kind) 
           "http://x/#a#b",
           "http://:80/",
         ],
+        ...["http://x/..", "http://x/./", "http://x/a/../b", "http://x/a/.?b", "http://x/a/..#b"],
         ...[
           "http://x/\ue000",
           "http://x/\ufdd0",

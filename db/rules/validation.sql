@@ -13,6 +13,8 @@ language sql immutable
 return char_length(value) <= 2048
   and value ~ '^https?://[^][/?#\s<>"{}|\\^`@:]+(:[0-9]*)?([/?][^][\s<>"{}|\\^`#]*)?(#[^][\s<>"{}|\\^`#]*)?$'
   and value !~ '%(?![0-9A-Fa-f]{2})'
+  -- Jena resolves what it reads, so Fuseki would hold another URI than it was given, and perhaps one for two.
+  and value !~ '^[^/]+//[^/?#]*/([^?#]*/)?[.]{1,2}(/|[?#]|$)'
   -- Control characters, those for private use, and those that are none: RFC 3987 has no place for them.
   and value !~ '[\u0001-\u0020\u007f-\u009f\ue000-\uf8ff\ufdd0-\ufdef\ufff0-\uffff]'
   and value !~ '[\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff]';
