@@ -113,6 +113,19 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await eventually(async () => expect((await health()).drift).toBe("1"), 20_000);
   });
 
+  test("a record that was deleted, and waits for the worker to remove it, is no difference", async () => {
+    projection = await startProjection(store, 10_000, {});
+    const [id] = await projection.declareNeeds(3);
+    const worker = await projection.startWorker();
+    await projection.settled();
+    await worker.stop();
+    await projection.database.owner.query("delete from app_public.needs where need_id = $1", [id]);
+    const { stdout } = await admin(["graph", "verify", "--json"], projection.settings);
+    expect(JSON.parse(stdout)).toMatchObject({
+      differences: { foreign: 0, missing: 0, stale: 0, altered: 0 },
+    });
+  });
+
   test("an operator sees all of it, and drops what is unlisted only when asked to", async () => {
     const ids = await start({});
     await disturb(ids);

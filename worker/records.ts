@@ -127,7 +127,7 @@ export function readRecords(db: Queryable, kind: RecordKind, ids: readonly strin
   return readRows(db, kind, "= any ($1)", [ids]);
 }
 
-/** Which of some records exist, and what the graph made of them. */
+/** Which of some records the graph may hold: those that exist, with what it made of them, or are yet to be removed. */
 export async function existingIds(
   db: Queryable,
   kind: RecordKind,
@@ -135,10 +135,10 @@ export async function existingIds(
 ): Promise<Map<string, PageRow["state"]>> {
   const { table, key } = SOURCES[kind];
   const { rows } = await db.query<{ id: string; state: PageRow["state"] }>(
-    `select page.${key} as id, coalesce(marked.state, 'pending') as state
-     from ${table} as page
-     left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = page.${key}
-     where page.${key} = any ($1)`,
+    `select asked.id, coalesce(marked.state, 'pending') as state
+     from unnest($1::uuid[]) as asked (id)
+     left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = asked.id
+     where marked.state = 'pending' or exists (select from ${table} as page where page.${key} = asked.id)`,
     [ids],
   );
   return new Map(rows.map(({ id, state }) => [id, state]));

@@ -38,8 +38,21 @@ export async function* strangersAmongRecords(
       if (state === undefined) return [{ iri }];
       return state === "rejected" ? [{ iri, refused: id! }] : [];
     });
-    if (strangers.length > 0) yield strangers;
+    const lasting = await stillThere(store, graph, strangers);
+    if (lasting.length > 0) yield lasting;
   }
+}
+
+/** A large graph takes minutes to list: a record may have been withdrawn from it since. */
+async function stillThere(store: GraphStore, graph: string, strangers: Stranger[]): Promise<Stranger[]> {
+  const records = strangers.filter(({ iri }) => idOf(graph, iri) !== undefined);
+  if (records.length === 0) return strangers;
+  const values = records.map(({ iri }) => termText(namedNode(iri))).join(" ");
+  const rows = await store.select(
+    `SELECT DISTINCT ?s WHERE { VALUES ?s { ${values} } GRAPH <${graph}> { ?s ?p ?o } }`,
+  );
+  const there = new Set(rows.map(({ s }) => s?.value));
+  return strangers.filter((stranger) => !records.includes(stranger) || there.has(stranger.iri));
 }
 
 function idOf(graph: string, iri: string): string | undefined {
