@@ -43,8 +43,8 @@ export type FaultyProxy = {
   updates: number;
   /** a second store, which answers queries, and how far it is behind */
   copy: (Behind & { behindMs: number }) | undefined;
-  /** whole graphs are cut off after this many bytes, and the connection with them */
-  cutAfter: number | undefined;
+  /** a graph that is cut off after so many bytes whenever it is sent whole, and the connection with it */
+  cut: { graph: string; after: number } | undefined;
   /** Passes on the updates that were held back, even if their sender is gone; resolves when the store has answered. */
   release: () => Promise<void>;
   stop: () => Promise<void>;
@@ -66,12 +66,12 @@ export async function startFaultyProxy(
     if (isUpdate) proxy.updates += 1;
     const isGraph = incoming.method === "PUT";
     const mode = isUpdate || (isGraph && IN_PLACE.has(proxy.mode)) ? proxy.mode : "ok";
-    const { copy, cutAfter } = proxy;
+    const { copy, cut } = proxy;
     if (copy && (isUpdate || isGraph)) {
       setTimeout(() => void forward(copy, incoming, undefined, body), copy.behindMs);
     }
-    if (isGraph && cutAfter !== undefined) {
-      cut(incoming, body.subarray(0, cutAfter));
+    if (isGraph && cut && new URL(incoming.url!, "http://proxy").searchParams.get("graph") === cut.graph) {
+      passBeginning(incoming, body.subarray(0, cut.after));
       return;
     }
     const isQuery = incoming.url!.startsWith("/query");
@@ -125,7 +125,7 @@ export async function startFaultyProxy(
   }
 
   /** Sends the beginning of a body as a client would that dies in the middle. */
-  function cut(incoming: IncomingMessage, beginning: Buffer): void {
+  function passBeginning(incoming: IncomingMessage, beginning: Buffer): void {
     const { "content-length": _length, host: _host, ...rest } = incoming.headers;
     const onward = request(behind(incoming, proxy.target), {
       method: incoming.method,
@@ -155,7 +155,7 @@ export async function startFaultyProxy(
     target,
     updates: 0,
     copy: undefined,
-    cutAfter: undefined,
+    cut: undefined,
     release: async () => void (await Promise.all(held.splice(0).map((pass) => pass()))),
     stop: () =>
       new Promise((closed) => {
