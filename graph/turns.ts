@@ -80,7 +80,9 @@ export async function readMark(store: GraphStore, names: Names, call?: CallOptio
     `SELECT ?turn ?store WHERE { ${statement(names, "Turn", "?turn")} OPTIONAL { ${statement(names, "Store", "?store")} } }`,
     call,
   );
-  const turns = rows.map(({ turn }) => (turn?.datatype === `${XSD}integer` ? BigInt(turn.value) : 0n));
+  const turns = rows.map(({ turn }) =>
+    turn?.datatype === `${XSD}integer` && /^\d+$/.test(turn.value) ? BigInt(turn.value) : 0n,
+  );
   const identities = new Set(rows.map(({ store: identity }) => identity?.value));
   return {
     turn: turns.reduce((latest, turn) => (turn > latest ? turn : latest), 0n),

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import type { Logger } from "pino";
-import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
+import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
 import { countDifferences, countSteps, nothingFound, verifyStep } from "./verify.ts";
 import type { Position, VerifyOptions } from "./verify.ts";
 
@@ -32,8 +32,9 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
       try {
         await whileAlone(pool, (client) => verifyAll(client));
       } catch (error) {
-        const isStore = error instanceof GraphUnavailable || error instanceof GraphRejected;
-        logger[isStore ? "debug" : "warn"]({ err: error }, "the verification of the graph was interrupted");
+        // A store that is away is told of by whoever writes to it.
+        const isAway = error instanceof GraphUnavailable && !(error instanceof GraphTimeout);
+        logger[isAway ? "debug" : "warn"]({ err: error }, "the verification of the graph was interrupted");
       }
       await pause(LOOK_MS);
     }

@@ -47,7 +47,7 @@ export interface Position {
 export interface VerifyResult {
   /** records that were compared */
   records: number;
-  /** records that are waiting for the next drain, about which nothing can be said yet */
+  /** records and lists that are waiting for the next drain, about which nothing can be said yet */
   pending: number;
   differences: Record<DifferenceKind, number>;
   /** resources that were removed, or marked for the next drain to write */
@@ -190,9 +190,14 @@ async function verifyReference(
   const { names } = projector;
   const graph = referenceGraph(names, reference);
   const before = countDifferences(result);
+  const revision = await revisionAtRest(pool, reference);
   const expected = bySubject(await referenceTriples(pool, names, reference));
   const text = await store.construct(`CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <${graph}> { ?s ?p ?o } }`);
   const actual = bySubject(new Parser({ format: "N-Triples" }).parse(text));
+  if (revision === undefined || (await revisionAtRest(pool, reference)) !== revision) {
+    result.pending += 1;
+    return;
+  }
   for (const [iri, lines] of expected) {
     const difference = differ(lines, actual.get(iri));
     if (difference) found({ kind: difference === "missing" ? "missing" : "altered", graph, iri });
@@ -202,6 +207,18 @@ async function verifyReference(
   if (!repair || differing === 0) return;
   await pool.query("select app_private.mark_references($1)", [reference]);
   result.repaired += differing;
+}
+
+/** The revision of a list; undefined while it is waiting to be written. */
+async function revisionAtRest(
+  pool: VerifyOptions["pool"],
+  reference: Reference,
+): Promise<string | undefined> {
+  const { rows } = await pool.query<{ revision: string }>(
+    "select revision from app_private.graph_references where name = $1 and revision = synced_revision",
+    [reference],
+  );
+  return rows[0]?.revision;
 }
 
 async function verifyTurns({ store, projector, repair, result, found }: Step): Promise<undefined> {
