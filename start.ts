@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { escapeLiteral } from "pg";
 import type pg from "pg";
 import { pino } from "pino";
+import type { Logger } from "pino";
 import { isLoopback, processConfig } from "./config.ts";
 import type { Config } from "./config.ts";
 import { demoKeyIsLive, isUntouched, loadDemo } from "./db/demo/load.ts";
@@ -71,7 +72,7 @@ async function start(config: Config): Promise<string> {
     (pool) => pool.end(),
   );
   await fillDatabase(config, owner);
-  const store = await openGraphStore(config);
+  const store = await openGraphStore(config, logger);
   await bringUp(
     "worker",
     () => startWorker({ config, databaseUrl: ownerUrl, store, logger }),
@@ -191,13 +192,19 @@ async function fillDatabase(config: Config, owner: pg.Pool): Promise<void> {
   if (wantsDemo) await loadDemo(owner, config.graphDataUrl);
 }
 
-async function openGraphStore(config: Config): Promise<GraphStore> {
+async function openGraphStore(config: Config, logger: Logger): Promise<GraphStore> {
   const timeoutMs = config.sparqlTimeoutMs;
   let urls = config.graphStore;
   if (!urls) {
     const embedded = await bringUp(
       "graph store",
-      () => joinEmbeddedStore(config.dataDir, { queryTimeoutMs: timeoutMs, own: true, onFailure: fail }),
+      () =>
+        joinEmbeddedStore(config.dataDir, {
+          queryTimeoutMs: timeoutMs,
+          own: true,
+          onFailure: fail,
+          onWarning: (message) => logger.warn(message),
+        }),
       (joined) => joined.leave(),
     );
     urls = storeUrls(embedded.url);

@@ -78,7 +78,10 @@ export class AdminContext {
   /** Where the graph store is: as configured, or the embedded one, of the running service or of this call. */
   async graphStore(): Promise<GraphStoreEndpoints> {
     if (this.config.graphStore) return this.config.graphStore;
-    this.#store ??= joinEmbeddedStore(this.config.dataDir, { queryTimeoutMs: this.config.sparqlTimeoutMs });
+    this.#store ??= joinEmbeddedStore(this.config.dataDir, {
+      queryTimeoutMs: this.config.sparqlTimeoutMs,
+      onWarning: (message) => this.note(message),
+    });
     return storeUrls((await this.#store).url);
   }
 

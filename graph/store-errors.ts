@@ -43,3 +43,8 @@ export class GraphFailed extends GraphUnavailable {
 export class GraphUnconfirmed extends GraphUnavailable {
   override name = "GraphUnconfirmed";
 }
+
+/** Answering takes more than the store has to spend on one request, and always will. */
+export class GraphTooExpensive extends GraphRejected {
+  override name = "GraphTooExpensive";
+}

@@ -8,6 +8,7 @@ import {
   GraphNotFound,
   GraphRejected,
   GraphTimeout,
+  GraphTooExpensive,
   GraphUnavailable,
   type Position,
 } from "./store-errors.ts";
@@ -198,6 +199,9 @@ function abortReason(signal: AbortSignal | undefined): Error {
 
 function failureOf(status: number, text: string): Error {
   const message = /^\s*</.test(text) ? "" : text.trim().split("\n", 1)[0]?.slice(0, 500);
+  // 507, "Insufficient Storage": the embedded store's engine ran out of memory over this one request.
+  if (status === 507)
+    return new GraphTooExpensive(status, message || "The request is too much for the store.");
   if (REJECTIONS.has(status)) {
     return new GraphRejected(status, message || "The graph store refused the request.", positionIn(text));
   }

@@ -10,6 +10,7 @@ export {
   GraphFailed,
   GraphRejected,
   GraphTimeout,
+  GraphTooExpensive,
   GraphUnavailable,
   GraphUnconfirmed,
   type Position,

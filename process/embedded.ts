@@ -62,10 +62,16 @@ export async function joinEmbeddedPostgres(dataDir: string): Promise<Joined> {
  * Starts the graph store of a data directory in this process, or joins the process that serves it.
  * @param options.own wait for the other process to end instead of joining it: what the service does
  * @param options.onFailure called when a store of this process ends unasked
+ * @param options.onWarning called with what an operator should know, such as that a damaged file was set aside
  */
 export async function joinEmbeddedStore(
   dataDir: string,
-  options: { queryTimeoutMs: number; own?: boolean; onFailure?: (error: Error) => void },
+  options: {
+    queryTimeoutMs: number;
+    own?: boolean;
+    onFailure?: (error: Error) => void;
+    onWarning?: (message: string) => void;
+  },
 ): Promise<Joined> {
   const dir = join(dataDir, "graph");
   const deadline = Date.now() + PATIENCE_MS;
@@ -73,8 +79,8 @@ export async function joinEmbeddedStore(
     const lock = await takeLock(join(dataDir, "graph.lock"), "exclusive", 0);
     if (lock) {
       try {
-        const { queryTimeoutMs, onFailure } = options;
-        const store = await startEmbeddedStore({ dir, port: 0, queryTimeoutMs, onFailure });
+        const { queryTimeoutMs, onFailure, onWarning } = options;
+        const store = await startEmbeddedStore({ dir, port: 0, queryTimeoutMs, onFailure, onWarning });
         return { url: store.url, leave: () => store.stop().finally(() => lock.release()) };
       } catch (error) {
         lock.release();

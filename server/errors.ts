@@ -30,6 +30,7 @@ const RAISED_HERE = {
   database_unavailable: [503, "The database is not available; try again."],
   graph_unavailable: [503, "The graph store is not available; try again later."],
   query_timeout: [504, "The query took too long; ask for less."],
+  query_too_expensive: [504, "The query needs more memory than the graph store has for one; ask for less."],
 } as const satisfies Record<string, Registered>;
 
 export type ErrorCode = keyof typeof RAISED_HERE | keyof typeof raisedByRules;

@@ -1,6 +1,6 @@
 // What only the embedded store has to prove: that its threads can die and its process can be killed.
 import { spawn } from "node:child_process";
-import { appendFile, mkdtemp, readdir, rm } from "node:fs/promises";
+import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,8 +8,9 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { findEmbeddedStore, startEmbeddedStore, StoreInUse } from "../graph/embedded/index.ts";
 import type { EmbeddedStore } from "../graph/embedded/index.ts";
-import { createGraphStore, GraphRejected, storeUrls } from "../graph/store.ts";
+import { createGraphStore, GraphTooExpensive, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { withoutCredentials } from "./support/stores.ts";
 
 let dir: string;
 let store: EmbeddedStore;
@@ -119,7 +120,7 @@ test("a large journal becomes a snapshot", async () => {
 test("a query that breaks the engine is refused, and the next one is answered", async () => {
   await add(1);
   const deep = `SELECT * { ${"{".repeat(5_000)}${"}".repeat(5_000)} }`;
-  for (let i = 0; i < 3; i++) await expect(client.query(deep)).rejects.toThrow(GraphRejected);
+  for (let i = 0; i < 3; i++) await expect(client.query(deep)).rejects.toThrow(GraphTooExpensive);
   // The same query from the service itself may reach the writing thread; the store is then rebuilt from its files.
   await Promise.allSettled([
     client.select(deep),
@@ -137,24 +138,54 @@ test("a query that breaks the engine is refused, and the next one is answered", 
   expect(await values()).toEqual([1, 3]);
 });
 
-test("a page in a browser is not answered", async () => {
-  const ask = `${store.url}/query?query=${encodeURIComponent("ASK {}")}`;
-  expect((await fetch(ask)).status).toBe(200);
-  expect((await fetch(ask, { headers: { origin: "https://evil.example.org" } })).status).toBe(403);
-  expect(
-    (
-      await fetch(`${store.url}/update`, {
-        method: "POST",
-        body: new URLSearchParams({ update: "DROP ALL" }),
-        headers: { origin: "null" },
-      })
-    ).status,
-  ).toBe(403);
+test("the store is for the user who runs it alone", async () => {
+  const { origin, pathname, username, password } = new URL(store.url);
+  const ask = async (path: string, authorization?: string, init: RequestInit = {}) =>
+    (await fetch(origin + path, { ...init, headers: authorization ? { authorization } : {} })).status;
+  const basic = (user: string, secret: string) =>
+    `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}`;
+  const query = `${pathname}/query?query=${encodeURIComponent("ASK {}")}`;
+  expect(await ask(query, basic(username, password))).toBe(200);
+  expect(await ask(query)).toBe(401);
+  expect(await ask(query, basic(username, ""))).toBe(401);
+  expect(await ask(query, basic(username, `${password}x`))).toBe(401);
+  const update = { method: "POST", body: new URLSearchParams({ update: "DROP ALL" }) };
+  expect(await ask(`${pathname}/update`, undefined, update)).toBe(401);
+  const claim = JSON.parse(await readFile(join(dir, "server.json"), "utf8")) as { instance: string };
+  expect(await (await fetch(`${origin}/instance`)).text()).not.toContain(claim.instance);
+});
+
+test("the files are for the user who runs it alone, those of an older version too", async () => {
+  const modes = async () => {
+    const names = [".", ...(await readdir(dir))];
+    const stats = await Promise.all(names.map((name) => stat(join(dir, name))));
+    return new Set(stats.map(({ mode }) => (mode & 0o777).toString(8)));
+  };
+  await add(1);
+  expect(await modes()).toEqual(new Set(["700", "600"]));
+  await store.stop();
+  await chmod(dir, 0o755);
+  for (const name of await readdir(dir)) await chmod(join(dir, name), 0o644);
+  await start();
+  expect(await modes()).toEqual(new Set(["700", "600"]));
+});
+
+test("another start has another password", async () => {
+  const before = store.url;
+  const { port } = store;
+  await store.stop();
+  store = await startEmbeddedStore({ dir, port });
+  expect(store.url).not.toBe(before);
+  const stranger = createGraphStore(storeUrls(before));
+  await expect(stranger.update("DROP ALL")).rejects.toThrow("401");
+  stranger.close();
 });
 
 test("a body that is too long is refused as soon as its length is known", async () => {
   const { promise, resolve } = Promise.withResolvers<number | undefined>();
-  const put = request(`${store.url}/data?graph=urn:g`, {
+  const { username, password } = new URL(store.url);
+  const put = request(`${withoutCredentials(store.url)}/data?graph=urn:g`, {
+    auth: `${username}:${password}`,
     method: "PUT",
     headers: { "content-type": "text/turtle", "content-length": 2 ** 31 },
   });

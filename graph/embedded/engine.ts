@@ -1,8 +1,9 @@
 // The embedded store as a whole: a thread that holds the truth, a journal that keeps it, readers that share it.
 import { Journal } from "./journal.ts";
 import { ReaderPool } from "./readers.ts";
+import type { Place, Trusted } from "./recovery.ts";
 import { StoreThread } from "./thread.ts";
-import { ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
+import { TaskRefused, ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
 
 /** Loading a snapshot takes a fraction of the time it takes to repeat its changes. */
 const SNAPSHOT_AT_STOP_BYTES = 1024 * 1024;
@@ -10,6 +11,8 @@ const SNAPSHOT_AT_STOP_BYTES = 1024 * 1024;
 export interface EngineOptions {
   dir: string;
   queryTimeoutMs: number;
+  /** told of what an operator should know, though the store goes on */
+  warn: (message: string) => void;
 }
 
 const CHANGE_TIMEOUT_MS = 120_000;
@@ -19,7 +22,7 @@ const READERS_AT_MOST = 4;
 /** A snapshot is due when the journal is larger than this and larger than the previous snapshot. */
 const SNAPSHOT_AFTER_BYTES = 32 * 1024 * 1024;
 
-/** All methods throw TaskRefused, TaskTimeout or ThreadGone. */
+/** All methods throw TaskRefused, TaskTooLarge, TaskTimeout or ThreadGone. */
 export class Engine {
   readonly #options: EngineOptions;
   readonly #journal: Journal;
@@ -30,7 +33,7 @@ export class Engine {
 
   private constructor(options: EngineOptions) {
     this.#options = options;
-    this.#journal = new Journal(options.dir);
+    this.#journal = new Journal(options.dir, options.warn);
     this.#readers = new ReaderPool({
       minimum: READERS_READY,
       maximum: READERS_AT_MOST,
@@ -93,22 +96,43 @@ export class Engine {
   }
 
   async #startWriter(): Promise<StoreThread> {
-    const { image, entries } = await this.#journal.recover();
+    for (;;) {
+      const trusted = await this.#journal.recover();
+      const loaded = await this.#load(trusted);
+      if (loaded instanceof StoreThread) return loaded;
+      await this.#journal.distrust(loaded.file, loaded.offset);
+    }
+  }
+
+  /** @returns the place of what the engine refused, if it did: it took it once, so the bytes are not what they were */
+  async #load({ snapshot, entries }: Trusted): Promise<StoreThread | Place> {
     let loaded = false;
     const thread = new StoreThread({ background: false }, () => {
       if (loaded) this.#replaceWriter();
     });
-    try {
-      const tasks = [
-        thread.ask({ kind: "fill", image }, CHANGE_TIMEOUT_MS, [image.quads.buffer as ArrayBuffer]),
-      ];
-      for (const { change } of entries) {
-        tasks.push(thread.ask({ kind: "change", change, checked: true }, CHANGE_TIMEOUT_MS));
-      }
-      await Promise.all(tasks);
-    } catch (error) {
+    const quads = new Uint8Array(snapshot?.quads ?? []);
+    const image = { sequence: snapshot?.file.after ?? 0, quads };
+    const tasks = [
+      ...(snapshot
+        ? [
+            {
+              task: thread.ask({ kind: "fill", image }, CHANGE_TIMEOUT_MS, [quads.buffer]),
+              at: { file: snapshot.file, offset: 0 },
+            },
+          ]
+        : []),
+      ...entries.map(({ change, at }) => ({
+        task: thread.ask({ kind: "change", change, checked: true }, CHANGE_TIMEOUT_MS),
+        at,
+      })),
+    ];
+    const results = await Promise.allSettled(tasks.map(({ task }) => task));
+    const failed = results.findIndex(({ status }) => status === "rejected");
+    const failure = results[failed];
+    if (failure?.status === "rejected") {
       thread.end();
-      throw error;
+      if (failure.reason instanceof TaskRefused) return tasks[failed]!.at;
+      throw failure.reason;
     }
     loaded = true;
     return thread;

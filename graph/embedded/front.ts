@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { Engine } from "./engine.ts";
 import { createHandler } from "./http.ts";
-import { lockDirectory, PROBE_PATH, StoreInUse } from "./lock.ts";
+import { createPassword, isAllowed, lockDirectory, PROBE_PATH, StoreInUse } from "./lock.ts";
 
 export interface FrontOptions {
   dir: string;
@@ -14,7 +14,9 @@ export interface FrontOptions {
 }
 
 export type FrontMessage =
-  { kind: "listening"; port: number } | { kind: "failed"; message: string; inUseAt?: string };
+  | { kind: "listening"; port: number; password: string }
+  | { kind: "warning"; message: string }
+  | { kind: "failed"; message: string; inUseAt?: string };
 
 // In pages of 64 KiB: a query that would use more than 2 GiB takes down its reader, not the process.
 setFlagsFromString("--wasm-max-mem-pages=32768");
@@ -32,17 +34,25 @@ async function main({ dir, port, queryTimeoutMs }: FrontOptions): Promise<void> 
     server.once("error", reject);
     server.listen(port, HOST, resolve);
   });
+  const password = createPassword();
   const actualPort = (server.address() as AddressInfo).port;
   let handle: ReturnType<typeof createHandler> | undefined;
   server.on("request", (request, response) => {
     if (request.url === PROBE_PATH) return;
-    if (handle) void handle(request, response);
+    if (!isAllowed(request, password)) {
+      response.writeHead(401, { "www-authenticate": 'Basic realm="graph"' });
+      response.end("This store only answers programs of the user who runs it.\n");
+    } else if (handle) void handle(request, response);
     else response.writeHead(503).end("The store is starting.\n");
   });
-  const lock = await lockDirectory(dir, `http://${HOST}:${actualPort}`, server);
-  const engine = await Engine.open({ dir, queryTimeoutMs });
+  const lock = await lockDirectory(dir, { url: `http://${HOST}:${actualPort}`, password }, server);
+  const engine = await Engine.open({
+    dir,
+    queryTimeoutMs,
+    warn: (message) => tell({ kind: "warning", message }),
+  });
   handle = createHandler(engine);
-  tell({ kind: "listening", port: actualPort });
+  tell({ kind: "listening", port: actualPort, password });
 
   parentPort?.once("message", () => {
     void (async () => {

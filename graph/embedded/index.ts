@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { FrontMessage, FrontOptions } from "./front.ts";
-import { findHolder, StoreInUse } from "./lock.ts";
+import { findHolder, StoreInUse, withCredentials, type Address } from "./lock.ts";
 
 export { StoreInUse } from "./lock.ts";
 
@@ -16,10 +16,12 @@ export interface EmbeddedStoreOptions {
   queryTimeoutMs?: number;
   /** called when the store ends without having been stopped */
   onFailure?: (error: Error) => void;
+  /** called with a sentence for the operator, such as that a damaged file has been set aside */
+  onWarning?: (message: string) => void;
 }
 
 export interface EmbeddedStore {
-  /** the dataset's URL, as in FUSEKI_URL */
+  /** the dataset's URL, as in FUSEKI_URL, with the credentials of this run */
   url: string;
   port: number;
   /** Ends running queries, finishes changes, and resolves when the files are closed. */
@@ -42,7 +44,7 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
     workerData: { dir, port, queryTimeoutMs } satisfies FrontOptions,
   });
   const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();
-  const { promise: listening, resolve, reject } = Promise.withResolvers<number>();
+  const { promise: listening, resolve, reject } = Promise.withResolvers<{ port: number; password: string }>();
   let stopping = false;
   const failed = (error: Error) => {
     reject(error);
@@ -55,15 +57,16 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
     onExit();
   });
   front.on("message", (message: FrontMessage) => {
-    if (message.kind === "listening") resolve(message.port);
+    if (message.kind === "listening") resolve(message);
+    else if (message.kind === "warning") options.onWarning?.(message.message);
     else reject(message.inUseAt ? new StoreInUse(message.inUseAt) : new Error(message.message));
   });
   // If it ends before it listens, that is this function's error and nobody else's.
   stopping = true;
-  const actualPort = await listening;
+  const { port: actualPort, password } = await listening;
   stopping = false;
   return {
-    url: `http://127.0.0.1:${actualPort}${DATASET_PATH}`,
+    url: datasetUrl({ url: `http://127.0.0.1:${actualPort}`, password }),
     port: actualPort,
     async stop() {
       stopping = true;
@@ -75,8 +78,12 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
   };
 }
 
-/** The dataset's URL in the process that is serving a directory, if there is one. */
+/** The dataset's URL, with its credentials, in the process that is serving a directory, if there is one. */
 export async function findEmbeddedStore(dir: string): Promise<string | undefined> {
   const holder = await findHolder(dir);
-  return holder && holder + DATASET_PATH;
+  return holder && datasetUrl(holder);
+}
+
+function datasetUrl(address: Address): string {
+  return withCredentials(address) + DATASET_PATH;
 }

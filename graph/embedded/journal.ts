@@ -1,16 +1,18 @@
-// How the embedded store outlives its process: a snapshot, and the changes since. Each file is named after the number
-// of the last change before it, so which changes it holds never depends on when it was written.
-import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from "node:fs/promises";
+// How the embedded store outlives its process: a snapshot, and the changes since.
+import { chmod, mkdir, open, readdir, rename, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import { deserialize, serialize } from "node:v8";
-import { crc32 } from "node:zlib";
-import type { Change, Image } from "./tasks.ts";
-
-/** A change and its number. */
-export interface Entry {
-  sequence: number;
-  change: Change;
-}
+import {
+  listFiles,
+  nameOf,
+  PRIVATE_DIRECTORY,
+  PRIVATE_FILE,
+  syncDirectory,
+  UNFINISHED,
+  type StoreFile,
+} from "./files.ts";
+import { encodeRecord, snapshotHeader, type Entry } from "./format.ts";
+import { distrust, readTrusted, type Trusted } from "./recovery.ts";
+import type { Image } from "./tasks.ts";
 
 interface Waiting {
   record: Buffer;
@@ -19,14 +21,10 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-// A record: payload length (4 bytes), checksum of the payload (4), number (8), payload.
-const HEADER_BYTES = 16;
-const SNAPSHOT = /^snapshot-(\d{16})\.nq$/;
-const JOURNAL = /^journal-(\d{16})\.log$/;
-
 /** The files of one store directory. One process at a time may use them. */
 export class Journal {
   readonly #dir: string;
+  readonly #warn: (message: string) => void;
   #file: FileHandle | undefined;
   #size = 0;
   #lastSequence = 0;
@@ -36,8 +34,10 @@ export class Journal {
   #snapshotBytes = 0;
   #journalBytes = 0;
 
-  constructor(dir: string) {
+  /** @param warn told of what is set aside, and of what could not be written */
+  constructor(dir: string, warn: (message: string) => void) {
     this.#dir = dir;
+    this.#warn = warn;
   }
 
   /** The size in bytes of the changes since the last snapshot, and of that snapshot. */
@@ -45,35 +45,38 @@ export class Journal {
     return { journal: this.#journalBytes, snapshot: this.#snapshotBytes };
   }
 
-  /** Reads what there is, and opens the journal for appending. A record cut off by a crash is dropped. */
-  recover(): Promise<{ image: Image; entries: Entry[] }> {
+  /** Reads what can be trusted, sets the rest aside, and opens the journal for appending. */
+  recover(): Promise<Trusted> {
     return this.#inTurn(async () => {
       await this.#file?.close();
-      await mkdir(this.#dir, { recursive: true });
-      const names = (await readdir(this.#dir)).toSorted();
-      const snapshot = names.findLast((name) => SNAPSHOT.test(name));
-      const start = snapshot ? numberOf(snapshot) : 0;
-      const quads = snapshot ? await readFile(join(this.#dir, snapshot)) : Buffer.alloc(0);
-      this.#snapshotBytes = quads.length;
-      this.#journalBytes = 0;
-      this.#size = 0;
-      const entries: Entry[] = [];
-      const journals = names.filter((name) => JOURNAL.test(name));
-      for (const name of journals) {
-        this.#size = readRecords(await readFile(join(this.#dir, name)), start, entries);
-        this.#journalBytes += this.#size;
-      }
-      this.#lastSequence = entries.at(-1)?.sequence ?? start;
-      this.#file = await open(join(this.#dir, journals.at(-1) ?? journalName(this.#lastSequence)), "a+");
+      this.#file = undefined;
+      await mkdir(this.#dir, { recursive: true, mode: PRIVATE_DIRECTORY });
+      for (const name of await readdir(this.#dir))
+        if (name.endsWith(UNFINISHED)) await rm(join(this.#dir, name));
+      const trusted = await readTrusted(this.#dir, this.#warn);
+      // Made by a version that left them open to other users of the machine.
+      for (const { name } of await listFiles(this.#dir)) await chmod(join(this.#dir, name), PRIVATE_FILE);
+      this.#snapshotBytes = trusted.snapshot?.quads.length ?? 0;
+      this.#journalBytes = trusted.bytes;
+      this.#lastSequence = trusted.entries.at(-1)?.sequence ?? trusted.snapshot?.file.after ?? 0;
+      this.#size = trusted.last?.end ?? 0;
+      this.#file = await this.#open(trusted.last?.file.name ?? nameOf("journal", this.#lastSequence), "a+");
+      // A record that was cut off by a crash: nobody was told that it is kept.
       await this.#file.truncate(this.#size);
-      return { image: { sequence: start, quads: new Uint8Array(quads) }, entries };
+      await syncDirectory(this.#dir);
+      return trusted;
     });
+  }
+
+  /** Sets aside a snapshot, or a change and all that follow it, that the engine cannot read. */
+  distrust(file: StoreFile, offset: number): Promise<void> {
+    return this.#inTurn(() => distrust(this.#dir, { kind: "damage", file, offset }, this.#warn));
   }
 
   /** Resolves when the change is on disk. Changes that wait at the same time share one flush. */
   append(entry: Entry): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ record: encode(entry), sequence: entry.sequence, resolve, reject });
+    this.#waiting.push({ record: encodeRecord(entry), sequence: entry.sequence, resolve, reject });
     if (this.#waiting.length === 1) void this.#inTurn(() => this.#flush());
     return promise;
   }
@@ -90,6 +93,7 @@ export class Journal {
       this.#lastSequence = batch.at(-1)?.sequence ?? this.#lastSequence;
       for (const waiting of batch) waiting.resolve();
     } catch (error) {
+      this.#warn(`${this.#dir}: a change could not be written, and is refused: ${(error as Error).message}`);
       // Whatever follows an incomplete record would never be read again, so nothing more is written until recover().
       const file = this.#file;
       this.#file = undefined;
@@ -105,7 +109,7 @@ export class Journal {
   rotate(): Promise<number> {
     return this.#inTurn(async () => {
       await this.#file?.close();
-      this.#file = await open(join(this.#dir, journalName(this.#lastSequence)), "a+");
+      this.#file = await this.#open(nameOf("journal", this.#lastSequence), "a+");
       this.#size = (await this.#file.stat()).size;
       await syncDirectory(this.#dir);
       return this.#lastSequence;
@@ -114,21 +118,23 @@ export class Journal {
 
   /** Keeps an image as the snapshot to start from, and deletes what it replaces. */
   async keep(image: Image, rotatedAt: number): Promise<void> {
-    const name = `snapshot-${pad(image.sequence)}.nq`;
-    const path = join(this.#dir, name);
-    const file = await open(`${path}.part`, "w");
-    await file.writeFile(image.quads);
-    await file.sync();
-    await file.close();
-    await rename(`${path}.part`, path);
+    const name = nameOf("snapshot", image.sequence);
+    const part = `${name}${UNFINISHED}`;
+    try {
+      await this.#write(part, [snapshotHeader(image.quads), image.quads]);
+    } catch (error) {
+      // On a full disk it would be in the way of the changes themselves.
+      await rm(join(this.#dir, part), { force: true });
+      throw error;
+    }
+    await rename(join(this.#dir, part), join(this.#dir, name));
     await syncDirectory(this.#dir);
-    for (const old of await readdir(this.#dir)) {
-      const superseded = SNAPSHOT.test(old)
-        ? numberOf(old) < image.sequence
-        : JOURNAL.test(old)
-          ? numberOf(old) < rotatedAt
-          : old.endsWith(".part");
-      if (superseded) await rm(join(this.#dir, old));
+    for (const old of await listFiles(this.#dir)) {
+      const isSuperseded =
+        old.kind === "snapshot"
+          ? old.after <= image.sequence && old.name !== name
+          : old.after < rotatedAt || (old.after === rotatedAt && old.version < 2);
+      if (isSuperseded) await rm(join(this.#dir, old.name));
     }
     this.#snapshotBytes = image.quads.length;
     this.#journalBytes = this.#size;
@@ -141,50 +147,23 @@ export class Journal {
     });
   }
 
+  async #write(name: string, content: readonly (string | Uint8Array)[]): Promise<void> {
+    const file = await this.#open(name, "w");
+    try {
+      for (const piece of content) await file.writeFile(piece);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  #open(name: string, flags: string): Promise<FileHandle> {
+    return open(join(this.#dir, name), flags, PRIVATE_FILE);
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(work);
     this.#turn = done.catch(() => undefined);
     return done;
   }
-}
-
-function numberOf(name: string): number {
-  return Number(/\d+/.exec(name)?.[0]);
-}
-
-function pad(sequence: number): string {
-  return String(sequence).padStart(16, "0");
-}
-
-function journalName(sequence: number): string {
-  return `journal-${pad(sequence)}.log`;
-}
-
-function encode({ sequence, change }: Entry): Buffer {
-  const payload = serialize(change);
-  const header = Buffer.alloc(HEADER_BYTES);
-  header.writeUInt32LE(payload.length, 0);
-  header.writeUInt32LE(crc32(payload), 4);
-  header.writeBigUInt64LE(BigInt(sequence), 8);
-  return Buffer.concat([header, payload]);
-}
-
-/** Adds the entries after `start` to `entries`; returns how many bytes complete records take up. */
-function readRecords(bytes: Buffer, start: number, entries: Entry[]): number {
-  let offset = 0;
-  while (offset + HEADER_BYTES <= bytes.length) {
-    const length = bytes.readUInt32LE(offset);
-    const payload = bytes.subarray(offset + HEADER_BYTES, offset + HEADER_BYTES + length);
-    if (payload.length < length || crc32(payload) !== bytes.readUInt32LE(offset + 4)) break;
-    const sequence = Number(bytes.readBigUInt64LE(offset + 8));
-    if (sequence > start) entries.push({ sequence, change: deserialize(payload) as Change });
-    offset += HEADER_BYTES + length;
-  }
-  return offset;
-}
-
-async function syncDirectory(dir: string): Promise<void> {
-  const handle = await open(dir, "r");
-  await handle.sync();
-  await handle.close();
 }

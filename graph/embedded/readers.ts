@@ -2,7 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { StoreThread } from "./thread.ts";
 import { ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
-import type { Entry } from "./journal.ts";
+import type { Entry } from "./format.ts";
 
 export interface ReaderPoolOptions {
   /** kept ready at all times */
@@ -85,7 +85,7 @@ export class ReaderPool {
     );
   }
 
-  /** @throws TaskRefused, TaskTimeout, ThreadGone, or the signal's reason */
+  /** @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone, or the signal's reason */
   async ask(question: Question, signal?: AbortSignal): Promise<Answer> {
     const reader = await this.#acquire(signal);
     let abandoned: NodeJS.Timeout | undefined;

@@ -50,6 +50,11 @@ export class TaskRefused extends Error {
   override name = "TaskRefused";
 }
 
+/** The task needs more memory or a deeper stack than the engine has; it may have killed the thread. */
+export class TaskTooLarge extends Error {
+  override name = "TaskTooLarge";
+}
+
 /** The task ran longer than allowed; its thread was ended. */
 export class TaskTimeout extends Error {
   override name = "TaskTimeout";

@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import {
   TaskRefused,
   TaskTimeout,
+  TaskTooLarge,
   ThreadGone,
   type Answer,
   type Reply,
@@ -35,7 +36,13 @@ export class StoreThread {
     this.#worker = new Worker(ENTRY, { execArgv: [], workerData: options });
     this.#onGone = onGone;
     this.#worker.on("message", (reply: Reply) => this.#settle(reply));
-    this.#worker.on("error", (error) => this.end(new ThreadGone(error.message)));
+    this.#worker.on("error", (error: Error & { code?: string }) =>
+      this.end(
+        error.code === "ERR_WORKER_OUT_OF_MEMORY"
+          ? new TaskTooLarge("This is too much for the store (out of memory).")
+          : new ThreadGone(error.message),
+      ),
+    );
     this.#worker.on("exit", () => this.end());
   }
 
@@ -50,7 +57,7 @@ export class StoreThread {
 
   /**
    * @param timeoutMs counted from when the thread starts on the task; after that the thread is ended
-   * @throws TaskRefused, TaskTimeout, ThreadGone
+   * @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone
    */
   ask(task: Task, timeoutMs: number, transfer: readonly ArrayBuffer[] = []): Promise<Answer> {
     if (this.#gone) return Promise.reject(new ThreadGone("The thread has ended."));
@@ -75,7 +82,7 @@ export class StoreThread {
 
   #settle(reply: Reply): void {
     if (!reply.ok && reply.broken) {
-      this.end(new TaskRefused(`This is too much for the store (${reply.message}).`));
+      this.end(new TaskTooLarge(`This is too much for the store (${reply.message}).`));
       return;
     }
     const task = this.#pending.shift();

@@ -40,7 +40,7 @@ const MEANING: Readonly<Record<number, string>> = {
   429: "Too many requests.",
   500: "The service failed.",
   503: "A part that the service depends on does not answer; nothing was written.",
-  504: "The query took too long.",
+  504: "The query takes too long, or needs too much memory.",
 };
 
 const WAIT = {

@@ -55,6 +55,7 @@ const SPARQL_ERRORS = [
   "database_unavailable",
   "graph_unavailable",
   "query_timeout",
+  "query_too_expensive",
 ] as const;
 
 /** GET /v0/sparql. */

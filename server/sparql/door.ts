@@ -3,7 +3,13 @@ import type { Request, RequestHandler, Response } from "express";
 import type { Readable } from "node:stream";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
 import { guardQuery, QueryRefused, type GuardedQuery } from "../../graph/sparql-guard.ts";
-import { GraphRejected, GraphTimeout, GraphUnavailable, type GraphStore } from "../../graph/store.ts";
+import {
+  GraphRejected,
+  GraphTimeout,
+  GraphTooExpensive,
+  GraphUnavailable,
+  type GraphStore,
+} from "../../graph/store.ts";
 import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
@@ -164,6 +170,7 @@ function failure(error: unknown): unknown {
     });
   }
   if (error instanceof GraphRejected && error.status === 406) return new ApiError("not_acceptable");
+  if (error instanceof GraphTooExpensive) return new ApiError("query_too_expensive", { cause: error });
   if (error instanceof GraphRejected) return malformed(error.message, error.position);
   return error;
 }

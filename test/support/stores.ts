@@ -37,7 +37,8 @@ export const testStores: readonly TestStore[] = [
     peculiarities: new Set(),
     start: async (options) => {
       const store = await startEmbeddedStore(options);
-      return running(storeUrls(store.url), {}, () => store.stop());
+      const { username: user, password } = new URL(store.url);
+      return running(storeUrls(withoutCredentials(store.url)), { user, password }, () => store.stop());
     },
   },
   {
@@ -65,6 +66,12 @@ export const testStores: readonly TestStore[] = [
     },
   },
 ];
+
+/** A URL as `fetch` takes it. */
+export function withoutCredentials(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}
 
 function running(
   urls: StoreUrls,

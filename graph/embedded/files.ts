@@ -1,0 +1,88 @@
+// The names of the store's files. Each is named after the number of the last change before it, so which changes it
+// holds never depends on when it was written.
+import { copyFile, open, readdir, rename, constants } from "node:fs/promises";
+import { join } from "node:path";
+import type { Version } from "./format.ts";
+
+/** For the user who runs the service and for nobody else: what the graph holds is partly withheld from the public. */
+export const PRIVATE_FILE = 0o600;
+export const PRIVATE_DIRECTORY = 0o700;
+
+export interface StoreFile {
+  name: string;
+  kind: "journal" | "snapshot";
+  /** the last change before it */
+  after: number;
+  version: Version;
+}
+
+const NAME = /^(journal|snapshot)-(\d{16})(\.v2)?\.(?:log|nq)$/;
+
+/** A file that is being written; of no use once its writer is gone. */
+export const UNFINISHED = ".part";
+
+export function nameOf(kind: StoreFile["kind"], after: number): string {
+  return `${kind}-${String(after).padStart(16, "0")}.v2.${kind === "journal" ? "log" : "nq"}`;
+}
+
+/** What is in a directory, in the order of the changes. Nothing that was set aside is among it. */
+export async function listFiles(dir: string): Promise<StoreFile[]> {
+  const files = (await readdir(dir)).flatMap((name): StoreFile[] => {
+    const [, kind, after, newer] = NAME.exec(name) ?? [];
+    if (kind === undefined) return [];
+    return [{ name, kind: kind as StoreFile["kind"], after: Number(after), version: newer ? 2 : 1 }];
+  });
+  return files.toSorted((a, b) => a.after - b.after || a.version - b.version);
+}
+
+/** Takes a file out of use without deleting it. @returns its new name */
+export async function setAside(dir: string, name: string, why: "damaged" | "orphaned"): Promise<string> {
+  const target = await freeName(dir, `${name}.${why}-${timestamp()}`);
+  await rename(join(dir, name), join(dir, target));
+  await syncDirectory(dir);
+  return target;
+}
+
+/** Keeps a file up to a byte, after a copy of all of it has been set aside. @returns the name of the copy */
+export async function cutOff(dir: string, name: string, bytes: number): Promise<string> {
+  const target = await freeName(dir, `${name}.damaged-${timestamp()}`);
+  await copyFile(join(dir, name), join(dir, target), constants.COPYFILE_EXCL);
+  await syncFile(join(dir, target));
+  await syncDirectory(dir);
+  const file = await open(join(dir, name), "r+");
+  try {
+    await file.truncate(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return target;
+}
+
+export async function syncDirectory(dir: string): Promise<void> {
+  await syncFile(dir);
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Two that are set aside in the same second both stay. */
+async function freeName(dir: string, wanted: string): Promise<string> {
+  const taken = new Set(await readdir(dir));
+  let name = wanted;
+  for (let i = 2; taken.has(name); i++) name = `${wanted}-${i}`;
+  return name;
+}
+
+function timestamp(): string {
+  return new Date()
+    .toISOString()
+    .replace(/\.\d+Z$/, "Z")
+    .replaceAll(/[-:]/g, "");
+}
