@@ -4,7 +4,7 @@ import { GraphTimeout, GraphUnavailable } from "./store-errors.ts";
 import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-types.ts";
 
 // When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice.
-const FUSEKI_CANCELLED = "##  Query cancelled due to timeout";
+export const CANCELLED_NOTICE = "##  Query cancelled due to timeout";
 const TAIL_BYTES = 256;
 
 // RDF4J ends an answer that it cannot finish like any other: in a format of lines, only a line that breaks off shows it.
@@ -49,7 +49,7 @@ export class WholeBody extends Transform {
 
   override _flush(done: TransformCallback): void {
     const text = this.#tail.toString("utf8");
-    if (text.includes(FUSEKI_CANCELLED)) {
+    if (text.includes(CANCELLED_NOTICE)) {
       done(new GraphTimeout("The graph store ended the query at its own time limit."));
       return;
     }

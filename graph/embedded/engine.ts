@@ -1,4 +1,6 @@
 // The embedded store as a whole: a thread that holds the truth, a journal that keeps it, readers that share it.
+import type { Readable } from "node:stream";
+import { RESULTS_JSON } from "../media-types.ts";
 import { Journal } from "./journal.ts";
 import { ReaderPool } from "./readers.ts";
 import type { Place, Trusted } from "./recovery.ts";
@@ -16,6 +18,15 @@ export interface EngineOptions {
 }
 
 const CHANGE_TIMEOUT_MS = 120_000;
+/** Answered when everything that was asked before it has been done. */
+const BARRIER: Question = {
+  kind: "query",
+  sparql: "ASK {}",
+  type: RESULTS_JSON,
+  answersGraph: false,
+  dataset: "query",
+  quick: true,
+};
 const RETRY_MS = 1_000;
 const READERS_READY = 2;
 const READERS_AT_MOST = 4;
@@ -71,13 +82,16 @@ export class Engine {
     return answer;
   }
 
-  /** @param urgent answered by the writing thread when the readers are busy; meant for questions known to be quick */
-  async ask(
-    question: Question,
-    { urgent, signal }: { urgent: boolean; signal?: AbortSignal },
-  ): Promise<Answer> {
-    if (!urgent || this.#readers.idle) return this.#readers.ask(question, signal);
-    return (await this.#writer).ask(question, this.#options.queryTimeoutMs);
+  /**
+   * @returns the bytes, if they were few; undefined for a graph that does not exist. A stream may still fail with any of
+   * the errors.
+   */
+  async ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
+    const isQuick = question.kind === "query" && question.quick;
+    // The thread that writes answers when the readers are busy, but waits for no caller.
+    if (!isQuick || this.#readers.idle) return this.#readers.ask(question, signal);
+    const writer = await this.#writer;
+    return (await writer.ask(question, this.#options.queryTimeoutMs)).bytes;
   }
 
   async stop(): Promise<void> {
@@ -87,10 +101,7 @@ export class Engine {
     if (this.#journal.sizes.journal > SNAPSHOT_AT_STOP_BYTES)
       await this.#takeSnapshot().catch(() => undefined);
     const writer = await this.#writer.catch(() => undefined);
-    // Behind the last change in its queue.
-    await writer
-      ?.ask({ kind: "graph", graph: "urn:x-none:", type: "application/n-triples" }, CHANGE_TIMEOUT_MS)
-      .catch(() => undefined);
+    await writer?.ask(BARRIER, CHANGE_TIMEOUT_MS).catch(() => undefined);
     writer?.end();
     await this.#journal.close();
   }

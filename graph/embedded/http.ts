@@ -1,9 +1,10 @@
 // SPARQL 1.1 Protocol and Graph Store HTTP Protocol in front of the engine.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { getRawBody, type RawBodyError } from "raw-body";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, mediaType, negotiate } from "../media-types.ts";
+import { CANCELLED_NOTICE } from "../store-body.ts";
 import type { Engine } from "./engine.ts";
 import { shapeOf } from "./query-form.ts";
 import {
@@ -30,7 +31,6 @@ class HttpError extends Error {
 }
 
 const FORM = "application/x-www-form-urlencoded";
-const SLICE_BYTES = 64 * 1024;
 const LONGEST_BODY = 1024 * 1024 * 1024;
 
 /** Handles requests to `…/query`, `…/sparql`, `…/update` and `…/data`; whatever comes before in the path is ignored. */
@@ -62,7 +62,7 @@ export function createHandler(engine: Engine) {
 interface Result {
   status: number;
   type?: string;
-  bytes?: Uint8Array;
+  body?: Uint8Array | Readable;
 }
 
 async function answerQuery(
@@ -78,10 +78,11 @@ async function answerQuery(
     kind: "query",
     sparql: text,
     type: ALIASES.get(type) ?? type,
+    answersGraph: shape.answersGraph,
+    quick: isUrgent(request),
     dataset: datasetOf(parameters, shape.namesDataset),
   };
-  const { bytes } = await engine.ask(question, { urgent: isUrgent(request), signal });
-  return { status: 200, type, bytes };
+  return { status: 200, type, body: await engine.ask(question, signal) };
 }
 
 async function runUpdate(engine: Engine, request: IncomingMessage, url: URL): Promise<Result> {
@@ -106,9 +107,9 @@ async function serveGraph(
     case "GET":
     case "HEAD": {
       const type = chooseType(request, GRAPH_TYPES);
-      const { bytes } = await engine.ask({ kind: "graph", graph, type }, { urgent: false, signal });
-      if (!bytes) throw missing;
-      return { status: 200, type, bytes };
+      const body = await engine.ask({ kind: "graph", graph, type }, signal);
+      if (!body) throw missing;
+      return { status: 200, type, body };
     }
     case "PUT":
     case "POST": {
@@ -201,22 +202,29 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   }
 }
 
-async function sendResult(response: ServerResponse, { status, type, bytes }: Result): Promise<void> {
-  if (!bytes || !type) {
+async function sendResult(response: ServerResponse, { status, type, body }: Result): Promise<void> {
+  if (!body || !type) {
     response.writeHead(status).end();
     return;
   }
-  response.writeHead(status, {
-    "content-type": type.startsWith("text/") ? `${type}; charset=utf-8` : type,
-    "content-length": bytes.byteLength,
-  });
-  // A caller who hangs up in the middle has seen enough.
-  await pipeline(Readable.from(slices(bytes), { objectMode: false }), response).catch(() => undefined);
+  response.setHeader("content-type", type.startsWith("text/") ? `${type}; charset=utf-8` : type);
+  if (body instanceof Uint8Array) {
+    response.writeHead(status, { "content-length": body.byteLength }).end(body);
+    return;
+  }
+  response.writeHead(status);
+  // A caller who hangs up in the middle has seen enough; one who is hung up on sees that there should be more.
+  await pipeline(saysWhenOver(body), response).catch(() => undefined);
 }
 
-function* slices(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.byteLength; start += SLICE_BYTES)
-    yield bytes.subarray(start, start + SLICE_BYTES);
+/** As in Fuseki: with the status long sent, a notice tells that time is over from a failure. */
+async function* saysWhenOver(body: Readable): AsyncGenerator<Uint8Array | string> {
+  try {
+    yield* body as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    if (!(error instanceof TaskTimeout)) throw error;
+    yield `\n${CANCELLED_NOTICE}\n`;
+  }
 }
 
 function sendError(response: ServerResponse, error: unknown): void {

@@ -1,5 +1,7 @@
 // Threads that answer questions from a copy of the store. Each can be ended at any time and replaced.
 import { performance } from "node:perf_hooks";
+import type { Readable } from "node:stream";
+import { Pieces } from "./pieces.ts";
 import { StoreThread } from "./thread.ts";
 import { ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
 import type { Entry } from "./format.ts";
@@ -86,8 +88,30 @@ export class ReaderPool {
   }
 
   /** @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone, or the signal's reason */
-  async ask(question: Question, signal?: AbortSignal): Promise<Answer> {
+  async ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
     const reader = await this.#acquire(signal);
+    const pieces = new Pieces(() => reader.thread.taken());
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    let isStream = false;
+    const answer = this.#answer(reader, question, signal, (piece) => {
+      isStream = true;
+      pieces.add(piece);
+      begin();
+    });
+    const complete = ({ bytes }: Answer): void => {
+      if (isStream) pieces.complete(bytes ?? new Uint8Array());
+    };
+    answer.then(complete, (error: Error) => pieces.destroy(error));
+    await Promise.race([begun, answer]);
+    return isStream ? pieces : (await answer).bytes;
+  }
+
+  async #answer(
+    reader: Reader,
+    question: Question,
+    signal: AbortSignal | undefined,
+    onPiece: (bytes: Uint8Array) => void,
+  ): Promise<Answer> {
     let abandoned: NodeJS.Timeout | undefined;
     const onAbort = () => {
       abandoned = setTimeout(() => reader.thread.end(), ABANDONED_MS);
@@ -96,7 +120,7 @@ export class ReaderPool {
       signal?.throwIfAborted();
       this.#catchUp(reader);
       signal?.addEventListener("abort", onAbort, { once: true });
-      return await reader.thread.ask(question, this.#options.queryTimeoutMs);
+      return await reader.thread.ask(question, this.#options.queryTimeoutMs, [], onPiece);
     } finally {
       clearTimeout(abandoned);
       signal?.removeEventListener("abort", onAbort);

@@ -3,14 +3,28 @@ import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import * as oxigraph from "oxigraph";
-import type { Answer, Change, Dataset, Reply, Task, ThreadOptions } from "./tasks.ts";
+import { streamBindings, streamQuads } from "./stream.ts";
+import {
+  PIECES_IN_FLIGHT,
+  type Answer,
+  type Change,
+  type Dataset,
+  type Question,
+  type Reply,
+  type Task,
+  type ThreadOptions,
+} from "./tasks.ts";
 
 const N_QUADS = "application/n-quads";
 const BACKGROUND_PRIORITY = 5;
+/** In characters. */
+const PIECE_LENGTH = 64 * 1024;
 const encoder = new TextEncoder();
+const { background, taken } = workerData as ThreadOptions;
 
 let store = new oxigraph.Store();
 let sequence = 0;
+let piecesSent = 0;
 
 parentPort?.on("message", (task: Task) => {
   let reply: Reply;
@@ -41,14 +55,13 @@ function perform(task: Task): Answer {
       store = new oxigraph.Store();
       store.load(task.image.quads, { format: N_QUADS, lenient: true, no_transaction: true });
       sequence = task.image.sequence;
-      if ((workerData as ThreadOptions).background) yieldToOthers();
+      if (background) yieldToOthers();
       return { sequence };
     case "dump":
       return { sequence, bytes: encoder.encode(store.dump({ format: N_QUADS })) };
     case "query":
-      return { sequence, bytes: encoder.encode(query(task.sparql, task.type, task.dataset)) };
     case "graph":
-      return { sequence, bytes: graph(task.graph, task.type) };
+      return { sequence, bytes: answer(task) };
     case "change":
     default: {
       const existed = change(task.change, task.checked);
@@ -71,23 +84,47 @@ function yieldToOthers(): void {
   }
 }
 
-function query(sparql: string, type: string, dataset: Dataset): string {
-  const scope =
-    dataset === "union"
-      ? { use_default_graph_as_union: true }
-      : dataset === "query"
-        ? {}
-        : {
-            default_graph: dataset.defaultGraphs.map((iri) => oxigraph.namedNode(iri)),
-            named_graphs: dataset.namedGraphs.map((iri) => oxigraph.namedNode(iri)),
-          };
-  return store.query(sparql, { ...scope, results_format: type }) as string;
+/** @returns the answer, or its end if it is so long that it was sent in pieces */
+function answer(question: Question): Uint8Array | undefined {
+  const { type } = question;
+  let text = "";
+  const write = (more: string) => {
+    text += more;
+    if (text.length < PIECE_LENGTH) return;
+    send(encoder.encode(text));
+    text = "";
+  };
+  if (question.kind === "graph") {
+    const { graph } = question;
+    if (graph !== null && !exists(graph)) return undefined;
+    const scope = graph === null ? scopeOf("union") : { default_graph: oxigraph.namedNode(graph) };
+    streamQuads(store, "CONSTRUCT WHERE { ?s ?p ?o }", scope, type, write);
+  } else {
+    const { sparql, dataset, quick, answersGraph } = question;
+    if (quick)
+      return encoder.encode(store.query(sparql, { ...scopeOf(dataset), results_format: type }) as string);
+    (answersGraph ? streamQuads : streamBindings)(store, sparql, scopeOf(dataset), type, write);
+  }
+  return encoder.encode(text);
 }
 
-function graph(iri: string | null, type: string): Uint8Array | undefined {
-  if (iri === null) return encoder.encode(query("CONSTRUCT WHERE { ?s ?p ?o }", type, "union"));
-  if (!exists(iri)) return undefined;
-  return encoder.encode(store.dump({ format: type, from_graph_name: oxigraph.namedNode(iri) }));
+function send(piece: Uint8Array<ArrayBuffer>): void {
+  for (;;) {
+    const count = Atomics.load(taken, 0);
+    if (piecesSent - count < PIECES_IN_FLIGHT) break;
+    Atomics.wait(taken, 0, count);
+  }
+  piecesSent += 1;
+  parentPort?.postMessage({ piece } satisfies Reply, [piece.buffer]);
+}
+
+function scopeOf(dataset: Dataset) {
+  if (dataset === "union") return { use_default_graph_as_union: true };
+  if (dataset === "query") return {};
+  return {
+    default_graph: dataset.defaultGraphs.map((iri) => oxigraph.namedNode(iri)),
+    named_graphs: dataset.namedGraphs.map((iri) => oxigraph.namedNode(iri)),
+  };
 }
 
 /** @param checked whether the change has already been applied elsewhere, so that its data is known to be well-formed */

@@ -3,7 +3,12 @@
 export interface ThreadOptions {
   /** works only when nothing else has anything to do */
   background: boolean;
+  /** shared: how many pieces of answers have been taken out of the hands of the thread */
+  taken: Int32Array;
 }
+
+/** How many pieces of an answer may be on their way to the caller; a thread that is ahead by as many waits. */
+export const PIECES_IN_FLIGHT = 16;
 
 /** A change to the store; the journal keeps these as they came. A `graph` of null is the default graph. */
 export type Change =
@@ -11,9 +16,12 @@ export type Change =
   | { kind: "load"; graph: string | null; type: string; data: Uint8Array; replace: boolean }
   | { kind: "drop"; graph: string | null };
 
-/** Something to be read from the store; the answer is bytes of the media type asked for. */
+/**
+ * Something to be read from the store; the answer is bytes of the media type asked for. It comes in pieces while it is
+ * being made, unless the question is known to be `quick`.
+ */
 export type Question =
-  | { kind: "query"; sparql: string; type: string; dataset: Dataset }
+  | { kind: "query"; sparql: string; type: string; answersGraph: boolean; dataset: Dataset; quick: boolean }
   | { kind: "graph"; graph: string | null; type: string };
 
 /** "union": all named graphs are the default graph. "query": what FROM says. Otherwise what the protocol says. */
@@ -34,13 +42,14 @@ export type Task =
 export interface Answer {
   /** of the last change applied */
   sequence: number;
-  /** of a question or a dump; undefined for a graph that does not exist */
+  /** of a question or a dump, as far as it did not come in pieces; undefined for a graph that does not exist */
   bytes?: Uint8Array;
   /** for a change of one graph: whether the graph existed before */
   existed?: boolean;
 }
 
 export type Reply =
+  | { piece: Uint8Array }
   | { ok: true; answer: Answer }
   /** `broken`: the task killed the engine itself, and the thread's store with it. */
   | { ok: false; message: string; broken: boolean };

@@ -18,6 +18,7 @@ interface Pending {
   timeoutMs: number;
   resolve(answer: Answer): void;
   reject(error: Error): void;
+  onPiece?: (bytes: Uint8Array) => void;
 }
 
 /**
@@ -28,12 +29,16 @@ export class StoreThread {
   readonly #worker: Worker;
   readonly #pending: Pending[] = [];
   readonly #onGone: (thread: StoreThread) => void;
+  readonly #taken = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #timer: NodeJS.Timeout | undefined;
   #gone = false;
 
   /** @param onGone called once, when the thread has ended for any reason */
-  constructor(options: ThreadOptions, onGone: (thread: StoreThread) => void) {
-    this.#worker = new Worker(ENTRY, { execArgv: [], workerData: options });
+  constructor({ background }: { background: boolean }, onGone: (thread: StoreThread) => void) {
+    this.#worker = new Worker(ENTRY, {
+      execArgv: [],
+      workerData: { background, taken: this.#taken } satisfies ThreadOptions,
+    });
     this.#onGone = onGone;
     this.#worker.on("message", (reply: Reply) => this.#settle(reply));
     this.#worker.on("error", (error: Error & { code?: string }) =>
@@ -57,15 +62,27 @@ export class StoreThread {
 
   /**
    * @param timeoutMs counted from when the thread starts on the task; after that the thread is ended
+   * @param onPiece is given what a streamed answer begins with; it says by taken() that it wants more
    * @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone
    */
-  ask(task: Task, timeoutMs: number, transfer: readonly ArrayBuffer[] = []): Promise<Answer> {
+  ask(
+    task: Task,
+    timeoutMs: number,
+    transfer: readonly ArrayBuffer[] = [],
+    onPiece?: (bytes: Uint8Array) => void,
+  ): Promise<Answer> {
     if (this.#gone) return Promise.reject(new ThreadGone("The thread has ended."));
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    this.#pending.push({ timeoutMs, resolve, reject });
+    this.#pending.push({ timeoutMs, resolve, reject, onPiece });
     this.#worker.postMessage(task, [...transfer]);
     if (this.#pending.length === 1) this.#watchFirst();
     return promise;
+  }
+
+  /** Says that a piece of an answer has left this process, or nobody wants it any more. */
+  taken(): void {
+    Atomics.add(this.#taken, 0, 1);
+    Atomics.notify(this.#taken, 0);
   }
 
   /** Ends the thread at once; its running task fails with `reason`, waiting ones with ThreadGone. */
@@ -81,6 +98,11 @@ export class StoreThread {
   }
 
   #settle(reply: Reply): void {
+    if (this.#gone) return;
+    if ("piece" in reply) {
+      this.#pending[0]?.onPiece?.(reply.piece);
+      return;
+    }
     if (!reply.ok && reply.broken) {
       this.end(new TaskTooLarge(`This is too much for the store (${reply.message}).`));
       return;

@@ -1,0 +1,132 @@
+// How the embedded store answers: in pieces while a query runs, with the same text as its engine would give at once.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { GraphTooExpensive } from "../graph/store.ts";
+import { BINDING_TYPES, GRAPH_TYPES } from "../graph/media-types.ts";
+import { startSparqlDoor } from "./support/sparql-door.ts";
+import { testStores, type RunningStore } from "./support/stores.ts";
+
+const TERMS = "https://data.example.org/terms/";
+const MANY = "https://data.example.org/many/";
+/** More than are serialized at once, and no multiple of it. */
+const TRIPLES = 2_345;
+const ENDLESS = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }";
+
+let dir: string;
+let store: RunningStore;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "embedded-store-"));
+  store = await testStores.find(({ name }) => name === "embedded")!.start({ dir, queryTimeoutMs: 5_000 });
+  await store.client.update(String.raw`PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+    INSERT DATA { GRAPH <${TERMS}> { <urn:s> <urn:p> 1, -7, +1, 1.5, .5, 1.0e3, true, "1 2"^^xsd:integer, "maybe"^^xsd:boolean,
+      "plain", "", "with \"quotes\" and 'others'", "tab\tline\nfeed\rreturn", "back\\slash \\n \\\"", "a, b; <c> & d",
+      "\"@en", "\"^^<urn:x>", "deutsch"@de-CH, "left"@en--ltr, "typed"^^<urn:type>, "2031-02-28"^^xsd:date, "👩‍👩‍👧 שלום",
+      <urn:o>, <https://example.org/ä?a=b&c='d'>, _:blank, <<( _:blank <urn:b> "c" )>> } }`);
+  const lines = Array.from(
+    { length: TRIPLES },
+    (_, i) => `<https://example.org/s${i}> <https://example.org/p> "${i}" .`,
+  );
+  await store.client.putGraph(MANY, lines.join("\n"), "application/n-triples");
+});
+afterAll(async () => {
+  await store.stop();
+  await rm(dir, { recursive: true });
+});
+
+const ask = (query: string, accept: string, headers: Record<string, string> = {}) =>
+  fetch(`${store.url}/query`, {
+    method: "POST",
+    body: query,
+    headers: { ...store.headers, "content-type": "application/sparql-query", accept, ...headers },
+  });
+/** The service's own questions are answered by the engine at once. */
+const AT_ONCE = { priority: "u=1" };
+const text = async (query: string, accept: string, headers?: Record<string, string>) =>
+  (await ask(query, accept, headers)).text();
+
+test.each(BINDING_TYPES)("solutions as %s are written as the engine writes them", async (type) => {
+  for (const query of [
+    `SELECT ?o ?unbound ?s FROM <${TERMS}> { ?s ?p ?o } ORDER BY ?o`,
+    `SELECT * FROM <${MANY}> { ?s ?p ?o } ORDER BY ?s`,
+    "SELECT * { FILTER(false) }",
+    "SELECT * {}",
+    "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }",
+    "ASK { ?s ?p ?o }",
+  ]) {
+    expect(await text(query, type)).toBe(await text(query, type, AT_ONCE));
+  }
+});
+
+test.each(GRAPH_TYPES)("triples as %s are one document, of a query and of a whole graph", async (type) => {
+  const copies = ["https://data.example.org/copy/1/", "https://data.example.org/copy/2/"];
+  const query = `CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <${MANY}> { ?s ?p ?o } }`;
+  const graph = await fetch(`${store.url}/data?graph=${encodeURIComponent(MANY)}`, {
+    headers: { ...store.headers, accept: type },
+  });
+  const documents = [await text(query, type), await graph.text()];
+  for (const [i, copy] of copies.entries()) {
+    await store.client.putGraph(copy, documents[i]!, type);
+    const rows = await store.client.select(
+      `SELECT (COUNT(*) AS ?n) { GRAPH <${MANY}> { ?s ?p ?o } GRAPH <${copy}> { ?s ?p ?o } }`,
+    );
+    expect(Number(rows[0]?.["n"]?.value)).toBe(TRIPLES);
+    await store.client.deleteGraph(copy);
+  }
+  const none = await text("CONSTRUCT WHERE { <urn:none> ?p ?o }", type);
+  await store.client.putGraph(copies[0]!, none, type);
+  expect(await store.client.getGraph(copies[0]!)).toBeUndefined();
+});
+
+test.each([
+  ["SELECT", ENDLESS, "text/csv"],
+  [
+    "CONSTRUCT",
+    `CONSTRUCT { ?a ?e ?i } WHERE { ${ENDLESS.slice(ENDLESS.indexOf("{") + 1)}`,
+    "application/n-triples",
+  ],
+])(
+  "the answer to a %s begins long before the query ends, and a hang-up ends both",
+  async (_form, query, type) => {
+    for (let i = 0; i < 5; i++) {
+      const answer = await ask(query, type);
+      expect(answer.status).toBe(200);
+      const reader = answer.body!.getReader();
+      expect((await reader.read()).value?.length).toBeGreaterThan(0);
+      await reader.cancel();
+    }
+    // There are fewer readers than that.
+    expect((await ask("ASK {}", "text/csv")).status).toBe(200);
+  },
+);
+
+test("no more is made than the caller takes, and what was begun ends with a notice that time is over", async () => {
+  const answer = await ask(ENDLESS, "text/csv");
+  await new Promise((resolve) => setTimeout(resolve, 5_500));
+  const received = await answer.text();
+  expect(received).toMatch(/\n## {2}Query cancelled due to timeout\n$/);
+  // What fits into the sockets and the window, instead of what five seconds are enough for.
+  expect(received.length).toBeLessThan(16_000_000);
+}, 20_000);
+
+test("a query that needs more memory than there is says so, at the store and at the door", async () => {
+  const doublings = Array.from({ length: 23 }, (_, i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
+  const query = `SELECT (STRLEN(?v23) AS ?n) { BIND("${"x".repeat(1_000)}" AS ?v0) ${doublings.join(" ")} }`;
+  expect((await ask(query, "text/csv")).status).toBe(507);
+  await expect(store.client.query(query)).rejects.toThrow(GraphTooExpensive);
+  const door = await startSparqlDoor({ store: store.client, timeoutMs: 30_000 });
+  try {
+    const answer = await fetch(door.url, {
+      method: "POST",
+      body: query,
+      headers: { "content-type": "application/sparql-query" },
+    });
+    expect(answer.status).toBe(504);
+    expect(await answer.json()).toMatchObject({ error: "query_too_expensive", statusCode: 504 });
+  } finally {
+    await door.stop();
+  }
+  expect(await store.client.ask("ASK {}")).toBe(true);
+}, 60_000);
