@@ -137,6 +137,46 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
     });
   });
 
+  describe("relative IRIs", () => {
+    const subjects = async () =>
+      (await store.client.select("SELECT ?s { ?s ?p ?o } ORDER BY ?s")).map((row) => row["s"]?.value);
+
+    inEngine("in a query have a base that no server has", async () => {
+      const rows = await store.client.select(
+        "SELECT ?x ?y ?z { VALUES (?x ?y) { (<x> </y>) } BIND(IRI('z') AS ?z) }",
+      );
+      expect(rows).toEqual([
+        {
+          x: { type: "uri", value: "http://server/unset-base/x" },
+          y: { type: "uri", value: "http://server/y" },
+          z: { type: "uri", value: "http://server/unset-base/z" },
+        },
+      ]);
+      const { body } = await store.client.query("SELECT ?x { VALUES ?x { <x> } }", { accept: "text/csv" });
+      expect(await readAll(body)).toContain("http://server/unset-base/x");
+    });
+    inEngine("in an update have the same", async () => {
+      await store.client.update("INSERT DATA { GRAPH <g> { <x> <urn:p> 1 } }");
+      expect(await subjects()).toEqual(["http://server/unset-base/x"]);
+      expect(await count("GRAPH <http://server/unset-base/g> { ?s ?p ?o }")).toBe(1);
+    });
+    inEngine.each(["PUT", "POST"])(
+      "in a body that is %s are relative to where it is sent",
+      async (method) => {
+        const path = `/data?graph=${encodeURIComponent(A)}`;
+        const body = "<x> <urn:p> 1 . </y> <urn:p> 1 . <#z> <urn:p> 1 .";
+        const answer = await request(path, { method, body, headers: { "content-type": "text/turtle" } });
+        expect(answer.ok).toBe(true);
+        const { origin, href } = new URL(store.url);
+        expect(await subjects()).toEqual([`${href}/x`, `${origin}/y`, `${store.url}${path}#z`].toSorted());
+      },
+    );
+    inEngine("in BASE are relative themselves", async () => {
+      const rows = await store.client.select("BASE <b/> SELECT ?x { VALUES ?x { <x> } }");
+      expect(rows[0]?.["x"]?.value).toBe("http://server/unset-base/b/x");
+    });
+  });
+
   describe("datasets", () => {
     const values = async (
       query: string,

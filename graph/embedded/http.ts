@@ -122,6 +122,7 @@ async function serveGraph(
         type,
         data,
         replace: request.method === "PUT",
+        base: `http://${request.headers.host}${request.url}`,
       });
       return { status: existed ? 204 : 201 };
     }

@@ -19,6 +19,8 @@ const N_QUADS = "application/n-quads";
 const BACKGROUND_PRIORITY = 5;
 /** In characters. */
 const PIECE_LENGTH = 64 * 1024;
+/** What relative IRIs in queries and updates are relative to: the same as in Fuseki. */
+const BASE = "http://server/unset-base/";
 const encoder = new TextEncoder();
 const { background, taken } = workerData as ThreadOptions;
 
@@ -97,13 +99,13 @@ function answer(question: Question): Uint8Array | undefined {
   if (question.kind === "graph") {
     const { graph } = question;
     if (graph !== null && !exists(graph)) return undefined;
-    const scope = graph === null ? scopeOf("union") : { default_graph: oxigraph.namedNode(graph) };
+    const scope = graph === null ? optionsOf("union") : { default_graph: oxigraph.namedNode(graph) };
     streamQuads(store, "CONSTRUCT WHERE { ?s ?p ?o }", scope, type, write);
   } else {
     const { sparql, dataset, quick, answersGraph } = question;
     if (quick)
-      return encoder.encode(store.query(sparql, { ...scopeOf(dataset), results_format: type }) as string);
-    (answersGraph ? streamQuads : streamBindings)(store, sparql, scopeOf(dataset), type, write);
+      return encoder.encode(store.query(sparql, { ...optionsOf(dataset), results_format: type }) as string);
+    (answersGraph ? streamQuads : streamBindings)(store, sparql, optionsOf(dataset), type, write);
   }
   return encoder.encode(text);
 }
@@ -118,10 +120,11 @@ function send(piece: Uint8Array<ArrayBuffer>): void {
   parentPort?.postMessage({ piece } satisfies Reply, [piece.buffer]);
 }
 
-function scopeOf(dataset: Dataset) {
-  if (dataset === "union") return { use_default_graph_as_union: true };
-  if (dataset === "query") return {};
+function optionsOf(dataset: Dataset) {
+  if (dataset === "union") return { base_iri: BASE, use_default_graph_as_union: true };
+  if (dataset === "query") return { base_iri: BASE };
   return {
+    base_iri: BASE,
     default_graph: dataset.defaultGraphs.map((iri) => oxigraph.namedNode(iri)),
     named_graphs: dataset.namedGraphs.map((iri) => oxigraph.namedNode(iri)),
   };
@@ -130,7 +133,7 @@ function scopeOf(dataset: Dataset) {
 /** @param checked whether the change has already been applied elsewhere, so that its data is known to be well-formed */
 function change(operation: Change, checked: boolean): boolean | undefined {
   if (operation.kind === "update") {
-    store.update(operation.sparql);
+    store.update(operation.sparql, { base_iri: BASE });
     return undefined;
   }
   const existed = exists(operation.graph);
@@ -138,8 +141,7 @@ function change(operation: Change, checked: boolean): boolean | undefined {
     drop(operation.graph);
     return existed;
   }
-  const { data, type, graph: target, replace } = operation;
-  const base = target ?? undefined;
+  const { data, type, graph: target, replace, base = target ?? undefined } = operation;
   if (replace) {
     // No transaction spans the two steps: data that cannot be loaded must be found before anything is dropped.
     if (!checked) for (const _ of oxigraph.parse([data], { format: type, base_iri: base })) void _;

@@ -13,7 +13,15 @@ export const PIECES_IN_FLIGHT = 16;
 /** A change to the store; the journal keeps these as they came. A `graph` of null is the default graph. */
 export type Change =
   | { kind: "update"; sparql: string }
-  | { kind: "load"; graph: string | null; type: string; data: Uint8Array; replace: boolean }
+  | {
+      kind: "load";
+      graph: string | null;
+      type: string;
+      data: Uint8Array;
+      replace: boolean;
+      /** what relative IRIs are relative to; the graph where a journal of 0.1.0 does not say */
+      base?: string;
+    }
   | { kind: "drop"; graph: string | null };
 
 /**
