@@ -7,4 +7,6 @@ export default {
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
   testTimeout: 60_000,
+  // Every test file loads the whole service anew, and Node keeps what it has loaded: one process for all runs out of memory.
+  workerIdleMemoryLimit: "1500MB",
 };

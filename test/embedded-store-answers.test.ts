@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const ask = (query: string, accept: string, headers: Record<string, string> = {}) =>
-  fetch(`${store.url}/query`, {
+  fetch(store.urls.queryUrl, {
     method: "POST",
     body: query,
     headers: { ...store.headers, "content-type": "application/sparql-query", accept, ...headers },
@@ -63,7 +63,7 @@ test.each(BINDING_TYPES)("solutions as %s are written as the engine writes them"
 test.each(GRAPH_TYPES)("triples as %s are one document, of a query and of a whole graph", async (type) => {
   const copies = ["https://data.example.org/copy/1/", "https://data.example.org/copy/2/"];
   const query = `CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <${MANY}> { ?s ?p ?o } }`;
-  const graph = await fetch(`${store.url}/data?graph=${encodeURIComponent(MANY)}`, {
+  const graph = await fetch(`${store.urls.graphStoreUrl}?graph=${encodeURIComponent(MANY)}`, {
     headers: { ...store.headers, accept: type },
   });
   const documents = [await text(query, type), await graph.text()];

@@ -20,7 +20,8 @@ type Peculiarity =
   | "no ASK as CSV or TSV"
   | "every graph exists"
   | "no place in a refusal"
-  | "its time limit looks like a failure";
+  | "its time limit looks like a failure"
+  | "only graphs have a base";
 
 /** A kind of store; a second start on the same folder finds what the first one left. */
 export type TestStore = {
@@ -59,6 +60,7 @@ export const testStores: readonly TestStore[] = [
       "every graph exists",
       "no place in a refusal",
       "its time limit looks like a failure",
+      "only graphs have a base",
     ]),
     start: async (options) => {
       const rdf4j = await startRdf4j(options);
