@@ -7,6 +7,7 @@ const PARTS: Record<string, () => Promise<Figure[]>> = {
   projection: async () => (await import("./projection.ts")).benchProjection(),
   graph: async () => (await import("./graph.ts")).benchGraph(),
   commitments: async () => (await import("./commitments.ts")).benchCommitments(),
+  answers: async () => (await import("./answers.ts")).benchAnswers(),
   churches: async () => (await import("./churches.ts")).benchChurches(),
 };
 
