@@ -5,7 +5,7 @@ import type { Random } from "../random.ts";
 import { conclude, fill } from "../trial.ts";
 import type { Finding, Scenario, Trial } from "../trial.ts";
 
-const FILES = { journal: /^journal-\d+\.log$/, snapshot: /^snapshot-\d+\.nq$/ };
+const FILES = { journal: /^journal-\d+(\.v\d+)?\.log$/, snapshot: /^snapshot-\d+(\.v\d+)?\.nq$/ };
 
 /** What was done to which file, and what the file was then. */
 type Damage = { what: string; folder: string; bytes: Buffer; mustBeKept: boolean };

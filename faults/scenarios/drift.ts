@@ -1,12 +1,16 @@
 // Somebody else writes to the store. Nothing tells the service; its background verification has to find it.
+import { setTimeout as sleep } from "node:timers/promises";
 import { DATA, GRAPHS, NS } from "../expected.ts";
 import { readGraph } from "../graph-reader.ts";
 import type { Random } from "../random.ts";
 import { WATCHFUL } from "../service.ts";
+import type { Service } from "../service.ts";
 import { conclude, fill } from "../trial.ts";
 import type { Finding, Scenario, Trial } from "../trial.ts";
 
 const NEEDS = GRAPHS.need;
+const UNLISTED = `${DATA}/trial/`;
+const REPORTED_WITHIN_MS = 30_000;
 
 /** Each takes a random record of the needs' graph. */
 const CHANGES: Record<string, (need: string, random: Random) => string> = {
@@ -23,8 +27,6 @@ const CHANGES: Record<string, (need: string, random: Random) => string> = {
     `INSERT DATA { GRAPH <${NEEDS}> { <${NEEDS}trial-${random.between(1, 1e6)}> a <${NS}Need> } }`,
   "a record in another record's graph": (need) =>
     `INSERT DATA { GRAPH <${GRAPHS.commitment}> { <${need}> <${NS}needStatus> "met" } }`,
-  "an unlisted named graph": (need) =>
-    `INSERT DATA { GRAPH <${DATA}/trial/> { <${need}> <${NS}needStatus> "met" } }`,
   "a country deleted": () => `DELETE WHERE { GRAPH <${DATA}/iso3166/> { <${DATA}/iso3166/NE> ?p ?o } }`,
 };
 
@@ -41,9 +43,24 @@ async function* run(trial: Trial): AsyncGenerator<Finding> {
       await service.alter(changes.join(" ;\n"));
       yield await conclude(trial, `${changes.length} changes at once`, log);
     }
+    // Whose it is only an operator knows, so it is reported and left.
+    await service.alter(`INSERT DATA { GRAPH <${UNLISTED}> { <${NEEDS}> <${NS}needStatus> "met" } }`);
+    const complaints = (await isReported(service)) ? [] : ["the unlisted named graph was not reported"];
+    await service.alter(`DROP GRAPH <${UNLISTED}>`);
+    yield await conclude(trial, "an unlisted named graph", log, { complaints });
   } finally {
     await service.configure({});
   }
+}
+
+async function isReported(service: Service): Promise<boolean> {
+  const deadline = performance.now() + REPORTED_WITHIN_MS;
+  while (performance.now() < deadline) {
+    const [health] = await service.sql<{ drift: string | null }>("select drift from rest.health");
+    if (Number(health?.drift ?? 0) > 0) return true;
+    await sleep(200);
+  }
+  return false;
 }
 
 export const drift: Scenario = {
