@@ -15,6 +15,9 @@ import type { Hold } from "./hold.ts";
 import { referenceGraph } from "./references.ts";
 import type { Reference } from "./references.ts";
 
+// No loss, although the same is done about it.
+const NEVER_WRITTEN = "The graph has not been written yet";
+
 /** What is wrong with a store. */
 interface Loss {
   /** for the operator, without a full stop */
@@ -107,7 +110,12 @@ async function compare(
 ): Promise<Loss | undefined> {
   if (mark.identity !== known.identity) {
     return mark.identity === undefined && mark.turn === 0n
-      ? { reason: "The graph store is empty", what: {}, mark, foreign: false }
+      ? {
+          reason: known.turn === "0" ? NEVER_WRITTEN : "The graph store is empty",
+          what: {},
+          mark,
+          foreign: false,
+        }
       : { reason: "The graph store holds another graph", what: {}, mark, foreign: true };
   }
   if (mark.hasOverlap) {
@@ -151,7 +159,8 @@ async function mend(
   const { store, projector, logger } = options;
   const loss = await lastingLoss(options, drain);
   if (!loss) return "whole";
-  logger.warn({ reason: loss.reason }, "the graph has lost something, which is written to it again");
+  if (loss.reason === NEVER_WRITTEN) logger.info("the graph is written for the first time");
+  else logger.warn({ reason: loss.reason }, "the graph has lost something, which is written to it again");
   await client.query("select app_private.note_graph_state('behind', $1)", [`${loss.reason}.`]);
   await markLists(client, loss.what);
   await markRecords(client, loss.what);
