@@ -1,4 +1,6 @@
 // Invariants of the catalog, so that a future table or function cannot forget them.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -135,4 +137,12 @@ test("every role in an organization has a title and a description", async () => 
       from unnest(enum_range(null::app_public.organization_role)) as role
       where role not in (select role from app_public.organization_roles)`),
   ).toEqual([]);
+});
+
+test("no rule uses the escape \\v, which is the letter v before PostgreSQL 17", async () => {
+  const rules = join(import.meta.dirname, "../db/rules");
+  const files = (await readdir(rules)).filter((name) => name.endsWith(".sql"));
+  expect(files).toContain("validation.sql");
+  const texts = await Promise.all(files.map((name) => readFile(join(rules, name), "utf8")));
+  expect(files.filter((_, index) => /\\v/.test(texts[index]!))).toEqual([]);
 });

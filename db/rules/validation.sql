@@ -27,7 +27,7 @@ comment on function app_private.is_rop3 is 'Whether a text has the form of a ROP
 
 create function app_private.trimmed(value text) returns text
 language sql immutable
-return nullif(btrim(value, E' \t\n\r\f\v'), '');
+return nullif(btrim(value, E' \t\n\r\f\x0b'), '');
 comment on function app_private.trimmed is 'A text without the white space around it; null if nothing is left.';
 
 create function app_private.distinct_items(items text[]) returns text[]
