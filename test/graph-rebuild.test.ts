@@ -136,6 +136,25 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(ids).toHaveLength(300);
   });
 
+  test("a rebuild that was left is taken up by the worker although somebody writes all the time", async () => {
+    await projection.startWorker(500);
+    const ids = await projection.declareNeeds(20);
+    await projection.settled();
+    const { client } = projection.running;
+    await client.update(`INSERT DATA { GRAPH <${needsGraph}> { <urn:x-old> <urn:p> "o" } }`);
+    const done = new AbortController();
+    const writers = Array.from({ length: 4 }, async (_, writer) => {
+      for (let index = writer; !done.signal.aborted; index += 1) {
+        await projection.setNeedStatus(ids[index % ids.length]!, index % 2 ? "met" : "open");
+      }
+    });
+    await projection.database.owner.query("select app_private.request_rebuild()");
+    await eventually(async () => expect(await client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false), 20_000);
+    done.abort();
+    await Promise.all(writers);
+    await projection.equal();
+  });
+
   /** About what a rebuild sends for the needs. */
   async function wholeBody(): Promise<string> {
     const text = await projection.running.client.construct(

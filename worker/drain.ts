@@ -22,6 +22,8 @@ export interface DrainOptions extends HoldOptions {
 /** How a drain ended. */
 export type DrainResult =
   | { state: "drained"; records: number }
+  /** there was more to do when its time was over */
+  | { state: "interrupted"; records: number }
   /** another process is draining */
   | { state: "busy" }
   /** the store is down, or does not show what it accepts; nothing is lost, and `drain` may be called again later */
@@ -39,9 +41,14 @@ const TURN_MS = 200;
 /**
  * Brings everything that is dirty into the graph, and stays until no writer is about to commit more. The store must be
  * the one that belongs to the database (see worker/watch.ts); into another one nothing is written.
+ * @param until when to stop although there is more to do, on the clock of `performance.now()`
  * @throws what the database connection throws when it breaks; the next call continues where this one ended
  */
-export async function drain(options: DrainOptions, signal?: AbortSignal): Promise<DrainResult> {
+export async function drain(
+  options: DrainOptions,
+  signal?: AbortSignal,
+  until = Number.POSITIVE_INFINITY,
+): Promise<DrainResult> {
   let records = 0;
   try {
     for (;;) {
@@ -50,6 +57,7 @@ export async function drain(options: DrainOptions, signal?: AbortSignal): Promis
       records += noted;
       // A job that found the lock taken a moment ago has left its work to this drain.
       if (signal?.aborted || !(await hasWork(options.pool))) return { state: "drained", records };
+      if (performance.now() >= until) return { state: "interrupted", records };
     }
   } catch (error) {
     if (!(error instanceof GraphUnavailable)) throw error;

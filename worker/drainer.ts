@@ -66,7 +66,8 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
       watchAt = performance.now() + watchMs;
       if (failing && seen === "whole") await note("behind", "Changes that had to wait are being written.");
     }
-    const result = await drain(options, stopping.signal);
+    // Under a steady stream of writes there is always more, and other things must be done as well.
+    const result = await drain(options, stopping.signal, watchAt);
     if (result.state === "store_unavailable") throw result.error;
     if (result.state === "busy") return;
     if ((await wanted(pool)).length > 0) {
@@ -75,6 +76,10 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
       return;
     }
     if (failing) recovered();
+    if (result.state === "interrupted") {
+      woken = true;
+      return;
+    }
     await pool.query("select app_private.note_graph_current()");
   }
 

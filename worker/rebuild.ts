@@ -48,9 +48,8 @@ export async function rebuild(
   );
   const looking = setInterval(() => void readProgress(pool).then(onProgress, () => undefined), LOOK_MS);
   try {
-    while ((await wanted(pool)).length > 0) {
-      if (!(await rebuildNext(options))) await sleep(LOOK_MS);
-    }
+    // A worker has its turn again and again; waiting in the queue for one is the only way to get one as well.
+    while ((await wanted(pool)).length > 0) await hold(options, (held) => rebuildOne(options, held));
   } finally {
     clearInterval(looking);
   }
@@ -64,14 +63,16 @@ export async function rebuild(
  * @returns whether there was one, and nobody else was writing
  */
 export async function rebuildNext(options: DrainOptions, signal?: AbortSignal): Promise<boolean> {
-  const done = await tryHold(options, async (held) => {
-    const [kind] = await wanted(held.client);
-    if (kind === undefined) return false;
-    const lost = signal ? AbortSignal.any([signal, held.lost]) : held.lost;
-    await rebuildGraph(kind, options, { ...held, lost });
-    return true;
-  });
+  const done = await tryHold(options, (held) => rebuildOne(options, held, signal));
   return done ?? false;
+}
+
+async function rebuildOne(options: DrainOptions, held: Hold, signal?: AbortSignal): Promise<boolean> {
+  const [kind] = await wanted(held.client);
+  if (kind === undefined) return false;
+  const lost = signal ? AbortSignal.any([signal, held.lost]) : held.lost;
+  await rebuildGraph(kind, options, { ...held, lost });
+  return true;
 }
 
 /** The graphs that are to be replaced. */
