@@ -103,12 +103,12 @@ test.each([
 );
 
 test("no more is made than the caller takes, and what was begun ends with a notice that time is over", async () => {
-  const answer = await ask(ENDLESS, "text/csv");
+  // 35 MB: more than sockets hold, and soon made for a caller who takes it.
+  const factor = Array.from({ length: 150 }, (_, n) => n).join(" ");
+  const query = `SELECT * { GRAPH <${MANY}> { ?s ?p ?o } VALUES ?n { ${factor} } VALUES ?t { "${"x".repeat(40)}" } }`;
+  const answer = await ask(query, "text/csv");
   await new Promise((resolve) => setTimeout(resolve, 5_500));
-  const received = await answer.text();
-  expect(received).toMatch(/\n## {2}Query cancelled due to timeout\n$/);
-  // What fits into the sockets and the window, instead of what five seconds are enough for.
-  expect(received.length).toBeLessThan(16_000_000);
+  expect(await answer.text()).toMatch(/\n## {2}Query cancelled due to timeout\n$/);
 }, 20_000);
 
 test("a query that needs more memory than there is says so, at the store and at the door", async () => {

@@ -49,7 +49,7 @@ const only = async (pattern: RegExp) => {
 };
 const JOURNAL = /^journal-\d+(\.v2)?\.log$/;
 const SNAPSHOT = /^snapshot-\d+(\.v2)?\.nq$/;
-const SET_ASIDE = /\.(damaged|orphaned)-\d{8}T\d{6}Z(-\d+)?$/;
+const SET_ASIDE = /\.(damaged|orphaned)-\d{8}T\d{9}Z$/;
 
 /** Where each record of a journal begins, and where the last one ends. */
 const edges = (bytes: Buffer) => {
@@ -194,6 +194,20 @@ test("a journal that is missing between others ends what can be trusted", async 
   await rename(await only(SET_ASIDE), join(dir, "journal-0000000000000004.v2.log"));
   await start();
   expect(await values()).toEqual(upTo(6));
+});
+
+test("records that are missing within a journal end what can be trusted", async () => {
+  await add(...upTo(6));
+  await stop();
+  const journal = await only(JOURNAL);
+  const whole = await readFile(journal);
+  const at = edges(whole);
+  const missingSome = Buffer.concat([whole.subarray(0, at[2]), whole.subarray(at[3])]);
+  await writeFile(journal, missingSome);
+  await start();
+  expect(await values()).toEqual([1, 2]);
+  expect(await readFile(await only(SET_ASIDE))).toEqual(missingSome);
+  expect(warnings).toHaveLength(1);
 });
 
 test("records that are there twice are applied once, in files that overlap too", async () => {

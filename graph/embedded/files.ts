@@ -1,6 +1,6 @@
 // The names of the store's files. Each is named after the number of the last change before it, so which changes it
 // holds never depends on when it was written.
-import { copyFile, open, readdir, rename, constants } from "node:fs/promises";
+import { constants, copyFile, link, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Version } from "./format.ts";
 
@@ -37,15 +37,17 @@ export async function listFiles(dir: string): Promise<StoreFile[]> {
 
 /** Takes a file out of use without deleting it. @returns its new name */
 export async function setAside(dir: string, name: string, why: "damaged" | "orphaned"): Promise<string> {
-  const target = await freeName(dir, `${name}.${why}-${timestamp()}`);
-  await rename(join(dir, name), join(dir, target));
+  const target = `${name}.${why}-${timestamp()}`;
+  // Renaming would replace what has that name already.
+  await link(join(dir, name), join(dir, target));
+  await rm(join(dir, name));
   await syncDirectory(dir);
   return target;
 }
 
 /** Keeps a file up to a byte, after a copy of all of it has been set aside. @returns the name of the copy */
 export async function cutOff(dir: string, name: string, bytes: number): Promise<string> {
-  const target = await freeName(dir, `${name}.damaged-${timestamp()}`);
+  const target = `${name}.damaged-${timestamp()}`;
   await copyFile(join(dir, name), join(dir, target), constants.COPYFILE_EXCL);
   await syncFile(join(dir, target));
   await syncDirectory(dir);
@@ -72,17 +74,6 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Two that are set aside in the same second both stay. */
-async function freeName(dir: string, wanted: string): Promise<string> {
-  const taken = new Set(await readdir(dir));
-  let name = wanted;
-  for (let i = 2; taken.has(name); i++) name = `${wanted}-${i}`;
-  return name;
-}
-
 function timestamp(): string {
-  return new Date()
-    .toISOString()
-    .replace(/\.\d+Z$/, "Z")
-    .replaceAll(/[-:]/g, "");
+  return new Date().toISOString().replaceAll(/[-:.]/g, "");
 }

@@ -90,10 +90,8 @@ export function snapshotHeader(quads: Uint8Array): string {
 
 /** @returns the quads, or undefined for a file that is not what was written */
 export function readSnapshot(bytes: Buffer, version: Version): Buffer | undefined {
-  if (version === 1) {
-    // The engine will refuse most of what is damaged; that the end is missing is all that can be seen here.
-    return bytes.length === 0 || bytes.at(-1) === "\n".charCodeAt(0) ? bytes : undefined;
-  }
+  // Whether it is what was written is for the engine to find out, as far as that shows.
+  if (version === 1) return bytes;
   const [header, checksum, length] = SNAPSHOT_HEADER.exec(bytes.toString("latin1", 0, 64)) ?? [];
   if (header === undefined) return undefined;
   const quads = bytes.subarray(header.length);
