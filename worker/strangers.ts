@@ -73,7 +73,9 @@ export async function strangersAmongTurns(store: GraphStore, { turnsGraph }: Nam
 async function* subjectsOf(store: GraphStore, graph: string): AsyncGenerator<string[]> {
   const { body } = await store.query(`SELECT DISTINCT ?s WHERE { GRAPH <${graph}> { ?s ?p ?o } }`, {
     accept: "text/tab-separated-values",
-    priority: "service",
+    // As a query of the public: the embedded store makes the answers to the service's own at once, for which this may be
+    // too long.
+    priority: "public",
     timeoutMs: TIMEOUT_MS,
   });
   let subjects: string[] = [];
