@@ -95,6 +95,8 @@ select
   dirty.pending,
   coalesce(extract(epoch from now() - dirty.since), 0)::float8 as "oldestPendingSeconds",
   (select count(*) from app_private.graph_records as r where r.state = 'rejected') as rejected,
+  -- While graphs are being replaced, readers see the old ones.
+  s.state in ('current', 'rebuilding') as "isWhole",
   s.state as "graphState",
   s.since as "graphStateSince",
   v.verified_at as "verifiedAt",

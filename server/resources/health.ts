@@ -5,8 +5,6 @@ import type { RestRoute } from "../rest/route.ts";
 import type { Database } from "../database.ts";
 
 const COUNT_AGE_MS = 5_000;
-// While graphs are being replaced, readers see the old ones.
-const WHOLE = new Set<string>(["current", "rebuilding"] satisfies (typeof enums.graph_state)[number][]);
 
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
 export function healthRoutes({ database, store }: { database: Database; store: GraphStore }): RestRoute[] {
@@ -53,9 +51,9 @@ export function healthRoutes({ database, store }: { database: Database; store: G
           tripleCount(),
           database.answer(request.identity, `select row_to_json(health)::text from rest.health`),
         ]);
-        const health = JSON.parse(answer ?? "{}") as { graphState?: string };
-        const isWhole = triples !== null && WHOLE.has(health.graphState ?? "");
-        response.json({ status: isWhole ? "ok" : "degraded", tripleCount: triples, ...health });
+        const { isWhole, ...health } = JSON.parse(answer ?? "{}") as { isWhole?: boolean };
+        const isOk = triples !== null && isWhole === true;
+        response.json({ status: isOk ? "ok" : "degraded", tripleCount: triples, ...health });
       },
     },
   ];
