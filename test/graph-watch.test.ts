@@ -122,7 +122,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   }
 
   test("it has been emptied while a writer holds a record, and the writer rolls back", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     const [id] = await projection.declareNeeds(30);
     await settledAndWatched();
     const writer = await heldBack(id!, () => projection.running.client.update("DROP ALL"));
@@ -131,7 +131,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("it is emptied while what an older backup lacks is being marked", async () => {
-    await projection.startWorker();
+    await projection.startWorker(WATCH_MS);
     const [id] = await projection.declareNeeds(30);
     await settledAndWatched();
     const restore = await backUp();
