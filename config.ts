@@ -7,6 +7,12 @@ export type Config = Readonly<{
   host: string;
   /** Undefined: the embedded PostgreSQL under dataDir. */
   databaseUrl: string | undefined;
+  /** Leads directly to PostgreSQL, for LISTEN; undefined: as databaseUrl does. */
+  databaseListenUrl: string | undefined;
+  /** Of one server process, for requests. */
+  databasePoolSize: number;
+  /** For each statement of a request. */
+  statementTimeoutMs: number;
   /** Undefined: the embedded graph store under dataDir. */
   graphStore:
     | Readonly<{
@@ -26,6 +32,12 @@ export type Config = Readonly<{
   corsOrigins: readonly string[];
   rateLimitPerMinute: number;
   sparqlTimeoutMs: number;
+  shutdown: Readonly<{
+    /** how long requests are still taken after SIGTERM */
+    delayMs: number;
+    /** how long those that have begun may last */
+    timeoutMs: number;
+  }>;
   /** The background verification of the graph. */
   graphVerification: Readonly<{
     /** of the store's time, from 0 (never) to 1 */
@@ -47,13 +59,20 @@ export class ConfigError extends Error {
 
 const port = z.coerce.number().int().min(0).max(65535);
 const httpUrl = z.url({ protocol: /^https?$/ });
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 const optional = <T extends z.ZodType>(type: T) =>
   z.preprocess((value) => (value === "" ? undefined : value), type.optional());
+
+// What a timer of Node can hold.
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 const environment = z.object({
   PORT: optional(port),
   HOST: optional(z.string().min(1)),
-  DATABASE_URL: optional(z.url({ protocol: /^postgres(ql)?$/ })),
+  DATABASE_URL: optional(postgresUrl),
+  DATABASE_LISTEN_URL: optional(postgresUrl),
+  DATABASE_POOL_SIZE: optional(z.coerce.number().int().min(1).max(1000)),
+  STATEMENT_TIMEOUT_MS: optional(z.coerce.number().int().min(1).max(MAX_TIMEOUT_MS)),
   FUSEKI_URL: optional(httpUrl),
   SPARQL_QUERY_URL: optional(httpUrl),
   SPARQL_UPDATE_URL: optional(httpUrl),
@@ -68,6 +87,8 @@ const environment = z.object({
   CORS_ORIGINS: optional(z.string()),
   RATE_LIMIT_PER_MINUTE: optional(z.coerce.number().int().min(1)),
   SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
+  SHUTDOWN_DELAY_MS: optional(z.coerce.number().int().min(0).max(MAX_TIMEOUT_MS)),
+  SHUTDOWN_TIMEOUT_MS: optional(z.coerce.number().int().min(0).max(MAX_TIMEOUT_MS)),
   GRAPH_VERIFY: optional(z.enum(["repair", "report"])),
   GRAPH_VERIFY_SHARE: optional(z.coerce.number().min(0).max(1)),
   GRAPH_VERIFY_DAYS: optional(z.coerce.number().min(0).max(365)),
@@ -95,6 +116,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     port: e.PORT ?? 3000,
     host: e.HOST ?? "127.0.0.1",
     databaseUrl: e.DATABASE_URL,
+    databaseListenUrl: e.DATABASE_LISTEN_URL,
+    databasePoolSize: e.DATABASE_POOL_SIZE ?? 20,
+    statementTimeoutMs: e.STATEMENT_TIMEOUT_MS ?? 10_000,
     graphStore: graphStore(e),
     graphDataUrl: e.GRAPH_DATA_URL ?? "https://data.example.org",
     namespaceUrl: e.NAMESPACE_URL ?? "https://ontology.example.org/core#",
@@ -104,6 +128,10 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     corsOrigins: (e.CORS_ORIGINS ?? "*").split(",").map((origin) => origin.trim()),
     rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
+    shutdown: Object.freeze({
+      delayMs: e.SHUTDOWN_DELAY_MS ?? 0,
+      timeoutMs: e.SHUTDOWN_TIMEOUT_MS ?? 30_000,
+    }),
     graphVerification: Object.freeze({
       share: e.GRAPH_VERIFY_SHARE ?? 0.02,
       days: e.GRAPH_VERIFY_DAYS ?? 1,

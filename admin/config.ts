@@ -14,6 +14,9 @@ export function registerConfig(program: Command, context: AdminContext): void {
         PORT: config.port,
         HOST: config.host,
         DATABASE_URL: config.databaseUrl ? maskedUrl(config.databaseUrl) : null,
+        DATABASE_LISTEN_URL: config.databaseListenUrl ? maskedUrl(config.databaseListenUrl) : null,
+        DATABASE_POOL_SIZE: config.databasePoolSize,
+        STATEMENT_TIMEOUT_MS: config.statementTimeoutMs,
         SPARQL_QUERY_URL: config.graphStore ? maskedUrl(config.graphStore.queryUrl) : null,
         SPARQL_UPDATE_URL: config.graphStore ? maskedUrl(config.graphStore.updateUrl) : null,
         SPARQL_GRAPH_STORE_URL: config.graphStore ? maskedUrl(config.graphStore.graphStoreUrl) : null,
@@ -27,6 +30,8 @@ export function registerConfig(program: Command, context: AdminContext): void {
         CORS_ORIGINS: config.corsOrigins.join(","),
         RATE_LIMIT_PER_MINUTE: config.rateLimitPerMinute,
         SPARQL_TIMEOUT_MS: config.sparqlTimeoutMs,
+        SHUTDOWN_DELAY_MS: config.shutdown.delayMs,
+        SHUTDOWN_TIMEOUT_MS: config.shutdown.timeoutMs,
         GRAPH_VERIFY: config.graphVerification.repair ? "repair" : "report",
         GRAPH_VERIFY_SHARE: config.graphVerification.share,
         GRAPH_VERIFY_DAYS: config.graphVerification.days,
@@ -43,6 +48,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
 
 const UNSET: Record<string, string> = {
   DATABASE_URL: "(unset: embedded PostgreSQL)",
+  DATABASE_LISTEN_URL: "(unset: as DATABASE_URL)",
   SPARQL_QUERY_URL: "(unset: embedded graph store)",
   SPARQL_UPDATE_URL: "(unset: embedded graph store)",
   SPARQL_GRAPH_STORE_URL: "(unset: embedded graph store)",

@@ -1,13 +1,13 @@
 // A door asks PostgreSQL with a single statement, which runs under the role of the caller's key.
-import type pg from "pg";
 import type { Identity } from "./identity/keys.ts";
+import type { Connections } from "./postgres/connections.ts";
 
 /** Runs statements on behalf of a caller. */
 export class Database {
-  readonly #pool: pg.Pool;
+  readonly #connections: Connections;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
+  constructor(connections: Connections) {
+    this.#connections = connections;
   }
 
   /**
@@ -15,7 +15,7 @@ export class Database {
    * @param statement SQL that returns one text; its $1 is `input` as jsonb
    * @param idempotencyKey a repetition with this key gets the first answer again
    * @returns the text, usually JSON to be passed on unchanged; null when there was no row
-   * @throws what PostgreSQL raised; apiErrorFrom turns it into what callers are told
+   * @throws what PostgreSQL raised, and what Connections throw; apiErrorFrom turns it into what callers are told
    */
   async answer(
     identity: Identity,
@@ -23,11 +23,13 @@ export class Database {
     input: Record<string, unknown> = {},
     idempotencyKey?: string,
   ): Promise<string | null> {
-    const { rows } = await this.#pool.query<{ answer: string | null }>({
-      name: "run_as",
-      text: "select app_private.run_as($1, $2, $3, $4, $5) as answer",
-      values: [identity.scope, statement, JSON.stringify(input), identity.keyId, idempotencyKey ?? null],
-    });
+    const { rows } = await this.#connections.borrow(identity, (connection) =>
+      connection.run<{ answer: string | null }>({
+        name: "run_as",
+        text: "select app_private.run_as($1, $2, $3, $4, $5) as answer",
+        values: [identity.scope, statement, JSON.stringify(input), identity.keyId, idempotencyKey ?? null],
+      }),
+    );
     return rows[0]?.answer ?? null;
   }
 }

@@ -5,6 +5,13 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { errors as raisedByRules } from "../db/catalog.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
+import {
+  CallerGone,
+  DatabaseUnavailable,
+  isSick,
+  ServiceBusy,
+  StatementTimeout,
+} from "./postgres/unavailable.ts";
 
 type Registered = readonly [statusCode: number, sentence: string];
 
@@ -28,6 +35,7 @@ const RAISED_HERE = {
   rate_limited: [429, "This API key has sent too many requests; wait as long as Retry-After says."],
   internal_error: [500, "The service failed to answer; the failure has been logged."],
   database_unavailable: [503, "The database is not available; try again."],
+  service_busy: [503, "The service has too much to do at the moment; try again."],
   graph_unavailable: [503, "The graph store is not available; try again later."],
   query_timeout: [504, "The query took too long; ask for less."],
   query_too_expensive: [504, "The query needs more memory than the graph store has for one; ask for less."],
@@ -65,6 +73,7 @@ export class ApiError extends Error {
     this.details = options.details?.length ? options.details : undefined;
     this.headers = {
       ...(this.statusCode === 401 && { [RESPONSE_HEADERS.authenticate]: "Bearer" }),
+      ...(this.statusCode === 503 && { [RESPONSE_HEADERS.retryAfter]: "1" }),
       ...options.headers,
     };
   }
@@ -86,7 +95,16 @@ export class ApiError extends Error {
  */
 export function apiErrorFrom(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (isDatabaseError(error)) return fromDatabase(error);
+  if (error instanceof DatabaseError) return fromDatabase(error);
+  if (error instanceof DatabaseUnavailable) {
+    const message = error.isOutcomeUnknown ? OUTCOME_UNKNOWN : undefined;
+    return new ApiError("database_unavailable", { cause: error, ...(message && { message }) });
+  }
+  if (error instanceof ServiceBusy) return new ApiError("service_busy", { cause: error });
+  // Who has gone is told nothing; that the query did not end is what the log needs to know.
+  if (error instanceof StatementTimeout || error instanceof CallerGone) {
+    return new ApiError("query_timeout", { cause: error });
+  }
   if (isHttpError(error)) return fromHttp(error);
   return new ApiError("internal_error", { cause: error });
 }
@@ -101,7 +119,7 @@ export function validationFailed(problems: ErrorDetail[]): ApiError {
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     const answer = apiErrorFrom(error);
-    if (answer.statusCode >= 500)
+    if (answer.statusCode >= 500 && !(error instanceof CallerGone))
       logger.error({ err: error, method: request.method, path: request.path }, answer.code);
     // Half an answer cannot be taken back: cutting the connection lets the caller tell.
     if (response.headersSent) return next(error);
@@ -131,7 +149,7 @@ function fromDatabase(error: DatabaseError): ApiError {
   if (state.startsWith("23")) return refuse("validation_failed", "The values are not valid in combination.");
   // query_canceled: the statement's own timeout.
   if (state === "57014") return refuse("query_timeout");
-  if (UNAVAILABLE.test(state)) return refuse("database_unavailable");
+  if (isSick(error)) return refuse("database_unavailable");
   return refuse("internal_error");
 }
 
@@ -139,8 +157,10 @@ function registered(code: string | undefined): ErrorCode | undefined {
   return code !== undefined && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : undefined;
 }
 
-// Connection failures, too many connections, shutdowns, and transactions that can simply be tried again.
-const UNAVAILABLE = /^(08|53|57P|40)/;
+// The answer was lost, not necessarily the request.
+const OUTCOME_UNKNOWN =
+  "The connection to the database broke before it answered. If this request was to change something, it may have: " +
+  "repeat it with the same Idempotency-Key, or look first.";
 
 const HTTP_ERRORS: Readonly<Record<number, ErrorCode>> = {
   413: "payload_too_large",
@@ -169,10 +189,6 @@ function isHttpError(error: unknown): error is HttpError {
   return (
     error instanceof Error && "status" in error && typeof error.status === "number" && error.status < 500
   );
-}
-
-function isDatabaseError(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError;
 }
 
 function parseJson(text: string | undefined): unknown {

@@ -1,7 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 import type { Express } from "express";
-import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { isLoopback } from "../config.ts";
 import type { Config } from "../config.ts";
@@ -11,7 +10,7 @@ import type { GraphStore } from "../graph/store.ts";
 import { demoKeyExposed, runPart } from "../process/part.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
-import { createServerPool, KeyRing } from "./identity/keys.ts";
+import { KeyRing } from "./identity/keys.ts";
 import { mcpDoor } from "./mcp/door.ts";
 import { probes } from "./probes.ts";
 import { restDoor } from "./rest/door.ts";
@@ -22,6 +21,7 @@ import { docsPage } from "./pages/docs/door.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
 import { Database } from "./database.ts";
+import { Postgres } from "./postgres/postgres.ts";
 
 /** What a server needs to run. */
 export type ServerOptions = {
@@ -54,17 +54,21 @@ export async function startServer({
   store,
   logger,
 }: ServerOptions): Promise<RunningServer> {
-  const pool = createServerPool(databaseUrl, (error) =>
-    logger.warn({ err: error }, "lost a database connection"),
-  );
-  const keys = new KeyRing(pool);
-  const database = new Database(pool);
-  if (!isLoopback(config.host) && (await demoKeyOpens(pool))) throw demoKeyExposed(config.host);
+  const postgres = new Postgres({
+    url: databaseUrl,
+    poolSize: config.databasePoolSize,
+    statementTimeoutMs: config.statementTimeoutMs,
+    onError: (error) => logger.warn({ err: error }, "lost a database connection"),
+  });
+  const { pool } = postgres;
+  const keys = new KeyRing(postgres.lookups);
+  const database = new Database(postgres.connections);
+  if (!isLoopback(config.host) && (await demoKeyOpens(postgres.lookups))) throw demoKeyExposed(config.host);
   await keys.start();
 
   const graphql = await createGraphql({ pool, logger });
 
-  const metrics = config.metricsPort === undefined ? undefined : createMetrics(pool);
+  const metrics = config.metricsPort === undefined ? undefined : createMetrics(postgres.probes);
   const metricsServer =
     metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
 
@@ -76,7 +80,7 @@ export async function startServer({
     keys,
     logger,
     doors: [
-      probes(() => answers(pool)),
+      probes(() => postgres.pulse.beat()),
       graphql.explorerDoor,
       claimsPage,
       docsPage(document),
@@ -106,18 +110,9 @@ export async function startServer({
       await graphql.release();
       await metricsServer?.stop();
       await keys.stop();
-      await pool.end();
+      await postgres.end();
     },
   };
-}
-
-async function answers(pool: Pool): Promise<boolean> {
-  try {
-    await pool.query("select");
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 if (import.meta.main) {

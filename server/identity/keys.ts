@@ -4,7 +4,6 @@ import type { RequestHandler } from "express";
 import pg from "pg";
 import { LRUCache } from "lru-cache";
 import type { choices } from "../../db/catalog.ts";
-import { createPool } from "../../db/pool.ts";
 import { ApiError } from "../errors.ts";
 
 /** The PostgreSQL role that a key acts in. */
@@ -16,6 +15,8 @@ export type Identity = Readonly<{
   scope: Scope;
   ratePerMinute: number | null;
   expiresAt: number | null;
+  /** Aborted when the caller hangs up. */
+  gone?: AbortSignal;
 }>;
 
 declare global {
@@ -107,7 +108,7 @@ export class KeyRing {
  * @param options.inQuery also accept ?apiKey=, for clients that cannot set a header
  */
 export function requireKey(keys: KeyRing, options: { inQuery?: boolean } = {}): RequestHandler {
-  return async (request, _response, next) => {
+  return async (request, response, next) => {
     const header = request.get("authorization");
     const fromQuery =
       options.inQuery && typeof request.query["apiKey"] === "string" ? request.query["apiKey"] : undefined;
@@ -117,12 +118,11 @@ export function requireKey(keys: KeyRing, options: { inQuery?: boolean } = {}): 
         ? new ApiError("missing_api_key")
         : new ApiError("invalid_api_key", { message: "The Authorization header must be: Bearer <key>." });
     }
-    request.identity = await keys.identify(key);
+    const gone = new AbortController();
+    response.once("close", () => {
+      if (!response.writableFinished) gone.abort();
+    });
+    request.identity = { ...(await keys.identify(key)), gone: gone.signal };
     next();
   };
-}
-
-/** A pool for the server's own login, which can do nothing but assume the role of a key's scope. */
-export function createServerPool(connectionString: string, onError: (error: Error) => void): pg.Pool {
-  return createPool(connectionString, { max: 20, onError });
 }

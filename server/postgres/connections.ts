@@ -1,0 +1,242 @@
+// The connections that requests use: lent for a while, to each caller no more than its share.
+import { setTimeout as sleep } from "node:timers/promises";
+import { DatabaseError } from "pg";
+import type pg from "pg";
+import { cancelStatement } from "./cancel.ts";
+import type { Pulse } from "./pulse.ts";
+import { QueryUnder, SETTINGS } from "./query.ts";
+import type { Shares } from "./shares.ts";
+import { CallerGone, DatabaseUnavailable, isLost, StatementTimeout } from "./unavailable.ts";
+
+/** On whose behalf a connection is used. */
+export type Borrower = Readonly<{
+  keyId: string;
+  /** Aborted when the caller hangs up; what runs is cancelled then. */
+  gone?: AbortSignal;
+}>;
+
+/** How long the database gets, beyond its own time limit, to say that a statement has run into it. */
+const GRACE_MS = 1_000;
+/** How long an order to cancel may take, how long the statement then gets to end, and how often this is tried. */
+const CANCEL_PATIENCE_MS = 1_000;
+const CANCEL_TRIES = 3;
+
+/** A pooler before PgBouncer 1.21 does not know, on the next connection, what was prepared on the last. */
+const NOT_PREPARED = new Set(["26000", "42P05"]);
+
+/** Lends connections. */
+export class Connections {
+  readonly #pool: pg.Pool;
+  readonly #shares: Shares;
+  readonly #pulse: Pulse;
+  readonly #timeoutMs: number;
+  // How many times the database had been lost when a connection was made.
+  readonly #made = new WeakMap<pg.PoolClient, number>();
+  readonly #prepared = new WeakSet<pg.PoolClient>();
+  readonly #lost = new WeakSet<pg.PoolClient>();
+  #mayPrepare = true;
+
+  constructor(parts: { pool: pg.Pool; shares: Shares; pulse: Pulse; timeoutMs: number }) {
+    this.#pool = parts.pool;
+    this.#shares = parts.shares;
+    this.#pulse = parts.pulse;
+    this.#timeoutMs = parts.timeoutMs;
+    this.#pool.on("connect", (client) => {
+      this.#made.set(client, this.#pulse.outages);
+      client.once("error", () => this.#lost.add(client));
+    });
+  }
+
+  /** Connections lent, and requests that wait for one. */
+  get usage(): { used: number; waiting: number } {
+    return this.#shares.usage;
+  }
+
+  /** Whether named statements can be prepared: false once a pooler was found to forget them. */
+  get mayPrepare(): boolean {
+    return this.#mayPrepare;
+  }
+
+  /**
+   * Lends a connection for some work.
+   * @throws what take throws, and what the work throws
+   */
+  async borrow<T>(borrower: Borrower, work: (connection: BorrowedConnection) => Promise<T>): Promise<T> {
+    const connection = await this.take(borrower);
+    try {
+      return await work(connection);
+    } finally {
+      connection.release();
+    }
+  }
+
+  /**
+   * Lends a connection until it is released.
+   * @throws ServiceBusy when others have them all; DatabaseUnavailable; CallerGone
+   */
+  async take(borrower: Borrower): Promise<BorrowedConnection> {
+    if (this.#pulse.isDown) throw new DatabaseUnavailable();
+    const giveBack = await this.#shares.take(borrower.keyId, borrower.gone);
+    try {
+      const client = await this.#connect();
+      return new BorrowedConnection({
+        ...{ client, giveBack, pulse: this.#pulse, timeoutMs: this.#timeoutMs, gone: borrower.gone },
+        prepare: () => this.#prepare(client),
+        isLost: () => this.#lost.has(client),
+        forgets: () => (this.#mayPrepare = false),
+      });
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const connecting = this.#pool.connect();
+      let client: pg.PoolClient;
+      try {
+        client = await this.#pulse.guard(() => connecting);
+      } catch (error) {
+        // It may still succeed, when nobody waits for it any more.
+        connecting.then(
+          (late) => late.release(),
+          () => undefined,
+        );
+        throw error instanceof DatabaseUnavailable ? error : new DatabaseUnavailable({ cause: error });
+      }
+      if (this.#made.get(client) === this.#pulse.outages) return client;
+      client.release(true);
+    }
+  }
+
+  /** Prepares on a connection what every statement needs; whether that is possible. */
+  async #prepare(client: pg.PoolClient): Promise<boolean> {
+    if (this.#mayPrepare && !this.#prepared.has(client)) {
+      await client.query({ ...SETTINGS, values: ["{}"] });
+      this.#prepared.add(client);
+    }
+    return this.#mayPrepare;
+  }
+}
+
+type Parts = {
+  client: pg.PoolClient;
+  giveBack: () => void;
+  pulse: Pulse;
+  timeoutMs: number;
+  gone: AbortSignal | undefined;
+  prepare: () => Promise<boolean>;
+  isLost: () => boolean;
+  forgets: () => void;
+};
+
+/** A connection in the hands of one caller. */
+export class BorrowedConnection {
+  readonly #parts: Parts;
+  #isBroken = false;
+  #cancelling: Promise<unknown> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Runs one statement under settings that hold for it alone, in one round trip.
+   * @param settings such as the role; statement_timeout is added
+   * @throws DatabaseError as PostgreSQL raised it; DatabaseUnavailable, StatementTimeout, CallerGone
+   */
+  async run<R extends pg.QueryResultRow>(
+    query: pg.QueryConfig,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<pg.QueryResult<R>> {
+    const { client, prepare, forgets, timeoutMs } = this.#parts;
+    const applied = JSON.stringify({ statement_timeout: String(timeoutMs), ...settings });
+    const send = async () => {
+      const isPrepared = await prepare();
+      const named = isPrepared ? query : { ...query, name: undefined };
+      return new Promise<pg.QueryResult<R>>((done, failed) => {
+        client.query(
+          new QueryUnder(named, applied, isPrepared, (error, result) =>
+            error ? failed(error) : done(result as pg.QueryResult<R>),
+          ),
+        );
+      });
+    };
+    return this.#watch(() =>
+      send().catch((error: unknown) => {
+        // Nothing has been run: the statement was not found, and what came before it ended with the transaction.
+        if (!(error instanceof DatabaseError && NOT_PREPARED.has(error.code ?? ""))) throw error;
+        forgets();
+        return send();
+      }),
+    );
+  }
+
+  /**
+   * Gives the connection back once nothing runs on it any more; one that is broken, or in the middle of a
+   * transaction, is closed.
+   */
+  release(): void {
+    const { client, giveBack } = this.#parts;
+    const finish = () => {
+      const isIdle = client.getTransactionStatus() === "I" || client.getTransactionStatus() === null;
+      client.release(this.#isBroken || !isIdle);
+      giveBack();
+    };
+    if (this.#cancelling) void this.#cancelling.then(finish);
+    else finish();
+  }
+
+  async #watch<T>(send: () => Promise<T>): Promise<T> {
+    const { client, pulse, gone, timeoutMs } = this.#parts;
+    if (gone?.aborted) throw new CallerGone();
+    const overdue = Promise.withResolvers<never>();
+    const deadline = setTimeout(() => overdue.reject(new StatementTimeout()), timeoutMs + GRACE_MS);
+    let running: Promise<T> | undefined;
+    const hangUp = () => {
+      this.#cancelling = cancelUntil(client, (running ?? Promise.resolve()).then(noop, noop)).catch(
+        () => (this.#isBroken = true),
+      );
+    };
+    gone?.addEventListener("abort", hangUp, { once: true });
+    try {
+      return await pulse.guard(
+        () => {
+          running = send();
+          return Promise.race([running, overdue.promise]);
+        },
+        { isOutcomeUnknown: true },
+      );
+    } catch (error) {
+      const failure = this.#failureOf(error);
+      throw gone?.aborted ? new CallerGone() : failure;
+    } finally {
+      clearTimeout(deadline);
+      overdue.promise.catch(() => undefined);
+      gone?.removeEventListener("abort", hangUp);
+    }
+  }
+
+  #failureOf(error: unknown): unknown {
+    const isGivenUp = error instanceof DatabaseUnavailable || error instanceof StatementTimeout;
+    const isSevered = this.#parts.isLost() || (error instanceof DatabaseError && isLost(error));
+    this.#isBroken ||= isGivenUp || isSevered;
+    if (isGivenUp || !isSevered) return error;
+    return new DatabaseUnavailable({ cause: error, isOutcomeUnknown: true });
+  }
+}
+
+/** Cancels what runs on a connection until it has ended. An order that comes before the statement has no effect. */
+async function cancelUntil(client: pg.ClientBase, ended: Promise<void>): Promise<void> {
+  let isOver = false;
+  const end = ended.then(() => (isOver = true));
+  for (let tries = 0; tries < CANCEL_TRIES; tries++) {
+    await cancelStatement(client, CANCEL_PATIENCE_MS);
+    await Promise.race([end, sleep(CANCEL_PATIENCE_MS, undefined, { ref: false })]);
+    if (isOver) return;
+  }
+  throw new StatementTimeout();
+}
+
+function noop(): void {}

@@ -1,0 +1,45 @@
+// What can go wrong between this process and PostgreSQL that is neither a rule's refusal nor the caller's fault.
+import { DatabaseError } from "pg";
+
+/** The database does not answer, or the connection to it broke. */
+export class DatabaseUnavailable extends Error {
+  override name = "DatabaseUnavailable";
+  /** Whether a statement was on its way, so that nobody here knows if it took effect. */
+  readonly isOutcomeUnknown: boolean;
+
+  constructor(options: { cause?: unknown; isOutcomeUnknown?: boolean } = {}) {
+    super("the database does not answer", { cause: options.cause });
+    this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
+  }
+}
+
+/** A caller waited for a connection in vain, because others have them all. */
+export class ServiceBusy extends Error {
+  override name = "ServiceBusy";
+}
+
+/** A statement ran into its time limit, as seen from here: the database itself did not say so. */
+export class StatementTimeout extends Error {
+  override name = "StatementTimeout";
+}
+
+/** The caller has hung up, so that there is nobody to be answered. */
+export class CallerGone extends Error {
+  override name = "CallerGone";
+}
+
+// Connection failures, resources that ran out, shutdowns; a server that only reads, as after a failover; and
+// transactions that can simply be tried again.
+const SICK = /^(08|53|57P|25006|40)/;
+// Of these, the ones after which the connection itself leads nowhere.
+const LOST = /^(08|57P)/;
+
+/** Whether an error of PostgreSQL, or of a pooler in front of it, says that it cannot serve anybody now. */
+export function isSick(error: DatabaseError): boolean {
+  return SICK.test(error.code ?? "");
+}
+
+/** Whether the connection that an error came over must not be used again, and nobody knows what was done on it. */
+export function isLost(error: DatabaseError): boolean {
+  return error.severity === "FATAL" || LOST.test(error.code ?? "");
+}
