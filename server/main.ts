@@ -7,9 +7,10 @@ import type { Config } from "../config.ts";
 import { demoKeyOpens } from "../db/demo/load.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { demoKeyExposed, runPart } from "../process/part.ts";
+import { demoKeyExposed, runPart, StartError } from "../process/part.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
+import { NotAnnounced } from "./identity/announcements.ts";
 import { KeyRing } from "./identity/keys.ts";
 import { mcpDoor } from "./mcp/door.ts";
 import { probes } from "./probes.ts";
@@ -21,7 +22,7 @@ import { docsPage } from "./pages/docs/door.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
 import { Database } from "./database.ts";
-import { Postgres } from "./postgres/postgres.ts";
+import { LOOKUPS, Postgres } from "./postgres/postgres.ts";
 
 /** What a server needs to run. */
 export type ServerOptions = {
@@ -61,10 +62,17 @@ export async function startServer({
     onError: (error) => logger.warn({ err: error }, "lost a database connection"),
   });
   const { pool } = postgres;
-  const keys = new KeyRing(postgres.lookups);
-  const database = new Database(postgres.connections);
-  if (!isLoopback(config.host) && (await demoKeyOpens(postgres.lookups))) throw demoKeyExposed(config.host);
-  await keys.start();
+  const listenUrl = config.databaseListenUrl ?? databaseUrl;
+  const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl });
+  const database = new Database(postgres.requests);
+  if (!isLoopback(config.host) && (await demoKeyOpens(pool))) throw demoKeyExposed(config.host);
+  await keys.start().catch((error: unknown) => {
+    if (!(error instanceof NotAnnounced)) throw error;
+    throw new StartError(
+      `DATABASE_LISTEN_URL: ${error.message}, so a revoked key would go on working; set it to a URL that leads ` +
+        "directly to PostgreSQL, past any pooler in transaction mode",
+    );
+  });
 
   const graphql = await createGraphql({ pool, logger });
 

@@ -3,15 +3,16 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { RequestHandler } from "express";
-import type pg from "pg";
 import { enums } from "../db/catalog.ts";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { apiErrorFrom } from "./errors.ts";
+import type { Connections } from "./postgres/connections.ts";
 
 /** What is measured, and how requests are counted. */
 export type Metrics = { registry: Registry; middleware: RequestHandler };
 
-/** @param pool of the server's login; the state of the graph is read with no more rights than any key has */
-export function createMetrics(pool: pg.Pool): Metrics {
+/** @param connections of the server's login; the state of the graph is read with no more rights than any key has */
+export function createMetrics(connections: Connections): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const seconds = new Histogram({
@@ -26,7 +27,7 @@ export function createMetrics(pool: pg.Pool): Metrics {
     help: "Records whose current revision has not reached the graph.",
     registers: [registry],
     async collect() {
-      const health = await readHealth(pool);
+      const health = await readHealth(connections);
       pending.set(health.pending);
       oldest.set(health.oldestPendingSeconds);
       rejected.set(health.rejected);
@@ -85,7 +86,10 @@ export function serveMetrics(
   const server = createServer((_request, response) => {
     registry.metrics().then(
       (text) => response.setHeader("content-type", registry.contentType).end(text),
-      () => response.writeHead(503).end(),
+      (error: unknown) => {
+        const { statusCode, headers } = apiErrorFrom(error);
+        response.writeHead(statusCode, headers).end();
+      },
     );
   });
   return new Promise((listening, failed) => {
@@ -108,9 +112,11 @@ type Health = {
   drift: number | null;
 };
 
-async function readHealth(pool: pg.Pool): Promise<Health> {
-  const { rows } = await pool.query<{ answer: string }>(
-    "select app_private.run_as('api_read', 'select row_to_json(health)::text from rest.health') as answer",
+async function readHealth(connections: Connections): Promise<Health> {
+  const { rows } = await connections.borrow({ keyId: "" }, (connection) =>
+    connection.run<{ answer: string }>({
+      text: "select app_private.run_as('api_read', 'select row_to_json(health)::text from rest.health') as answer",
+    }),
   );
   return JSON.parse(rows[0]!.answer) as Health;
 }

@@ -17,13 +17,14 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform pg_notify('api_keys', old.key_id::text);
+  perform pg_notify('api_keys', coalesce(new.key_id, old.key_id)::text);
   return null;
 end
 $$;
 comment on function app_private.announce_api_key is
-  'Tells every server process on channel api_keys which key to forget, so that a revocation takes effect at once.';
-create trigger announce after update or delete on app_private.api_keys
+  'Tells every server process on channel api_keys which key to forget, so that a revocation takes effect at once, and '
+  'a new key works at once although it was unknown before.';
+create trigger announce after insert or update or delete on app_private.api_keys
   for each row execute function app_private.announce_api_key();
 
 create function app_private.name_actor(email text) returns void

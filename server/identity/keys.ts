@@ -1,23 +1,21 @@
-// Which key is calling. The database decides what it may do; here it is only looked up, once.
+// Which key is calling. The database decides what it may do; here it is only looked up, and remembered for a moment.
 import { createHash } from "node:crypto";
 import type { RequestHandler } from "express";
-import pg from "pg";
 import { LRUCache } from "lru-cache";
-import type { choices } from "../../db/catalog.ts";
 import { ApiError } from "../errors.ts";
+import type { Connections } from "../postgres/connections.ts";
+import { Announcements } from "./announcements.ts";
+import { KeyLookup } from "./lookup.ts";
+import type { Key } from "./lookup.ts";
 
-/** The PostgreSQL role that a key acts in. */
-export type Scope = (typeof choices)["api_keys.scope"][number];
+export type { Scope } from "./lookup.ts";
 
 /** The key of a request. */
-export type Identity = Readonly<{
-  keyId: string;
-  scope: Scope;
-  ratePerMinute: number | null;
-  expiresAt: number | null;
-  /** Aborted when the caller hangs up. */
-  gone?: AbortSignal;
-}>;
+export type Identity = Key &
+  Readonly<{
+    /** Aborted when the caller hangs up. */
+    gone?: AbortSignal;
+  }>;
 
 declare global {
   namespace Express {
@@ -28,78 +26,70 @@ declare global {
 }
 
 const REMEMBERED_KEYS = 10_000;
+/**
+ * How long a key is remembered, valid or unknown, in case an announcement is lost on a way that nobody sees: a
+ * connection that was cut without a word, a pooler.
+ */
+const REMEMBERED_MS = 5_000;
 
-/** Looks up API keys and remembers valid ones until the database says that one has changed. */
+/** Looks up API keys and remembers them until the database says that one has changed. */
 export class KeyRing {
-  readonly #pool: pg.Pool;
-  readonly #known = new LRUCache<string, Identity>({ max: REMEMBERED_KEYS });
-  #listener: pg.Client | undefined;
-  #listening = false;
+  readonly #connections: Connections;
+  readonly #lookup: KeyLookup;
+  readonly #announcements: Announcements;
+  readonly #known = new LRUCache<string, Key>({ max: REMEMBERED_KEYS, ttl: REMEMBERED_MS });
+  readonly #unknown = new LRUCache<string, true>({ max: REMEMBERED_KEYS, ttl: REMEMBERED_MS });
+  #isListening = false;
   #changes = 0;
-  #stopped = false;
-  #retry: NodeJS.Timeout | undefined;
 
-  constructor(pool: pg.Pool) {
-    this.#pool = pool;
-  }
-
-  /** Starts listening for changed keys; until then, and whenever it cannot, every request asks the database. */
-  async start(): Promise<void> {
-    const listener = new pg.Client(this.#pool.options);
-    const lost = () => {
-      if (this.#listener !== listener) return;
-      this.#listening = false;
-      this.#listener = undefined;
-      this.#known.clear();
-      if (!this.#stopped) this.#retry = setTimeout(() => void this.start(), 1000);
-    };
-    this.#listener = listener;
-    listener.on("error", lost);
-    listener.on("end", lost);
-    listener.on("notification", ({ payload }) => {
-      this.#changes++;
-      for (const [hash, identity] of this.#known) if (identity.keyId === payload) this.#known.delete(hash);
+  /**
+   * @param parts.statements how many of its statements may run at a time
+   * @param parts.listenUrl leads directly to PostgreSQL
+   */
+  constructor(parts: { connections: Connections; statements: number; listenUrl: string }) {
+    this.#connections = parts.connections;
+    this.#lookup = new KeyLookup(parts.connections, parts.statements);
+    this.#announcements = new Announcements(parts.listenUrl, {
+      changed: (keyId) => {
+        this.#changes++;
+        this.#unknown.clear();
+        for (const [hash, key] of this.#known) if (key.keyId === keyId) this.#known.delete(hash);
+      },
+      listening: (isListening) => {
+        this.#isListening = isListening;
+        this.#known.clear();
+        this.#unknown.clear();
+      },
     });
-    try {
-      await listener.connect();
-      await listener.query("listen api_keys");
-      this.#listening = true;
-    } catch {
-      lost();
-    }
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#retry);
-    await this.#listener?.end();
+  /**
+   * Starts listening for changed keys; whenever it cannot later on, every request asks the database.
+   * @throws NotAnnounced when it cannot now
+   */
+  start(): Promise<void> {
+    return this.#announcements.start(this.#connections);
+  }
+
+  stop(): Promise<void> {
+    return this.#announcements.stop();
   }
 
   /** @throws ApiError 401 invalid_api_key when the key is unknown, expired or revoked */
-  async identify(key: string): Promise<Identity> {
-    const hash = createHash("sha256").update(key).digest();
-    const name = hash.toString("base64");
-    const known = this.#known.get(name);
+  async identify(text: string): Promise<Key> {
+    const hash = createHash("sha256").update(text).digest("base64");
+    if (this.#unknown.has(hash)) throw new ApiError("invalid_api_key");
+    const known = this.#known.get(hash);
     if (known && (known.expiresAt === null || known.expiresAt > Date.now())) return known;
-    const [listening, changes] = [this.#listening, this.#changes];
-    const { rows } = await this.#pool.query<{
-      key_id: string;
-      scope: Scope;
-      rate_per_minute: number | null;
-      expires_at: string | null;
-    }>({ name: "authenticate", text: "select * from app_private.authenticate($1)", values: [hash] });
-    const row = rows[0];
-    this.#known.delete(name);
-    if (!row) throw new ApiError("invalid_api_key");
-    const identity = Object.freeze({
-      keyId: row.key_id,
-      scope: row.scope,
-      ratePerMinute: row.rate_per_minute,
-      expiresAt: row.expires_at === null ? null : Date.parse(row.expires_at),
-    });
-    // A key that changed while it was being looked up must not be remembered as it was before.
-    if (listening && this.#listening && changes === this.#changes) this.#known.set(name, identity);
-    return identity;
+    const [wasListening, changes] = [this.#isListening, this.#changes];
+    const key = await this.#lookup.find(hash);
+    // What changed while it was being looked up must not be remembered as it was before.
+    if (wasListening && this.#isListening && changes === this.#changes) {
+      if (key) this.#known.set(hash, key);
+      else this.#unknown.set(hash, true);
+    }
+    if (!key) throw new ApiError("invalid_api_key");
+    return key;
   }
 }
 

@@ -15,7 +15,11 @@ const PATIENCE_MS = 2_000;
 const SHARE = 1 / 4;
 
 const CONNECT_TIMEOUT_MS = 1_500;
-const LOOKUPS = 2;
+/** What the service asks on its own behalf is short. */
+const OWN_TIMEOUT_MS = 5_000;
+
+/** How many statements look keys up at a time. */
+export const LOOKUPS = 2;
 const PROBES = 1;
 
 export type PostgresOptions = {
@@ -31,35 +35,36 @@ export type PostgresOptions = {
 
 /** The server's connections. */
 export class Postgres {
-  /** For requests, through Connections. */
-  readonly pool: pg.Pool;
-  readonly connections: Connections;
-  /** For keys. */
-  readonly lookups: pg.Pool;
+  readonly requests: Connections;
+  readonly lookups: Connections;
   /** For metrics. */
-  readonly probes: pg.Pool;
+  readonly probes: Connections;
+  /** For readiness. */
   readonly pulse: Pulse;
+  /** The one behind requests, for the start of the service. */
+  readonly pool: pg.Pool;
+  readonly #open: (max: number) => pg.Pool;
+  readonly #pools: pg.Pool[] = [];
 
   constructor({ url, poolSize, statementTimeoutMs, onError }: PostgresOptions) {
-    const open = (max: number) =>
+    this.#open = (max) =>
       createPool(url, { max, onError, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true });
-    this.pool = open(poolSize);
-    this.lookups = open(LOOKUPS);
-    this.probes = open(PROBES);
     this.pulse = new Pulse(() => new pg.Client({ connectionString: url, keepAlive: true }));
-    const shares = new Shares({
-      slots: poolSize,
-      perCaller: Math.max(1, Math.ceil(poolSize * SHARE)),
-      patienceMs: PATIENCE_MS,
-      queuePerCaller: QUEUE_PER_KEY,
-      queue: QUEUE,
-    });
-    this.connections = new Connections({
-      ...{ pool: this.pool, shares, pulse: this.pulse, timeoutMs: statementTimeoutMs },
-    });
+    this.requests = this.#connections(poolSize, Math.ceil(poolSize * SHARE), statementTimeoutMs);
+    this.lookups = this.#connections(LOOKUPS, LOOKUPS, OWN_TIMEOUT_MS);
+    this.probes = this.#connections(PROBES, PROBES, OWN_TIMEOUT_MS);
+    this.pool = this.#pools[0]!;
   }
 
   async end(): Promise<void> {
-    await Promise.all([this.pool.end(), this.lookups.end(), this.probes.end(), this.pulse.stop()]);
+    await Promise.all([...this.#pools.map((pool) => pool.end()), this.pulse.stop()]);
+  }
+
+  #connections(slots: number, perCaller: number, timeoutMs: number): Connections {
+    const pool = this.#open(slots);
+    this.#pools.push(pool);
+    const limits = { patienceMs: PATIENCE_MS, queuePerCaller: QUEUE_PER_KEY, queue: QUEUE };
+    const shares = new Shares({ slots, perCaller, ...limits });
+    return new Connections({ pool, shares, pulse: this.pulse, timeoutMs });
   }
 }

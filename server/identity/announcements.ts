@@ -1,0 +1,90 @@
+// What the database announces on channel api_keys: that a key was issued, changed or deleted.
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import type { Connections } from "../postgres/connections.ts";
+
+const RETRY_MS = 500;
+const CONNECT_TIMEOUT_MS = 1_500;
+/** How long an announcement may take to arrive when the service starts. */
+const ARRIVAL_MS = 5_000;
+
+/** Announcements do not arrive, so that a revoked key would be taken for a valid one. */
+export class NotAnnounced extends Error {
+  override name = "NotAnnounced";
+}
+
+type Listeners = {
+  /** a key has changed */
+  changed: (keyId: string) => void;
+  /** from now on announcements arrive, or do not */
+  listening: (isListening: boolean) => void;
+};
+
+/** Listens for changed keys, and connects again whenever the connection is lost. */
+export class Announcements {
+  readonly #url: string;
+  readonly #listeners: Listeners;
+  #client: pg.Client | undefined;
+  #arrived: ((payload: string) => void) | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  /** @param url leads directly to PostgreSQL: a pooler in transaction mode loses announcements without a word */
+  constructor(url: string, listeners: Listeners) {
+    this.#url = url;
+    this.#listeners = listeners;
+  }
+
+  /**
+   * Starts listening, and makes sure that what is announced by way of the pool arrives.
+   * @throws NotAnnounced when it does not
+   */
+  async start(connections: Connections): Promise<void> {
+    await this.#listen();
+    if (!this.#client) throw new NotAnnounced("the database cannot be reached for LISTEN");
+    const nonce = randomUUID();
+    const arrival = Promise.withResolvers<boolean>();
+    this.#arrived = (payload) => {
+      if (payload === nonce) arrival.resolve(true);
+    };
+    await connections.borrow({ keyId: "" }, (connection) =>
+      connection.run({ text: "select pg_notify('api_keys', $1)", values: [nonce] }),
+    );
+    const hasArrived = await Promise.race([arrival.promise, sleep(ARRIVAL_MS, false, { ref: false })]);
+    this.#arrived = undefined;
+    if (!hasArrived) throw new NotAnnounced("what the database announces (NOTIFY) does not arrive");
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#retry);
+    await this.#client?.end();
+  }
+
+  async #listen(): Promise<void> {
+    const client = new pg.Client({
+      ...{ connectionString: this.#url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true },
+    });
+    const lost = () => {
+      if (this.#client !== client) return;
+      this.#client = undefined;
+      this.#listeners.listening(false);
+      if (!this.#stopped) this.#retry = setTimeout(() => void this.#listen(), RETRY_MS);
+    };
+    this.#client = client;
+    client.on("error", lost);
+    client.on("end", lost);
+    client.on("notification", ({ payload = "" }) => {
+      this.#arrived?.(payload);
+      this.#listeners.changed(payload);
+    });
+    try {
+      await client.connect();
+      await client.query("listen api_keys");
+      this.#listeners.listening(true);
+    } catch {
+      lost();
+    }
+  }
+}
