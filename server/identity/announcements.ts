@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { closeClient } from "../postgres/close.ts";
 import type { Connections } from "../postgres/connections.ts";
 
 const RETRY_MS = 500;
@@ -59,7 +60,7 @@ export class Announcements {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#retry);
-    await this.#client?.end();
+    if (this.#client) await closeClient(this.#client);
   }
 
   async #listen(): Promise<void> {

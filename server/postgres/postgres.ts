@@ -2,6 +2,7 @@
 // take none from the look-up of keys, from readiness and metrics, or from LISTEN.
 import pg from "pg";
 import { createPool } from "../../db/pool.ts";
+import { closePool } from "./close.ts";
 import { Connections } from "./connections.ts";
 import { Pulse } from "./pulse.ts";
 import { Shares } from "./shares.ts";
@@ -57,7 +58,7 @@ export class Postgres {
   }
 
   async end(): Promise<void> {
-    await Promise.all([...this.#pools.map((pool) => pool.end()), this.pulse.stop()]);
+    await Promise.all([...this.#pools.map(closePool), this.pulse.stop()]);
   }
 
   #connections(slots: number, perCaller: number, timeoutMs: number): Connections {

@@ -3,6 +3,7 @@
 import { DatabaseError } from "pg";
 import type pg from "pg";
 import { setImmediate as turn } from "node:timers/promises";
+import { closeClient } from "./close.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 // Together below two seconds: until it is asked, until it counts as dead.
@@ -79,7 +80,7 @@ export class Pulse {
     clearInterval(this.#tick);
     clearTimeout(this.#retry);
     await this.#beat;
-    await this.#client?.end().catch(() => undefined);
+    if (this.#client) await closeClient(this.#client);
   }
 
   #check(): void {

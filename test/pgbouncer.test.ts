@@ -1,0 +1,120 @@
+// Behind a real PgBouncer in transaction mode, which gives every transaction another connection of few.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { createGraphStore } from "../graph/store.ts";
+import { startServer } from "../server/main.ts";
+import type { RunningServer } from "../server/main.ts";
+import { createTestDatabase, issueTestKey } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { describeWithPgbouncer, startPgbouncer } from "./support/pgbouncer.ts";
+import type { Pgbouncer } from "./support/pgbouncer.ts";
+import { run, freePort } from "./support/process.ts";
+import { call } from "./support/service.ts";
+import { forwardTo } from "./support/sick-postgres.ts";
+import { buildWorld, contributor, ORG } from "./support/world.ts";
+
+describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
+  let database: TestDatabase;
+  let pgbouncer: Pgbouncer;
+  let listening: Awaited<ReturnType<typeof forwardTo>>;
+  let server: RunningServer;
+  let keys: string[];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await buildWorld(database.owner);
+    // So few connections that each serves many clients.
+    pgbouncer = await startPgbouncer(database.serverUrl, { default_pool_size: "3" });
+    const direct = new URL(database.serverUrl);
+    listening = await forwardTo(() => Number(direct.port));
+    const listenUrl = new URL(direct);
+    listenUrl.port = String(listening.port);
+    server = await startServer({
+      config: loadConfig({
+        ...{ PORT: "0", RATE_LIMIT_PER_MINUTE: "1000000", DATABASE_LISTEN_URL: listenUrl.href },
+        STATEMENT_TIMEOUT_MS: "300",
+      }),
+      databaseUrl: pgbouncer.through(database.serverUrl),
+      store: createGraphStore({
+        queryUrl: "http://127.0.0.1:9/query",
+        updateUrl: "http://127.0.0.1:9/update",
+        graphStoreUrl: "http://127.0.0.1:9/data",
+      }),
+      logger: pino({ level: "silent" }),
+    });
+    keys = await Promise.all(Array.from({ length: 8 }, () => issueTestKey(database.owner, "api_write")));
+  });
+  afterAll(async () => {
+    await server.stop();
+    listening.close();
+    await pgbouncer.stop();
+    await database.drop();
+  });
+
+  const get = (path: string, key: string) => call(`${server.url}${path}`, "GET", key);
+
+  test("everybody is answered, each in the key's own role", async () => {
+    const readOnly = await issueTestKey(database.owner, "api_read");
+    const need = {
+      ...{ orgUri: ORG, orgName: "River Mission", declaredByEmail: contributor },
+      ...{ needDescription: "Audio Scripture", accelerators: ["PRA"] },
+    };
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all(
+        keys.flatMap((key) => [
+          get("/v0/needs", key),
+          get("/v0/health", key),
+          call(`${server.url}/v0/needs`, "POST", key, need),
+          call(`${server.url}/v0/needs`, "POST", readOnly, need),
+        ]),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(keys.flatMap(() => [200, 200, 201, 403]));
+    }
+  });
+
+  test("the time limit of one statement is not the next one's", async () => {
+    const blocker = await database.owner.connect();
+    try {
+      await blocker.query("begin; lock table app_public.needs in access exclusive mode");
+      const late = await get("/v0/needs", keys[0]!);
+      expect(late).toMatchObject({ status: 504, body: { error: "query_timeout" } });
+    } finally {
+      await blocker.query("rollback");
+      blocker.release();
+    }
+    const { rows } = await database.owner.query<{ setting: string }>(
+      "select setting from pg_settings where name = 'statement_timeout'",
+    );
+    expect(rows).toEqual([{ setting: "0" }]);
+    const answers = await Promise.all(keys.map((key) => get("/v0/needs", key)));
+    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
+  });
+
+  const revoke = (key: string) =>
+    database.owner.query(
+      "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
+      [key],
+    );
+
+  test("a revoked key stops working, even where announcements stopped arriving without a word", async () => {
+    const [announced, unannounced] = keys as [string, string];
+    for (const key of [announced, unannounced]) expect((await get("/v0/needs", key)).status).toBe(200);
+    await revoke(announced);
+    await eventually(async () => expect((await get("/v0/needs", announced)).status).toBe(401));
+    listening.muffle();
+    expect((await get("/v0/needs", unannounced)).status).toBe(200);
+    await revoke(unannounced);
+    await eventually(async () => expect((await get("/v0/needs", unannounced)).status).toBe(401), 30_000);
+  });
+
+  test("a server that would listen through it does not start, and says why in one line", async () => {
+    const refused = await run(process.execPath, ["server/main.ts"], {
+      ...{ DATABASE_URL: pgbouncer.through(database.serverUrl), FUSEKI_URL: "http://127.0.0.1:9/engagement" },
+      PORT: String(await freePort()),
+    });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/^npm run server: DATABASE_LISTEN_URL: .+\n$/);
+  });
+});
