@@ -23,7 +23,7 @@ import type { GraphStore } from "./graph/store.ts";
 import { readStarterVocabulary } from "./graph/skos.ts";
 import { greeting } from "./process/greeting.ts";
 import { takeLock } from "./process/lock.ts";
-import { aborted, complain, demoKeyExposed, StartError, stopSignal } from "./process/part.ts";
+import { aborted, complain, demoKeyExposed, sessionUrl, StartError, stopSignal } from "./process/part.ts";
 import { startServer } from "./server/main.ts";
 import { publishDocuments } from "./worker/documents.ts";
 import { importVocabulary } from "./worker/imports.ts";
@@ -134,10 +134,11 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
     await requireDatabase(url).catch((error: unknown) => {
       throw new StartError(`DATABASE_URL: ${explain(error)}`, { cause: error });
     });
+    const ownerUrl = await sessionUrl(config, url);
     if (asked.aborted) throw new Interrupted();
-    await migrate(url);
-    await withPool(url, mayBecomeApiRoles);
-    return { ownerUrl: url, serverUrl: url };
+    await migrate(ownerUrl);
+    await withPool(ownerUrl, mayBecomeApiRoles);
+    return { ownerUrl, serverUrl: url };
   }
   const postgres = await bringUp(
     "PostgreSQL",

@@ -1,11 +1,16 @@
 // Whether a URL leads to a database that the service can work with.
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import pg from "pg";
 
 /** PostgreSQL 15, as server_version_num writes it: it introduced security_invoker views. */
 const OLDEST_VERSION = 150_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The database cannot be reached or is too old; the message is one line without the password. */
+/** How long a notification may take to arrive. */
+const NOTIFY_TIMEOUT_MS = 5_000;
+
+/** The database cannot be reached, is too old, or is behind a pooler that does not suit; the message is one line without the password. */
 class DatabaseUnusable extends Error {
   override name = "DatabaseUnusable";
 }
@@ -33,6 +38,36 @@ export async function requireDatabase(connectionString: string): Promise<void> {
     throw new DatabaseUnusable(
       `the database at ${place(connectionString)} is PostgreSQL ${Math.floor(version / 10_000)}; 15 or newer is needed`,
     );
+  }
+}
+
+/**
+ * Makes sure that a connection keeps its session: a pooler in transaction mode loses what LISTEN has asked for, and
+ * leaves advisory locks behind with whoever comes next.
+ * @throws DatabaseUnusable when a notification does not arrive within five seconds
+ */
+export async function requireSession(connectionString: string): Promise<void> {
+  const clients = [1, 2].map(() => {
+    const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+    return client.on("error", () => undefined);
+  });
+  const [listening, notifying] = clients as [pg.Client, pg.Client];
+  const channel = `session_${randomUUID().replaceAll("-", "")}`;
+  try {
+    for (const client of clients) await client.connect();
+    const arrived = once(listening, "notification", { signal: AbortSignal.timeout(NOTIFY_TIMEOUT_MS) });
+    arrived.catch(() => undefined);
+    await listening.query(`listen ${channel}`);
+    await notifying.query(`notify ${channel}`);
+    await arrived;
+  } catch (error) {
+    const isLost = error instanceof Error && error.name === "AbortError";
+    const why = isLost
+      ? "a pooler in transaction mode stands before it, where a direct connection is needed"
+      : reason(error);
+    throw new DatabaseUnusable(`${place(connectionString)}: ${why}`, { cause: error });
+  } finally {
+    await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
   }
 }
 

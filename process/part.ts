@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { ConfigError, processConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { DEMO_KEY_ID } from "../db/demo/load.ts";
-import { requireDatabase } from "../db/reach.ts";
+import { requireDatabase, requireSession } from "../db/reach.ts";
 import { explain } from "./explain.ts";
 import { createGraphStore } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
@@ -64,6 +64,18 @@ function listenProblem(error: unknown, config: Config): string | undefined {
     default:
       return `HOST: ${config.host} is not an address of this machine`;
   }
+}
+
+/**
+ * The URL for whatever needs a session of its own: the worker's locks and notifications, migrations.
+ * @throws StartError when it has none
+ */
+export async function sessionUrl(config: Config, databaseUrl: string): Promise<string> {
+  const url = config.databaseListenUrl ?? databaseUrl;
+  await requireSession(url).catch((error: unknown) => {
+    throw new StartError(`DATABASE_LISTEN_URL: ${explain(error)}`, { cause: error });
+  });
+  return url;
 }
 
 /** What a part of the service runs on. */

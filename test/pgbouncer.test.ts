@@ -109,12 +109,20 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
     await eventually(async () => expect((await get("/v0/needs", unannounced)).status).toBe(401), 30_000);
   });
 
-  test("a server that would listen through it does not start, and says why in one line", async () => {
-    const refused = await run(process.execPath, ["server/main.ts"], {
-      ...{ DATABASE_URL: pgbouncer.through(database.serverUrl), FUSEKI_URL: "http://127.0.0.1:9/engagement" },
-      PORT: String(await freePort()),
-    });
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toMatch(/^npm run server: DATABASE_LISTEN_URL: .+\n$/);
-  });
+  test.each([
+    ["server", "serverUrl"],
+    ["worker", "url"],
+  ] as const)(
+    "a %s whose session it would lose does not start, and says why in one line",
+    async (part, login) => {
+      const another = login === "url" ? await startPgbouncer(database.url) : pgbouncer;
+      const refused = await run(process.execPath, [`${part}/main.ts`], {
+        ...{ DATABASE_URL: another.through(database[login]), FUSEKI_URL: "http://127.0.0.1:9/engagement" },
+        PORT: String(await freePort()),
+      });
+      if (another !== pgbouncer) await another.stop();
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toMatch(new RegExp(`^npm run ${part}: DATABASE_LISTEN_URL: .+\\n$`));
+    },
+  );
 });

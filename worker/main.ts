@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { createPool } from "../db/pool.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { runPart } from "../process/part.ts";
+import { runPart, sessionUrl } from "../process/part.ts";
 import { createDrainer } from "./drainer.ts";
 import type { DrainerOptions } from "./drainer.ts";
 import { CONCURRENT_JOBS, runJobs, superviseJobs } from "./jobs.ts";
@@ -68,7 +68,8 @@ export async function startWorker({
 
 if (import.meta.main) {
   await runPart("npm run worker", async (options) => {
-    const worker = await startWorker(options);
+    const databaseUrl = await sessionUrl(options.config, options.databaseUrl);
+    const worker = await startWorker({ ...options, databaseUrl });
     options.logger.info("working");
     return worker;
   });
