@@ -63,8 +63,8 @@ const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 const optional = <T extends z.ZodType>(type: T) =>
   z.preprocess((value) => (value === "" ? undefined : value), type.optional());
 
-// What a timer of Node can hold.
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+// A day. Timers of Node hold no more than 24 of them.
+const MAX_TIMEOUT_MS = 86_400_000;
 
 const environment = z.object({
   PORT: optional(port),

@@ -23,7 +23,7 @@ import type { GraphStore } from "./graph/store.ts";
 import { readStarterVocabulary } from "./graph/skos.ts";
 import { greeting } from "./process/greeting.ts";
 import { takeLock } from "./process/lock.ts";
-import { aborted, complain, demoKeyExposed, sessionUrl, StartError, stopSignal } from "./process/part.ts";
+import { aborted, complain, demoKeyExposed, sessionUrl, signalOrders, StartError } from "./process/part.ts";
 import { startServer } from "./server/main.ts";
 import { publishDocuments } from "./worker/documents.ts";
 import { importVocabulary } from "./worker/imports.ts";
@@ -31,7 +31,7 @@ import { startWorker } from "./worker/main.ts";
 
 const COMMAND = "npm start";
 
-/** Everything has this long to stop before the process ends anyway. */
+/** Everything has this long to stop, besides what requests may take, before the process ends anyway. */
 const STOP_PATIENCE_MS = 20_000;
 
 /** A signal came while the service was starting. */
@@ -39,7 +39,7 @@ class Interrupted extends Error {
   override name = "Interrupted";
 }
 
-const asked = stopSignal();
+const { stop: asked, hurry } = signalOrders();
 
 /** Rejects when a part that was up ends by itself. */
 const { promise: failed, reject: fail } = Promise.withResolvers<never>();
@@ -47,17 +47,18 @@ failed.catch(() => undefined);
 process.once("uncaughtException", fail);
 
 /** What is up, in the order in which it came up, and how to take it down. */
-const up: { name: string; stop: () => Promise<void> | void }[] = [];
+const up: { name: string; isStore: boolean; stop: () => Promise<void> | void }[] = [];
 
 /** Brings up one part, and no further part once a signal has come. */
 async function bringUp<T>(
   name: string,
   begin: () => Promise<T>,
   stop: (part: T) => Promise<void> | void,
+  options: { isStore?: boolean } = {},
 ): Promise<T> {
   if (asked.aborted) throw new Interrupted();
   const part = await begin();
-  up.push({ name, stop: () => stop(part) });
+  up.push({ name, isStore: options.isStore ?? false, stop: () => stop(part) });
   return part;
 }
 
@@ -144,6 +145,7 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
     "PostgreSQL",
     () => joinEmbeddedPostgres(config.dataDir),
     (joined) => joined.leave(),
+    { isStore: true },
   );
   await migrate(postgres.url);
   return { ownerUrl: postgres.url, serverUrl: await serverLogin(postgres.url) };
@@ -207,6 +209,7 @@ async function openGraphStore(config: Config, logger: Logger): Promise<GraphStor
           onWarning: (message) => logger.warn(message),
         }),
       (joined) => joined.leave(),
+      { isStore: true },
     );
     urls = storeUrls(embedded.url);
   }
@@ -217,16 +220,23 @@ async function openGraphStore(config: Config, logger: Logger): Promise<GraphStor
   );
 }
 
-/** Takes down what is up, the last first; one that fails to stop does not keep the others up. */
-async function stop(): Promise<boolean> {
-  const impatience = setTimeout(() => {
-    process.stderr.write(`${COMMAND}: ${up.at(-1)?.name ?? "something"} did not stop in time\n`);
-    process.exit(1);
-  }, STOP_PATIENCE_MS);
+/**
+ * Takes down what is up, the last first; one that fails to stop does not keep the others up. In a hurry only the
+ * stores are waited for, which keep what they hold.
+ */
+async function stop(config: Config | undefined): Promise<boolean> {
+  const { delayMs, timeoutMs } = config?.shutdown ?? { delayMs: 0, timeoutMs: 0 };
+  const impatience = setTimeout(
+    () => {
+      process.stderr.write(`${COMMAND}: ${up.at(-1)?.name ?? "something"} did not stop in time\n`);
+      process.exit(1);
+    },
+    delayMs + timeoutMs + STOP_PATIENCE_MS,
+  );
   let clean = true;
   for (let part = up.at(-1); part; part = up.at(-1)) {
     try {
-      await part.stop();
+      await (part.isStore ? part.stop() : Promise.race([part.stop(), aborted(hurry)]));
     } catch (error) {
       clean = false;
       process.stderr.write(`${COMMAND}: stopping ${part.name}: ${explain(error)}\n`);
@@ -244,7 +254,7 @@ async function main(): Promise<number> {
     config = processConfig();
     process.stdout.write(`${await start(config)}\n`);
     await Promise.race([aborted(asked), failed]);
-    process.stdout.write("Stopping ...\n");
+    process.stdout.write("Stopping ... (once more to stop at once)\n");
   } catch (error) {
     failure = error;
   }
@@ -254,7 +264,7 @@ async function main(): Promise<number> {
   } else {
     failure = undefined;
   }
-  const clean = await stop();
+  const clean = await stop(config);
   if (clean && failure === undefined) process.stdout.write("Stopped.\n");
   return clean && failure === undefined ? 0 : 1;
 }

@@ -8,7 +8,7 @@ const OLDEST_VERSION = 150_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** How long a notification may take to arrive. */
-const NOTIFY_TIMEOUT_MS = 5_000;
+const NOTIFY_TIMEOUT_MS = 10_000;
 
 /** The database cannot be reached, is too old, or is behind a pooler that does not suit; the message is one line without the password. */
 class DatabaseUnusable extends Error {
@@ -44,7 +44,7 @@ export async function requireDatabase(connectionString: string): Promise<void> {
 /**
  * Makes sure that a connection keeps its session: a pooler in transaction mode loses what LISTEN has asked for, and
  * leaves advisory locks behind with whoever comes next.
- * @throws DatabaseUnusable when a notification does not arrive within five seconds
+ * @throws DatabaseUnusable when a notification does not arrive within ten seconds
  */
 export async function requireSession(connectionString: string): Promise<void> {
   const clients = [1, 2].map(() => {

@@ -22,19 +22,33 @@ export function demoKeyExposed(host: string): StartError {
   );
 }
 
-/**
- * Aborted by the first SIGINT, SIGTERM or SIGHUP. A terminal sends Ctrl-C to npm and to this process, and npm
- * passes it on: the second one changes nothing.
- */
-export function stopSignal(): AbortSignal {
-  const asked = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => asked.abort());
+/** What a process has been told by signals. */
+export type Orders = {
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP: stop, in good order. */
+  stop: AbortSignal;
+  /** Aborted by a SIGINT or SIGTERM that comes later: stop at once. */
+  hurry: AbortSignal;
+};
+
+// A terminal sends Ctrl-C to npm and to this process, and npm passes it on: within this time it is the same order.
+const ECHO_MS = 1_000;
+
+export function signalOrders(): Orders {
+  const [stop, hurry] = [new AbortController(), new AbortController()];
+  const isUnderNpm = Boolean(process.env["npm_lifecycle_event"]);
+  let since = Infinity;
+  const hear = (signal: NodeJS.Signals) => {
+    if (!stop.signal.aborted) since = performance.now();
+    else if (signal !== "SIGHUP" && performance.now() - since > (isUnderNpm ? ECHO_MS : 0)) hurry.abort();
+    stop.abort();
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, hear);
   // An npm that is killed outright passes nothing on; its child finds itself with another parent.
-  if (process.env["npm_lifecycle_event"]) {
+  if (isUnderNpm) {
     const parent = process.ppid;
-    setInterval(() => process.ppid !== parent && asked.abort(), 500).unref();
+    setInterval(() => process.ppid !== parent && stop.abort(), 500).unref();
   }
-  return asked.signal;
+  return { stop: stop.signal, hurry: hurry.signal };
 }
 
 /** Resolves when the signal is aborted. */
@@ -89,7 +103,8 @@ export async function runPart(
   name: string,
   start: (options: PartOptions) => Promise<{ stop: () => Promise<void> }>,
 ): Promise<never> {
-  const asked = stopSignal();
+  const orders = signalOrders();
+  orders.hurry.addEventListener("abort", () => process.exit(1));
   let code = 0;
   let config: Config | undefined;
   let store: GraphStore | undefined;
@@ -106,7 +121,7 @@ export async function runPart(
     store = createGraphStore({ ...graphStore, timeoutMs: config.sparqlTimeoutMs });
     const logger = pino({ level: config.logLevel });
     const part = await start({ config, databaseUrl, store, logger });
-    await aborted(asked);
+    await aborted(orders.stop);
     await part.stop();
   } catch (error) {
     complain(name, error, config);

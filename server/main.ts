@@ -1,5 +1,3 @@
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:http";
 import type { Express } from "express";
 import type { Logger } from "pino";
 import { isLoopback } from "../config.ts";
@@ -21,6 +19,8 @@ import { claimsPage } from "./pages/claims/door.ts";
 import { docsPage } from "./pages/docs/door.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
+import { Listener } from "./listener.ts";
+import type { Patience } from "./listener.ts";
 import { Database } from "./database.ts";
 import { LOOKUPS, Postgres } from "./postgres/postgres.ts";
 
@@ -31,6 +31,8 @@ export type ServerOptions = {
   databaseUrl: string;
   store: GraphStore;
   logger: Logger;
+  /** With callers who are slow to say what they want. */
+  patience?: Patience;
 };
 
 /** A server that is listening. */
@@ -42,9 +44,6 @@ export type RunningServer = {
   stop: () => Promise<void>;
 };
 
-// So that a query in an address may be as long as in a body, and one that is too long is refused in words.
-const MAX_HEADER_BYTES = 128 * 1024;
-
 /**
  * Starts the server on config.host and config.port.
  * @throws the error from listen, such as EADDRINUSE; StartError if the demo key would be exposed to a network
@@ -54,6 +53,7 @@ export async function startServer({
   databaseUrl,
   store,
   logger,
+  patience,
 }: ServerOptions): Promise<RunningServer> {
   const postgres = new Postgres({
     url: databaseUrl,
@@ -62,6 +62,7 @@ export async function startServer({
     onError: (error) => logger.warn({ err: error }, "lost a database connection"),
   });
   const { pool } = postgres;
+  await postgres.start();
   const listenUrl = config.databaseListenUrl ?? databaseUrl;
   const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl });
   const database = new Database(postgres.requests);
@@ -80,6 +81,7 @@ export async function startServer({
   const metricsServer =
     metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
 
+  let isReady = () => postgres.pulse.beat();
   const names = createNames(config);
   const { routes, document } = withOpenApi(allRoutes({ database, store, names }), config);
   const app = await createApp({
@@ -88,7 +90,7 @@ export async function startServer({
     keys,
     logger,
     doors: [
-      probes(() => postgres.pulse.beat()),
+      probes(() => isReady()),
       graphql.explorerDoor,
       claimsPage,
       docsPage(document),
@@ -99,22 +101,15 @@ export async function startServer({
     ],
   });
 
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, app);
-  await new Promise<void>((listening, failed) => {
-    server.once("error", failed);
-    server.listen(config.port, config.host, listening);
-  });
-  const { port } = server.address() as AddressInfo;
+  const listener = new Listener(app, patience);
+  const port = await listener.listen(config.port, config.host);
   return {
     app,
     metricsPort: metricsServer?.port,
     url: `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`,
     stop: async () => {
-      const closed = new Promise<void>((done) => void server.close(() => done()));
-      server.closeIdleConnections();
-      const impatience = setTimeout(() => server.closeAllConnections(), 5_000);
-      await closed;
-      clearTimeout(impatience);
+      isReady = () => Promise.resolve(false);
+      await listener.drain(config.shutdown);
       await graphql.release();
       await metricsServer?.stop();
       await keys.stop();

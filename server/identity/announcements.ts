@@ -6,9 +6,9 @@ import { closeClient } from "../postgres/close.ts";
 import type { Connections } from "../postgres/connections.ts";
 
 const RETRY_MS = 500;
-const CONNECT_TIMEOUT_MS = 1_500;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** How long an announcement may take to arrive when the service starts. */
-const ARRIVAL_MS = 5_000;
+const ARRIVAL_MS = 10_000;
 
 /** Announcements do not arrive, so that a revoked key would be taken for a valid one. */
 export class NotAnnounced extends Error {

@@ -187,6 +187,8 @@ function codesOf(route: RestRoute, scope?: Scope): ErrorCode[] {
     "rate_limited",
     "internal_error",
     "database_unavailable",
+    "service_busy",
+    "query_timeout",
   ];
   return codes.filter((code) => code !== false);
 }

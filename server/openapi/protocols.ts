@@ -219,6 +219,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
         "rate_limited",
         "internal_error",
         "database_unavailable",
+        "service_busy",
       ]),
     },
   };

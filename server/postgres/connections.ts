@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import type pg from "pg";
 import { cancelStatement } from "./cancel.ts";
+import { within } from "./patience.ts";
 import type { Pulse } from "./pulse.ts";
 import { QueryUnder, SETTINGS } from "./query.ts";
 import type { Shares } from "./shares.ts";
@@ -14,6 +15,9 @@ export type Borrower = Readonly<{
   /** Aborted when the caller hangs up; what runs is cancelled then. */
   gone?: AbortSignal;
 }>;
+
+/** A server may answer on open connections and take no new ones. */
+const CONNECT_PATIENCE_MS = 1_500;
 
 /** How long the database gets, beyond its own time limit, to say that a statement has run into it. */
 const GRACE_MS = 1_000;
@@ -93,10 +97,13 @@ export class Connections {
 
   async #connect(): Promise<pg.PoolClient> {
     for (;;) {
+      const isOpen = this.#pool.idleCount > 0;
       const connecting = this.#pool.connect();
       let client: pg.PoolClient;
       try {
-        client = await this.#pulse.guard(() => connecting);
+        client = await (isOpen
+          ? connecting
+          : this.#pulse.guard(() => within(CONNECT_PATIENCE_MS, connecting)));
       } catch (error) {
         // It may still succeed, when nobody waits for it any more.
         connecting.then(

@@ -15,7 +15,8 @@ const PATIENCE_MS = 2_000;
 /** How much of the pool one key can have. */
 const SHARE = 1 / 4;
 
-const CONNECT_TIMEOUT_MS = 1_500;
+// When a connection is given up that nobody waits for any more.
+const CONNECT_TIMEOUT_MS = 10_000;
 /** What the service asks on its own behalf is short. */
 const OWN_TIMEOUT_MS = 5_000;
 
@@ -55,6 +56,11 @@ export class Postgres {
     this.lookups = this.#connections(LOOKUPS, LOOKUPS, OWN_TIMEOUT_MS);
     this.probes = this.#connections(PROBES, PROBES, OWN_TIMEOUT_MS);
     this.pool = this.#pools[0]!;
+  }
+
+  /** @throws when the database cannot be reached */
+  start(): Promise<void> {
+    return this.pulse.start();
   }
 
   async end(): Promise<void> {

@@ -2,8 +2,8 @@
 // answer: a connection that is used for nothing else tells the two apart, within two seconds.
 import { DatabaseError } from "pg";
 import type pg from "pg";
-import { setImmediate as turn } from "node:timers/promises";
 import { closeClient } from "./close.ts";
+import { within } from "./patience.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 // Together below two seconds: until it is asked, until it counts as dead.
@@ -43,6 +43,15 @@ export class Pulse {
   /** How often it has been lost; a connection from before the last time may lead nowhere. */
   get outages(): number {
     return this.#outages;
+  }
+
+  /**
+   * Connects for the first time, however long that takes.
+   * @throws what connecting throws
+   */
+  async start(): Promise<void> {
+    this.#client = this.#open();
+    await this.#client.connect();
   }
 
   /** Asks the database for a sign of life; those who ask at the same time share the answer. */
@@ -98,17 +107,9 @@ export class Pulse {
     const client = this.#client ?? this.#open();
     const isNew = this.#client === undefined;
     this.#client = client;
-    const outOfPatience = Promise.withResolvers<never>();
-    const patience = setTimeout(() => {
-      // If it was this process that was too busy to read, the answer has arrived by now.
-      void turn()
-        .then(() => turn())
-        .then(() => outOfPatience.reject(new DatabaseUnavailable()));
-    }, PATIENCE_MS);
     try {
       const asking = (isNew ? client.connect() : Promise.resolve()).then(() => client.query("select"));
-      asking.catch(() => undefined);
-      await Promise.race([asking, outOfPatience.promise]);
+      await within(PATIENCE_MS, asking);
       this.#isDown = false;
       return true;
     } catch (error) {
@@ -116,8 +117,6 @@ export class Pulse {
       if (error instanceof DatabaseError && IS_THERE.test(error.code ?? "")) this.#isDown = false;
       else this.#declareDown(error as Error);
       return false;
-    } finally {
-      clearTimeout(patience);
     }
   }
 

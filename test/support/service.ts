@@ -9,6 +9,7 @@ import type { Config } from "../../config.ts";
 import { startEmbeddedStore } from "../../graph/embedded/index.ts";
 import { createGraphStore, storeUrls } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
+import type { Patience } from "../../server/listener.ts";
 import { startServer } from "../../server/main.ts";
 import { startWorker } from "../../worker/main.ts";
 import { createTestDatabase, issueTestKey } from "./database.ts";
@@ -66,9 +67,16 @@ const NO_STORE = "http://127.0.0.1:9";
  * @param options.store where the graph is; without it the graph store is down
  * @param options.config differences from the default configuration
  * @param options.logger where the server logs; nowhere by default
+ * @param options.patience with callers who are slow
  */
 export async function startTestService(
-  options: { store?: GraphStore; config?: Partial<Config>; world?: boolean; logger?: Logger } = {},
+  options: {
+    store?: GraphStore;
+    config?: Partial<Config>;
+    world?: boolean;
+    logger?: Logger;
+    patience?: Patience;
+  } = {},
 ): Promise<TestService> {
   const database = await createTestDatabase();
   if (options.world !== false) await buildWorld(database.owner);
@@ -84,6 +92,7 @@ export async function startTestService(
     config,
     databaseUrl: database.serverUrl,
     store,
+    ...(options.patience && { patience: options.patience }),
     logger: options.logger ?? pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
   });
   const [read, write, review] = await Promise.all(

@@ -1,0 +1,114 @@
+// The HTTP server itself: how long a caller may take to say what it wants, and how it stops without cutting anybody off.
+import { createServer, STATUS_CODES } from "node:http";
+import type { RequestListener, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ApiError } from "./errors.ts";
+
+/** How long a caller may take, and how often that is checked; in milliseconds. */
+export type Patience = { headersMs: number; requestMs: number; checkMs: number };
+
+const PATIENCE: Patience = { headersMs: 15_000, requestMs: 30_000, checkMs: 5_000 };
+
+// Longer than the minute for which proxies usually keep a connection, so that they never use one that is being closed.
+const KEEP_ALIVE_MS = 65_000;
+
+// So that a query in an address may be as long as in a body, and one that is too long is refused in words.
+const MAX_HEADER_BYTES = 128 * 1024;
+
+/** An HTTP server that can be drained. */
+export class Listener {
+  readonly #server: Server;
+  readonly #answering = new Set<ServerResponse>();
+  // The latest on each connection.
+  readonly #answers = new WeakMap<Duplex, ServerResponse>();
+  #isDraining = false;
+
+  constructor(app: RequestListener, patience: Patience = PATIENCE) {
+    this.#server = createServer(
+      {
+        ...{ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS },
+        ...{ headersTimeout: patience.headersMs, requestTimeout: patience.requestMs },
+        connectionsCheckingInterval: patience.checkMs,
+      },
+      (request, response) => {
+        this.#answers.set(request.socket, response);
+        this.#begin(response);
+        app(request, response);
+      },
+    );
+    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      const latest = this.#answers.get(socket);
+      const hasBegun = latest?.headersSent && !latest.writableFinished;
+      // Half an answer is on its way, or nobody is there any more.
+      if (!socket.writable || hasBegun || error.code === "ECONNRESET") socket.destroy();
+      else refuse(error.code, socket);
+    });
+  }
+
+  /**
+   * Listens, and returns the port.
+   * @throws the error from listen, such as EADDRINUSE
+   */
+  async listen(port: number, host: string): Promise<number> {
+    await new Promise<void>((listening, failed) => {
+      this.#server.once("error", failed);
+      this.#server.listen(port, host, listening);
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /**
+   * Stops: goes on taking requests for a while, since those who send them need a moment to learn of it; then lets what
+   * has begun come to its end.
+   * @param limits.delayMs for how long requests are still taken
+   * @param limits.timeoutMs for how long those that have begun may last after that
+   */
+  async drain(limits: { delayMs: number; timeoutMs: number }): Promise<void> {
+    this.#isDraining = true;
+    for (const response of this.#answering) sayLast(response);
+    if (limits.delayMs > 0) await sleep(limits.delayMs);
+    const closed = new Promise<void>((done) => void this.#server.close(() => done()));
+    this.#server.closeIdleConnections();
+    const impatience = setTimeout(() => this.#server.closeAllConnections(), limits.timeoutMs);
+    await closed;
+    clearTimeout(impatience);
+  }
+
+  #begin(response: ServerResponse): void {
+    this.#answering.add(response);
+    if (this.#isDraining) sayLast(response);
+    response.once("close", () => {
+      this.#answering.delete(response);
+      // An answer that had begun before could not say that it is the last on its connection.
+      if (this.#isDraining) setImmediate(() => this.#server.closeIdleConnections());
+    });
+  }
+}
+
+function sayLast(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader("connection", "close");
+}
+
+/** Answers what never became a request, in the same form as any other refusal. */
+function refuse(code: string | undefined, socket: Duplex): void {
+  const refusal = refusalOf(code);
+  const body = JSON.stringify(refusal);
+  socket.end(
+    `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\nconnection: close\r\n` +
+      `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+}
+
+function refusalOf(code: string | undefined): ApiError {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new ApiError("request_timeout");
+    case "HPE_HEADER_OVERFLOW":
+      return new ApiError("headers_too_large");
+    default:
+      return new ApiError("validation_failed", { message: "The request is not well-formed HTTP." });
+  }
+}
