@@ -75,7 +75,7 @@ export async function startServer({
     );
   });
 
-  const graphql = await createGraphql({ pool, logger });
+  const graphql = await createGraphql({ postgres, logger });
 
   const metrics = config.metricsPort === undefined ? undefined : createMetrics(postgres.probes);
   const metricsServer =

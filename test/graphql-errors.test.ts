@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import express from "express";
 import type { AddressInfo } from "node:net";
-import { createPool } from "../db/pool.ts";
 import { createGraphql } from "../server/graphql/door.ts";
+import { Postgres } from "../server/postgres/postgres.ts";
 import { refusal, send } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -229,13 +229,18 @@ describe("over HTTP", () => {
 
 describe("what is our own fault", () => {
   const serve = async (
-    options: { statementTimeoutMs?: number },
+    { statementTimeoutMs = 10_000 }: { statementTimeoutMs?: number },
     work: (served: Pick<TestService, "url" | "keys">, logged: object[]) => Promise<void>,
   ) => {
-    const pool = createPool(service.database.serverUrl);
+    const postgres = new Postgres({
+      url: service.database.serverUrl,
+      poolSize: 4,
+      statementTimeoutMs,
+      onError: () => undefined,
+    });
     const logged: object[] = [];
     const logger = { error: (details: object) => void logged.push(details) };
-    const graphql = await createGraphql({ pool, logger, ...options });
+    const graphql = await createGraphql({ postgres, logger });
     const app = express();
     const guard: express.RequestHandler = (request, _response, next) => {
       request.identity = { keyId: UNKNOWN, scope: "api_read", ratePerMinute: null, expiresAt: null };
@@ -250,7 +255,7 @@ describe("what is our own fault", () => {
     } finally {
       server.close();
       await graphql.release();
-      await pool.end();
+      await postgres.end();
     }
   };
 

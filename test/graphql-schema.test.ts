@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { isEnumType, isInputObjectType, isObjectType } from "graphql";
 import type { GraphQLSchema } from "graphql";
-import { createPool } from "../db/pool.ts";
 import { createGraphql } from "../server/graphql/door.ts";
+import { Postgres } from "../server/postgres/postgres.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 
@@ -13,12 +13,17 @@ let release: () => Promise<void>;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const pool = createPool(database.serverUrl);
-  const graphql = await createGraphql({ pool, logger: console });
+  const postgres = new Postgres({
+    url: database.serverUrl,
+    poolSize: 1,
+    statementTimeoutMs: 10_000,
+    onError: console.error,
+  });
+  const graphql = await createGraphql({ postgres, logger: console });
   schema = await graphql.schema();
   release = async () => {
     await graphql.release();
-    await pool.end();
+    await postgres.end();
   };
 });
 afterAll(async () => {

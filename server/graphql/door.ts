@@ -2,12 +2,13 @@
 import "./environment.ts";
 import express from "express";
 import type { Express } from "express";
-import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import type { GraphQLSchema } from "postgraphile/graphql";
 import type { Door } from "../door.ts";
+import type { Postgres } from "../postgres/postgres.ts";
+import { RequestConnections } from "./connections.ts";
 import { publicErrors } from "./errors.ts";
 import { EXPLORER_PATH, explorerHeaders } from "./explorer.ts";
 import { answerErrors, readRequest } from "./http.ts";
@@ -16,10 +17,8 @@ import { makePreset } from "./preset.ts";
 /** What the GraphQL door needs. */
 export type GraphqlOptions = {
   /** Connects as engagement_server; whoever passes it ends it, after release(). */
-  pool: Pool;
+  postgres: Pick<Postgres, "requests" | "pool">;
   logger: Pick<Logger, "error">;
-  /** A statement that takes longer is cancelled and answered with 504 query_timeout. */
-  statementTimeoutMs?: number;
 };
 
 /** The parts that serve GraphQL. */
@@ -36,13 +35,10 @@ export type Graphql = {
  * Builds the schema from the database and makes it ready to be served.
  * @throws when the database cannot be read or does not give a valid schema
  */
-export async function createGraphql({
-  pool,
-  logger,
-  statementTimeoutMs = 10_000,
-}: GraphqlOptions): Promise<Graphql> {
+export async function createGraphql({ postgres, logger }: GraphqlOptions): Promise<Graphql> {
   const publicError = publicErrors(logger);
-  const instance = postgraphile(makePreset(pool, { publicError, statementTimeoutMs }));
+  const connections = new RequestConnections(postgres.requests);
+  const instance = postgraphile(makePreset(postgres.pool, { publicError, connections }));
   const server = instance.createServ(grafserv);
   await Promise.all([instance.getSchema(), server.ready()]);
   const serve = express.Router();

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { isSafeError } from "postgraphile/grafast";
 import { GraphQLError } from "postgraphile/graphql";
 import { ApiError, apiErrorFrom } from "../errors.ts";
+import { CallerGone } from "../postgres/unavailable.ts";
 
 /** Turns whatever went wrong into what the caller is told, and logs what is our own fault. */
 export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLError {
@@ -17,7 +18,10 @@ export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) =>
     if (told.statusCode >= 500) {
       const errorId = randomUUID();
       extensions = { ...extensions, errorId };
-      logger.error({ err: cause, errorId, path: at?.path }, told.code);
+      // That a caller has gone is nobody's fault.
+      if (!(cause instanceof CallerGone)) {
+        logger.error({ err: cause, errorId, path: at?.path }, told.code);
+      }
     }
     // Without originalError, which a serializer might reveal.
     const answer = new GraphQLError(told.message, {

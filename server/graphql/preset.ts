@@ -3,10 +3,10 @@ import "./environment.ts";
 import type { Pool } from "pg";
 import { PgAggregatesPreset } from "@graphile/pg-aggregates";
 import type { GraphQLError } from "postgraphile/graphql";
-import { makePgService } from "postgraphile/adaptors/pg";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import { BehaviorsPlugin } from "./behaviors.ts";
+import type { RequestConnections } from "./connections.ts";
 import { DescriptionsPlugin, StatusDescriptionsPlugin } from "./descriptions.ts";
 import { boundedExecution } from "./execution.ts";
 import { EXPLORER_FILES, EXPLORER_PATH, ExplorerPlugin, explorerConfig } from "./explorer.ts";
@@ -20,13 +20,13 @@ import { TagsPlugin } from "./tags.ts";
 /**
  * What the schema is built from and how it is served.
  * @param options.publicError turns an error into what the caller is told
- * @param options.statementTimeoutMs a statement that takes longer is cancelled
+ * @param options.connections what the statements of requests run on
  */
 export function makePreset(
   pool: Pool,
-  options: { publicError: (error: unknown) => GraphQLError; statementTimeoutMs: number },
+  options: { publicError: (error: unknown) => GraphQLError; connections: RequestConnections },
 ): GraphileConfig.Preset {
-  const { publicError, statementTimeoutMs } = options;
+  const { publicError, connections } = options;
   return {
     extends: [PostGraphileAmberPreset, PostGraphileConnectionFilterPreset, PgAggregatesPreset],
     plugins: [
@@ -66,14 +66,13 @@ export function makePreset(
     },
     grafast: {
       explain: false,
-      // The role is all that the database is told about a caller; what it may do is decided there.
       context: ({ expressv4 }) => ({
-        pgSettings: { role: expressv4!.req.identity.scope, statement_timeout: String(statementTimeoutMs) },
+        pgSettings: connections.begin(expressv4!.req.identity, expressv4!.res),
       }),
     },
     ruru: explorerConfig,
     gather: { pgStrictFunctions: true },
-    pgServices: [makePgService({ pool, schemas: ["app_public"], pubsub: false })],
+    pgServices: [connections.service(pool)],
     schema: {
       defaultBehavior: "-insert -update -delete -node -aggregate:orderBy",
       connectionFilterRelations: true,

@@ -4,6 +4,7 @@ import { DatabaseError } from "pg";
 import type pg from "pg";
 import { cancelStatement } from "./cancel.ts";
 import { within } from "./patience.ts";
+import { makeRoom } from "./prepared.ts";
 import type { Pulse } from "./pulse.ts";
 import { QueryUnder, SETTINGS } from "./query.ts";
 import type { Shares } from "./shares.ts";
@@ -54,6 +55,11 @@ export class Connections {
   /** Connections lent, and requests that wait for one. */
   get usage(): { used: number; waiting: number } {
     return this.#shares.usage;
+  }
+
+  /** For how long a statement may run. */
+  get timeoutMs(): number {
+    return this.#timeoutMs;
   }
 
   /** Whether named statements can be prepared: false once a pooler was found to forget them. */
@@ -150,22 +156,29 @@ export class BorrowedConnection {
 
   /**
    * Runs one statement under settings that hold for it alone, in one round trip.
-   * @param settings such as the role; statement_timeout is added
+   * @param settings such as the role; statement_timeout is added. null: none at all
+   * @param onRow is told the bytes of each row; what it throws becomes the answer
    * @throws DatabaseError as PostgreSQL raised it; DatabaseUnavailable, StatementTimeout, CallerGone
    */
   async run<R extends pg.QueryResultRow>(
     query: pg.QueryConfig,
-    settings: Readonly<Record<string, string>> = {},
+    settings: Readonly<Record<string, string>> | null = {},
+    onRow?: (bytes: number) => void,
   ): Promise<pg.QueryResult<R>> {
     const { client, prepare, forgets, timeoutMs } = this.#parts;
-    const applied = JSON.stringify({ statement_timeout: String(timeoutMs), ...settings });
+    const applied = settings && JSON.stringify({ statement_timeout: String(timeoutMs), ...settings });
     const send = async () => {
       const isPrepared = await prepare();
       const named = isPrepared ? query : { ...query, name: undefined };
+      const forget = makeRoom(client, named.name);
       return new Promise<pg.QueryResult<R>>((done, failed) => {
         client.query(
-          new QueryUnder(named, applied, isPrepared, (error, result) =>
-            error ? failed(error) : done(result as pg.QueryResult<R>),
+          new QueryUnder(
+            named,
+            applied,
+            isPrepared,
+            (error, result) => (error ? failed(error) : done(result as pg.QueryResult<R>)),
+            { forget, onRow },
           ),
         );
       });

@@ -7,10 +7,12 @@ type Wire = {
   parse: (message: { text: string; name: string }) => void;
   bind: (message: { portal: string; statement: string; values: unknown[] }) => void;
   execute: (message: { portal: string; rows: number }) => void;
+  close: (message: { type: "S"; name: string }) => void;
+  parsedStatements: Record<string, string>;
 };
 type Internals = {
   prepare(connection: Wire): void;
-  handleDataRow(message: unknown): void;
+  handleDataRow(message: { length: number }): void;
   handleCommandComplete(message: unknown, connection: unknown): void;
 };
 
@@ -26,28 +28,52 @@ export const SETTINGS = {
   text: "select set_config(key, value, true) from json_each_text($1)",
 } as const;
 
+/** What else is to be done about a query. */
+export type Surroundings = {
+  /** A prepared statement that the connection can do without from now on. */
+  forget?: string | undefined;
+  /** Is told the bytes of each row. What it throws becomes the answer, and no more rows are kept. */
+  onRow?: ((bytes: number) => void) | undefined;
+};
+
 /** A query that is preceded by its settings before the same Sync. */
 export class QueryUnder extends Query {
-  readonly #settings: string;
+  readonly #settings: string | null;
   readonly #isPrepared: boolean;
-  #isSettled = false;
+  readonly #around: Surroundings;
+  readonly #refused: { error?: Error };
+  #isSettled: boolean;
 
   /**
-   * @param settings as JSON {name: value}
+   * @param settings as JSON {name: value}; null: none, as for the end of a transaction that has failed
    * @param isPrepared whether SETTINGS is prepared on the connection; else it is parsed on the way
    */
   constructor(
     config: pg.QueryConfig,
-    settings: string,
+    settings: string | null,
     isPrepared: boolean,
     callback: (error: Error | null, result: pg.QueryResult) => void,
+    around: Surroundings = {},
   ) {
-    super({ ...config, queryMode: "extended" }, undefined, callback);
+    const refused: { error?: Error } = {};
+    super({ ...config, queryMode: "extended" }, undefined, (error, result) =>
+      callback(refused.error ?? error, result),
+    );
     this.#settings = settings;
     this.#isPrepared = isPrepared;
+    this.#around = around;
+    this.#refused = refused;
+    this.#isSettled = settings === null;
   }
 
   override prepare(connection: Wire): void {
+    const { forget } = this.#around;
+    // Before anything that can fail, because the server skips what follows an error.
+    if (forget !== undefined) {
+      connection.close({ type: "S", name: forget });
+      delete connection.parsedStatements[forget];
+    }
+    if (this.#settings === null) return super.prepare(connection);
     const name = this.#isPrepared ? SETTINGS.name : "";
     if (!this.#isPrepared) connection.parse({ text: SETTINGS.text, name });
     connection.bind({ portal: "", statement: name, values: [this.#settings] });
@@ -55,8 +81,14 @@ export class QueryUnder extends Query {
     super.prepare(connection);
   }
 
-  override handleDataRow(message: unknown): void {
-    if (this.#isSettled) super.handleDataRow(message);
+  override handleDataRow(message: { length: number }): void {
+    if (!this.#isSettled || this.#refused.error) return;
+    try {
+      this.#around.onRow?.(message.length);
+      super.handleDataRow(message);
+    } catch (error) {
+      this.#refused.error = error as Error;
+    }
   }
 
   override handleCommandComplete(message: unknown, connection: unknown): void {

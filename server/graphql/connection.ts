@@ -1,0 +1,124 @@
+// What one request may use of the database: one connection, however many fields it asks for, as long as one statement
+// may take, and as many bytes as an answer may have.
+import type pg from "pg";
+import type { PgClient, PgClientQuery } from "postgraphile/@dataplan/pg";
+import { ApiError } from "../errors.ts";
+import type { BorrowedConnection, Connections } from "../postgres/connections.ts";
+import { StatementTimeout } from "../postgres/unavailable.ts";
+
+/** How many bytes of rows one request may read, which is about what its answer has. */
+export const ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** A connection while it is borrowed, and how many ask something of it. */
+type Lent = { connection: Promise<BorrowedConnection>; users: number };
+
+/** The connection of one request: borrowed while anything is asked of it, one statement after the other. */
+export class RequestConnection {
+  readonly #connections: Connections;
+  readonly #keyId: string;
+  readonly #settings: Readonly<Record<string, string>>;
+  readonly #stopping = new AbortController();
+  #stopped: Error | undefined;
+  #msLeft: number;
+  #bytesLeft = ANSWER_BYTES;
+  #lent: Lent | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** @param settings under which its statements run, such as the role */
+  constructor(connections: Connections, keyId: string, settings: Readonly<Record<string, string>>) {
+    this.#connections = connections;
+    this.#keyId = keyId;
+    this.#settings = settings;
+    this.#msLeft = connections.timeoutMs;
+  }
+
+  /** Ends what is running, and refuses what would follow. */
+  stop(reason: Error): void {
+    this.#stopped ??= reason;
+    this.#stopping.abort();
+  }
+
+  /** Calls something with the connection, which is shared by calls at the same time. */
+  async use<T>(work: (client: PgClient) => T | Promise<T>): Promise<T> {
+    const lent = (this.#lent ??= { connection: this.#borrow(), users: 0 });
+    lent.users++;
+    try {
+      return await work(this.#clientOn(await lent.connection));
+    } finally {
+      if (--lent.users === 0) {
+        this.#lent = undefined;
+        await lent.connection.then(
+          (connection) => connection.release(),
+          () => undefined,
+        );
+      }
+    }
+  }
+
+  #borrow(): Promise<BorrowedConnection> {
+    return this.#orStopped(this.#connections.take({ keyId: this.#keyId, gone: this.#stopping.signal }));
+  }
+
+  #clientOn(connection: BorrowedConnection): PgClient {
+    const query = <T>(statement: PgClientQuery) => this.#run<T & object>(connection, statement);
+    const inTransaction: PgClient = { query, withTransaction: (work) => work(inTransaction) };
+    return {
+      query: <T>(statement: PgClientQuery) => this.#inTurn(() => query<T>(statement)),
+      // What is asked within has the turn already; to wait for one would be to wait for itself.
+      withTransaction: (work) =>
+        this.#inTurn(async () => {
+          await query({ text: "begin" });
+          try {
+            const value = await work(inTransaction);
+            await query({ text: "commit" });
+            return value;
+          } catch (error) {
+            await connection.run({ text: "rollback" }, null);
+            throw error;
+          }
+        }),
+    };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #run<T extends pg.QueryResultRow>(
+    connection: BorrowedConnection,
+    { text, values, name, arrayMode }: PgClientQuery,
+  ): Promise<pg.QueryResult<T>> {
+    if (this.#stopped) throw this.#stopped;
+    if (this.#msLeft < 1) throw new StatementTimeout();
+    const query = { text, values, name, ...(arrayMode && { rowMode: "array" }) };
+    const settings = { ...this.#settings, statement_timeout: String(Math.ceil(this.#msLeft)) };
+    const began = performance.now();
+    try {
+      return await this.#orStopped(connection.run<T>(query, settings, (bytes) => this.#count(bytes)));
+    } finally {
+      this.#msLeft -= performance.now() - began;
+    }
+  }
+
+  /** What fails because it was stopped fails for the reason why it was. */
+  async #orStopped<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw this.#stopped ?? error;
+    }
+  }
+
+  #count(bytes: number): void {
+    this.#bytesLeft -= bytes;
+    if (this.#bytesLeft >= 0) return;
+    this.stop(
+      new ApiError("validation_failed", {
+        message: "The answer would be larger than an answer may be; ask for less at once.",
+      }),
+    );
+    throw this.#stopped;
+  }
+}

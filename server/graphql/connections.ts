@@ -1,0 +1,68 @@
+// PostGraphile's way to the database: one connection a request. Which request a statement belongs to is told by the
+// settings object, which PostGraphile passes on from the request's context to each statement, always the same one.
+import type { ServerResponse } from "node:http";
+import type { Pool } from "pg";
+import { makePgService } from "postgraphile/adaptors/pg";
+import type { NodePostgresPgClient } from "postgraphile/@dataplan/pg/adaptors/pg";
+import type { Identity } from "../identity/keys.ts";
+import type { Connections } from "../postgres/connections.ts";
+import { CallerGone } from "../postgres/unavailable.ts";
+import { RequestConnection } from "./connection.ts";
+
+/** What PostgreSQL is told about a request; PostGraphile calls it pgSettings. */
+export type Settings = Record<string, string | undefined>;
+
+type Work<T> = (client: NodePostgresPgClient) => T | Promise<T>;
+
+/** The connections of the requests that are being answered. */
+export class RequestConnections {
+  readonly #connections: Connections;
+  readonly #begun = new WeakMap<Settings, RequestConnection>();
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  /** Begins a request, whose statements end when its caller hangs up. Its connection is found by what this returns. */
+  begin({ keyId, scope }: Pick<Identity, "keyId" | "scope">, response: ServerResponse): Settings {
+    const settings = {
+      // All that the database is told about a caller; what that one may do is decided there.
+      role: scope,
+      // To compile a statement that runs for milliseconds takes longer than it does.
+      jit_optimize_above_cost: "-1",
+    };
+    const connection = new RequestConnection(this.#connections, keyId, settings);
+    this.#begun.set(settings, connection);
+    response.once("close", () => {
+      if (!response.writableFinished) connection.stop(new CallerGone());
+    });
+    return settings;
+  }
+
+  /** @throws for settings that are of no request: a statement without anybody who answers for it */
+  of(settings: Settings): RequestConnection {
+    const connection = this.#begun.get(settings);
+    if (!connection) throw new Error("A statement has to belong to a request.");
+    return connection;
+  }
+
+  /** @param pool for what PostGraphile asks on its own behalf: what there is in the database */
+  service(pool: Pool): GraphileConfig.PgServiceConfiguration {
+    const service = makePgService({ pool, schemas: ["app_public"], pubsub: false });
+    const { createWithPgClient } = service.adaptor;
+    return {
+      ...service,
+      adaptor: {
+        ...service.adaptor,
+        createWithPgClient: async (...options) => {
+          const withOwnClient = await createWithPgClient(...options);
+          return <T>(settings: Settings | null, work: Work<T>): Promise<T> =>
+            settings === null
+              ? withOwnClient(null, work)
+              : // Nobody gets at the connection itself, past its turns and bounds.
+                this.of(settings).use((client) => work(client as NodePostgresPgClient));
+        },
+      },
+    };
+  }
+}

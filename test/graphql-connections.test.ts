@@ -1,0 +1,252 @@
+// What one GraphQL request may use of the database: one connection, in one round trip a statement, and no rights that
+// outlive it.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { PgClient } from "postgraphile/@dataplan/pg";
+import type { ServerResponse } from "node:http";
+import { EventEmitter } from "node:events";
+import { RequestConnections } from "../server/graphql/connections.ts";
+import { ANSWER_BYTES } from "../server/graphql/connection.ts";
+import { Postgres } from "../server/postgres/postgres.ts";
+import { eventually } from "./support/eventually.ts";
+import { ask, refusal, send } from "./support/graphql.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { admin, ORG } from "./support/world.ts";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+const times = (count: number, make: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => make(n)).join(" ");
+
+/** The server's statements that wait for a lock. */
+const waiting = async () => {
+  const { rows } = await service.database.owner.query<{ pid: number }>(
+    `select pid from pg_stat_activity
+     where datname = current_database() and usename = 'engagement_server' and wait_event_type = 'Lock'`,
+  );
+  return rows.map(({ pid }) => pid);
+};
+
+/** Does something while every statement that reads needs waits. */
+const whileNeedsAreLocked = async (work: () => Promise<void>) => {
+  const client = await service.database.owner.connect();
+  try {
+    await client.query("begin; lock table app_public.needs in access exclusive mode");
+    await work();
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+};
+
+describe("a request with twenty slow fields", () => {
+  const slow = `{ ${times(20, (n) => `a${n}: needs(first: ${n}) { nodes { status } }`)} }`;
+
+  test("holds one connection, and leaves REST, readiness and other fields alone", async () => {
+    let answer: Promise<unknown> | undefined;
+    await whileNeedsAreLocked(async () => {
+      answer = ask(service, slow);
+      await eventually(async () => expect(await waiting()).toHaveLength(1));
+      for (const key of [service.keys.read, service.keys.write]) {
+        expect((await call(`${service.url}/v0/accelerators`, "GET", key)).status).toBe(200);
+      }
+      expect((await call(`${service.url}/readyz`, "GET", undefined)).status).toBe(200);
+      expect(await ask(service, "{ accelerators { totalCount } }")).toBeDefined();
+      expect(await waiting()).toHaveLength(1);
+    });
+    expect(Object.keys((await answer) as object)).toHaveLength(20);
+  });
+
+  test("is ended by hanging up, and none of its other fields begins", async () => {
+    await whileNeedsAreLocked(async () => {
+      const hangUp = new AbortController();
+      const answer = fetch(`${service.url}/graphql`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${service.keys.read}`, "content-type": "application/json" },
+        body: JSON.stringify({ query: slow }),
+        signal: hangUp.signal,
+      });
+      await eventually(async () => expect(await waiting()).toHaveLength(1));
+      hangUp.abort();
+      await expect(answer).rejects.toThrow("abort");
+      await eventually(async () => expect(await waiting()).toHaveLength(0));
+      expect(await ask(service, "{ accelerators { totalCount } }")).toBeDefined();
+      expect(await waiting()).toHaveLength(0);
+    });
+    expect(await ask(service, "{ needs { totalCount } }")).toBeDefined();
+  });
+
+  test("answers database_unavailable when its connection is killed, and the next one is served", async () => {
+    await whileNeedsAreLocked(async () => {
+      const answer = refusal(service, "{ needs { totalCount } }");
+      await eventually(async () => expect(await waiting()).toHaveLength(1));
+      await service.database.owner.query("select pg_terminate_backend($1)", await waiting());
+      expect(await answer).toEqual(["database_unavailable", 503]);
+    });
+    expect(await ask(service, "{ needs { totalCount } }")).toBeDefined();
+  });
+});
+
+test("an answer larger than it may be is refused, and the connection serves the next", async () => {
+  const length = 9_990;
+  const perList = 200;
+  await service.database.owner.query(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     select $1, 'River Mission', $2, repeat('x', $3), '{PRA}' from generate_series(1, $4)`,
+    [ORG, admin, length, perList],
+  );
+  const lists = (count: number) =>
+    `{ ${times(count, (n) => `a${n}: needs(first: ${perList - n}) { nodes { needDescription } }`)} }`;
+  const most = Math.floor(ANSWER_BYTES / (length * perList));
+  expect((await send(service, lists(most))).errors).toBeUndefined();
+  const refused = await send(service, lists(most + 2));
+  expect(refused.errors?.[0]).toMatchObject({
+    message: expect.stringMatching(/larger than an answer may be/),
+    extensions: { code: "validation_failed", statusCode: 400 },
+  });
+  expect((await send(service, lists(1))).errors).toBeUndefined();
+});
+
+describe("the connection of a request", () => {
+  let postgres: Postgres;
+  let connections: RequestConnections;
+
+  beforeAll(async () => {
+    await service.database.owner.query(
+      `create table app_public.marks (mark text); grant select, insert on app_public.marks to api_write`,
+    );
+    postgres = open(29_999);
+    connections = new RequestConnections(postgres.requests);
+  });
+  afterAll(() => postgres.end());
+
+  // With one connection, whatever a statement leaves behind meets the next one.
+  const open = (statementTimeoutMs: number) =>
+    new Postgres({
+      url: service.database.serverUrl,
+      poolSize: 1,
+      statementTimeoutMs,
+      onError: () => undefined,
+    });
+
+  type Work<T> = (client: PgClient) => Promise<T>;
+  const begin = (scope: string, from = connections) => {
+    const response = new EventEmitter() as unknown as ServerResponse;
+    return from.of(from.begin({ keyId: "key", scope: scope as "api_read" }, response));
+  };
+  const as = <T>(scope: string, work: Work<T>) => begin(scope).use(work);
+  const run = (scope: string, text: string, name?: string) =>
+    as(scope, (client) => client.query<unknown[]>({ text, arrayMode: true, ...(name && { name }) }));
+  const marks = async () => {
+    const { rows } = await service.database.owner.query<{ mark: string }>("table app_public.marks");
+    return rows.map(({ mark }) => mark);
+  };
+  const STATE = `select current_user, current_setting('statement_timeout'), current_setting('jit_optimize_above_cost')`;
+  const left = async ({ pool } = postgres) =>
+    (await pool.query({ text: STATE, rowMode: "array" })).rows[0] as unknown[];
+
+  test("runs each statement under its request's role and settings", async () => {
+    for (const scope of ["api_read", "api_write", "api_read"]) {
+      const { rows } = await run(scope, STATE, "state");
+      expect(rows[0]).toEqual([scope, "29999ms", "-1"]);
+    }
+  });
+
+  test.each<[string, () => Promise<unknown>, code: string | undefined]>([
+    ["an answer", () => run("api_write", "select 1"), undefined],
+    ["an error", () => run("api_write", "select 1/0"), "22012"],
+    ["an error of syntax", () => run("api_write", "selec", "broken"), "42601"],
+    ["a refusal", () => run("api_read", "insert into app_public.marks values ('a')"), "42501"],
+    ["a role that does not exist", () => run("nobody", "select 1"), "22023"],
+    ["a role that may not be assumed", () => run("postgres", "select 1"), "42501"],
+    [
+      "a transaction",
+      () =>
+        as("api_write", (client) => client.withTransaction((within) => within.query({ text: "select 1" }))),
+      undefined,
+    ],
+    [
+      "a transaction that failed",
+      () =>
+        as("api_write", (client) => client.withTransaction((within) => within.query({ text: "select 1/0" }))),
+      "22012",
+    ],
+  ])("leaves nothing behind after %s", async (_name, work, code) => {
+    const before = await left();
+    expect(before[0]).toBe("engagement_server");
+    const failed = await work().then(
+      () => undefined,
+      (error: { code?: string }) => error.code,
+    );
+    expect(failed).toBe(code);
+    expect(await left()).toEqual(before);
+    // Nor does a statement that was prepared with more rights lend them.
+    const insert = "insert into app_public.marks values ('kept') returning mark";
+    expect((await run("api_write", insert, "insert")).rows).toEqual([["kept"]]);
+    await expect(run("api_read", insert, "insert")).rejects.toMatchObject({ code: "42501" });
+    await service.database.owner.query("truncate app_public.marks");
+  });
+
+  test("an error undoes what its statement did", async () => {
+    const insertAndFail = `with made as (insert into app_public.marks values ('lost') returning 1 as x)
+      select x / 0 from made`;
+    await expect(run("api_write", insertAndFail)).rejects.toMatchObject({ code: "22012" });
+    expect(await marks()).toEqual([]);
+  });
+
+  test("a transaction is all or nothing, while other statements of the request wait for its end", async () => {
+    const connection = begin("api_write");
+    const insert = (mark: string) => ({ text: "insert into app_public.marks values ($1)", values: [mark] });
+    const failing = connection.use((client) =>
+      client.withTransaction(async (within) => {
+        await within.query(insert("lost"));
+        await within.withTransaction((deeper) => deeper.query({ text: "select 1/0" }));
+      }),
+    );
+    const next = connection.use((client) =>
+      client.withTransaction(async (within) => {
+        await within.query(insert("first"));
+        await within.query(insert("second"));
+      }),
+    );
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
+    await next;
+    expect(await marks()).toEqual(["first", "second"]);
+    await service.database.owner.query("truncate app_public.marks");
+  });
+
+  test("all statements of a request have the time of one, which leaves nothing behind either", async () => {
+    const hasty = open(200);
+    const before = await left(hasty);
+    const connection = begin("api_write", new RequestConnections(hasty.requests));
+    const slow = connection.use((client) => client.query({ text: "select pg_sleep(60)" }));
+    const next = connection.use((client) =>
+      client.query({ text: "insert into app_public.marks values ('late')" }),
+    );
+    await expect(slow).rejects.toMatchObject({ code: "57014" });
+    await expect(next).rejects.toMatchObject({ name: "StatementTimeout" });
+    expect(await marks()).toEqual([]);
+    expect(await left(hasty)).toEqual(before);
+    await hasty.end();
+  });
+
+  test("keeps a hundred prepared statements and no more", async () => {
+    for (let n = 0; n < 130; n++) await run("api_read", `select ${n}`, `q${n}`);
+    const { rows } = await run(
+      "api_read",
+      "select count(*)::int from pg_prepared_statements where name ~ '^q\\d'",
+    );
+    expect(rows).toEqual([[100]]);
+    // One that was let go can be prepared again.
+    expect((await run("api_read", "select 0", "q0")).rows).toEqual([[0]]);
+  });
+
+  test("settings of no request are refused", () => {
+    expect(() => connections.of({ role: "api_review" })).toThrow("belong to a request");
+  });
+});
