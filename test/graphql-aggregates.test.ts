@@ -111,3 +111,54 @@ test("free texts and keys cannot be grouped by", async () => {
     ]);
   }
 });
+
+test.each<[string, string, string[][]]>([
+  ["the largest first, unless something else is asked for", "", [["open"], ["met"]]],
+  ["the smallest first", "orderBy: COUNT_ASC", [["met"], ["open"]]],
+  ["as many as are asked for", "first: 1", [["open"]]],
+  ["the smallest one", "first: 1, orderBy: COUNT_ASC", [["met"]]],
+  ["none", "first: 0", []],
+])("groups: %s", async (_name, args, keys) => {
+  const { needs } = await ask(service, `{ needs { groupedAggregates(groupBy: [STATUS] ${args}) { keys } } }`);
+  expect(needs.groupedAggregates.map((group: Group) => group.keys)).toEqual(keys);
+});
+
+test("groups follow one another in time, whichever way", async () => {
+  const months = async (orderBy: string) => {
+    const { needs } = await ask(
+      service,
+      `query ($order: NeedGroupOrderBy) {
+        needs { groupedAggregates(groupBy: [CREATED_AT_TRUNCATED_TO_MONTH], orderBy: $order) { keys } }
+      }`,
+      { order: orderBy },
+    );
+    return needs.groupedAggregates.map((group: Group) => Date.parse(group.keys[0]!));
+  };
+  const [january, february] = ["2026-01-01", "2026-02-01"].map((day) => Date.parse(`${day}T00:00:00Z`));
+  expect(await months("OLDEST")).toEqual([january, february]);
+  expect(await months("NEWEST")).toEqual([february, january]);
+});
+
+test("a hundred groups are returned where nothing is said, and a thousand at most", async () => {
+  await service.database.owner.query(
+    `insert into app_public.needs
+       (org_uri, org_name, declared_by_email, need_description, accelerators, status, created_at)
+     select $1, 'River Mission', $2, 'old', '{PRA}', 'withdrawn', timestamptz '2000-01-01Z' + n * interval '1 day'
+     from generate_series(1, 120) as n`,
+    [ORG, admin],
+  );
+  const days = async (args: string) => {
+    const { needs } = await ask(
+      service,
+      `{ needs(filter: { status: { equalTo: withdrawn } }) {
+          groupedAggregates(groupBy: [CREATED_AT_TRUNCATED_TO_DAY] ${args}) { keys } } }`,
+    );
+    return needs.groupedAggregates.length as number;
+  };
+  expect([await days(""), await days("first: null"), await days("first: 1000")]).toEqual([100, 100, 120]);
+});
+
+test("different statuses in the graph can be counted", async () => {
+  const { needs } = await ask(service, "{ needs { aggregates { distinctCount { graphStatus status } } } }");
+  expect(needs.aggregates.distinctCount.graphStatus).toBe("1");
+});

@@ -1,6 +1,8 @@
 // Which columns can be used to filter, order and aggregate, and what the schema leaves out as a rule.
 import type { PgResourceParameter } from "postgraphile/@dataplan/pg";
 
+const DOCUMENT = /^jsonb?$/;
+
 export const BehaviorsPlugin: GraphileConfig.Plugin = {
   name: "BehaviorsPlugin",
   schema: {
@@ -13,7 +15,7 @@ export const BehaviorsPlugin: GraphileConfig.Plugin = {
             const attribute = codec.attributes[name]!;
             const isList = Boolean(attribute.codec.arrayOfCodec);
             const isEnum = build.dataplanPg.isEnumCodec(attribute.codec);
-            const isDocument = /^jsonb?$/.test(attribute.codec.name);
+            const isDocument = DOCUMENT.test(attribute.codec.name);
             return [
               behavior,
               ...(isList ? (["-orderBy", "-aggregate"] as const) : []),
@@ -23,15 +25,18 @@ export const BehaviorsPlugin: GraphileConfig.Plugin = {
           },
         },
       },
-      // A function with its own limit returns a plain list.
+      // A function with its own limit returns a plain list; documents are not counted.
       pgResource: {
         override: {
           after: ["override"],
           provides: ["functionRules"],
-          callback: (behavior, { parameters }) =>
-            (parameters as PgResourceParameter[] | undefined)?.some(({ name }) => name === "limit")
-              ? [behavior, "queryField:resource:list", "-queryField:resource:connection"]
-              : behavior,
+          callback: (behavior, { parameters, codec }) => [
+            behavior,
+            ...((parameters as PgResourceParameter[] | undefined)?.some(({ name }) => name === "limit")
+              ? (["queryField:resource:list", "-queryField:resource:connection"] as const)
+              : []),
+            ...(DOCUMENT.test(codec.name) ? (["-resource:aggregate"] as const) : []),
+          ],
         },
       },
       // A single record can be asked for only by its primary key.

@@ -32,6 +32,11 @@ export class RequestConnection {
     this.#msLeft = connections.timeoutMs;
   }
 
+  /** Bounds what may be read to a share of what an answer may have, because parts of it come more than once. */
+  repeats(copies: number): void {
+    this.#bytesLeft = ANSWER_BYTES / copies;
+  }
+
   /** Ends what is running, and refuses what would follow. */
   stop(reason: Error): void {
     this.#stopped ??= reason;

@@ -5,7 +5,9 @@ import { execute } from "postgraphile/grafast";
 import { GraphQLError, specifiedRules, validate } from "postgraphile/graphql";
 import { LRUCache } from "lru-cache";
 import type { DocumentNode, GraphQLSchema } from "postgraphile/graphql";
-import { measure, parseWithin } from "./bounds.ts";
+import { parseWithin } from "./bounds.ts";
+import type { RequestConnections } from "./connections.ts";
+import { measure } from "./measure.ts";
 
 /** How deep an operation may nest. A chain of needs, commitments and claims by edges and nodes takes 11 levels. */
 const DEPTH = depthLimit({
@@ -18,11 +20,22 @@ const DEPTH = depthLimit({
   revealDetails: true,
 });
 
+// The plan of an operation takes some 9 kB a field, and Grafast would keep 500 of them, each in 50 variants: what one
+// caller can have it keep must be bounded, without the few large operations displacing the many small ones.
+const SMALL = { fields: 50, operations: 100, variants: 3 };
+const LARGE = { operations: 10, variants: 2 };
+
+/** Characters of the texts whose documents are kept, which take about a hundred times as many bytes. */
+const KEPT_TEXTS = 1_000_000;
+
 type Parsed =
   { document: DocumentNode; errors?: undefined } | { errors: GraphQLError[]; document?: undefined };
 
 /** The plugin that adds the bounds and the public errors to Grafserv. */
-export function boundedExecution(publicError: (error: unknown) => GraphQLError): GraphileConfig.Plugin {
+export function boundedExecution(
+  publicError: (error: unknown) => GraphQLError,
+  connections: RequestConnections,
+): GraphileConfig.Plugin {
   return {
     name: "BoundedExecutionPlugin",
     grafserv: {
@@ -30,20 +43,31 @@ export function boundedExecution(publicError: (error: unknown) => GraphQLError):
         setPreset(next, event) {
           const { getExecutionConfig } = event;
           let texts: TextCache | undefined;
+          let plans: Record<"small" | "large", GraphQLSchema> | undefined;
           event.getExecutionConfig = async function (context) {
             const config = await getExecutionConfig.call(this, context);
             const { schema } = config;
-            if (texts?.schema !== schema) texts = new TextCache(schema, publicError);
+            if (texts?.schema !== schema || !plans) {
+              texts = new TextCache(schema, publicError);
+              plans = { small: keeping(schema, SMALL), large: keeping(schema, LARGE) };
+            }
+            const { small, large } = plans;
             return {
               ...config,
               parseAndValidate: texts.parse,
               execute: (args) => {
                 try {
-                  measure(schema, args.document, args.operationName ?? undefined, args.variableValues ?? {});
+                  const { copies, fields } = measure(
+                    schema,
+                    args.document,
+                    args.operationName ?? undefined,
+                    args.variableValues ?? {},
+                  );
+                  connections.of((args.contextValue as Grafast.Context).pgSettings!).repeats(copies);
+                  return execute({ ...args, schema: fields > SMALL.fields ? large : small });
                 } catch (error) {
                   return { errors: [publicError(error)] };
                 }
-                return execute(args);
               },
             };
           };
@@ -54,11 +78,26 @@ export function boundedExecution(publicError: (error: unknown) => GraphQLError):
   };
 }
 
+/** The same schema, for which Grafast keeps its own few plans. */
+function keeping(schema: GraphQLSchema, { operations, variants }: typeof LARGE): GraphQLSchema {
+  const grafast = {
+    ...schema.extensions.grafast,
+    operationsCacheMaxLength: operations,
+    operationOperationPlansCacheMaxLength: variants,
+  };
+  return Object.create(schema, {
+    extensions: { value: { ...schema.extensions, grafast } },
+  }) as GraphQLSchema;
+}
+
 /** Texts that have already been parsed and validated; applications send the same few again and again. */
 class TextCache {
   readonly schema: GraphQLSchema;
   readonly #publicError: (error: unknown) => GraphQLError;
-  readonly #known = new LRUCache<string, Parsed>({ max: 500 });
+  readonly #known = new LRUCache<string, Parsed>({
+    maxSize: KEPT_TEXTS,
+    sizeCalculation: (_parsed, text) => text.length,
+  });
 
   constructor(schema: GraphQLSchema, publicError: (error: unknown) => GraphQLError) {
     this.schema = schema;

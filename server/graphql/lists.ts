@@ -24,7 +24,8 @@ export const ListsPlugin: GraphileConfig.Plugin = {
       },
       GraphQLObjectType_fields_field(field, build, context) {
         const { GraphQLList, GraphQLNonNull } = build.graphql;
-        const { pgFieldAttribute, fieldName } = context.scope;
+        const { pgFieldAttribute, fieldName, isPgAggregateType } = context.scope;
+        if (isPgAggregateType) return field;
         if (pgFieldAttribute?.codec.arrayOfCodec) return { ...field, type: withoutNulls(build, field.type) };
         if (fieldName === "graphStatus")
           return {

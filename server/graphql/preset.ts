@@ -12,6 +12,7 @@ import { boundedExecution } from "./execution.ts";
 import { EXPLORER_FILES, EXPLORER_PATH, ExplorerPlugin, explorerConfig } from "./explorer.ts";
 import { ExtensionTypesPlugin } from "./extensions.ts";
 import { GroupingPlugin } from "./grouping.ts";
+import { GroupsPlugin } from "./groups.ts";
 import { ListsPlugin } from "./lists.ts";
 import { NamingPlugin } from "./naming.ts";
 import { PagingPlugin } from "./paging.ts";
@@ -38,9 +39,10 @@ export function makePreset(
       ExtensionTypesPlugin,
       PagingPlugin,
       GroupingPlugin,
+      GroupsPlugin,
       ListsPlugin,
       ExplorerPlugin,
-      boundedExecution(publicError),
+      boundedExecution(publicError, connections),
     ],
     disablePlugins: [
       "NodePlugin",

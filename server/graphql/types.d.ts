@@ -8,6 +8,7 @@ import "@graphile/pg-aggregates/dist/interfaces.js";
 declare global {
   namespace GraphileBuild {
     interface BehaviorStrings {
+      "resource:aggregate": true;
       "resource:groupedAggregates:having": true;
     }
   }

@@ -1,0 +1,74 @@
+// What the arguments of one field may be: how many values, how deeply nested, how long, how many linked records.
+import { getNamedType, GraphQLBoolean, isInputObjectType } from "postgraphile/graphql";
+import type { GraphQLArgument, GraphQLInputType } from "postgraphile/graphql";
+import { ApiError } from "../errors.ts";
+import { BOUNDS, refuse } from "./bounds.ts";
+
+/**
+ * Checks one argument of a field.
+ * @param field its name, for the message
+ * @param options.isMutation texts of mutations are left to the rules, which name the input at fault
+ * @throws ApiError 400 naming the bound it exceeds
+ */
+export function checkArgument(
+  field: string,
+  argument: GraphQLArgument,
+  value: unknown,
+  options: { isMutation: boolean },
+): void {
+  const { name } = argument;
+  const path = `${field}(${name}:)`;
+  if ((name === "orderBy" || name === "groupBy") && Array.isArray(value)) {
+    if (value.length > BOUNDS.orderings)
+      refuse(`The number of items in ${path} must not exceed`, BOUNDS.orderings, value.length);
+    // The same list twice would be every pair of its items.
+    if (name === "groupBy" && new Set(value).size < value.length)
+      throw new ApiError("validation_failed", { message: `The items in ${path} must differ.` });
+  }
+  const counts = { values: 0, links: 0 };
+  const visit = (part: unknown, type: GraphQLInputType | undefined, at: readonly string[]): void => {
+    if (at.length > BOUNDS.argumentDepth)
+      refuse(`The number of levels in ${path} must not exceed`, BOUNDS.argumentDepth);
+    if (part === null && name === "filter" && at.length > 0) refuseNull([name, ...at].join("."));
+    const parts = typeof part === "object" && part !== null ? Object.entries(part) : [];
+    if (parts.length === 0) {
+      // An empty object or list is a condition, too.
+      if (++counts.values > BOUNDS.argumentValues)
+        refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
+      if (typeof part === "string" && part.length > BOUNDS.argumentLength && !options.isMutation)
+        refuse(
+          `The number of characters of a text in ${path} must not exceed`,
+          BOUNDS.argumentLength,
+          part.length,
+        );
+      return;
+    }
+    const named = type && getNamedType(type);
+    const isList = Array.isArray(part);
+    for (const [key, item] of parts) {
+      const field = !isList && isInputObjectType(named) ? named.getFields()[key] : undefined;
+      if (field && isLink(named, key, field.type) && ++counts.links > BOUNDS.links)
+        refuse(`The number of conditions on linked records in ${path} must not exceed`, BOUNDS.links);
+      visit(item, isList ? type : field?.type, [...at, key]);
+    }
+  };
+  visit(value, argument.type, []);
+}
+
+const COMBINATIONS = ["and", "or", "not"];
+
+// A link is a whole filter in another place than those that combine filters, or asks whether there is any record.
+function isLink(parent: GraphQLInputType | undefined, key: string, type: GraphQLInputType): boolean {
+  const named = getNamedType(type);
+  return named === GraphQLBoolean ? isFilter(parent) : isFilter(named) && !COMBINATIONS.includes(key);
+}
+
+function isFilter(type: GraphQLInputType | undefined): boolean {
+  return isInputObjectType(type) && COMBINATIONS.every((key) => key in type.getFields());
+}
+
+// A null here could mean "anything" or "nothing", and neither is what every caller would expect.
+function refuseNull(path: string): never {
+  const message = "must not be null; leave it out, or use isNull";
+  throw new ApiError("validation_failed", { message: `${path} ${message}.`, details: [{ path, message }] });
+}

@@ -1,0 +1,238 @@
+// How much work an operation is, with the variables of the request: what it could return if every list were full.
+import {
+  getNamedType,
+  getNullableType,
+  GraphQLObjectType,
+  isCompositeType,
+  isListType,
+  Kind,
+  valueFromASTUntyped,
+} from "postgraphile/graphql";
+import type {
+  DocumentNode,
+  FieldNode,
+  GraphQLCompositeType,
+  GraphQLField,
+  GraphQLResolveInfo,
+  GraphQLSchema,
+  OperationDefinitionNode,
+  SelectionSetNode,
+} from "postgraphile/graphql";
+import { ApiError } from "../errors.ts";
+import { checkArgument } from "./arguments.ts";
+import { BOUNDS, refuse } from "./bounds.ts";
+import { GROUPS_DEFAULT, GROUPS_MAX } from "./groups.ts";
+import { PAGE_DEFAULT, PAGE_DEFAULT_NESTED, PAGE_MAX } from "./paging.ts";
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** What was found out about an operation. */
+export type Measured = {
+  fields: number;
+  /** How often the same part of an answer is asked for under other names, at most. */
+  copies: number;
+};
+
+/**
+ * Measures an operation of a valid document.
+ * @param variables as the request brought them
+ * @throws ApiError 400 naming the bound it exceeds
+ */
+export function measure(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | undefined,
+  variables: Variables,
+): Measured {
+  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+  const operation = operations.find(
+    ({ name }) => operationName === undefined || name?.value === operationName,
+  );
+  // If it is unclear which operation is meant, execution will say so.
+  if (!operation) return { fields: 0, copies: 1 };
+  const root = schema.getRootType(operation.operation);
+  if (!root) {
+    throw new ApiError("validation_failed", { message: `There are no ${operation.operation}s here.` });
+  }
+  return new Measurement(schema, document, withDefaults(operation, variables)).ofRoot(
+    root,
+    operation.selectionSet,
+  );
+}
+
+function withDefaults(operation: OperationDefinitionNode, variables: Variables): Variables {
+  const defaults = (operation.variableDefinitions ?? [])
+    .filter(({ defaultValue }) => defaultValue !== undefined)
+    .map(({ variable, defaultValue }) => [variable.name.value, valueFromASTUntyped(defaultValue!)] as const);
+  return { ...Object.fromEntries(defaults), ...variables };
+}
+
+/** Where a field is found. */
+type Place = {
+  /** How often its parent occurs. */
+  times: number;
+  /** How often its parent occurs under other names. */
+  copies: number;
+  /** The size of the page that its parent is or belongs to. */
+  page: number | undefined;
+};
+
+class Measurement {
+  readonly #schema: GraphQLSchema;
+  readonly #fragments: Map<string, { type: string; selections: SelectionSetNode }>;
+  readonly #variables: Variables;
+  #fields = 0;
+  #aliases = 0;
+  #records = 0;
+  #values = 0;
+  #introspected = 0;
+  #copies = 1;
+
+  constructor(schema: GraphQLSchema, document: DocumentNode, variables: Variables) {
+    this.#schema = schema;
+    this.#variables = variables;
+    this.#fragments = new Map(
+      document.definitions
+        .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
+        .map((node) => [
+          node.name.value,
+          { type: node.typeCondition.name.value, selections: node.selectionSet },
+        ]),
+    );
+  }
+
+  ofRoot(root: GraphQLObjectType, selections: SelectionSetNode): Measured {
+    const rootFields = this.#fieldsOf(root, selections);
+    if (rootFields.length > BOUNDS.rootFields)
+      refuse("The number of fields at the root of an operation must not exceed", BOUNDS.rootFields);
+    this.#each(rootFields, { times: 1, copies: 1, page: undefined });
+    if (this.#records > BOUNDS.records) {
+      refuse(
+        "The number of records that a request could return if all its lists were full must not exceed",
+        BOUNDS.records,
+        this.#records,
+      );
+    }
+    if (this.#values > BOUNDS.values) {
+      refuse(
+        "The number of values that a request could return if all its lists were full must not exceed",
+        BOUNDS.values,
+        this.#values,
+      );
+    }
+    return { fields: this.#fields, copies: this.#copies };
+  }
+
+  #each(fields: readonly Selected[], place: Place): void {
+    const asked = new Map<string, number>();
+    for (const { node, given } of fields) {
+      const what = node.name.value + JSON.stringify(given);
+      asked.set(what, (asked.get(what) ?? 0) + 1);
+    }
+    const copies = place.copies * Math.max(1, ...asked.values());
+    this.#copies = Math.max(this.#copies, copies);
+    for (const field of fields) this.#field(field, { ...place, copies });
+  }
+
+  #field({ parent, node, given }: Selected, { times, copies, page }: Place): void {
+    this.#fields++;
+    if (node.alias && ++this.#aliases > BOUNDS.aliases)
+      refuse("The number of aliases in an operation must not exceed", BOUNDS.aliases);
+    const name = node.name.value;
+    if (parent === this.#schema.getQueryType()) {
+      if (name === "__schema") return this.#introspect("__Schema", this.#schema, node);
+      if (name === "__type")
+        return this.#introspect("__Type", this.#schema.getType(String(given["name"])), node);
+    }
+    const field = "getFields" in parent ? parent.getFields()[name] : undefined;
+    for (const argument of field?.args ?? []) {
+      if (argument.name in given)
+        checkArgument(name, argument, given[argument.name], {
+          isMutation: parent === this.#schema.getMutationType(),
+        });
+    }
+    const type = field && getNamedType(field.type);
+    if (!field || !isCompositeType(type) || !node.selectionSet) {
+      this.#values += times;
+      return;
+    }
+    const isPaged = field.args.some((argument) => argument.name === "first");
+    const pageHere = isPaged ? pageSize(field, given, parent.name === "Query") : undefined;
+    const isList = isListType(getNullableType(field.type));
+    const occurrences = times * (isList ? (pageHere ?? listSize(field, given, page)) : 1);
+    // A single record that belongs to another is not counted, since the number of fields already bounds it.
+    if (isList) this.#records += occurrences;
+    // Pages and their edges pass the size of the page down to the list within.
+    this.#each(this.#fieldsOf(type, node.selectionSet), { times: occurrences, copies, page: pageHere });
+  }
+
+  // What introspection returns is known, so it is counted as it will be.
+  #introspect(typeName: string, source: unknown, { selectionSet }: FieldNode): void {
+    const type = this.#schema.getType(typeName);
+    if (!(type instanceof GraphQLObjectType) || !selectionSet) return;
+    const fields = this.#fieldsOf(type, selectionSet);
+    for (const item of Array.isArray(source) ? (source as unknown[]) : [source]) {
+      if (item === undefined || item === null) continue;
+      for (const { node, given } of fields) {
+        if (++this.#introspected > BOUNDS.introspection)
+          refuse("The number of values in an introspection must not exceed", BOUNDS.introspection);
+        const field = type.getFields()[node.name.value];
+        if (!field || !node.selectionSet) continue;
+        const value = field.resolve?.(item, given, undefined, { schema: this.#schema } as GraphQLResolveInfo);
+        this.#introspect(getNamedType(field.type).name, value, node);
+      }
+    }
+  }
+
+  /** The fields of a selection, those of its fragments included. */
+  #fieldsOf(type: GraphQLCompositeType, { selections }: SelectionSetNode): Selected[] {
+    return selections.flatMap((node) => {
+      if (node.kind === Kind.FIELD) return [{ parent: type, node, given: this.#arguments(node) }];
+      const fragment =
+        node.kind === Kind.FRAGMENT_SPREAD
+          ? this.#fragments.get(node.name.value)
+          : { type: node.typeCondition?.name.value ?? type.name, selections: node.selectionSet };
+      const on = fragment && this.#schema.getType(fragment.type);
+      return fragment && isCompositeType(on) ? this.#fieldsOf(on, fragment.selections) : [];
+    });
+  }
+
+  #arguments(node: FieldNode): Variables {
+    return Object.fromEntries(
+      (node.arguments ?? []).map(({ name, value }) => [
+        name.value,
+        valueFromASTUntyped(value, this.#variables),
+      ]),
+    );
+  }
+}
+
+type Selected = { parent: GraphQLCompositeType; node: FieldNode; given: Variables };
+
+type Field = GraphQLField<unknown, unknown>;
+
+function pageSize({ name, args }: Field, given: Variables, isRoot: boolean): number {
+  const isGroups = args.some((argument) => argument.name === "groupBy");
+  const most = isGroups ? GROUPS_MAX : PAGE_MAX;
+  for (const argument of ["first", "last"]) {
+    const size = given[argument];
+    if (typeof size !== "number") continue;
+    if (size < 0 || size > most) {
+      const message = `must be from 0 to ${most}`;
+      throw new ApiError("validation_failed", {
+        message: `${name}: ${argument} ${message}.`,
+        details: [{ path: argument, message }],
+      });
+    }
+    return size;
+  }
+  if (isGroups) return GROUPS_DEFAULT;
+  return isRoot ? PAGE_DEFAULT : PAGE_DEFAULT_NESTED;
+}
+
+function listSize({ args }: Field, given: Variables, page: number | undefined): number {
+  if (!args.some((argument) => argument.name === "limit")) return page ?? 1;
+  const limit = given["limit"];
+  // What a function does not take is counted as nothing, not as less than nothing: other lists would pay for it.
+  return typeof limit === "number" ? Math.max(0, limit) : PAGE_DEFAULT_NESTED;
+}
