@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { getIntrospectionQuery } from "graphql";
 import { BOUNDS } from "../server/graphql/bounds.ts";
 import { ask, refusal, send } from "./support/graphql.ts";
-import { startTestService } from "./support/service.ts";
+import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { admin, ORG } from "./support/world.ts";
 
@@ -297,6 +297,23 @@ describe("texts made to hurt are refused", () => {
   ])("%s", async (_name, text) => {
     expect(await refusal(service, text)).toEqual(["validation_failed", 400]);
   });
+});
+
+test.each([
+  ["an argument", "query ($v: NeedFilter) { needs(filter: $v) { totalCount } }"],
+  ["an argument of introspection", "query ($v: String!) { __type(name: $v) { name } }"],
+  ["a directive", "query ($v: Boolean!) { needs @include(if: $v) { totalCount } }"],
+  ["an input", "mutation ($v: DeclareNeedInput!) { declareNeed(input: $v) { need { needId } } }"],
+])("a variable nested too deeply to be walked is refused, as %s", async (_where, query) => {
+  const depth = 50_000;
+  const { status, body } = await call(
+    `${service.url}/graphql`,
+    "POST",
+    service.keys.write,
+    `{"query": ${JSON.stringify(query)}, "variables": {"v": ${"[".repeat(depth)}${"]".repeat(depth)}}}`,
+    { accept: "application/graphql-response+json" },
+  );
+  expect([status, body.errors[0].extensions.code]).toEqual([400, "validation_failed"]);
 });
 
 test("docs/graphql.md states the actual bounds", async () => {

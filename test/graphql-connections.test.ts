@@ -16,7 +16,8 @@ import { admin, ORG } from "./support/world.ts";
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService();
+  // Long enough that no statement ends by itself where it is to be ended.
+  service = await startTestService({ config: { statementTimeoutMs: 120_000 } });
 });
 afterAll(() => service.stop());
 
@@ -60,6 +61,24 @@ describe("a request with twenty slow fields", () => {
       expect(await waiting()).toHaveLength(1);
     });
     expect(Object.keys((await answer) as object)).toHaveLength(20);
+  });
+
+  test("leaves other keys alone, however many there are of it", async () => {
+    const answers: Promise<unknown[]>[] = [];
+    await whileNeedsAreLocked(async () => {
+      for (let n = 0; n < 12; n++) answers.push(refusal(service, slow));
+      // A quarter of the twenty connections is the share of a key.
+      await eventually(async () => expect(await waiting()).toHaveLength(5));
+      expect(await ask(service, "{ accelerators { totalCount } }", {}, "write")).toBeDefined();
+      expect((await call(`${service.url}/v0/accelerators`, "GET", service.keys.write)).status).toBe(200);
+      expect(await waiting()).toHaveLength(5);
+    });
+    for (const answer of await Promise.all(answers)) {
+      expect([
+        [undefined, undefined],
+        ["service_busy", 503],
+      ]).toContainEqual(answer);
+    }
   });
 
   test("is ended by hanging up, and none of its other fields begins", async () => {

@@ -95,7 +95,6 @@ export class RequestConnection {
     connection: BorrowedConnection,
     { text, values, name, arrayMode }: PgClientQuery,
   ): Promise<pg.QueryResult<T>> {
-    if (this.#stopped) throw this.#stopped;
     if (this.#msLeft < 1) throw new StatementTimeout();
     const query = { text, values, name, ...(arrayMode && { rowMode: "array" }) };
     const settings = { ...this.#settings, statement_timeout: String(Math.ceil(this.#msLeft)) };

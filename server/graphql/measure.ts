@@ -6,6 +6,7 @@ import {
   isCompositeType,
   isListType,
   Kind,
+  print,
   valueFromASTUntyped,
 } from "postgraphile/graphql";
 import type {
@@ -125,8 +126,8 @@ class Measurement {
 
   #each(fields: readonly Selected[], place: Place): void {
     const asked = new Map<string, number>();
-    for (const { node, given } of fields) {
-      const what = node.name.value + JSON.stringify(given);
+    for (const { node } of fields) {
+      const what = print({ ...node, alias: undefined, selectionSet: undefined });
       asked.set(what, (asked.get(what) ?? 0) + 1);
     }
     const copies = place.copies * Math.max(1, ...asked.values());
@@ -141,8 +142,9 @@ class Measurement {
     const name = node.name.value;
     if (parent === this.#schema.getQueryType()) {
       if (name === "__schema") return this.#introspect("__Schema", this.#schema, node);
-      if (name === "__type")
-        return this.#introspect("__Type", this.#schema.getType(String(given["name"])), node);
+      const typeName = given["name"];
+      if (name === "__type" && typeof typeName === "string")
+        return this.#introspect("__Type", this.#schema.getType(typeName), node);
     }
     const field = "getFields" in parent ? parent.getFields()[name] : undefined;
     for (const argument of field?.args ?? []) {
