@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { needRoutes } from "../server/resources/needs.ts";
 import { contributor, ORG } from "../test/support/world.ts";
-import { inTurns, requestsPerSecond, round, startBenchDatabase, startChild } from "./support.ts";
+import { against, inTurns, requestsPerSecond, startBenchDatabase, startChild } from "./support.ts";
 import type { BenchDatabase, Figure } from "./support.ts";
 
 const NEED = {
@@ -70,10 +70,6 @@ export async function benchRest(): Promise<Figure[]> {
     await Promise.all([served.stop(), handwritten.stop()]);
     await database.stop();
   }
-}
-
-function against(a: number, b: number): string {
-  return `${round(a / b)} (${round(a)} against ${round(b)} requests/s)`;
 }
 
 function declare(database: BenchDatabase): Promise<unknown> {

@@ -117,6 +117,11 @@ export function round(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString("en");
 }
 
+/** How many times as fast one thing is as another, and how fast both are. */
+export function against(a: number, b: number): string {
+  return `${round(a / b)} (${round(a)} against ${round(b)} requests/s)`;
+}
+
 /** Inserts needs, each with commitments that answer it, in bulk; the triggers mark them for the graph. */
 export async function fill(database: BenchDatabase, needs: number, commitmentsEach = 0): Promise<void> {
   await database.owner.query(
