@@ -68,7 +68,7 @@ async function start(config: Config): Promise<string> {
   const { ownerUrl, serverUrl } = await openDatabase(config);
   const owner = await bringUp(
     "database connections",
-    () => Promise.resolve(createPool(ownerUrl, { max: 2 })),
+    () => Promise.resolve(createPool(ownerUrl, { max: 2, application_name: "engagement-start" })),
     (pool) => pool.end(),
   );
   await fillDatabase(config, owner);

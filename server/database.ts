@@ -1,6 +1,7 @@
 // A door asks PostgreSQL with a single statement, which runs under the role of the caller's key.
 import type pg from "pg";
 import type { Identity } from "./identity/keys.ts";
+import { currentRequest } from "./request-context.ts";
 
 /** Runs statements on behalf of a caller. */
 export class Database {
@@ -25,8 +26,15 @@ export class Database {
   ): Promise<string | null> {
     const { rows } = await this.#pool.query<{ answer: string | null }>({
       name: "run_as",
-      text: "select app_private.run_as($1, $2, $3, $4, $5) as answer",
-      values: [identity.scope, statement, JSON.stringify(input), identity.keyId, idempotencyKey ?? null],
+      text: "select app_private.run_as($1, $2, $3, $4, $5, $6) as answer",
+      values: [
+        identity.scope,
+        statement,
+        JSON.stringify(input),
+        identity.keyId,
+        idempotencyKey ?? null,
+        currentRequest()?.id ?? null,
+      ],
     });
     return rows[0]?.answer ?? null;
   }

@@ -8,6 +8,7 @@ import type { Config } from "../config.ts";
 import { demoKeyOpens } from "../db/demo/load.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { discreet } from "../process/log.ts";
 import { demoKeyExposed, runPart } from "../process/part.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
@@ -19,6 +20,7 @@ import { createMetrics, serveMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
 import { claimsPage } from "./pages/claims/door.ts";
 import { docsPage } from "./pages/docs/door.ts";
+import { currentRequest } from "./request-context.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
 import { Database } from "./database.ts";
@@ -52,8 +54,12 @@ export async function startServer({
   config,
   databaseUrl,
   store,
-  logger,
+  ...options
 }: ServerOptions): Promise<RunningServer> {
+  const logger = discreet(options.logger, () => {
+    const request = currentRequest();
+    return request ? { requestId: request.id } : {};
+  });
   const pool = createServerPool(databaseUrl, (error) =>
     logger.warn({ err: error }, "lost a database connection"),
   );
@@ -81,7 +87,7 @@ export async function startServer({
       claimsPage,
       docsPage(document),
       graphql.door,
-      sparqlDoor({ store, namedGraphs: names.namedGraphs, timeoutMs: config.sparqlTimeoutMs }),
+      sparqlDoor({ store, logger, namedGraphs: names.namedGraphs, timeoutMs: config.sparqlTimeoutMs }),
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins }),
       restDoor(routes, database),
     ],

@@ -47,13 +47,16 @@ comment on function app_private.current_actor is 'E-mail address of the acting u
 -- round trip. (A security-definer function could not change the role, so this one is not.)
 create function app_private.run_as(
   scope name, statement text, body jsonb default '{}',
-  key_id uuid default null, idempotency_key text default null
+  key_id uuid default null, idempotency_key text default null, request_id text default null
 ) returns text
 language plpgsql
 as $$
 declare
   answer text;
 begin
+  -- What the histories remember of this transaction (db/migrations/0044_trail.sql).
+  perform set_config('app.key_id', coalesce(key_id::text, ''), true),
+    set_config('app.request_id', coalesce(request_id, ''), true);
   if idempotency_key is not null then
     answer := app_private.recall_answer(key_id, idempotency_key, sha256(convert_to(statement || body, 'utf8')));
     if answer is not null then

@@ -15,6 +15,7 @@ import { GroupingPlugin } from "./grouping.ts";
 import { ListsPlugin } from "./lists.ts";
 import { NamingPlugin } from "./naming.ts";
 import { PagingPlugin } from "./paging.ts";
+import { currentRequest } from "../request-context.ts";
 import { TagsPlugin } from "./tags.ts";
 
 /**
@@ -66,9 +67,15 @@ export function makePreset(
     },
     grafast: {
       explain: false,
-      // The role is all that the database is told about a caller; what it may do is decided there.
+      // The role is all that decides what a caller may do, and it decides in the database.
       context: ({ expressv4 }) => ({
-        pgSettings: { role: expressv4!.req.identity.scope, statement_timeout: String(statementTimeoutMs) },
+        pgSettings: {
+          role: expressv4!.req.identity.scope,
+          statement_timeout: String(statementTimeoutMs),
+          // What the histories remember (db/migrations/0044_trail.sql).
+          "app.key_id": expressv4!.req.identity.keyId,
+          "app.request_id": currentRequest()?.id ?? "",
+        },
       }),
     },
     ruru: explorerConfig,

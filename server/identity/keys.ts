@@ -124,5 +124,5 @@ export function requireKey(keys: KeyRing, options: { inQuery?: boolean } = {}): 
 
 /** A pool for the server's own login, which can do nothing but assume the role of a key's scope. */
 export function createServerPool(connectionString: string, onError: (error: Error) => void): pg.Pool {
-  return createPool(connectionString, { max: 20, onError });
+  return createPool(connectionString, { max: 20, application_name: "engagement-server", onError });
 }
