@@ -85,9 +85,9 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
 
   async function later(error: unknown): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
-    if (!failing) logger.warn({ reason }, "the graph cannot be written; changes wait in the database");
     const isStore = error instanceof GraphUnavailable || error instanceof GraphRejected;
-    if (!isStore) logger.warn({ err: error }, "a drain broke off");
+    if (!failing) logger.warn({ err: error }, "the graph cannot be written; changes wait in the database");
+    else if (!isStore) logger.warn({ err: error }, "a drain broke off");
     failing = true;
     retryAt = performance.now() + retryMs;
     retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);

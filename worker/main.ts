@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { createPool } from "../db/pool.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { discreet } from "../process/log.ts";
 import { runPart } from "../process/part.ts";
 import { createDrainer } from "./drainer.ts";
 import type { DrainerOptions } from "./drainer.ts";
@@ -36,9 +37,10 @@ export async function startWorker({
   databaseUrl,
   store,
   config,
-  logger,
   watchMs,
+  ...options
 }: WorkerOptions): Promise<Worker> {
+  const logger = discreet(options.logger);
   const onError = (error: Error) => logger.debug({ err: error }, "a database connection broke");
   const pool = createPool(databaseUrl, {
     max: CONNECTIONS,
