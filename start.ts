@@ -22,6 +22,7 @@ import { createGraphStore, storeUrls } from "./graph/store.ts";
 import type { GraphStore } from "./graph/store.ts";
 import { readStarterVocabulary } from "./graph/skos.ts";
 import { greeting } from "./process/greeting.ts";
+import { Metrics } from "./process/metrics.ts";
 import { takeLock } from "./process/lock.ts";
 import { aborted, complain, demoKeyExposed, StartError, stopSignal } from "./process/part.ts";
 import { startServer } from "./server/main.ts";
@@ -73,14 +74,15 @@ async function start(config: Config): Promise<string> {
   );
   await fillDatabase(config, owner);
   const store = await openGraphStore(config, logger);
+  const metrics = config.metricsPort === undefined ? undefined : new Metrics();
   await bringUp(
     "worker",
-    () => startWorker({ config, databaseUrl: ownerUrl, store, logger }),
+    () => startWorker({ config, databaseUrl: ownerUrl, store, logger, metrics }),
     (worker) => worker.stop(),
   );
   const server = await bringUp(
     "server",
-    () => startServer({ config, databaseUrl: serverUrl, store, logger }),
+    () => startServer({ config, databaseUrl: serverUrl, store, logger, metrics }),
     (running) => running.stop(),
   );
   if (lockedDir) await announce(lockedDir, server.url);

@@ -9,6 +9,7 @@ import { demoKeyOpens } from "../db/demo/load.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
+import { Metrics } from "../process/metrics.ts";
 import { demoKeyExposed, runPart } from "../process/part.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
@@ -16,7 +17,7 @@ import { createServerPool, KeyRing } from "./identity/keys.ts";
 import { mcpDoor } from "./mcp/door.ts";
 import { probes } from "./probes.ts";
 import { restDoor } from "./rest/door.ts";
-import { createMetrics, serveMetrics } from "./metrics.ts";
+import { addServerMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
 import { claimsPage } from "./pages/claims/door.ts";
 import { docsPage } from "./pages/docs/door.ts";
@@ -32,6 +33,8 @@ export type ServerOptions = {
   databaseUrl: string;
   store: GraphStore;
   logger: Logger;
+  /** Of the process, where other parts run in it as well. */
+  metrics?: Metrics;
 };
 
 /** A server that is listening. */
@@ -70,14 +73,16 @@ export async function startServer({
 
   const graphql = await createGraphql({ pool, logger });
 
-  const metrics = config.metricsPort === undefined ? undefined : createMetrics(pool);
+  const { metricsPort } = config;
+  const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
+  const measure = metrics && addServerMetrics(metrics, pool);
   const metricsServer =
-    metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
+    metricsPort === undefined ? undefined : await metrics?.serve(config.host, metricsPort);
 
   const names = createNames(config);
   const { routes, document } = withOpenApi(allRoutes({ database, store, names }), config);
   const app = await createApp({
-    ...(metrics && { measure: metrics.middleware }),
+    ...(measure && { measure }),
     config,
     keys,
     logger,

@@ -5,10 +5,12 @@ import type { Config } from "../config.ts";
 import { createPool } from "../db/pool.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
+import { Metrics } from "../process/metrics.ts";
 import { runPart } from "../process/part.ts";
 import { createDrainer } from "./drainer.ts";
 import type { DrainerOptions } from "./drainer.ts";
 import { CONCURRENT_JOBS, runJobs, superviseJobs } from "./jobs.ts";
+import { addWorkerMetrics } from "./metrics.ts";
 import { createProjector } from "./projection.ts";
 import { startVerifier } from "./verifier.ts";
 import { taskList } from "./tasks/index.ts";
@@ -19,9 +21,13 @@ export interface WorkerOptions extends Pick<DrainerOptions, "watchMs"> {
   store: GraphStore;
   config: Config;
   logger: Logger;
+  /** of the process, where another part serves them */
+  metrics?: Metrics;
 }
 
 export interface Worker {
+  /** The port that serves the metrics, if METRICS_PORT is set and no other part does. */
+  metricsPort: number | undefined;
   /** Lets work in progress finish, within seconds, and closes the worker's connections. */
   stop: () => Promise<void>;
 }
@@ -47,8 +53,13 @@ export async function startWorker({
     application_name: "engagement-worker",
     onError,
   });
+  const { metricsPort } = config;
+  const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
+  let metricsServer: Awaited<ReturnType<Metrics["serve"]>> | undefined;
   try {
     await pool.query("select");
+    if (!options.metrics && metricsPort !== undefined)
+      metricsServer = await metrics?.serve(config.host, metricsPort);
   } catch (error) {
     await pool.end();
     throw error;
@@ -56,16 +67,18 @@ export async function startWorker({
   const parts = { pool, store, projector: createProjector(config), logger };
   const drainer = createDrainer({ ...parts, watchMs });
   const verifier = startVerifier({ ...parts, ...config.graphVerification });
-  const tasks = taskList({ pool, config, drainer, logger });
+  const tasks = metrics
+    ? addWorkerMetrics(metrics, pool, taskList({ pool, config, drainer, logger }))
+    : taskList({ pool, config, drainer, logger });
   const jobs = superviseJobs((events) => runJobs(pool, tasks, events, logger), logger);
   // What the last worker left behind must not wait for the next write.
   void drainer.wake();
   let stopped: Promise<void> | undefined;
   const stop = async () => {
-    await Promise.all([jobs.stop(), drainer.stop(), verifier.stop()]);
+    await Promise.all([jobs.stop(), drainer.stop(), verifier.stop(), metricsServer?.stop()]);
     await pool.end();
   };
-  return { stop: () => (stopped ??= stop()) };
+  return { metricsPort: metricsServer?.port, stop: () => (stopped ??= stop()) };
 }
 
 if (import.meta.main) {

@@ -27,6 +27,8 @@ begin
 end
 $make$;
 
+create index mails_failed on app_private.mails (failed_at) where failed_at is not null;
+
 create table app_private.administration_history (
   administration_history_id bigint generated always as identity primary key,
   subject text not null check (subject in ('organization', 'api_key', 'list', 'churches')),
