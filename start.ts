@@ -25,6 +25,7 @@ import { greeting } from "./process/greeting.ts";
 import { Metrics } from "./process/metrics.ts";
 import { takeLock } from "./process/lock.ts";
 import { aborted, complain, demoKeyExposed, StartError, stopSignal } from "./process/part.ts";
+import { startTracing } from "./process/tracing.ts";
 import { startServer } from "./server/main.ts";
 import { publishDocuments } from "./worker/documents.ts";
 import { importVocabulary } from "./worker/imports.ts";
@@ -64,6 +65,11 @@ async function bringUp<T>(
 
 async function start(config: Config): Promise<string> {
   const logger = pino({ level: config.logLevel }, pino.destination(2));
+  await bringUp(
+    "traces",
+    () => startTracing("engagement-start", process.env),
+    (end) => end(),
+  );
   const lockedDir = await takeDataDir(config);
   await requireFreePort(config);
   const { ownerUrl, serverUrl } = await openDatabase(config);

@@ -2,6 +2,8 @@
 // names and addresses into all of them.
 import type { Request, RequestHandler } from "express";
 import type { Logger } from "pino";
+import type { Attributes } from "@opentelemetry/api";
+import type { Identity } from "./identity/keys.ts";
 import { PROBES } from "./probes.ts";
 import { currentRequest } from "./request-context.ts";
 
@@ -38,6 +40,17 @@ export function accessLog(logger: Logger): RequestHandler {
       else logger.info(line, "request");
     });
     next();
+  };
+}
+
+/** What a span says of a request: the same as its line. */
+export function spanOf(request: Request): Attributes {
+  return {
+    "http.request.method": request.method,
+    "http.route": routeOf(request),
+    "app.request_id": currentRequest()?.id,
+    "app.key_id": (request.identity as Identity | undefined)?.keyId,
+    "app.errors": [...(currentRequest()?.errors ?? [])],
   };
 }
 

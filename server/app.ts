@@ -5,7 +5,8 @@ import type { Express, RequestHandler } from "express";
 import helmet from "helmet";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
-import { accessLog } from "./access-log.ts";
+import { isTracing, traceRequests } from "../process/tracing.ts";
+import { accessLog, spanOf } from "./access-log.ts";
 import type { Door } from "./door.ts";
 import { ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
@@ -31,6 +32,7 @@ export async function createApp({ config, keys, logger, doors, measure }: AppPar
   app.disable("x-powered-by");
   app.disable("etag");
   app.use(nameRequest, accessLog(logger));
+  if (isTracing()) app.use(traceRequests(spanOf));
   if (measure) app.use(measure);
   app.use(helmet());
   app.use(crossOrigin(config.corsOrigins));

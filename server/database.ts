@@ -1,5 +1,6 @@
 // A door asks PostgreSQL with a single statement, which runs under the role of the caller's key.
 import type pg from "pg";
+import { traceParent } from "../process/tracing.ts";
 import type { Identity } from "./identity/keys.ts";
 import { currentRequest } from "./request-context.ts";
 
@@ -26,7 +27,7 @@ export class Database {
   ): Promise<string | null> {
     const { rows } = await this.#pool.query<{ answer: string | null }>({
       name: "run_as",
-      text: "select app_private.run_as($1, $2, $3, $4, $5, $6) as answer",
+      text: "select app_private.run_as($1, $2, $3, $4, $5, $6, $7) as answer",
       values: [
         identity.scope,
         statement,
@@ -34,6 +35,7 @@ export class Database {
         identity.keyId,
         idempotencyKey ?? null,
         currentRequest()?.id ?? null,
+        traceParent() ?? null,
       ],
     });
     return rows[0]?.answer ?? null;

@@ -10,6 +10,7 @@ import { createNames } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
 import { Metrics } from "../process/metrics.ts";
+import { traceStatements } from "../process/tracing.ts";
 import { demoKeyExposed, runPart } from "../process/part.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
@@ -66,6 +67,7 @@ export async function startServer({
   const pool = createServerPool(databaseUrl, (error) =>
     logger.warn({ err: error }, "lost a database connection"),
   );
+  traceStatements(pool);
   const keys = new KeyRing(pool);
   const database = new Database(pool);
   if (!isLoopback(config.host) && (await demoKeyOpens(pool))) throw demoKeyExposed(config.host);

@@ -5,6 +5,7 @@ import type { Config } from "../config.ts";
 import { createPool } from "../db/pool.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
+import { traceJobs, traceStatements } from "../process/tracing.ts";
 import { Metrics } from "../process/metrics.ts";
 import { runPart } from "../process/part.ts";
 import { createDrainer } from "./drainer.ts";
@@ -53,6 +54,7 @@ export async function startWorker({
     application_name: "engagement-worker",
     onError,
   });
+  traceStatements(pool);
   const { metricsPort } = config;
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
   let metricsServer: Awaited<ReturnType<Metrics["serve"]>> | undefined;
@@ -67,9 +69,8 @@ export async function startWorker({
   const parts = { pool, store, projector: createProjector(config), logger };
   const drainer = createDrainer({ ...parts, watchMs });
   const verifier = startVerifier({ ...parts, ...config.graphVerification });
-  const tasks = metrics
-    ? addWorkerMetrics(metrics, pool, taskList({ pool, config, drainer, logger }))
-    : taskList({ pool, config, drainer, logger });
+  const traced = traceJobs(taskList({ pool, config, drainer, logger }));
+  const tasks = metrics ? addWorkerMetrics(metrics, pool, traced) : traced;
   const jobs = superviseJobs((events) => runJobs(pool, tasks, events, logger), logger);
   // What the last worker left behind must not wait for the next write.
   void drainer.wake();

@@ -15,6 +15,7 @@ import { GroupingPlugin } from "./grouping.ts";
 import { ListsPlugin } from "./lists.ts";
 import { NamingPlugin } from "./naming.ts";
 import { PagingPlugin } from "./paging.ts";
+import { traceParent } from "../../process/tracing.ts";
 import { currentRequest } from "../request-context.ts";
 import { TagsPlugin } from "./tags.ts";
 
@@ -75,6 +76,7 @@ export function makePreset(
           // What the histories remember (db/migrations/0044_trail.sql).
           "app.key_id": expressv4!.req.identity.keyId,
           "app.request_id": currentRequest()?.id ?? "",
+          "app.trace_parent": traceParent() ?? "",
         },
       }),
     },
