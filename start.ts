@@ -67,7 +67,7 @@ async function start(config: Config): Promise<string> {
   const logger = pino({ level: config.logLevel }, pino.destination(2));
   await bringUp(
     "traces",
-    () => startTracing("engagement-start", process.env),
+    () => startTracing("engagement-start"),
     (end) => end(),
   );
   const lockedDir = await takeDataDir(config);

@@ -85,7 +85,7 @@ export async function runPart(
   let stopTracing: (() => Promise<void>) | undefined;
   try {
     config = processConfig();
-    stopTracing = await startTracing(name.replace("npm run ", "engagement-"), process.env);
+    stopTracing = await startTracing(name.replace("npm run ", "engagement-"));
     const { databaseUrl, graphStore } = config;
     if (!databaseUrl)
       throw new StartError("DATABASE_URL: must be set; npm start brings a database of its own");

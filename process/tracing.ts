@@ -17,10 +17,13 @@ export function isTracing(): boolean {
 /**
  * Begins to make spans and to send them, if the environment says where.
  * @param part what the process is called, unless OTEL_SERVICE_NAME calls it otherwise
- * @param env OTEL_EXPORTER_OTLP_*, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER(_ARG), OTEL_SDK_DISABLED
+ * @param env the libraries' own variables: OTEL_EXPORTER_OTLP_*, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER(_ARG), OTEL_SDK_DISABLED
  * @returns sends what is left, and ends
  */
-export async function startTracing(part: string, env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
+export async function startTracing(
+  part: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<() => Promise<void>> {
   const url = env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] || env["OTEL_EXPORTER_OTLP_ENDPOINT"];
   if (!url || env["OTEL_SDK_DISABLED"] === "true" || tracer) return () => Promise.resolve();
   const [
