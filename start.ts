@@ -22,8 +22,10 @@ import { createGraphStore, storeUrls } from "./graph/store.ts";
 import type { GraphStore } from "./graph/store.ts";
 import { readStarterVocabulary } from "./graph/skos.ts";
 import { greeting } from "./process/greeting.ts";
+import { Metrics } from "./process/metrics.ts";
 import { takeLock } from "./process/lock.ts";
 import { aborted, complain, demoKeyExposed, sessionUrl, signalOrders, StartError } from "./process/part.ts";
+import { startTracing } from "./process/tracing.ts";
 import { startServer } from "./server/main.ts";
 import { publishDocuments } from "./worker/documents.ts";
 import { importVocabulary } from "./worker/imports.ts";
@@ -64,24 +66,30 @@ async function bringUp<T>(
 
 async function start(config: Config): Promise<string> {
   const logger = pino({ level: config.logLevel }, pino.destination(2));
+  await bringUp(
+    "traces",
+    () => startTracing("engagement-start"),
+    (end) => end(),
+  );
   const lockedDir = await takeDataDir(config);
   await requireFreePort(config);
   const { ownerUrl, serverUrl } = await openDatabase(config);
   const owner = await bringUp(
     "database connections",
-    () => Promise.resolve(createPool(ownerUrl, { max: 2 })),
+    () => Promise.resolve(createPool(ownerUrl, { max: 2, application_name: "engagement-start" })),
     (pool) => pool.end(),
   );
   await fillDatabase(config, owner);
   const store = await openGraphStore(config, logger);
+  const metrics = config.metricsPort === undefined ? undefined : new Metrics();
   await bringUp(
     "worker",
-    () => startWorker({ config, databaseUrl: ownerUrl, store, logger }),
+    () => startWorker({ config, databaseUrl: ownerUrl, store, logger, metrics }),
     (worker) => worker.stop(),
   );
   const server = await bringUp(
     "server",
-    () => startServer({ config, databaseUrl: serverUrl, store, logger }),
+    () => startServer({ config, databaseUrl: serverUrl, store, logger, metrics }),
     (running) => running.stop(),
   );
   if (lockedDir) await announce(lockedDir, server.url);

@@ -64,7 +64,7 @@ export class AdminContext {
 
   async #openPool(): Promise<pg.Pool> {
     const url = await this.databaseUrl();
-    const pool = createPool(url, { max: 4 });
+    const pool = createPool(url, { max: 4, application_name: "engagement-admin" });
     if (this.config.databaseUrl) return pool;
     // The embedded database may never have seen a start of the service, or be in the middle of its first one: a
     // migration ends with the rules, and a second one waits for the first.

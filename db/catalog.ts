@@ -31,6 +31,7 @@ export const enums = {
 
 /** The values of each text column that takes only certain ones, by table and column. */
 export const choices = {
+  "administration_history.subject": ["organization", "api_key", "list", "churches"],
   "api_keys.scope": ["api_read", "api_write", "api_review"],
   "graph_references.name": [
     "accelerators",

@@ -87,6 +87,9 @@ async function scopeTable(db: pg.Pool): Promise<string> {
         where has_function_privilege(scope, p.oid, 'execute') order by place limit 1)
      from pg_proc as p
      where p.pronamespace = 'app_public'::regnamespace and p.prosecdef
+       -- A function of a row is one of its columns to those who ask.
+       and not exists (
+         select from pg_class as c where c.relnamespace = p.pronamespace and c.reltype = p.proargtypes[0])
      order by 1`,
     [SCOPES],
   );

@@ -6,7 +6,10 @@ export interface Position {
   column: number;
 }
 
-/** The store cannot be reached, failed, or gave an answer that cannot be trusted. Trying again later may help. */
+/**
+ * The store cannot be reached, failed, or gave an answer that cannot be trusted. Trying again later may help.
+ * What the store itself says, which may quote data, comes after the first colon of the message (process/log.ts).
+ */
 export class GraphUnavailable extends Error {
   override name = "GraphUnavailable";
 }

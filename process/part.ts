@@ -7,6 +7,7 @@ import { DEMO_KEY_ID } from "../db/demo/load.ts";
 import { requireDatabase, requireSession } from "../db/reach.ts";
 import { explain } from "./explain.ts";
 import { createGraphStore } from "../graph/store.ts";
+import { startTracing } from "./tracing.ts";
 import type { GraphStore } from "../graph/store.ts";
 
 /** The service cannot start as things stand; the message is one line for the operator. */
@@ -108,8 +109,10 @@ export async function runPart(
   let code = 0;
   let config: Config | undefined;
   let store: GraphStore | undefined;
+  let stopTracing: (() => Promise<void>) | undefined;
   try {
     config = processConfig();
+    stopTracing = await startTracing(name.replace("npm run ", "engagement-"));
     const { databaseUrl, graphStore } = config;
     if (!databaseUrl)
       throw new StartError("DATABASE_URL: must be set; npm start brings a database of its own");
@@ -128,6 +131,7 @@ export async function runPart(
     code = 1;
   } finally {
     store?.close();
+    await stopTracing?.();
   }
   // Whatever a failed start has left open would keep the process alive.
   process.exit(code);

@@ -4,14 +4,16 @@ import express from "express";
 import type { Express, RequestHandler } from "express";
 import helmet from "helmet";
 import type { Logger } from "pino";
-import { pinoHttp } from "pino-http";
 import type { Config } from "../config.ts";
+import { isTracing, traceRequests } from "../process/tracing.ts";
+import { accessLog, spanOf } from "./access-log.ts";
 import type { Door } from "./door.ts";
 import { ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
 import { requireKey } from "./identity/keys.ts";
 import type { KeyRing } from "./identity/keys.ts";
 import { perKeyLimit } from "./identity/limits.ts";
+import { nameRequest } from "./request-context.ts";
 
 /** What the application is assembled from. */
 export type AppParts = {
@@ -29,21 +31,8 @@ export async function createApp({ config, keys, logger, doors, measure }: AppPar
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
-  // Only the path, because the query may contain a key.
-  app.use(
-    pinoHttp({
-      logger,
-      serializers: {
-        req: (request: { id: unknown; method: string; url: string }) => ({
-          id: request.id,
-          method: request.method,
-          path: request.url.split("?", 1)[0],
-        }),
-        res: (response: { statusCode: number }) => ({ statusCode: response.statusCode }),
-      },
-      customLogLevel: (_request, response) => (response.statusCode >= 500 ? "error" : "debug"),
-    }),
-  );
+  app.use(nameRequest, accessLog(logger));
+  if (isTracing()) app.use(traceRequests(spanOf));
   if (measure) app.use(measure);
   app.use(helmet());
   app.use(crossOrigin(config.corsOrigins));

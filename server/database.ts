@@ -1,6 +1,8 @@
 // A door asks PostgreSQL with a single statement, which runs under the role of the caller's key.
+import { traceParent } from "../process/tracing.ts";
 import type { Identity } from "./identity/keys.ts";
 import type { Connections } from "./postgres/connections.ts";
+import { currentRequest } from "./request-context.ts";
 
 /** Runs statements on behalf of a caller. */
 export class Database {
@@ -26,8 +28,16 @@ export class Database {
     const { rows } = await this.#connections.borrow(identity, (connection) =>
       connection.run<{ answer: string | null }>({
         name: "run_as",
-        text: "select app_private.run_as($1, $2, $3, $4, $5) as answer",
-        values: [identity.scope, statement, JSON.stringify(input), identity.keyId, idempotencyKey ?? null],
+        text: "select app_private.run_as($1, $2, $3, $4, $5, $6, $7) as answer",
+        values: [
+          identity.scope,
+          statement,
+          JSON.stringify(input),
+          identity.keyId,
+          idempotencyKey ?? null,
+          currentRequest()?.id ?? null,
+          traceParent() ?? null,
+        ],
       }),
     );
     return rows[0]?.answer ?? null;

@@ -4,6 +4,7 @@ import { DatabaseError } from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { errors as raisedByRules } from "../db/catalog.ts";
+import { routeOf } from "./access-log.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
 import {
   CallerGone,
@@ -12,6 +13,7 @@ import {
   ServiceBusy,
   StatementTimeout,
 } from "./postgres/unavailable.ts";
+import { currentRequest } from "./request-context.ts";
 
 type Registered = readonly [statusCode: number, sentence: string];
 
@@ -48,6 +50,14 @@ export type ErrorCode = keyof typeof RAISED_HERE | keyof typeof raisedByRules;
 /** Every error: its status, and the sentence used where there is no better one. */
 export const ERRORS: Readonly<Record<ErrorCode, Registered>> = { ...raisedByRules, ...RAISED_HERE };
 
+type ErrorBody = {
+  error: string;
+  message: string;
+  statusCode: number;
+  details?: ErrorDetail[];
+  requestId?: string;
+};
+
 /** One input at fault: its wire name and what is wrong with it. */
 export type ErrorDetail = { path: string; message: string };
 
@@ -81,12 +91,14 @@ export class ApiError extends Error {
   }
 
   /** The body of a REST answer. */
-  toJSON(): { error: string; message: string; statusCode: number; details?: ErrorDetail[] } {
+  toJSON(): ErrorBody {
+    const requestId = currentRequest()?.id;
     return {
       error: this.code,
       message: this.message,
       statusCode: this.statusCode,
       ...(this.details && { details: this.details }),
+      ...(requestId !== undefined && { requestId }),
     };
   }
 }
@@ -121,8 +133,9 @@ export function validationFailed(problems: ErrorDetail[]): ApiError {
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     const answer = apiErrorFrom(error);
+    currentRequest()?.errors.add(answer.code);
     if (answer.statusCode >= 500 && !(error instanceof CallerGone))
-      logger.error({ err: error, method: request.method, path: request.path }, answer.code);
+      logger.error({ err: error, method: request.method, route: routeOf(request) }, answer.code);
     // Half an answer cannot be taken back: cutting the connection lets the caller tell.
     if (response.headersSent) return next(error);
     response.status(answer.statusCode).set(answer.headers).json(answer);

@@ -4,6 +4,7 @@
 export const REQUEST_HEADERS = {
   idempotencyKey: "idempotency-key",
   adminEmail: "x-admin-email",
+  requestId: "x-request-id",
   mcpProtocolVersion: "mcp-protocol-version",
   mcpSessionId: "mcp-session-id",
   mcpMethod: "mcp-method",
@@ -17,4 +18,5 @@ export const RESPONSE_HEADERS = {
   rateLimitPolicy: "ratelimit-policy",
   retryAfter: "retry-after",
   authenticate: "www-authenticate",
+  requestId: "x-request-id",
 } as const;

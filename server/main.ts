@@ -5,6 +5,8 @@ import type { Config } from "../config.ts";
 import { demoKeyOpens } from "../db/demo/load.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { discreet } from "../process/log.ts";
+import { Metrics } from "../process/metrics.ts";
 import { demoKeyExposed, runPart, StartError } from "../process/part.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
@@ -13,10 +15,11 @@ import { KeyRing } from "./identity/keys.ts";
 import { mcpDoor } from "./mcp/door.ts";
 import { probes } from "./probes.ts";
 import { restDoor } from "./rest/door.ts";
-import { createMetrics, serveMetrics } from "./metrics.ts";
+import { addServerMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
 import { claimsPage } from "./pages/claims/door.ts";
 import { docsPage } from "./pages/docs/door.ts";
+import { currentRequest } from "./request-context.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
 import { Listener } from "./listener.ts";
@@ -33,6 +36,8 @@ export type ServerOptions = {
   logger: Logger;
   /** With callers who are slow to say what they want. */
   patience?: Patience;
+  /** Of the process, where other parts run in it as well. */
+  metrics?: Metrics;
 };
 
 /** A server that is listening. */
@@ -52,9 +57,13 @@ export async function startServer({
   config,
   databaseUrl,
   store,
-  logger,
   patience,
+  ...options
 }: ServerOptions): Promise<RunningServer> {
+  const logger = discreet(options.logger, () => {
+    const request = currentRequest();
+    return request ? { requestId: request.id } : {};
+  });
   const postgres = new Postgres({
     url: databaseUrl,
     poolSize: config.databasePoolSize,
@@ -77,15 +86,17 @@ export async function startServer({
 
   const graphql = await createGraphql({ postgres, logger });
 
-  const metrics = config.metricsPort === undefined ? undefined : createMetrics(postgres.probes);
+  const { metricsPort } = config;
+  const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
+  const measure = metrics && addServerMetrics(metrics, postgres);
   const metricsServer =
-    metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
+    metricsPort === undefined ? undefined : await metrics?.serve(config.host, metricsPort);
 
   let isReady = () => postgres.pulse.beat();
   const names = createNames(config);
   const { routes, document } = withOpenApi(allRoutes({ database, store, names }), config);
   const app = await createApp({
-    ...(metrics && { measure: metrics.middleware }),
+    ...(measure && { measure }),
     config,
     keys,
     logger,
@@ -95,7 +106,7 @@ export async function startServer({
       claimsPage,
       docsPage(document),
       graphql.door,
-      sparqlDoor({ store, namedGraphs: names.namedGraphs, timeoutMs: config.sparqlTimeoutMs }),
+      sparqlDoor({ store, logger, namedGraphs: names.namedGraphs, timeoutMs: config.sparqlTimeoutMs }),
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins }),
       restDoor(routes, database),
     ],

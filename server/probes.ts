@@ -1,6 +1,9 @@
 // What an orchestrator asks: whether the process is alive, and whether requests may be sent to it.
 import type { Door } from "./door.ts";
 
+/** The paths of the probes. */
+export const PROBES: readonly string[] = ["/healthz", "/readyz"];
+
 /** @param ready whether the parts that the service depends on answer */
 export function probes(ready: () => Promise<boolean>): Door {
   return (app) => {

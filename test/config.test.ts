@@ -162,6 +162,7 @@ test("the environment is read in one place", async () => {
     "graph/java/maven.ts: process.env.MAVEN_REPOSITORY",
     "graph/java/server.ts: process.env",
     'process/part.ts: process.env["npm_lifecycle_event"]',
+    "process/tracing.ts: process.env",
     'server/graphql/environment.ts: process.env["GRAPHILE_ENV"]',
   ];
   const files = globSync("**/*.ts", { cwd: ROOT, exclude: ["node_modules/**", "test/**", "bench/**"] });

@@ -216,7 +216,8 @@ describe("over HTTP", () => {
   ])("the key %s answers 401 %s, before anything else", async (key, code) => {
     const answer = await call(`${service.url}/graphql`, "POST", key, "{");
     expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
-    expect(answer.body.errors[0].extensions).toEqual({ code, statusCode: 401 });
+    const requestId = answer.headers.get("x-request-id");
+    expect(answer.body.errors[0].extensions).toEqual({ code, statusCode: 401, requestId });
   });
 
   test("a client of the older media type gets 200 and reads the errors", async () => {

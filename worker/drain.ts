@@ -167,6 +167,8 @@ async function project(
 
 function tellOfRefusals(logger: Logger, { refused }: Prepared): void {
   for (const { revision, errors } of refused) {
-    logger.info({ kind: revision.kind, id: revision.id, errors }, "the load check refused a record");
+    // The messages quote values.
+    const paths = errors.map(({ path }) => path);
+    logger.info({ kind: revision.kind, id: revision.id, paths }, "the load check refused a record");
   }
 }

@@ -1,6 +1,7 @@
 // When one process drains: at once when woken, later when the store is down, and on its own when something
 // has been left behind.
 import { PATIENCE_MS } from "../graph/session.ts";
+import { inSpan } from "../process/tracing.ts";
 import { GraphRejected, GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
 import { BATCH_SIZE, drain } from "./drain.ts";
 import type { DrainOptions } from "./drain.ts";
@@ -51,7 +52,8 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
     do {
       woken = false;
       try {
-        await drainOnce();
+        // A trace of its own: what it brings into the graph has been asked for by many.
+        await inSpan("drain", drainOnce);
       } catch (error) {
         if (stopping.signal.aborted) return;
         await later(error);
@@ -85,9 +87,9 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
 
   async function later(error: unknown): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
-    if (!failing) logger.warn({ reason }, "the graph cannot be written; changes wait in the database");
     const isStore = error instanceof GraphUnavailable || error instanceof GraphRejected;
-    if (!isStore) logger.warn({ err: error }, "a drain broke off");
+    if (!failing) logger.warn({ err: error }, "the graph cannot be written; changes wait in the database");
+    else if (!isStore) logger.warn({ err: error }, "a drain broke off");
     failing = true;
     retryAt = performance.now() + retryMs;
     retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);

@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Logger as GraphileLogger, run } from "graphile-worker";
-import type { Runner, TaskList, WorkerEvents } from "graphile-worker";
+import type { Job, Runner, TaskList, WorkerEvents } from "graphile-worker";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { crontab } from "./tasks/index.ts";
@@ -36,13 +36,18 @@ export function runJobs(
   });
 }
 
-/** Graphile-worker logs every job, which is only a detail here. */
+/** Graphile-worker logs every job, which is only a detail here. Its messages quote what jobs failed on, and stay outside. */
 function graphileLogger(logger: Logger): GraphileLogger {
-  return new GraphileLogger(() => (level, message) => {
-    if (level === "error") logger.warn(message);
-    else logger.debug(message);
+  return new GraphileLogger(() => (level, _message, meta) => {
+    const { job, error, fatalError, duration: durationMs } = (meta ?? {}) as Partial<Told>;
+    const about = { task: job?.task_identifier, jobId: job?.id, durationMs, err: fatalError ?? error };
+    if (level === "error" || level === "warning") logger.warn(about, "a job, or the job runner, failed");
+    else if (job) logger.debug(about, "job");
   });
 }
+
+/** What graphile-worker says beside its messages. */
+type Told = { job: Job; error: unknown; fatalError: unknown; duration: number };
 
 // A pause before the next runner, and how long one may take to end once it has begun to.
 const PATIENCE = { restartMs: 1_000, endingMs: 5_000 };

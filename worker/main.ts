@@ -4,10 +4,14 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { createPool } from "../db/pool.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { discreet } from "../process/log.ts";
+import { traceJobs, traceStatements } from "../process/tracing.ts";
+import { Metrics } from "../process/metrics.ts";
 import { runPart, sessionUrl } from "../process/part.ts";
 import { createDrainer } from "./drainer.ts";
 import type { DrainerOptions } from "./drainer.ts";
 import { CONCURRENT_JOBS, runJobs, superviseJobs } from "./jobs.ts";
+import { addWorkerMetrics } from "./metrics.ts";
 import { createProjector } from "./projection.ts";
 import { startVerifier } from "./verifier.ts";
 import { taskList } from "./tasks/index.ts";
@@ -18,9 +22,13 @@ export interface WorkerOptions extends Pick<DrainerOptions, "watchMs"> {
   store: GraphStore;
   config: Config;
   logger: Logger;
+  /** of the process, where another part serves them */
+  metrics?: Metrics;
 }
 
 export interface Worker {
+  /** The port that serves the metrics, if METRICS_PORT is set and no other part does. */
+  metricsPort: number | undefined;
   /** Lets work in progress finish, within seconds, and closes the worker's connections. */
   stop: () => Promise<void>;
 }
@@ -36,17 +44,24 @@ export async function startWorker({
   databaseUrl,
   store,
   config,
-  logger,
   watchMs,
+  ...options
 }: WorkerOptions): Promise<Worker> {
+  const logger = discreet(options.logger);
   const onError = (error: Error) => logger.debug({ err: error }, "a database connection broke");
   const pool = createPool(databaseUrl, {
     max: CONNECTIONS,
     application_name: "engagement-worker",
     onError,
   });
+  traceStatements(pool);
+  const { metricsPort } = config;
+  const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
+  let metricsServer: Awaited<ReturnType<Metrics["serve"]>> | undefined;
   try {
     await pool.query("select");
+    if (!options.metrics && metricsPort !== undefined)
+      metricsServer = await metrics?.serve(config.host, metricsPort);
   } catch (error) {
     await pool.end();
     throw error;
@@ -54,16 +69,17 @@ export async function startWorker({
   const parts = { pool, store, projector: createProjector(config), logger };
   const drainer = createDrainer({ ...parts, watchMs });
   const verifier = startVerifier({ ...parts, ...config.graphVerification });
-  const tasks = taskList({ pool, config, drainer, logger });
+  const traced = traceJobs(taskList({ pool, config, drainer, logger }));
+  const tasks = metrics ? addWorkerMetrics(metrics, pool, traced) : traced;
   const jobs = superviseJobs((events) => runJobs(pool, tasks, events, logger), logger);
   // What the last worker left behind must not wait for the next write.
   void drainer.wake();
   let stopped: Promise<void> | undefined;
   const stop = async () => {
-    await Promise.all([jobs.stop(), drainer.stop(), verifier.stop()]);
+    await Promise.all([jobs.stop(), drainer.stop(), verifier.stop(), metricsServer?.stop()]);
     await pool.end();
   };
-  return { stop: () => (stopped ??= stop()) };
+  return { metricsPort: metricsServer?.port, stop: () => (stopped ??= stop()) };
 }
 
 if (import.meta.main) {

@@ -14,8 +14,10 @@ import type { Mailer } from "./mailer.ts";
 export type MailOptions = {
   /** Connects as the role that owns the schema. */
   pool: pg.Pool;
-  /** Undefined: mails are written to the log and kept in the database. */
+  /** Undefined: mails are kept in the database. */
   mailer: Mailer | undefined;
+  /** Whether a mail that is kept is also written to the log: addresses and texts have no place in one of production. */
+  showKept?: boolean;
   /** The URL of the dashboard, without a trailing slash. */
   platformUrl: string;
   logger: Logger;
@@ -82,10 +84,8 @@ async function deliver(
   const mail = await composed(client, row, options.platformUrl);
   const about = { mailId: row.mail_id, kind: row.kind };
   if (!mailer) {
-    logger.info(
-      { ...about, to: mail.to, subject: mail.subject, text: mail.text },
-      "mail kept: SMTP_URL is not set",
-    );
+    const shown = options.showKept && { to: mail.to, subject: mail.subject, text: mail.text };
+    logger.info({ ...about, ...shown }, "mail kept: SMTP_URL is not set");
     await client.query("update app_private.mails set kept_at = now() where mail_id = $1", [row.mail_id]);
     result.kept++;
     return;
@@ -101,17 +101,11 @@ async function deliver(
   } catch (error) {
     if (error instanceof MailRefused) {
       await noteRefusal(client, row, error);
-      logger.warn(
-        { ...about, reason: error.message, forGood: error.forGood },
-        "the mail server refused a mail",
-      );
+      logger.warn({ ...about, forGood: error.forGood, err: error.cause }, "the mail server refused a mail");
       result.refused++;
     } else if (error instanceof MailServerUnavailable) {
       result.delayedSeconds = await putOff(client, error);
-      logger.warn(
-        { reason: error.message, seconds: result.delayedSeconds },
-        "mail postponed: no mail server",
-      );
+      logger.warn({ seconds: result.delayedSeconds, err: error.cause }, "mail postponed: no mail server");
     } else {
       throw error;
     }

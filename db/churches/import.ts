@@ -108,6 +108,9 @@ export async function importChurches(
     source.destroy();
     for (const lane of lanes) await lane.close(failed);
   }
+  await pool.query("select app_private.note_administration('churches', 'import', $1)", [
+    JSON.stringify(result),
+  ]);
   return result;
 }
 

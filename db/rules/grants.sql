@@ -31,7 +31,6 @@ grant select on
   app_public.needs,
   app_public.commitments,
   app_public.engagement_claims,
-  app_public.status_history,
   app_private.graph_records,
   app_private.dirty_records,
   app_private.graph_verification,
@@ -47,6 +46,13 @@ grant select on
   rest.accelerators,
   rest.health
 to api_read;
+
+-- Which key it was is for reviewers.
+grant select (status_history_id, need_id, commitment_id, engagement_claim_id, from_status, to_status,
+              changed_by_email, changed_at)
+on app_public.status_history to api_read;
+grant select on app_public.status_history to api_review;
+grant execute on function app_public.status_history_changed_by_key_label to api_review;
 
 -- Not the reason, which may name an address.
 grant select (state, since) on app_private.graph_store to api_read;

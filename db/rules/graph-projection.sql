@@ -18,7 +18,7 @@ begin
   perform from app_private.graph_wakeups limit 1 for key share skip locked;
   if not found then
     insert into app_private.graph_wakeups default values;
-    perform graphile_worker.add_job('project_records');
+    perform graphile_worker.add_job('project_records', app_private.job_payload());
   end if;
 end
 $$;

@@ -156,6 +156,7 @@ declare
   added bigint;
   changed bigint;
   deprecated bigint;
+  result jsonb;
 begin
   select coalesce(array_agg(a.code), '{}') into moved
   from app_public.accelerators as a
@@ -183,8 +184,10 @@ begin
     and not exists (select from jsonb_to_recordset(list) as i (code text) where i.code = a.code);
   get diagnostics deprecated = row_count;
 
-  return jsonb_build_object('added', added, 'changed', changed, 'deprecated', deprecated,
+  result := jsonb_build_object('added', added, 'changed', changed, 'deprecated', deprecated,
     'rechecked', app_private.recheck_records(moved));
+  perform app_private.note_administration('list', 'accelerators', result);
+  return result;
 end
 $$;
 comment on function app_private.import_accelerators is
@@ -198,6 +201,7 @@ as $$
 declare
   added bigint;
   changed bigint;
+  result jsonb;
 begin
   with written as (
     insert into app_public.people_groups as p (rop3, name)
@@ -208,7 +212,9 @@ begin
     returning xmax = 0 as is_new
   )
   select count(*) filter (where is_new), count(*) filter (where not is_new) into added, changed from written;
-  return jsonb_build_object('added', added, 'changed', changed, 'rechecked', app_private.recheck_records());
+  result := jsonb_build_object('added', added, 'changed', changed, 'rechecked', app_private.recheck_records());
+  perform app_private.note_administration('list', 'people_groups', result);
+  return result;
 end
 $$;
 comment on function app_private.import_people_groups is

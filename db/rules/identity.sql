@@ -44,17 +44,28 @@ language sql stable
 return nullif(current_setting('app.actor_email', true), '');
 comment on function app_private.current_actor is 'E-mail address of the acting user, as named by name_actor; null when nobody was.';
 
+create function app_private.job_payload() returns json
+language sql stable
+return json_strip_nulls(json_build_object('traceparent', nullif(current_setting('app.trace_parent', true), '')));
+comment on function app_private.job_payload is
+  'What a job is told of the request that asks for it: its trace, if one is made.';
+
 -- The one statement of every REST request: becomes the role of the key's scope and does the work, in one
 -- round trip. (A security-definer function could not change the role, so this one is not.)
 create function app_private.run_as(
   scope name, statement text, body jsonb default '{}',
-  key_id uuid default null, idempotency_key text default null
+  key_id uuid default null, idempotency_key text default null, request_id text default null,
+  trace_parent text default null
 ) returns text
 language plpgsql
 as $$
 declare
   answer text;
 begin
+  -- What the histories remember of this transaction (db/migrations/0044_trail.sql).
+  perform set_config('app.key_id', coalesce(key_id::text, ''), true),
+    set_config('app.request_id', coalesce(request_id, ''), true),
+    set_config('app.trace_parent', coalesce(trace_parent, ''), true);
   if idempotency_key is not null then
     answer := app_private.recall_answer(key_id, idempotency_key, sha256(convert_to(statement || body, 'utf8')));
     if answer is not null then

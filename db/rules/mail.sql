@@ -74,7 +74,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if exists (select from written) then
-    perform graphile_worker.add_job('send_mails');
+    perform graphile_worker.add_job('send_mails', app_private.job_payload());
   end if;
   return null;
 end

@@ -4,9 +4,11 @@ import type { ServerResponse } from "node:http";
 import type { Pool } from "pg";
 import { makePgService } from "postgraphile/adaptors/pg";
 import type { NodePostgresPgClient } from "postgraphile/@dataplan/pg/adaptors/pg";
+import { traceParent } from "../../process/tracing.ts";
 import type { Identity } from "../identity/keys.ts";
 import type { Connections } from "../postgres/connections.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
+import { currentRequest } from "../request-context.ts";
 import { RequestConnection } from "./connection.ts";
 
 /** What PostgreSQL is told about a request; PostGraphile calls it pgSettings. */
@@ -30,6 +32,10 @@ export class RequestConnections {
       role: scope,
       // To compile a statement that runs for milliseconds takes longer than it does.
       jit_optimize_above_cost: "-1",
+      // What the histories remember (db/migrations/0044_trail.sql).
+      "app.key_id": keyId,
+      "app.request_id": currentRequest()?.id ?? "",
+      "app.trace_parent": traceParent() ?? "",
     };
     const connection = new RequestConnection(this.#connections, keyId, settings);
     this.#begun.set(settings, connection);

@@ -64,6 +64,9 @@ export const DescriptionsPlugin = jsonPgSmartTags(
           attribute: attribute({
             from_status: "Null for the first status of a record.",
             changed_by_email: "Who set it; null if the service itself did.",
+            changed_by_key: "The id of the API key it was set with; only keys that may review see it.",
+            changed_through: "The program it was set through; only keys that may review see it.",
+            request_id: "The X-Request-Id of the request that set it; only keys that may review see it.",
           }),
           constraint: {
             status_history_need_id_fkey: link("The need.", "Every status it has had, oldest first."),

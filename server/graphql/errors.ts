@@ -4,10 +4,31 @@ import type { Logger } from "pino";
 import { isSafeError } from "postgraphile/grafast";
 import { GraphQLError } from "postgraphile/graphql";
 import { ApiError, apiErrorFrom } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
+import { currentRequest } from "../request-context.ts";
 
 /** Turns whatever went wrong into what the caller is told, and logs what is our own fault. */
 export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLError {
+  const told = toldErrors(logger);
+  return (error) => ofThisRequest(told(error));
+}
+
+/** An error of a text is found once and told to each request that sends the text, in the name of that request. */
+function ofThisRequest(error: GraphQLError): GraphQLError {
+  const request = currentRequest();
+  if (!request) return error;
+  request.errors.add(error.extensions["code"] as ErrorCode);
+  const { nodes, source, positions, path, extensions } = error;
+  const named = new GraphQLError(error.message, {
+    ...{ nodes, source, positions, path },
+    extensions: { ...extensions, requestId: request.id },
+  });
+  PUBLIC.add(named);
+  return named;
+}
+
+function toldErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLError {
   return (error) => {
     const at = error instanceof GraphQLError ? error : undefined;
     if (at && PUBLIC.has(at)) return at;
@@ -19,9 +40,7 @@ export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) =>
       const errorId = randomUUID();
       extensions = { ...extensions, errorId };
       // That a caller has gone is nobody's fault.
-      if (!(cause instanceof CallerGone)) {
-        logger.error({ err: cause, errorId, path: at?.path }, told.code);
-      }
+      if (!(cause instanceof CallerGone)) logger.error({ err: cause, errorId }, told.code);
     }
     // Without originalError, which a serializer might reveal.
     const answer = new GraphQLError(told.message, {

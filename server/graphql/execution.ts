@@ -107,7 +107,8 @@ class TextCache {
   parse = (text: string): Parsed => {
     const parsed = this.#known.get(text) ?? this.#parse(text);
     this.#known.set(text, parsed);
-    return parsed;
+    // Told once more, since each request has a name of its own.
+    return parsed.errors ? { errors: parsed.errors.map(this.#publicError) } : parsed;
   };
 
   #parse(text: string): Parsed {

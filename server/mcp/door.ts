@@ -13,6 +13,7 @@ import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
 import type { Caller, ProtocolHeaders } from "./protocol.ts";
 import { searchChurches } from "../resources/orgs-search.ts";
 import type { Database } from "../database.ts";
+import { currentRequest } from "../request-context.ts";
 
 const MCP_PATH = "/v0/mcp";
 
@@ -36,7 +37,10 @@ export function mcpDoor({ database, logger, corsOrigins }: McpDependencies): Doo
       const caller: Caller = {
         headers: protocolHeaders(request),
         search: (query) => searchChurches(database, request.identity, query),
-        failed: (error) => logger.error({ err: error, path: MCP_PATH }, "a tool call failed"),
+        failed: (error) => {
+          if (error instanceof ApiError) currentRequest()?.errors.add(error.code);
+          logger.error({ err: error, route: MCP_PATH }, "a tool call failed");
+        },
       };
       send(response, await answer(request.body, caller));
     });

@@ -7,7 +7,7 @@ import type {
   ZodOpenApiPathsObject,
 } from "zod-openapi";
 import type { Config } from "../../config.ts";
-import { errorExamples, errorResponses, RATE_LIMIT_HEADERS } from "./errors.ts";
+import { errorExamples, errorResponses, ANSWER_HEADERS } from "./errors.ts";
 import { examplesOf } from "./examples.ts";
 import type { Example } from "./example.ts";
 import { keyScope, mcpOperation, sparqlByGetOperation, sparqlOperation } from "./protocols.ts";
@@ -157,7 +157,7 @@ function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationOb
     responses: {
       [`${status}`]: {
         description,
-        headers: { ...RATE_LIMIT_HEADERS, ...answer.headers },
+        headers: { ...ANSWER_HEADERS, ...answer.headers },
         content: {
           "application/json": { schema, example: example?.answer },
           ...Object.fromEntries(

@@ -1,6 +1,6 @@
 // What the document says about errors. docs/errors.md explains what each code means; a test keeps the two in step.
 import { z } from "zod";
-import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from "zod-openapi";
+import type { ZodOpenApiResponsesObject } from "zod-openapi";
 import { ERRORS } from "../errors.ts";
 import type { ErrorCode, ErrorDetail } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
@@ -15,6 +15,7 @@ const errorSchema = z
       .array(z.object({ path: z.string(), message: z.string() }))
       .optional()
       .meta({ description: "The inputs at fault, by their wire names." }),
+    requestId: z.string().meta({ description: "The X-Request-Id of the answer; quote it to the operator." }),
   })
   .meta({ id: "Error", description: "A refusal or a failure." });
 
@@ -51,8 +52,18 @@ const WAIT = {
   },
 } as const;
 
+const REQUEST_ID = "b1a6c6b8-0b6f-4c8e-9a53-6f2f0d3c9a11";
+const NAME = {
+  [RESPONSE_HEADERS.requestId]: {
+    description:
+      "Names the request in the operator's log: the X-Request-Id that was sent, if it has at most 64 characters of A-Z a-z 0-9 _ . : = / + -, or one of the service's own.",
+    schema: { type: "string" },
+    example: REQUEST_ID,
+  },
+} as const;
+
 /** Headers that tell how much of a key's quota is left. */
-export const RATE_LIMIT_HEADERS = {
+const RATE_LIMIT_HEADERS = {
   [RESPONSE_HEADERS.rateLimit]: {
     description: "What is left of the key's quota: r requests, t seconds until it is full again.",
     schema: { type: "string" },
@@ -65,7 +76,10 @@ export const RATE_LIMIT_HEADERS = {
   },
 } as const;
 
-const HEADERS: Readonly<Record<number, ZodOpenApiResponseObject["headers"]>> = {
+/** Headers of every success. */
+export const ANSWER_HEADERS = { ...RATE_LIMIT_HEADERS, ...NAME };
+
+const HEADERS: Readonly<Record<number, object>> = {
   401: {
     [RESPONSE_HEADERS.authenticate]: {
       description: "Bearer.",
@@ -89,7 +103,10 @@ export function errorExamples(): Record<string, { summary: string; value: object
         : sentence;
       return [
         code,
-        { summary: code, value: { error: code, message, statusCode, ...(details && { details }) } },
+        {
+          summary: code,
+          value: { error: code, message, statusCode, ...(details && { details }), requestId: REQUEST_ID },
+        },
       ];
     }),
   );
@@ -111,7 +128,7 @@ export function errorResponses(codes: Iterable<ErrorCode>): ZodOpenApiResponsesO
       `${status}`,
       {
         description: MEANING[status]!,
-        ...(HEADERS[status] && { headers: HEADERS[status] }),
+        headers: { ...HEADERS[status], ...NAME },
         content: {
           "application/json": {
             schema: errorSchema,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ZodOpenApiOperationObject } from "zod-openapi";
 import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
 import type { Scope } from "../identity/keys.ts";
-import { errorResponses, RATE_LIMIT_HEADERS } from "./errors.ts";
+import { errorResponses, ANSWER_HEADERS } from "./errors.ts";
 
 /** These narrow the default dataset; both may be repeated. */
 const dataset = z.array(z.url()).optional();
@@ -34,7 +34,7 @@ const plainText = { schema: { type: "string" } } as const;
 /** What a query is answered, however it was sent. */
 const sparqlAnswer = {
   description: "The results, or the triples.",
-  headers: RATE_LIMIT_HEADERS,
+  headers: ANSWER_HEADERS,
   content: {
     [BINDING_TYPES[0]!]: {
       schema: { type: "object" },
@@ -168,7 +168,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
     responses: {
       "200": {
         description: "The result, or the error of the protocol.",
-        headers: RATE_LIMIT_HEADERS,
+        headers: ANSWER_HEADERS,
         content: {
           "application/json": {
             schema: jsonRpcAnswer,

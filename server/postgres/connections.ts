@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import type pg from "pg";
+import { traceStatement } from "../../process/tracing.ts";
 import { cancelStatement } from "./cancel.ts";
 import { within } from "./patience.ts";
 import { makeRoom } from "./prepared.ts";
@@ -40,6 +41,7 @@ export class Connections {
   readonly #prepared = new WeakSet<pg.PoolClient>();
   readonly #lost = new WeakSet<pg.PoolClient>();
   #mayPrepare = true;
+  #told: (seconds: number) => void = noop;
 
   constructor(parts: { pool: pg.Pool; shares: Shares; pulse: Pulse; timeoutMs: number }) {
     this.#pool = parts.pool;
@@ -55,6 +57,11 @@ export class Connections {
   /** Connections lent, and requests that wait for one. */
   get usage(): { used: number; waiting: number } {
     return this.#shares.usage;
+  }
+
+  /** Tells how long each connection was waited for, in seconds, whether or not it came. */
+  onWait(told: (seconds: number) => void): void {
+    this.#told = told;
   }
 
   /** For how long a statement may run. */
@@ -86,7 +93,9 @@ export class Connections {
    */
   async take(borrower: Borrower): Promise<BorrowedConnection> {
     if (this.#pulse.isDown) throw new DatabaseUnavailable();
-    const giveBack = await this.#shares.take(borrower.keyId, borrower.gone);
+    const began = performance.now();
+    const waited = () => this.#told((performance.now() - began) / 1_000);
+    const giveBack = await this.#shares.take(borrower.keyId, borrower.gone).finally(waited);
     try {
       const client = await this.#connect();
       return new BorrowedConnection({
@@ -183,13 +192,15 @@ export class BorrowedConnection {
         );
       });
     };
-    return this.#watch(() =>
-      send().catch((error: unknown) => {
-        // Nothing has been run: the statement was not found, and what came before it ended with the transaction.
-        if (!(error instanceof DatabaseError && NOT_PREPARED.has(error.code ?? ""))) throw error;
-        forgets();
-        return send();
-      }),
+    return traceStatement(query, () =>
+      this.#watch(() =>
+        send().catch((error: unknown) => {
+          // Nothing has been run: the statement was not found, and what came before it ended with the transaction.
+          if (!(error instanceof DatabaseError && NOT_PREPARED.has(error.code ?? ""))) throw error;
+          forgets();
+          return send();
+        }),
+      ),
     );
   }
 

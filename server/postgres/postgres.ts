@@ -50,7 +50,14 @@ export class Postgres {
 
   constructor({ url, poolSize, statementTimeoutMs, onError }: PostgresOptions) {
     this.#open = (max) =>
-      createPool(url, { max, onError, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true });
+      createPool(url, {
+        max,
+        onError,
+        // The histories remember through which program a change was made.
+        application_name: "engagement-server",
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        keepAlive: true,
+      });
     this.pulse = new Pulse(() => new pg.Client({ connectionString: url, keepAlive: true }));
     this.requests = this.#connections(poolSize, Math.ceil(poolSize * SHARE), statementTimeoutMs);
     this.lookups = this.#connections(LOOKUPS, LOOKUPS, OWN_TIMEOUT_MS);

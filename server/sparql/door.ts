@@ -1,6 +1,7 @@
 // /v0/sparql: queries of the whole graph, from anybody with a key.
 import type { Request, RequestHandler, Response } from "express";
 import type { Readable } from "node:stream";
+import type { Logger } from "pino";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
 import { guardQuery, QueryRefused, type GuardedQuery } from "../../graph/sparql-guard.ts";
 import {
@@ -18,6 +19,7 @@ import { readSparqlRequest } from "./request.ts";
 
 export type SparqlDependencies = {
   store: GraphStore;
+  logger?: Pick<Logger, "warn">;
   /** what the service description lists */
   namedGraphs: readonly string[];
   /** for one query, including its answer, in milliseconds */
@@ -73,7 +75,7 @@ export function sparqlDoor(dependencies: SparqlDependencies): Door {
 async function answer(
   request: Request,
   response: Response,
-  { store, namedGraphs, timeoutMs }: SparqlDependencies,
+  { store, logger, namedGraphs, timeoutMs }: SparqlDependencies,
   maxBytes: number,
 ): Promise<void> {
   const asked = await readSparqlRequest(request, maxBytes);
@@ -111,7 +113,7 @@ async function answer(
   }
   body.on("error", (error) => {
     // The caller has the beginning of an answer; the broken connection shows that it is incomplete.
-    if (!gone.signal.aborted) request.log?.warn({ err: error }, "a query's answer broke off");
+    if (!gone.signal.aborted) logger?.warn({ err: error }, "a query's answer broke off");
     response.destroy();
   });
   body.pipe(response);

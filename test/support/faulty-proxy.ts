@@ -8,7 +8,7 @@ import { storeUrls, type StoreUrls } from "../../graph/store.ts";
  * What happens to updates; everything else always passes.
  * closed: the connection breaks; status500; lie: 200 with an error in the body; half: an answer cut in the
  * middle; silent: no answer at all; held: passed on when released; poison: refused when it contains POISON;
- * breaks: 500 when it contains POISON.
+ * breaks: 500 when it contains POISON; quote400, quote500: refused with a quotation of it.
  * The following answer whole graphs as well, in the store's place: page: 200 with a page; empty: 200 without anything;
  * swallow: 204, as the store would.
  */
@@ -22,6 +22,8 @@ export type Mode =
   | "held"
   | "poison"
   | "breaks"
+  | "quote400"
+  | "quote500"
   | "page"
   | "empty"
   | "swallow";
@@ -90,6 +92,10 @@ export async function startFaultyProxy(
       outgoing.writeHead(200, { "content-type": "text/html" }).end("<h1>Sign in</h1>");
     else if (mode === "empty") outgoing.writeHead(200).end();
     else if (mode === "swallow") outgoing.writeHead(204).end();
+    else if (mode === "quote400" || mode === "quote500")
+      outgoing
+        .writeHead(Number(mode.slice(-3)))
+        .end(`Cannot take ${body.toString().replaceAll(/\s+/g, " ")}`);
     else if (mode === "breaks" && body.includes(POISON)) outgoing.writeHead(500).end("Stack overflow");
     else if (mode === "poison" && body.includes(POISON)) outgoing.writeHead(400).end("Parse error");
     else if (mode !== "silent") void pass();

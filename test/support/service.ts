@@ -28,7 +28,7 @@ export type TestService = {
 
 /** A graph store and the worker that fills it, for tests that follow a record into the graph. */
 export async function startTestServiceWithGraph(
-  options: { config?: Partial<Config>; world?: boolean } = {},
+  options: { config?: Partial<Config>; world?: boolean; logger?: Logger } = {},
 ): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-store-"));
   const embedded = await startEmbeddedStore({ dir, port: 0, queryTimeoutMs: 5_000 });
@@ -38,7 +38,7 @@ export async function startTestServiceWithGraph(
     databaseUrl: service.database.url,
     store,
     config: testConfig(options.config),
-    logger: pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
+    logger: options.logger ?? pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
   });
   return {
     ...service,

@@ -1,3 +1,4 @@
+import { isLoopback } from "../../config.ts";
 import { createMailer } from "../mailer.ts";
 import { sendMails } from "../outbox.ts";
 import type { TaskDefinition } from "./task.ts";
@@ -10,8 +11,10 @@ export const sendWaitingMails: TaskDefinition = {
     const host = config.host.includes(":") ? `[${config.host}]` : config.host;
     const platformUrl = config.platformUrl ?? `http://${host}:${config.port}`;
     const mailer = config.smtpUrl === undefined ? undefined : createMailer(config.smtpUrl, config.mailFrom);
+    // A database of its own, which nobody else reaches: a laptop, whose owner wants to see what would be sent.
+    const showKept = config.databaseUrl === undefined && isLoopback(config.host);
     return async () => {
-      await sendMails({ pool, mailer, platformUrl, logger });
+      await sendMails({ pool, mailer, showKept, platformUrl, logger });
     };
   },
 };

@@ -1,0 +1,79 @@
+// What may enter a log: nothing that somebody wrote into a record, a mail or a request. Errors quote such texts in their
+// messages, details and causes, so of an error only what is listed here is logged. The whole of it is nowhere to be had
+// at any level: what is only logged in search of a fault stays in the log.
+import pg from "pg";
+import type { Logger } from "pino";
+import { GraphUnavailable } from "../graph/store-errors.ts";
+
+/** An error as it is logged. */
+type LoggedError = {
+  type: string;
+  code?: string;
+  message?: string;
+  at?: string[];
+  database?: Record<string, string>;
+  cause?: LoggedError;
+};
+
+const DEEPEST_CAUSE = 4;
+
+/**
+ * A logger that keeps the texts of errors to itself.
+ * @param also fields for every line
+ */
+export function discreet(logger: Logger, also: () => Record<string, unknown> = () => ({})): Logger {
+  return logger.child(
+    {},
+    {
+      serializers: { err: (error: unknown) => loggedError(error) },
+      formatters: { log: (fields) => ({ ...also(), ...fields }) },
+    },
+  );
+}
+
+function loggedError(error: unknown, depth = 0): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { cause } = error;
+  const frames = error.stack?.match(/^ {4}at .*$/gm)?.map((frame) => frame.trim());
+  const code = shortCode(error);
+  const message = harmlessPart(error);
+  return {
+    type: error.constructor.name,
+    ...(code !== undefined && { code }),
+    ...(message !== undefined && { message }),
+    ...(error instanceof pg.DatabaseError && { database: placeInDatabase(error) }),
+    ...(frames && { at: frames }),
+    ...(cause !== undefined && depth < DEEPEST_CAUSE && { cause: loggedError(cause, depth + 1) }),
+  };
+}
+
+/** A SQLSTATE, ECONNREFUSED, need_not_found, the 550 of a mail server or the 400 of a store; never a text. */
+function shortCode(error: Error): string | undefined {
+  const { code, responseCode, status } = error as Error & Record<string, unknown>;
+  const codes = [code, responseCode, status].filter(
+    (each) => typeof each === "number" || (typeof each === "string" && /^\w{1,50}$/.test(each)),
+  );
+  return codes.length > 0 ? codes.join(" ") : undefined;
+}
+
+/** Where it happened, in names of the schema; `detail`, `where` and `internalQuery` quote rows and parameters. */
+function placeInDatabase(error: pg.DatabaseError): Record<string, string> {
+  const { severity, schema, table, column, constraint, routine } = error;
+  const named = Object.entries({ severity, schema, table, column, constraint, routine });
+  return Object.fromEntries(named.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+// Connections, transactions, permissions, resources, interventions, limits of the system: what PostgreSQL says of these
+// names roles, tables and constraints. Not 22 and P0, which quote values, and not 42601, which quotes text searches.
+const ABOUT_THE_DATABASE = /^(08|23|25|28|40|42(?!601)|53|55|57|58)/;
+
+function harmlessPart(error: Error): string | undefined {
+  if (error instanceof pg.DatabaseError)
+    return ABOUT_THE_DATABASE.test(error.code ?? "") ? error.message : undefined;
+  // Our own words end where the store's begin.
+  if (error instanceof GraphUnavailable) return error.message.split(":", 1)[0];
+  // What the system and the client of a store say of a connection: an address, a port, a time limit.
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  if (syscall !== undefined || (typeof code === "string" && code.startsWith("UND_ERR"))) return error.message;
+  return undefined;
+}

@@ -1,0 +1,61 @@
+// One line for each request, of what the service itself knows of it: no path, query, header or body, since callers write
+// names and addresses into all of them.
+import type { Request, RequestHandler } from "express";
+import type { Logger } from "pino";
+import type { Attributes } from "@opentelemetry/api";
+import type { Identity } from "./identity/keys.ts";
+import { PROBES } from "./probes.ts";
+import { currentRequest } from "./request-context.ts";
+
+const UUID = /(?<=\/)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=$|\/)/gi;
+
+/** The pattern that a request's path has matched, or `other`: every id in a label would make a series of its own. */
+export function routeOf(request: Request): string {
+  const { path } = (request.route ?? {}) as { path?: unknown };
+  return typeof path === "string" ? path : "other";
+}
+
+/** Logs each request when its answer has ended, or its caller has gone. */
+export function accessLog(logger: Logger): RequestHandler {
+  return (request, response, next) => {
+    const start = performance.now();
+    const { socket } = request;
+    const writtenBefore = socket.bytesWritten;
+    const context = currentRequest();
+    response.once("close", () => {
+      const line = {
+        method: request.method,
+        route: routeOf(request),
+        ...recordsOf(request),
+        status: response.statusCode,
+        ...(context && context.errors.size > 0 && { errors: [...context.errors] }),
+        durationMs: Math.round((performance.now() - start) * 10) / 10,
+        bytes: socket.bytesWritten - writtenBefore,
+        ...(request.identity && { keyId: request.identity.keyId }),
+        requestId: context?.id,
+        // What was to be sent has not all been taken.
+        ...(!response.writableFinished && { aborted: true }),
+      };
+      if (PROBES.includes(line.route)) logger.debug(line, "request");
+      else logger.info(line, "request");
+    });
+    next();
+  };
+}
+
+/** What a span says of a request: the same as its line. */
+export function spanOf(request: Request): Attributes {
+  return {
+    "http.request.method": request.method,
+    "http.route": routeOf(request),
+    "app.request_id": currentRequest()?.id,
+    "app.key_id": (request.identity as Identity | undefined)?.keyId,
+    "app.errors": [...(currentRequest()?.errors ?? [])],
+  };
+}
+
+/** The ids in a path, which say whom the request was about to those who may look into the database. */
+function recordsOf({ originalUrl }: Request): { ids?: string[] } {
+  const ids = originalUrl.split("?", 1)[0]?.match(UUID);
+  return ids ? { ids } : {};
+}

@@ -1,0 +1,177 @@
+// One line for each request, and an id that leads from an answer to it.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { eventually } from "./support/eventually.ts";
+import { send } from "./support/graphql.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+type Line = Record<string, unknown>;
+const lines: Line[] = [];
+const INFO = 30;
+const DEBUG = 20;
+
+let service: TestService;
+beforeAll(async () => {
+  const logger = pino({ level: "debug" }, { write: (line) => void lines.push(JSON.parse(line) as Line) });
+  service = await startTestService({ logger });
+});
+afterAll(() => service.stop());
+
+/** The line of a request, which may come a moment after its answer. */
+async function lineOf(requestId: string): Promise<Line> {
+  return eventually(() => {
+    const line = lines.find((each) => each["msg"] === "request" && each["requestId"] === requestId);
+    expect(line).toBeDefined();
+    return Promise.resolve(line!);
+  });
+}
+const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id")!;
+
+describe("each request is one line at info", () => {
+  test("with method, route, status, duration, size, key and id", async () => {
+    const id = "5f8f0d4e-1111-4222-8333-444455556666";
+    const answer = await call(`${service.url}/v0/needs/${id}?email=a@b.example`, "GET", service.keys.read);
+    const line = await lineOf(idOf(answer));
+    expect(line).toEqual({
+      ...{ level: INFO, time: expect.any(Number), pid: expect.any(Number), hostname: expect.any(String) },
+      ...{ method: "GET", route: "/v0/needs/:needId", ids: [id], status: 404 },
+      ...{ errors: ["need_not_found"], durationMs: expect.any(Number), bytes: expect.any(Number) },
+      ...{ keyId: expect.stringMatching(/^[0-9a-f-]{36}$/), requestId: idOf(answer), msg: "request" },
+    });
+    expect(line["bytes"]).toBeGreaterThan(JSON.stringify(answer.body).length);
+  });
+
+  test.each([
+    ["GET", "/v0/needs?orgUri=x", "read", { route: "/v0/needs", status: 200 }],
+    ["POST", "/v0/needs", "write", { route: "/v0/needs", status: 400, errors: ["validation_failed"] }],
+    ["GET", "/v0/needs", undefined, { status: 401, errors: ["missing_api_key"] }],
+    ["POST", "/v0/needs", "read", { route: "/v0/needs", status: 400 }],
+    ["GET", "/v0/ana@home.example", "read", { route: "other", status: 404, errors: ["not_found"] }],
+    ["POST", "/graphql", "read", { route: "/graphql", status: 400, errors: ["validation_failed"] }],
+    ["GET", "/v0/sparql?query=nonsense", "read", { route: "/v0/sparql", errors: ["malformed_query"] }],
+    ["GET", "/docs", undefined, { route: "/docs", status: 200 }],
+  ] as const)("%s %s", async (method, path, scope, expected) => {
+    const key = scope && service.keys[scope];
+    const answer = await call(`${service.url}${path}`, method, key, method === "POST" ? {} : undefined);
+    const line = await lineOf(idOf(answer));
+    expect(line).toMatchObject({ level: INFO, method, ...expected });
+    expect(JSON.stringify(line)).not.toContain("@");
+  });
+
+  test("a GraphQL request tells of all that it was refused", async () => {
+    const { headers } = await send(
+      service,
+      `{ a: needs { nodes { statusHistory { nodes { changedByKey } } } } b: needs { nodes { needId } } }`,
+    );
+    const line = await lineOf(headers.get("x-request-id")!);
+    expect(line).toMatchObject({ route: "/graphql", errors: ["insufficient_scope"] });
+  });
+
+  test("a caller who hangs up before the answer is told apart", async () => {
+    const client = await service.database.owner.connect();
+    const gone = new AbortController();
+    try {
+      // Nobody can read the needs until this ends.
+      await client.query("begin; lock table app_public.needs");
+      const request = fetch(`${service.url}/v0/needs`, {
+        headers: { authorization: `Bearer ${service.keys.read}`, "x-request-id": "hung-up" },
+        signal: gone.signal,
+      });
+      await eventually(async () => {
+        const { rows } = await client.query(
+          `select from pg_locks where not granted and relation = 'app_public.needs'::regclass
+             and database = (select oid from pg_database where datname = current_database())`,
+        );
+        expect(rows.length).toBe(1);
+      });
+      gone.abort();
+      await expect(request).rejects.toThrow();
+      expect(await lineOf("hung-up")).toMatchObject({ route: "/v0/needs", aborted: true });
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+});
+
+test("probes are told of at debug only", async () => {
+  for (const path of ["/healthz", "/readyz"]) {
+    const answer = await call(`${service.url}${path}`, "GET", undefined);
+    expect(await lineOf(idOf(answer))).toMatchObject({ level: DEBUG, route: path, status: 200 });
+  }
+});
+
+describe("the request id", () => {
+  const ask = (id: string) =>
+    call(`${service.url}/v0/needs`, "GET", undefined, undefined, { "x-request-id": id });
+
+  test.each(["abc", "Root=1-67891233-abcdef012345678912345678", "a/b+c:d_e.f-1", "x".repeat(64)])(
+    "is the caller's own: %s",
+    async (id) => {
+      const answer = await ask(id);
+      expect([idOf(answer), answer.body.requestId]).toEqual([id, id]);
+    },
+  );
+
+  test.each(["", "x".repeat(65), "a b", "a,b", "<script>", "ana@home.example", "ä", "%0a", '"', "$(id)"])(
+    "is another than %j",
+    async (id) => {
+      const answer = await ask(id);
+      expect(idOf(answer)).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+      expect(answer.body.requestId).toBe(idOf(answer));
+    },
+  );
+
+  test("is in the answer of every door, and a page from elsewhere may read it", async () => {
+    for (const path of ["/v0/needs", "/graphql", "/v0/sparql", "/v0/mcp", "/docs", "/healthz", "/nothing"]) {
+      const answer = await call(`${service.url}${path}`, "GET", service.keys.read);
+      expect({ path, id: idOf(answer) }).toEqual({ path, id: expect.stringMatching(/.{36}/) });
+      expect(answer.headers.get("access-control-expose-headers")).toMatch(/\bx-request-id\b/);
+    }
+    const preflight = await call(`${service.url}/v0/needs`, "OPTIONS", undefined, undefined, {
+      origin: "https://app.example.org",
+      "access-control-request-method": "POST",
+    });
+    expect(preflight.headers.get("access-control-allow-headers")).toMatch(/\bx-request-id\b/);
+  });
+
+  test("is that of this request in GraphQL, also for a text that was refused before", async () => {
+    const ids = [];
+    for (let i = 0; i < 2; i++) {
+      const { headers, errors } = await send(service, "{ noSuchField }");
+      expect(errors!.map(({ extensions }) => extensions["requestId"])).toEqual([headers.get("x-request-id")]);
+      ids.push(errors![0]!.extensions["requestId"]);
+    }
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  test("is in what is logged of a failure", async () => {
+    await service.database.owner.query(
+      `create function app_private.fail() returns trigger language plpgsql as
+         $$ begin raise exception 'broken' using errcode = 'XX000'; end $$;
+       create trigger a_failure before insert on app_public.needs
+         for each row execute function app_private.fail()`,
+    );
+    const need = {
+      ...{ orgUri: ORG, orgName: "River Mission", declaredByEmail: contributor },
+      ...{ needDescription: "Audio", accelerators: ["PRA-INT"] },
+    };
+    const answer = await call(`${service.url}/v0/needs`, "POST", service.keys.write, need);
+    expect(answer).toMatchObject({ status: 500, body: { requestId: idOf(answer) } });
+    expect(lines.filter((line) => line["requestId"] === idOf(answer) && line["level"] === 50)).toMatchObject([
+      { err: { code: "XX000" }, method: "POST", route: "/v0/needs" },
+    ]);
+    const graphql = await send(
+      service,
+      `mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { needId } } }`,
+      { input: need },
+      "write",
+    );
+    const { requestId } = graphql.errors![0]!.extensions;
+    expect(lines.filter((line) => line["requestId"] === requestId && line["level"] === 50)).toMatchObject([
+      { err: { code: "XX000" } },
+    ]);
+  });
+});

@@ -1,0 +1,275 @@
+// Metrics of server and worker, and the dashboard and alerts that are made of them.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parser } from "@prometheus-io/lezer-promql";
+import { pino } from "pino";
+import { parse } from "yaml";
+import { loadConfig } from "../config.ts";
+import { Metrics } from "../process/metrics.ts";
+import { startServer } from "../server/main.ts";
+import type { RunningServer } from "../server/main.ts";
+import { startWorker } from "../worker/main.ts";
+import type { Worker } from "../worker/main.ts";
+import { issueTestKey } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { send } from "./support/graphql.ts";
+import { ROOT } from "./support/process.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+const logger = pino({ level: "silent" });
+
+let service: TestService;
+let server: RunningServer;
+let worker: Worker;
+const config = { ...loadConfig({ PORT: "0", GRAPH_VERIFY_SHARE: "0" }), metricsPort: 0 };
+beforeAll(async () => {
+  service = await startTestService();
+  const { store, database } = service;
+  server = await startServer({ config, databaseUrl: database.serverUrl, store, logger });
+  worker = await startWorker({ config, databaseUrl: database.url, store, logger });
+});
+afterAll(async () => {
+  await worker.stop();
+  await server.stop();
+  await service.stop();
+});
+
+const db = () => service.database.owner;
+async function scrape(port: number | undefined): Promise<string[]> {
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+  expect(answer.status).toBe(200);
+  return (await answer.text()).split("\n");
+}
+const ofServer = () => scrape(server.metricsPort);
+const ofWorker = () => scrape(worker.metricsPort);
+
+describe("the server", () => {
+  const count = async (series: string) => {
+    const line = (await ofServer()).find((each) => each.startsWith(`${series} `));
+    return Number(line?.split(" ").at(-1) ?? 0);
+  };
+
+  test("counts what callers were refused, by code", async () => {
+    const { read } = service.keys;
+    const slow = await issueTestKey(db(), "api_read", { ratePerMinute: 1 });
+    await call(`${server.url}/v0/needs`, "GET", undefined);
+    await call(`${server.url}/v0/needs`, "GET", "ek_unknown");
+    await call(`${server.url}/v0/sparql`, "POST", read, "delete where { ?s ?p ?o }", {
+      "content-type": "application/sparql-query",
+    });
+    for (let i = 0; i < 2; i++) await call(`${server.url}/v0/needs`, "GET", slow);
+    await send(
+      { ...service, url: server.url },
+      "{ needs { nodes { statusHistory { nodes { requestId } } } } }",
+    );
+    const counted = await Promise.all(
+      [
+        ["missing_api_key", 401],
+        ["invalid_api_key", 401],
+        ["read_only", 403],
+        ["rate_limited", 429],
+      ].map(([code, status]) => count(`http_errors_total{code="${code}",status="${status}"}`)),
+    );
+    expect(counted).toEqual([1, 1, 1, 1]);
+  });
+
+  test("makes no series of what callers make up", async () => {
+    const before = (await ofServer()).length;
+    for (const [method, path] of [
+      ["PROPFIND", "/v0/needs"],
+      ["PURGE", "/made-up"],
+      ["MKCOL", "/made/up"],
+      ["REPORT", "/v0/made-up"],
+    ] as const) {
+      await call(`${server.url}${path}`, method, undefined);
+    }
+    const lines = await ofServer();
+    expect(lines.join("\n")).not.toMatch(/PROPFIND|PURGE|MKCOL|REPORT|made/);
+    // At most a histogram for each status, and the code.
+    expect(lines.length - before).toBeLessThan(35);
+  });
+
+  test("tells of its connections, and how long they were waited for", async () => {
+    await call(`${server.url}/v0/needs`, "GET", service.keys.read);
+    expect(await count('database_pool_wait_seconds_count{pool="server"}')).toBeGreaterThan(0);
+    expect(await count('database_pool_connections{pool="server",state="idle"}')).toBeGreaterThan(0);
+    expect((await ofServer()).join("\n")).toMatch(/^database_pool_waiting\{pool="server"\} 0$/m);
+  });
+});
+
+describe("the worker", () => {
+  test("tells of jobs that are due and of those that failed, for every task", async () => {
+    await db().query("select graphile_worker.add_job('forget_answers', run_at => now() + interval '1 day')");
+    await db().query(
+      "select graphile_worker.add_job('expire_commitments', job_key => 'stuck', run_at => now() + interval '1 day')",
+    );
+    await db().query("update graphile_worker._private_jobs set attempts = max_attempts where key = 'stuck'");
+    const text = (await ofWorker()).join("\n");
+    expect(text).toMatch(/^jobs_due\{task="forget_answers"\} 0$/m);
+    expect(text).toMatch(/^jobs_failed\{task="forget_answers"\} 0$/m);
+    expect(text).toMatch(/^jobs_failed\{task="expire_commitments"\} 1$/m);
+  });
+
+  test("times jobs", async () => {
+    await db().query("select graphile_worker.add_job('fold_record_totals')");
+    await eventually(async () => {
+      expect((await ofWorker()).join("\n")).toMatch(
+        /^job_duration_seconds_count\{(outcome="done",)?task="fold_record_totals"(,outcome="done")?\} [1-9]/m,
+      );
+    });
+  });
+
+  test("tells of mails that wait and of those that failed", async () => {
+    await db().query(
+      `insert into app_private.mails (unique_key, kind, recipient, data, next_attempt_at, created_at, failed_at)
+       values ('a', 'claim_queue', 'a@b.example', '{}', now() + interval '1 day', now() - interval '1 hour', null),
+         ('b', 'claim_queue', 'a@b.example', '{}', now(), now(), now())`,
+    );
+    const text = (await ofWorker()).join("\n");
+    expect(text).toMatch(/^mails_waiting 1$/m);
+    expect(text).toMatch(/^mails_failed 1$/m);
+    expect(text).toMatch(/^mails_oldest_waiting_seconds 3[67]\d\d/m);
+  });
+
+  test("of which the port is taken does not start, and says so as the server does", async () => {
+    const taken = startWorker({
+      config: { ...config, metricsPort: worker.metricsPort },
+      databaseUrl: service.database.url,
+      store: service.store,
+      logger,
+    });
+    await expect(taken).rejects.toMatchObject({ code: "EADDRINUSE", port: worker.metricsPort });
+  });
+});
+
+test("a database that does not answer holds nothing up, and is asked once", async () => {
+  const client = await db().connect();
+  try {
+    await client.query("begin; lock table app_private.graph_records, app_private.mails");
+    for (const scraped of [ofServer, ofWorker]) {
+      const texts = await Promise.all([scraped(), scraped(), scraped()]);
+      for (const lines of [...texts, await scraped()]) {
+        expect(lines).toContain("database_up 0");
+        expect(lines.filter((line) => /^(graph_records_pending|mails_waiting) /.test(line))).toEqual([]);
+        expect(lines.some((line) => line.startsWith("process_resident_memory_bytes "))).toBe(true);
+      }
+    }
+    const { rows } = await client.query<{ program: string; count: number }>(
+      `select application_name as program, count(*)::integer as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query ~ 'rest.health|as waiting'
+       group by 1 order by 1`,
+    );
+    expect(rows).toEqual([
+      { program: "engagement-server", count: 1 },
+      { program: "engagement-worker", count: 2 },
+    ]);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+  for (const scraped of [ofServer, ofWorker]) {
+    await eventually(async () => {
+      const lines = await scraped();
+      expect(lines).toContain("database_up 1");
+      expect(lines.some((line) => line.startsWith("graph_records_pending "))).toBe(true);
+    });
+  }
+});
+
+test("server and worker in one process are told of at one place", async () => {
+  const metrics = new Metrics();
+  const { store, database } = service;
+  const both = await startWorker({ config, databaseUrl: database.url, store, logger, metrics });
+  const door = await startServer({ config, databaseUrl: database.serverUrl, store, logger, metrics });
+  try {
+    expect(both.metricsPort).toBeUndefined();
+    const text = (await scrape(door.metricsPort)).join("\n");
+    for (const name of [
+      'jobs_due{task="send_mails"}',
+      "graph_drift",
+      'database_pool_waiting{pool="server"}',
+    ]) {
+      expect(text).toContain(`\n${name} `);
+    }
+  } finally {
+    await door.stop();
+    await both.stop();
+  }
+});
+
+describe("what is made of the metrics", () => {
+  const read = (path: string) => readFile(join(ROOT, path), "utf8");
+
+  async function known(): Promise<Set<string>> {
+    const lines = [...(await ofServer()), ...(await ofWorker())];
+    const types = lines.flatMap((line) => {
+      const [, name, type] = /^# TYPE (\S+) (\S+)/.exec(line) ?? [];
+      return name === undefined ? [] : [[name, type] as const];
+    });
+    return new Set([
+      // Prometheus's own.
+      "up",
+      ...types.flatMap(([name, type]) =>
+        type === "histogram" ? ["_bucket", "_sum", "_count"].map((end) => name + end) : [name],
+      ),
+    ]);
+  }
+
+  /** The metrics of an expression of PromQL, which must be well-formed. */
+  function metricsOf(expression: string): string[] {
+    // What Grafana puts in the place of its variable.
+    const text = expression.replaceAll("$__rate_interval", "5m");
+    const found: string[] = [];
+    parser.parse(text).iterate({
+      enter: ({ type, name, from, to }) => {
+        if (type.isError) throw new Error(`${expression}: not PromQL from ${text.slice(from)}`);
+        if (name === "Identifier") found.push(text.slice(from, to));
+      },
+    });
+    return found;
+  }
+
+  type Panel = { type: string; id: number; targets?: { expr: string }[] };
+  test("the dashboard asks for metrics that there are", async () => {
+    const { panels } = JSON.parse(await read("deploy/grafana/engagement-graph.json")) as { panels: Panel[] };
+    const names = await known();
+    const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    expect(expressions.length).toBeGreaterThan(20);
+    for (const expression of expressions) {
+      const asked = metricsOf(expression);
+      expect({ expression, asked: asked.length, missing: asked.filter((name) => !names.has(name)) }).toEqual({
+        ...{ expression, asked: expect.any(Number), missing: [] },
+      });
+      expect(asked).not.toEqual([]);
+    }
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  });
+
+  type Rule = { alert: string; expr: string; annotations: { summary: string; runbook: string } };
+  test("each alert is about metrics that there are, and leads to a section that there is", async () => {
+    const { groups } = parse(await read("deploy/prometheus/alerts.yml")) as { groups: { rules: Rule[] }[] };
+    const rules = groups.flatMap((group) => group.rules);
+    const names = await known();
+    expect(rules.length).toBeGreaterThan(10);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    for (const { alert, expr, annotations } of rules) {
+      expect({ alert, missing: metricsOf(expr).filter((name) => !names.has(name)) }).toEqual({
+        ...{ alert, missing: [] },
+      });
+      expect(metricsOf(expr)).not.toEqual([]);
+      const [file, anchor] = annotations.runbook.split("#");
+      const headings = (await read(file!)).match(/^#+ .*$/gm) ?? [];
+      const anchors = headings.map((heading) =>
+        heading.replace(/^#+ /, "").toLowerCase().replaceAll(" ", "-"),
+      );
+      expect({ alert, anchors }).toEqual({ alert, anchors: expect.arrayContaining([anchor]) });
+    }
+  });
+
+  test("an expression with a mistake would be noticed", () => {
+    expect(() => metricsOf("rate(up[5m)")).toThrow("not PromQL");
+    expect(metricsOf("sum by (task) (no_such_metric) / up")).toEqual(["no_such_metric", "up"]);
+  });
+});

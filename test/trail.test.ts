@@ -1,0 +1,222 @@
+// Which key made each change, through which program and request; and who may see that.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createPool } from "../db/pool.ts";
+import { ask, refusal, send } from "./support/graphql.ts";
+import { DOORS, membershipDoor } from "./support/membership.ts";
+import { admin as adminTool } from "./support/process.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { admin, contributor, member, ORG } from "./support/world.ts";
+
+let service: TestService;
+let keyIds: Record<keyof TestService["keys"], string>;
+beforeAll(async () => {
+  service = await startTestService();
+  const idOf = async (key: string) => {
+    const { rows } = await db().query<{ id: string }>(
+      "select key_id as id from app_private.api_keys where key_hash = sha256(convert_to($1, 'utf8'))",
+      [key],
+    );
+    return rows[0]!.id;
+  };
+  const { read, write, review } = service.keys;
+  keyIds = { read: await idOf(read), write: await idOf(write), review: await idOf(review) };
+});
+afterAll(() => service.stop());
+
+const db = () => service.database.owner;
+const need = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  declaredByEmail: contributor,
+  needDescription: "Audio Scriptures",
+  accelerators: ["PRA-INT"],
+};
+
+type Step = { name: string; change: object; email: string | null; key: string | null; through: string };
+async function trailOf(subject: string, name?: string): Promise<Step[]> {
+  const { rows } = await db().query<Step>(
+    `select name, change, changed_by_email as email, changed_by_key as key, changed_through as through
+     from app_private.trail where subject = $1 and ($2::text is null or name = $2) order by changed_at`,
+    [subject, name],
+  );
+  return rows;
+}
+
+test("a record's history names the key and the request of each change", async () => {
+  const declared = await call(`${service.url}/v0/needs`, "POST", service.keys.write, need, {
+    "x-request-id": "declared-here",
+  });
+  const { needId } = declared.body;
+  await send(
+    service,
+    `mutation { updateNeedStatus(input: {needId: "${needId}", status: met, actorEmail: "${admin}"}) { need { needId } } }`,
+    {},
+    "review",
+  );
+  const { rows } = await db().query(
+    `select to_status, changed_by_email, changed_by_key, changed_through, request_id
+     from app_public.status_history where need_id = $1 order by status_history_id`,
+    [needId],
+  );
+  const through = { changed_through: "engagement-server" };
+  expect(rows).toEqual([
+    {
+      ...{ to_status: "open", changed_by_email: contributor, ...through },
+      ...{ changed_by_key: keyIds.write, request_id: "declared-here" },
+    },
+    {
+      ...{ to_status: "met", changed_by_email: admin, ...through },
+      ...{ changed_by_key: keyIds.review, request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+    },
+  ]);
+});
+
+test("with an Idempotency-Key too", async () => {
+  const declared = await call(`${service.url}/v0/needs`, "POST", service.keys.write, need, {
+    "idempotency-key": "trail",
+  });
+  expect(await trailOf("need", declared.body.needId)).toMatchObject([{ key: keyIds.write }]);
+});
+
+test("a key is not remembered beyond its request", async () => {
+  const pool = createPool(service.database.serverUrl, { max: 1 });
+  const declare = (key: string | null) =>
+    pool.query<{ id: string }>("select app_private.run_as('api_write', $1, $2, $3) as id", [
+      `select (app_public.declare_need($1 ->> 'orgUri', $1 ->> 'orgName', $1 ->> 'declaredByEmail',
+         $1 ->> 'needDescription', array['PRA-INT'])).need_id::text`,
+      JSON.stringify(need),
+      key,
+    ]);
+  try {
+    const made = [await declare(keyIds.write), await declare(null)].map(({ rows }) => rows[0]!.id);
+    const keys = await Promise.all(made.map(async (id) => (await trailOf("need", id))[0]!.key));
+    expect(keys).toEqual([keyIds.write, null]);
+  } finally {
+    await pool.end();
+  }
+});
+
+test("a bare session under an API role has no key, and is named by what it calls itself", async () => {
+  const pool = createPool(service.database.serverUrl, { max: 1, application_name: "psql" });
+  const client = await pool.connect();
+  try {
+    await client.query("begin; set local role api_write");
+    const { rows } = await client.query<{ id: string }>(
+      `select (app_public.declare_need($1, 'River Mission', $2, 'By hand', array['PRA-INT'])).need_id as id`,
+      [ORG, contributor],
+    );
+    await client.query("commit");
+    expect(await trailOf("need", rows[0]!.id)).toMatchObject([
+      { key: null, through: "psql", email: contributor },
+    ]);
+  } finally {
+    client.release();
+    await pool.end();
+  }
+});
+
+describe.each(DOORS)("through %s", (name) => {
+  const door = membershipDoor(name, () => service);
+
+  test("roles, organizations and claims tell of the key as well", async () => {
+    const role = name === "REST" ? "org_contributor" : "org_member";
+    await door.setMemberRole({ orgUri: ORG, userEmail: member, role, adminEmail: admin });
+    expect((await trailOf("role", member)).at(-1)).toMatchObject({
+      ...{ key: keyIds.review, email: admin, through: "engagement-server" },
+      change: { org_uri: ORG, role },
+    });
+
+    await door.updateOrganization({ orgUri: ORG, adminEmail: admin, website: `https://${name}.example` });
+    expect((await trailOf("organization", ORG)).at(-1)).toMatchObject({
+      ...{ key: keyIds.review, email: admin },
+      change: { website: `https://${name}.example` },
+    });
+
+    const userEmail = `newcomer-${name.toLowerCase()}@elsewhere.example`;
+    const { value } = await door.claim({
+      ...{ userEmail, firstName: "New", lastName: "Comer", roles: ["helper"] },
+      ...{ orgName: "River Mission", isNewOrg: false, orgUri: ORG },
+    });
+    await door.review({ claimId: value.claimId, action: "reject", adminEmail: admin, notes: "Unknown" });
+    expect((await trailOf("organization_claim", value.claimId)).map(({ key }) => key)).toEqual([
+      ...[keyIds.write, keyIds.write],
+      ...[keyIds.review, keyIds.review],
+    ]);
+  });
+});
+
+test("the operator's tool names itself, and what it does to keys is told without their hash", async () => {
+  const settings = { DATABASE_URL: service.database.url };
+  const tool = (...args: string[]) => adminTool([...args, "--json"], settings);
+  const issued = JSON.parse((await tool("keys", "issue", "--label", "Told", "--scope", "api_read")).stdout);
+  await tool("keys", "revoke", issued.keyId);
+  const steps = await trailOf("api_key", issued.keyId);
+  expect(steps).toMatchObject([
+    { change: { label: "Told", scope: "api_read" }, key: null, through: "engagement-admin" },
+    { change: { revoked_at: expect.any(String) }, key: null, through: "engagement-admin" },
+  ]);
+  expect(JSON.stringify(steps)).not.toContain("key_hash");
+
+  await tool("members", "add", "--org", ORG, "--email", "by-hand@river.example", "--role", "org_member");
+  expect(await trailOf("role", "by-hand@river.example")).toMatchObject([
+    { key: null, through: "engagement-admin" },
+  ]);
+});
+
+test("an organization that is saved as it was leaves no trace", async () => {
+  const before = await trailOf("organization", ORG);
+  await db().query("update app_public.organizations set name = name where org_uri = $1", [ORG]);
+  expect(await trailOf("organization", ORG)).toEqual(before);
+});
+
+describe("in GraphQL", () => {
+  const query = (fields: string) =>
+    `{ needs(first: 1, orderBy: CREATED_AT_ASC) { nodes { statusHistory { nodes { ${fields} } } } } }`;
+
+  test("a key that may review sees which key it was, by id and label", async () => {
+    const data = await ask(service, query("changedByKey changedByKeyLabel requestId"), {}, "review");
+    expect(data.needs.nodes[0].statusHistory.nodes[0]).toEqual({
+      ...{ changedByKey: keyIds.write, changedByKeyLabel: "test", requestId: "declared-here" },
+    });
+  });
+
+  test.each(["changedByKey", "changedByKeyLabel", "changedThrough", "requestId"])(
+    "no other key sees %s",
+    async (field) => {
+      for (const scope of ["read", "write"] as const) {
+        expect(await refusal(service, query(field), {}, scope)).toEqual(["insufficient_scope", 403]);
+      }
+      const filter = `{ statusHistory(filter: { changedByKey: { isNull: false } }) { nodes { toStatus } } }`;
+      const guess = `{ needs(filter: { statusHistory: { some: { changedByKey: { equalTo: "${keyIds.write}" } } } }) { nodes { needId } } }`;
+      for (const sly of [filter, guess]) {
+        expect((await send(service, sly, {}, "read")).errors?.length).toBeGreaterThan(0);
+      }
+    },
+  );
+
+  test("what they saw before they still see", async () => {
+    const data = await ask(service, query("toStatus changedByEmail changedAt"), {}, "read");
+    expect(data.needs.nodes[0].statusHistory.nodes[0]).toMatchObject({ toStatus: "open" });
+  });
+});
+
+test("every history has the columns of the trail, which fill themselves", async () => {
+  const { rows } = await db().query<{ history: string; columns: string[] }>(
+    `select c.relname as history,
+       array(select a.attname::text from pg_attribute as a
+         join pg_attrdef as d on d.adrelid = a.attrelid and d.adnum = a.attnum
+         where a.attrelid = c.oid and a.attname in ('changed_by_key', 'changed_through', 'request_id')
+         order by 1) as columns
+     from pg_class as c
+     where c.relnamespace in ('app_public'::regnamespace, 'app_private'::regnamespace)
+       and c.relkind = 'r' and c.relname like '%\\_history'`,
+  );
+  expect(rows.length).toBeGreaterThanOrEqual(4);
+  for (const { history, columns } of rows) {
+    expect({ history, columns }).toEqual({
+      history,
+      columns: ["changed_by_key", "changed_through", "request_id"],
+    });
+  }
+});
