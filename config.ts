@@ -1,4 +1,5 @@
 // The environment, checked once. A bad value is a ConfigError whose message is one line that names it.
+import { isIP } from "node:net";
 import { z } from "zod";
 
 /** The configuration of the whole service; frozen. Durations are in milliseconds. */
@@ -25,6 +26,12 @@ export type Config = Readonly<{
   mailFrom: string;
   corsOrigins: readonly string[];
   rateLimitPerMinute: number;
+  /** of one address, in one process */
+  unknownKeysPerMinute: number;
+  /** which proxies' X-Forwarded-* headers are believed, as Express takes it */
+  trustProxy: number | readonly string[];
+  /** of one answer, of the doors that can end one early */
+  answerMaxBytes: number;
   sparqlTimeoutMs: number;
   /** The background verification of the graph. */
   graphVerification: Readonly<{
@@ -67,6 +74,9 @@ const environment = z.object({
   MAIL_FROM: optional(z.string()),
   CORS_ORIGINS: optional(z.string()),
   RATE_LIMIT_PER_MINUTE: optional(z.coerce.number().int().min(1)),
+  UNKNOWN_KEYS_PER_MINUTE: optional(z.coerce.number().int().min(1)),
+  TRUST_PROXY: optional(z.string()),
+  ANSWER_MAX_BYTES: optional(z.coerce.number().int().min(100_000).max(100_000_000)),
   SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
   GRAPH_VERIFY: optional(z.enum(["repair", "report"])),
   GRAPH_VERIFY_SHARE: optional(z.coerce.number().min(0).max(1)),
@@ -103,6 +113,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     mailFrom: e.MAIL_FROM ?? "Engagement Graph <no-reply@localhost>",
     corsOrigins: (e.CORS_ORIGINS ?? "*").split(",").map((origin) => origin.trim()),
     rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
+    unknownKeysPerMinute: e.UNKNOWN_KEYS_PER_MINUTE ?? 60,
+    trustProxy: trustProxy(e.TRUST_PROXY),
+    answerMaxBytes: e.ANSWER_MAX_BYTES ?? 10_000_000,
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
     graphVerification: Object.freeze({
       share: e.GRAPH_VERIFY_SHARE ?? 0.02,
@@ -133,6 +146,23 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
     user: e.FUSEKI_USER,
     password: e.FUSEKI_PASSWORD,
   });
+}
+
+function trustProxy(value = "0"): Config["trustProxy"] {
+  if (/^\d$/.test(value)) return Number(value);
+  const networks = value.split(",").map((network) => network.trim());
+  if (!networks.every(isNetwork)) {
+    throw new ConfigError(
+      "TRUST_PROXY: must be the number of proxies before the service, or their addresses or networks, comma-separated",
+    );
+  }
+  return networks;
+}
+
+function isNetwork(text: string): boolean {
+  if (["loopback", "linklocal", "uniquelocal"].includes(text)) return true;
+  const [, address = "", bits = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  return isIP(address) > 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
 }
 
 /** The configuration of this process, from its environment and a `.env` file if there is one. */

@@ -4,6 +4,7 @@ import type { Figure } from "./support.ts";
 
 const PARTS: Record<string, () => Promise<Figure[]>> = {
   rest: async () => (await import("./rest.ts")).benchRest(),
+  limits: async () => (await import("./limits.ts")).benchLimits(),
   projection: async () => (await import("./projection.ts")).benchProjection(),
   graph: async () => (await import("./graph.ts")).benchGraph(),
   commitments: async () => (await import("./commitments.ts")).benchCommitments(),

@@ -11,12 +11,15 @@ import { ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
 import { requireKey } from "./identity/keys.ts";
 import type { KeyRing } from "./identity/keys.ts";
-import { perKeyLimit } from "./identity/limits.ts";
+import type { RateLimit } from "./identity/rate-limit.ts";
+import { limitUndelivered } from "./identity/undelivered.ts";
+import { limitUnknownKeys } from "./identity/unknown-keys.ts";
 
 /** What the application is assembled from. */
 export type AppParts = {
-  config: Pick<Config, "corsOrigins" | "rateLimitPerMinute">;
+  config: Pick<Config, "answerMaxBytes" | "corsOrigins" | "trustProxy" | "unknownKeysPerMinute">;
   keys: KeyRing;
+  rateLimit: RateLimit;
   logger: Logger;
   /** In the order in which a request reaches them. */
   doors: readonly Door[];
@@ -24,11 +27,22 @@ export type AppParts = {
   measure?: RequestHandler;
 };
 
+// Of the longest answers, how many one key may leave unread.
+const UNDELIVERED_ANSWERS = 2;
+
 /** Assembles the application, which is not yet listening. */
-export async function createApp({ config, keys, logger, doors, measure }: AppParts): Promise<Express> {
+export async function createApp({
+  config,
+  keys,
+  rateLimit,
+  logger,
+  doors,
+  measure,
+}: AppParts): Promise<Express> {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
+  app.set("trust proxy", config.trustProxy);
   // Only the path, because the query may contain a key.
   app.use(
     pinoHttp({
@@ -48,10 +62,11 @@ export async function createApp({ config, keys, logger, doors, measure }: AppPar
   app.use(helmet());
   app.use(crossOrigin(config.corsOrigins));
 
-  const limit = perKeyLimit(config.rateLimitPerMinute);
+  const limited = limitUnknownKeys(config.unknownKeysPerMinute);
+  const shares = [rateLimit.count, limitUndelivered(UNDELIVERED_ANSWERS * config.answerMaxBytes)];
   const guards = {
-    key: [requireKey(keys), limit],
-    keyInQuery: [requireKey(keys, { inQuery: true }), limit],
+    key: [limited(requireKey(keys)), ...shares],
+    keyInQuery: [limited(requireKey(keys, { inQuery: true })), ...shares],
   };
   for (const door of doors) await door(app, guards);
 

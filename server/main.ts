@@ -12,6 +12,7 @@ import { demoKeyExposed, runPart } from "../process/part.ts";
 import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
 import { createServerPool, KeyRing } from "./identity/keys.ts";
+import { RateLimit } from "./identity/rate-limit.ts";
 import { mcpDoor } from "./mcp/door.ts";
 import { probes } from "./probes.ts";
 import { restDoor } from "./rest/door.ts";
@@ -58,6 +59,7 @@ export async function startServer({
     logger.warn({ err: error }, "lost a database connection"),
   );
   const keys = new KeyRing(pool);
+  const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl);
   const database = new Database(pool);
   if (!isLoopback(config.host) && (await demoKeyOpens(pool))) throw demoKeyExposed(config.host);
   await keys.start();
@@ -69,11 +71,13 @@ export async function startServer({
     metrics && (await serveMetrics(metrics.registry, config.host, config.metricsPort ?? 0));
 
   const names = createNames(config);
-  const { routes, document } = withOpenApi(allRoutes({ database, store, names }), config);
+  const { answerMaxBytes } = config;
+  const { routes, document } = withOpenApi(allRoutes({ database, store, names, answerMaxBytes }), config);
   const app = await createApp({
     ...(metrics && { measure: metrics.middleware }),
     config,
     keys,
+    rateLimit,
     logger,
     doors: [
       probes(() => answers(pool)),
@@ -82,7 +86,7 @@ export async function startServer({
       docsPage(document),
       graphql.door,
       sparqlDoor({ store, namedGraphs: names.namedGraphs, timeoutMs: config.sparqlTimeoutMs }),
-      mcpDoor({ database, logger, corsOrigins: config.corsOrigins }),
+      mcpDoor({ database, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
       restDoor(routes, database),
     ],
   });
@@ -105,6 +109,7 @@ export async function startServer({
       clearTimeout(impatience);
       await graphql.release();
       await metricsServer?.stop();
+      await rateLimit.stop();
       await keys.stop();
       await pool.end();
     },

@@ -18,6 +18,7 @@ grant execute on function
   app_private.recall_answer,
   app_private.keep_answer
 to engagement_server;
+grant select, insert, update, delete on app_private.rate_limits to engagement_server;
 
 -- Reading.
 grant select on

@@ -61,6 +61,7 @@ begin
     end if;
   end if;
   perform set_config('role', scope, true);
+  perform set_config('app.key_id', coalesce(key_id::text, ''), true);
   execute statement into answer using body;
   if idempotency_key is not null then
     perform set_config('role', 'none', true);

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { isSafeError } from "postgraphile/grafast";
 import { GraphQLError } from "postgraphile/graphql";
 import { ApiError, apiErrorFrom } from "../errors.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
 
 /** Turns whatever went wrong into what the caller is told, and logs what is our own fault. */
 export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLError {
@@ -14,6 +15,8 @@ export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) =>
     const told = toldOf(at, cause);
     let extensions: Record<string, unknown> = { code: told.code, statusCode: told.statusCode };
     if (told.details) extensions["details"] = told.details;
+    const retryAfter = told.headers[RESPONSE_HEADERS.retryAfter];
+    if (retryAfter !== undefined) extensions["retryAfter"] = Number(retryAfter);
     if (told.statusCode >= 500) {
       const errorId = randomUUID();
       extensions = { ...extensions, errorId };

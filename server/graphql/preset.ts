@@ -66,9 +66,13 @@ export function makePreset(
     },
     grafast: {
       explain: false,
-      // The role is all that the database is told about a caller; what it may do is decided there.
+      // Role and key are all that the database is told about a caller; what it may do is decided there.
       context: ({ expressv4 }) => ({
-        pgSettings: { role: expressv4!.req.identity.scope, statement_timeout: String(statementTimeoutMs) },
+        pgSettings: {
+          role: expressv4!.req.identity.scope,
+          "app.key_id": expressv4!.req.identity.keyId,
+          statement_timeout: String(statementTimeoutMs),
+        },
       }),
     },
     ruru: explorerConfig,

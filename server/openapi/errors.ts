@@ -39,7 +39,7 @@ const MEANING: Readonly<Record<number, string>> = {
   422: "The input is well-formed, but names something that does not exist.",
   429: "Too many requests.",
   500: "The service failed.",
-  503: "A part that the service depends on does not answer; nothing was written.",
+  503: "A part that the service depends on does not answer, or is busy; nothing was written.",
   504: "The query takes too long, or needs too much memory.",
 };
 
@@ -74,6 +74,7 @@ const HEADERS: Readonly<Record<number, ZodOpenApiResponseObject["headers"]>> = {
     },
   },
   429: { ...WAIT, ...RATE_LIMIT_HEADERS },
+  503: WAIT,
 };
 
 /** The examples of the components: one body for each code that an operation can return. */
