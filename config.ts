@@ -33,6 +33,8 @@ export type Config = Readonly<{
   /** of one answer, of the doors that can end one early */
   answerMaxBytes: number;
   sparqlTimeoutMs: number;
+  /** queries of callers that a server process has running at the same time, half of them of one key */
+  sparqlConcurrency: number;
   /** The background verification of the graph. */
   graphVerification: Readonly<{
     /** of the store's time, from 0 (never) to 1 */
@@ -46,6 +48,9 @@ export type Config = Readonly<{
   metricsPort: number | undefined;
   dataDir: string;
 }>;
+
+// Of the embedded store's four threads that answer, one is left for the service's own questions.
+const READERS_FOR_CALLERS = 3;
 
 /** A value of the environment that cannot be used; the message is one line for the operator. */
 export class ConfigError extends Error {
@@ -78,6 +83,7 @@ const environment = z.object({
   TRUST_PROXY: optional(z.string()),
   ANSWER_MAX_BYTES: optional(z.coerce.number().int().min(100_000).max(100_000_000)),
   SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
+  SPARQL_CONCURRENCY: optional(z.coerce.number().int().min(1).max(100)),
   GRAPH_VERIFY: optional(z.enum(["repair", "report"])),
   GRAPH_VERIFY_SHARE: optional(z.coerce.number().min(0).max(1)),
   GRAPH_VERIFY_DAYS: optional(z.coerce.number().min(0).max(365)),
@@ -117,6 +123,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     trustProxy: trustProxy(e.TRUST_PROXY),
     answerMaxBytes: e.ANSWER_MAX_BYTES ?? 10_000_000,
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
+    sparqlConcurrency: e.SPARQL_CONCURRENCY ?? (graphStore(e) ? 8 : READERS_FOR_CALLERS),
     graphVerification: Object.freeze({
       share: e.GRAPH_VERIFY_SHARE ?? 0.02,
       days: e.GRAPH_VERIFY_DAYS ?? 1,

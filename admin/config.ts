@@ -30,6 +30,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
         TRUST_PROXY: [config.trustProxy].flat().join(","),
         ANSWER_MAX_BYTES: config.answerMaxBytes,
         SPARQL_TIMEOUT_MS: config.sparqlTimeoutMs,
+        SPARQL_CONCURRENCY: config.sparqlConcurrency,
         GRAPH_VERIFY: config.graphVerification.repair ? "repair" : "report",
         GRAPH_VERIFY_SHARE: config.graphVerification.share,
         GRAPH_VERIFY_DAYS: config.graphVerification.days,

@@ -85,7 +85,12 @@ export async function startServer({
       claimsPage,
       docsPage(document),
       graphql.door,
-      sparqlDoor({ store, namedGraphs: names.namedGraphs, timeoutMs: config.sparqlTimeoutMs }),
+      sparqlDoor({
+        store,
+        namedGraphs: names.namedGraphs,
+        timeoutMs: config.sparqlTimeoutMs,
+        concurrency: config.sparqlConcurrency,
+      }),
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
       restDoor(routes, database),
     ],

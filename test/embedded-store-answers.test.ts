@@ -130,3 +130,26 @@ test("a query that needs more memory than there is says so, at the store and at 
   }
   expect(await store.client.ask("ASK {}")).toBe(true);
 }, 60_000);
+
+/** A text of 10 bytes, doubled so many times. */
+function doubled(times: number): string {
+  const doublings = Array.from({ length: times }, (_, i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
+  return `SELECT (STRLEN(?v${times}) AS ?n) { BIND("0123456789" AS ?v0) ${doublings.join(" ")} }`;
+}
+
+test("a query has a few hundred megabytes, whatever it is after, and several at once leave the store in order", async () => {
+  // Its texts together: 42 MB, and 671 MB.
+  expect(await (await ask(doubled(21), "text/csv")).text()).toContain(String(10 * 2 ** 21));
+  expect((await ask(doubled(25), "text/csv")).status).toBe(507);
+  const before = process.memoryUsage().rss;
+  let most = 0;
+  const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 10);
+  try {
+    const answers = await Promise.all(Array.from({ length: 4 }, () => ask(doubled(40), "text/csv")));
+    expect(answers.map(({ status }) => status)).toEqual([507, 507, 507, 507]);
+  } finally {
+    clearInterval(watch);
+  }
+  expect(most - before).toBeLessThan(2_000_000_000);
+  expect(await store.client.ask("ASK {}")).toBe(true);
+}, 120_000);

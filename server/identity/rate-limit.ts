@@ -43,7 +43,8 @@ type Share = {
   taken: number;
   endsAt: number;
   asking: Promise<void> | undefined;
-  partition: string;
+  /** the header field, which is the same for every request */
+  policy: string;
 };
 
 type Consumed = Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">;
@@ -120,7 +121,8 @@ export class RateLimit {
     const known = this.#shares.get(key);
     if (known?.limit === limit) return known;
     const partition = createHash("sha256").update(key).digest("base64").slice(0, 16);
-    const share = { limit, left: 0, taken: 0, endsAt: 0, asking: undefined, partition };
+    const policy = `"${limit}-in-1min"; q=${limit}; w=${WINDOW_SECONDS}; pk=:${partition}:`;
+    const share = { limit, left: 0, taken: 0, endsAt: 0, asking: undefined, policy };
     this.#shares.set(key, share);
     return share;
   }
@@ -152,10 +154,7 @@ export class RateLimit {
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers-08. */
 function tell(response: Response, share: Share, admitted: boolean, seconds: number): void {
-  const name = `"${share.limit}-in-1min"`;
   const left = admitted ? share.left + Math.max(0, share.limit - share.taken) : 0;
-  response.set({
-    [RESPONSE_HEADERS.rateLimitPolicy]: `${name}; q=${share.limit}; w=${WINDOW_SECONDS}; pk=:${share.partition}:`,
-    [RESPONSE_HEADERS.rateLimit]: `${name}; r=${left}; t=${seconds}`,
-  });
+  response.setHeader(RESPONSE_HEADERS.rateLimitPolicy, share.policy);
+  response.setHeader(RESPONSE_HEADERS.rateLimit, `"${share.limit}-in-1min"; r=${left}; t=${seconds}`);
 }

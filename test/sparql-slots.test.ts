@@ -1,0 +1,92 @@
+// Whose query runs when several keys want to, and how long the others wait.
+import { describe, expect, test } from "@jest/globals";
+import { NoSlot, Slots } from "../server/sparql/slots.ts";
+
+const options = { overall: 3, perKey: 2, waitingPerKey: 2, waitMs: 60_000 };
+const stays = new AbortController().signal;
+
+/** Takes slots and notes, by name, which have been lent. */
+function taker(slots: Slots) {
+  const lent = new Map<string, () => void>();
+  return {
+    lent: () => [...lent.keys()],
+    take: (name: string, signal = stays) =>
+      slots.take(name[0]!, signal).then((giveBack) => void lent.set(name, giveBack)),
+    async give(name: string) {
+      lent.get(name)!();
+      lent.delete(name);
+      // The next has been let in by now, but its promise has not told yet.
+      await new Promise(setImmediate);
+    },
+  };
+}
+
+describe("slots", () => {
+  test("one key has no more than its own, and leaves the rest to others", async () => {
+    const { take, lent, give } = taker(new Slots(options));
+    void take("a1");
+    void take("a2");
+    void take("a3");
+    await take("b1");
+    expect(lent()).toEqual(["a1", "a2", "b1"]);
+    await give("b1");
+    expect(lent()).toEqual(["a1", "a2"]);
+    await give("a1");
+    expect(lent()).toEqual(["a2", "a3"]);
+  });
+
+  test("of those that wait, a key with fewer running comes first, then who waits longer", async () => {
+    const { take, lent, give } = taker(new Slots({ ...options, overall: 2 }));
+    await take("a1");
+    await take("a2");
+    void take("a3");
+    void take("b1");
+    void take("c1");
+    await give("a1");
+    expect(lent()).toEqual(["a2", "b1"]);
+    await give("b1");
+    expect(lent()).toEqual(["a2", "c1"]);
+    await give("a2");
+    expect(lent()).toEqual(["c1", "a3"]);
+  });
+
+  test("who leaves the queue takes nobody's slot", async () => {
+    const { take, lent, give } = taker(new Slots({ ...options, overall: 1 }));
+    await take("a1");
+    const caller = new AbortController();
+    const left = take("b1", caller.signal);
+    void take("c1");
+    caller.abort();
+    await expect(left).rejects.toMatchObject({ name: "AbortError" });
+    await expect(take("d1", caller.signal)).rejects.toMatchObject({ name: "AbortError" });
+    await give("a1");
+    expect(lent()).toEqual(["c1"]);
+  });
+
+  test("a key with too many waiting is refused, another may wait", async () => {
+    const { take, lent, give } = taker(new Slots({ ...options, overall: 1 }));
+    await take("a1");
+    void take("a2");
+    void take("a3");
+    await expect(take("a4")).rejects.toThrow(NoSlot);
+    void take("b1");
+    await give("a1");
+    expect(lent()).toEqual(["a2"]);
+    await give("a2");
+    // Neither has any running now, and this one has waited longer.
+    expect(lent()).toEqual(["a3"]);
+    await give("a3");
+    expect(lent()).toEqual(["b1"]);
+  });
+
+  test("a wait that is too long ends in a refusal", async () => {
+    const slots = new Slots({ ...options, overall: 1, waitMs: 1 });
+    const giveBack = await slots.take("a", stays);
+    await expect(slots.take("b", stays)).rejects.toThrow(NoSlot);
+    giveBack();
+    giveBack();
+    await slots.take("b", stays);
+    // Given back twice, it was lent once.
+    await expect(slots.take("c", stays)).rejects.toThrow(NoSlot);
+  });
+});
