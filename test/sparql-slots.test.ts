@@ -12,7 +12,7 @@ function taker(slots: Slots) {
     lent: () => [...lent.keys()],
     take: (name: string, signal = stays) =>
       slots.take(name[0]!, signal).then((giveBack) => void lent.set(name, giveBack)),
-    async give(name: string) {
+    give: async (name: string) => {
       lent.get(name)!();
       lent.delete(name);
       // The next has been let in by now, but its promise has not told yet.

@@ -84,6 +84,7 @@ grant execute on function
   app_private.church_metres,
   app_private.church_cursor,
   app_private.read_church_cursor,
+  app_private.refuse_church_cursor,
   app_private.find_churches,
   app_private.churches_in_order,
   app_private.expected_churches,
