@@ -34,7 +34,7 @@ beforeAll(async () => {
   await owner.query("update app_public.churches set church_summary = repeat('„\"', $1)", [
     SUMMARY_LENGTH / 4,
   ]);
-});
+}, 240_000);
 afterAll(() => service.stop());
 
 type Page = { items: { church_id: string }[]; has_more: boolean; next_cursor: string | null };

@@ -45,7 +45,7 @@ export class Slots {
     const leave = (reason: unknown) => {
       const at = this.#waiting.indexOf(waiter);
       if (at >= 0) this.#waiting.splice(at, 1);
-      reject(reason as Error);
+      reject(reason);
     };
     const onGone = () => leave(gone.reason);
     const timer = setTimeout(() => leave(new NoSlot("The wait was too long.")), this.#options.waitMs);
