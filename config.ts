@@ -1,4 +1,5 @@
 // The environment, checked once. A bad value is a ConfigError whose message is one line that names it.
+import { isIP } from "node:net";
 import { z } from "zod";
 
 /** The configuration of the whole service; frozen. Durations are in milliseconds. */
@@ -31,6 +32,12 @@ export type Config = Readonly<{
   mailFrom: string;
   corsOrigins: readonly string[];
   rateLimitPerMinute: number;
+  /** of one address, in one process */
+  unknownKeysPerMinute: number;
+  /** which proxies' X-Forwarded-* headers are believed, as Express takes it */
+  trustProxy: number | readonly string[];
+  /** of one answer, of the doors that can end one early */
+  answerMaxBytes: number;
   sparqlTimeoutMs: number;
   shutdown: Readonly<{
     /** how long requests are still taken after SIGTERM */
@@ -38,6 +45,8 @@ export type Config = Readonly<{
     /** how long those that have begun may last */
     timeoutMs: number;
   }>;
+  /** queries of callers that a server process has running at the same time, half of them of one key */
+  sparqlConcurrency: number;
   /** The background verification of the graph. */
   graphVerification: Readonly<{
     /** of the store's time, from 0 (never) to 1 */
@@ -51,6 +60,9 @@ export type Config = Readonly<{
   metricsPort: number | undefined;
   dataDir: string;
 }>;
+
+// Of the embedded store's four threads that answer, one is left for the service's own questions.
+const READERS_FOR_CALLERS = 3;
 
 /** A value of the environment that cannot be used; the message is one line for the operator. */
 export class ConfigError extends Error {
@@ -86,9 +98,13 @@ const environment = z.object({
   MAIL_FROM: optional(z.string()),
   CORS_ORIGINS: optional(z.string()),
   RATE_LIMIT_PER_MINUTE: optional(z.coerce.number().int().min(1)),
+  UNKNOWN_KEYS_PER_MINUTE: optional(z.coerce.number().int().min(1)),
+  TRUST_PROXY: optional(z.string()),
+  ANSWER_MAX_BYTES: optional(z.coerce.number().int().min(100_000).max(100_000_000)),
   SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
   SHUTDOWN_DELAY_MS: optional(z.coerce.number().int().min(0).max(MAX_TIMEOUT_MS)),
   SHUTDOWN_TIMEOUT_MS: optional(z.coerce.number().int().min(0).max(MAX_TIMEOUT_MS)),
+  SPARQL_CONCURRENCY: optional(z.coerce.number().int().min(1).max(100)),
   GRAPH_VERIFY: optional(z.enum(["repair", "report"])),
   GRAPH_VERIFY_SHARE: optional(z.coerce.number().min(0).max(1)),
   GRAPH_VERIFY_DAYS: optional(z.coerce.number().min(0).max(365)),
@@ -127,11 +143,15 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     mailFrom: e.MAIL_FROM ?? "Engagement Graph <no-reply@localhost>",
     corsOrigins: (e.CORS_ORIGINS ?? "*").split(",").map((origin) => origin.trim()),
     rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
+    unknownKeysPerMinute: e.UNKNOWN_KEYS_PER_MINUTE ?? 60,
+    trustProxy: trustProxy(e.TRUST_PROXY),
+    answerMaxBytes: e.ANSWER_MAX_BYTES ?? 10_000_000,
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
     shutdown: Object.freeze({
       delayMs: e.SHUTDOWN_DELAY_MS ?? 0,
       timeoutMs: e.SHUTDOWN_TIMEOUT_MS ?? 30_000,
     }),
+    sparqlConcurrency: e.SPARQL_CONCURRENCY ?? (graphStore(e) ? 8 : READERS_FOR_CALLERS),
     graphVerification: Object.freeze({
       share: e.GRAPH_VERIFY_SHARE ?? 0.02,
       days: e.GRAPH_VERIFY_DAYS ?? 1,
@@ -161,6 +181,23 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
     user: e.FUSEKI_USER,
     password: e.FUSEKI_PASSWORD,
   });
+}
+
+function trustProxy(value = "0"): Config["trustProxy"] {
+  if (/^\d$/.test(value)) return Number(value);
+  const networks = value.split(",").map((network) => network.trim());
+  if (!networks.every(isNetwork)) {
+    throw new ConfigError(
+      "TRUST_PROXY: must be the number of proxies before the service, or their addresses or networks, comma-separated",
+    );
+  }
+  return networks;
+}
+
+function isNetwork(text: string): boolean {
+  if (["loopback", "linklocal", "uniquelocal"].includes(text)) return true;
+  const [, address = "", bits = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  return isIP(address) > 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
 }
 
 /** The configuration of this process, from its environment and a `.env` file if there is one. */

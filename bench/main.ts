@@ -5,6 +5,7 @@ import type { Figure } from "./support.ts";
 const PARTS: Record<string, () => Promise<Figure[]>> = {
   rest: async () => (await import("./rest.ts")).benchRest(),
   graphql: async () => (await import("./graphql.ts")).benchGraphql(),
+  limits: async () => (await import("./limits.ts")).benchLimits(),
   projection: async () => (await import("./projection.ts")).benchProjection(),
   graph: async () => (await import("./graph.ts")).benchGraph(),
   commitments: async () => (await import("./commitments.ts")).benchCommitments(),

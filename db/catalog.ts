@@ -146,4 +146,5 @@ export const errors = {
   unknown_accelerator_code: [422, "One of the codes is not a current code of the accelerator scheme."],
   unknown_need: [422, "concernsNeedId does not name an existing need."],
   unknown_commitment: [422, "fulfillsCommitmentId does not name an existing commitment."],
+  rate_limited: [429, "This API key has sent too many requests; wait as long as Retry-After says."],
 } as const;

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import pg from "pg";
 
 const DATABASE = "engagement";
+const LONGEST_LOG_BYTES = 10 * 1024 * 1024;
 
 /** A running embedded PostgreSQL. */
 export type EmbeddedPostgres = {
@@ -66,10 +67,14 @@ export async function startEmbeddedPostgres(
   const wasRunning = port !== undefined;
   if (port === undefined) {
     port = await freePort();
+    await setAsideLog(join(dir, "postgres.log"));
     const options = {
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
       max_connections: "200",
+      // Nobody rotates its log, and what callers are refused would fill it: the server logs what is its own fault.
+      log_min_messages: "log",
+      log_checkpoints: "off",
       ...settings,
     };
     const flags = Object.entries(options).map(([name, value]) => `-c ${name}='${value}'`);
@@ -89,6 +94,15 @@ export async function startEmbeddedPostgres(
       await as(account, binaries.pg_ctl, ["stop", "-w", "-m", "fast", "-D", data]);
     },
   };
+}
+
+/** Keeps a log that has become long, and the one before it no more. */
+async function setAsideLog(path: string): Promise<void> {
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size > LONGEST_LOG_BYTES) await rename(path, `${path}.1`);
 }
 
 type Account = { uid: number; gid: number; wrapper: string[] };

@@ -12,13 +12,16 @@ import { ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
 import { requireKey } from "./identity/keys.ts";
 import type { KeyRing } from "./identity/keys.ts";
-import { perKeyLimit } from "./identity/limits.ts";
+import type { RateLimit } from "./identity/rate-limit.ts";
+import { limitUndelivered } from "./identity/undelivered.ts";
+import { limitUnknownKeys } from "./identity/unknown-keys.ts";
 import { nameRequest } from "./request-context.ts";
 
 /** What the application is assembled from. */
 export type AppParts = {
-  config: Pick<Config, "corsOrigins" | "rateLimitPerMinute">;
+  config: Pick<Config, "answerMaxBytes" | "corsOrigins" | "trustProxy" | "unknownKeysPerMinute">;
   keys: KeyRing;
+  rateLimit: RateLimit;
   logger: Logger;
   /** In the order in which a request reaches them. */
   doors: readonly Door[];
@@ -26,21 +29,33 @@ export type AppParts = {
   measure?: RequestHandler;
 };
 
+// Of the longest answers, how many one key may leave unread.
+const UNDELIVERED_ANSWERS = 2;
+
 /** Assembles the application, which is not yet listening. */
-export async function createApp({ config, keys, logger, doors, measure }: AppParts): Promise<Express> {
+export async function createApp({
+  config,
+  keys,
+  rateLimit,
+  logger,
+  doors,
+  measure,
+}: AppParts): Promise<Express> {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
+  app.set("trust proxy", config.trustProxy);
   app.use(nameRequest, accessLog(logger));
   if (isTracing()) app.use(traceRequests(spanOf));
   if (measure) app.use(measure);
   app.use(helmet());
   app.use(crossOrigin(config.corsOrigins));
 
-  const limit = perKeyLimit(config.rateLimitPerMinute);
+  const limited = limitUnknownKeys(config.unknownKeysPerMinute);
+  const shares = [rateLimit.count, limitUndelivered(UNDELIVERED_ANSWERS * config.answerMaxBytes)];
   const guards = {
-    key: [requireKey(keys), limit],
-    keyInQuery: [requireKey(keys, { inQuery: true }), limit],
+    key: [limited(requireKey(keys)), ...shares],
+    keyInQuery: [limited(requireKey(keys, { inQuery: true })), ...shares],
   };
   for (const door of doors) await door(app, guards);
 

@@ -36,10 +36,9 @@ const RAISED_HERE = {
   payload_too_large: [413, "The body is larger than this service accepts."],
   unsupported_media_type: [415, "Send the body as application/json."],
   headers_too_large: [431, "The address and the headers together are larger than this service accepts."],
-  rate_limited: [429, "This API key has sent too many requests; wait as long as Retry-After says."],
   internal_error: [500, "The service failed to answer; the failure has been logged."],
+  service_busy: [503, "The service is busy; try again as soon as Retry-After says."],
   database_unavailable: [503, "The database is not available; try again."],
-  service_busy: [503, "The service has too much to do at the moment; try again."],
   graph_unavailable: [503, "The graph store is not available; try again later."],
   query_timeout: [504, "The query took too long; ask for less."],
   query_too_expensive: [504, "The query needs more memory than the graph store has for one; ask for less."],
@@ -148,11 +147,13 @@ function fromDatabase(error: DatabaseError): ApiError {
   const state = error.code ?? "";
   const raised = state.startsWith("PT") ? registered(error.detail) : undefined;
   if (raised) {
-    const parsed = details.safeParse(parseJson(error.hint));
+    const hint = parseJson(error.hint);
+    const parsed = details.safeParse(hint);
     return new ApiError(raised, {
       message: error.message,
       cause: error,
       ...(parsed.success && { details: parsed.data }),
+      ...(typeof hint === "number" && { headers: { [RESPONSE_HEADERS.retryAfter]: String(hint) } }),
     });
   }
   const refuse = (code: ErrorCode, message?: string) =>

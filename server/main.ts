@@ -12,6 +12,7 @@ import { createApp } from "./app.ts";
 import { createGraphql } from "./graphql/door.ts";
 import { NotAnnounced } from "./identity/announcements.ts";
 import { KeyRing } from "./identity/keys.ts";
+import { RateLimit } from "./identity/rate-limit.ts";
 import { mcpDoor } from "./mcp/door.ts";
 import { probes } from "./probes.ts";
 import { restDoor } from "./rest/door.ts";
@@ -75,6 +76,7 @@ export async function startServer({
   const listenUrl = config.databaseListenUrl ?? databaseUrl;
   const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl });
   const database = new Database(postgres.requests);
+  const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl);
   if (!isLoopback(config.host) && (await demoKeyOpens(pool))) throw demoKeyExposed(config.host);
   await keys.start().catch((error: unknown) => {
     if (!(error instanceof NotAnnounced)) throw error;
@@ -94,11 +96,13 @@ export async function startServer({
 
   let isReady = () => postgres.pulse.beat();
   const names = createNames(config);
-  const { routes, document } = withOpenApi(allRoutes({ database, store, names }), config);
+  const { answerMaxBytes } = config;
+  const { routes, document } = withOpenApi(allRoutes({ database, store, names, answerMaxBytes }), config);
   const app = await createApp({
     ...(measure && { measure }),
     config,
     keys,
+    rateLimit,
     logger,
     doors: [
       probes(() => isReady()),
@@ -106,8 +110,14 @@ export async function startServer({
       claimsPage,
       docsPage(document),
       graphql.door,
-      sparqlDoor({ store, logger, namedGraphs: names.namedGraphs, timeoutMs: config.sparqlTimeoutMs }),
-      mcpDoor({ database, logger, corsOrigins: config.corsOrigins }),
+      sparqlDoor({
+        store,
+        logger,
+        namedGraphs: names.namedGraphs,
+        timeoutMs: config.sparqlTimeoutMs,
+        concurrency: config.sparqlConcurrency,
+      }),
+      mcpDoor({ database, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
       restDoor(routes, database),
     ],
   });
@@ -123,6 +133,7 @@ export async function startServer({
       await listener.drain(config.shutdown);
       await graphql.release();
       await metricsServer?.stop();
+      await rateLimit.stop();
       await keys.stop();
       await postgres.end();
     },

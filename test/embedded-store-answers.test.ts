@@ -16,10 +16,14 @@ const ENDLESS = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }";
 
 let dir: string;
 let store: RunningStore;
+/** With time to fill memory on a slow machine. */
+let ample: RunningStore;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "embedded-store-"));
-  store = await testStores.find(({ name }) => name === "embedded")!.start({ dir, queryTimeoutMs: 5_000 });
+  const embedded = testStores.find(({ name }) => name === "embedded")!;
+  store = await embedded.start({ dir: join(dir, "store"), queryTimeoutMs: 5_000 });
+  ample = await embedded.start({ dir: join(dir, "ample"), queryTimeoutMs: 120_000 });
   await store.client.update(String.raw`PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
     INSERT DATA { GRAPH <${TERMS}> { <urn:s> <urn:p> 1, -7, +1, 1.5, .5, 1.0e3, true, "1 2"^^xsd:integer, "maybe"^^xsd:boolean,
       "plain", "", "with \"quotes\" and 'others'", "tab\tline\nfeed\rreturn", "back\\slash \\n \\\"", "a, b; <c> & d",
@@ -32,7 +36,7 @@ beforeAll(async () => {
   await store.client.putGraph(MANY, lines.join("\n"), "application/n-triples");
 });
 afterAll(async () => {
-  await store.stop();
+  await Promise.all([store.stop(), ample.stop()]);
   await rm(dir, { recursive: true });
 });
 
@@ -111,17 +115,15 @@ test("no more is made than the caller takes, and what was begun ends with a noti
   expect(await answer.text()).toMatch(/\n## {2}Query cancelled due to timeout\n$/);
 }, 20_000);
 
+/** A text of 10 bytes, doubled so many times. */
+function doubled(times: number): string {
+  const doublings = Array.from({ length: times }, (_, i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
+  return `SELECT (STRLEN(?v${times}) AS ?n) { BIND("0123456789" AS ?v0) ${doublings.join(" ")} }`;
+}
+
 test("a query that needs more memory than there is says so, at the store and at the door", async () => {
-  // A store of its own, whose queries have the time to fill four gigabytes on a slow machine.
-  const ample = await testStores
-    .find(({ name }) => name === "embedded")!
-    .start({
-      dir: join(dir, "ample"),
-      queryTimeoutMs: 120_000,
-    });
   const door = await startSparqlDoor({ store: ample.client, timeoutMs: 120_000 });
-  const doublings = Array.from({ length: 23 }, (_, i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
-  const query = `SELECT (STRLEN(?v23) AS ?n) { BIND("${"x".repeat(1_000)}" AS ?v0) ${doublings.join(" ")} }`;
+  const query = doubled(30);
   try {
     expect((await ask(query, "text/csv", {}, ample)).status).toBe(507);
     await expect(ample.client.query(query)).rejects.toThrow(GraphTooExpensive);
@@ -135,6 +137,24 @@ test("a query that needs more memory than there is says so, at the store and at 
     expect(await ample.client.ask("ASK {}")).toBe(true);
   } finally {
     await door.stop();
-    await ample.stop();
   }
+}, 400_000);
+
+test("a query has a few hundred megabytes, whatever it is after, and several at once leave the store in order", async () => {
+  // Its texts together: 42 MB, and 671 MB.
+  expect(await (await ask(doubled(21), "text/csv", {}, ample)).text()).toContain(String(10 * 2 ** 21));
+  expect((await ask(doubled(25), "text/csv", {}, ample)).status).toBe(507);
+  const before = process.memoryUsage().rss;
+  let most = 0;
+  const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 10);
+  try {
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => ask(doubled(40), "text/csv", {}, ample)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([507, 507, 507, 507]);
+  } finally {
+    clearInterval(watch);
+  }
+  expect(most - before).toBeLessThan(2_000_000_000);
+  expect(await ample.client.ask("ASK {}")).toBe(true);
 }, 400_000);

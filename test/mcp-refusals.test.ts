@@ -124,9 +124,7 @@ describe("a search that fails is a result that says so", () => {
   });
 
   test("a failure of the service says nothing about its cause, and is logged", async () => {
-    await service.database.owner.query(
-      "alter function app_private.church_page(jsonb) rename to church_page_away",
-    );
+    await service.database.owner.query("alter function app_private.church_page rename to church_page_away");
     try {
       const { body } = await post(service, toolCall({}));
       expect(body.result).toEqual({
@@ -135,9 +133,7 @@ describe("a search that fails is a result that says so", () => {
       });
       expect(logged.join("")).toMatch(/church_page.*does not exist/);
     } finally {
-      await service.database.owner.query(
-        "alter function app_private.church_page_away(jsonb) rename to church_page",
-      );
+      await service.database.owner.query("alter function app_private.church_page_away rename to church_page");
     }
   });
 });
@@ -252,9 +248,9 @@ test("a key in the URL appears in no log line, whatever becomes of the request",
   await call(`${service.url}/v0/mcp/?apiKey=${read}`, "POST", undefined, ping);
   await call(`${service.url}/nowhere?apiKey=${read}`, "GET", undefined);
   const { owner } = service.database;
-  await owner.query("alter function app_private.church_page(jsonb) rename to church_page_away");
+  await owner.query("alter function app_private.church_page rename to church_page_away");
   await call(at, "POST", undefined, toolCall({}));
-  await owner.query("alter function app_private.church_page_away(jsonb) rename to church_page");
+  await owner.query("alter function app_private.church_page_away rename to church_page");
   expect(logged.filter((line) => line.includes("/v0/mcp")).length).toBeGreaterThanOrEqual(9);
   expect(logged.filter((line) => line.includes(read))).toEqual([]);
   expect(logged.filter((line) => line.includes("apiKey"))).toEqual([]);

@@ -83,8 +83,19 @@ return translate(encode(convert_to(json_build_array(fingerprint, ordering, value
 comment on function app_private.church_cursor is
   'Where a page of a church search ended: which search, in which order, at which sort value, at which church.';
 
-create function app_private.read_church_cursor(cursor text, fingerprint text) returns jsonb
-language plpgsql immutable
+create function app_private.refuse_church_cursor() returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select app_private.refuse_problems(app_private.problem('cursor',
+    'does not belong to this search; use next_cursor with the same filters as the page it came with'));
+end;
+comment on function app_private.refuse_church_cursor is 'Refuses a cursor with 400 validation_failed.';
+
+-- Anybody can write a cursor. What it may say is therefore checked: an order that the search would not have chosen can
+-- mean that all churches are ranked for a single page.
+create function app_private.read_church_cursor(cursor text, fingerprint text, orderings text[]) returns jsonb
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -98,14 +109,15 @@ begin
   end;
   if place is null or jsonb_typeof(place) <> 'array' or jsonb_array_length(place) <> 4
     or place ->> 0 is distinct from fingerprint
-    or place ->> 1 !~ '^(id|distance|rank|name)~?$'
-    or jsonb_typeof(place -> 2) <> 'number' or jsonb_typeof(place -> 3) <> 'string'
+    or place ->> 1 is null or place ->> 1 <> all (orderings)
+    or jsonb_typeof(place -> 2) <> 'number' or abs((place ->> 2)::numeric) > 1000
+    or jsonb_typeof(place -> 3) <> 'string'
   then
-    perform app_private.refuse_problems(app_private.problem('cursor',
-      'does not belong to this search; use next_cursor with the same filters as the page it came with'));
+    perform app_private.refuse_church_cursor();
   end if;
   return place;
 end
 $$;
 comment on function app_private.read_church_cursor is
-  'Reads a cursor written by church_cursor; refuses with 400 anything else, and a cursor from a search with other filters.';
+  'Reads a cursor written by church_cursor; refuses with 400 anything else, a cursor from a search with other filters, and '
+  'an order that is none of those that the search can have.';

@@ -80,7 +80,7 @@ begin
       order by rank desc, (c).church_id limit %s
     ) as listed $sql$,
     mark[1], mark[2], name, words, conditions,
-    case when place is null then (most + 1)::text else 'all' end,
+    most + 1,
     case when place is null then 'true'
       else format('(-rank, (c).church_id) > (-%L::float8, %L)', place ->> 2, place ->> 3) end,
     take)
@@ -89,7 +89,7 @@ end
 $$;
 comment on function app_private.churches_by_rank is
   'The next churches that meet the conditions, best match of the words and the name first, and how many match in all; '
-  'for a first page the count stops at one more than "most", too many to rank.';
+  'the count stops at one more than "most", too many to rank.';
 
 create function app_private.find_churches(query app_private.church_query, take integer)
 returns setof app_public.church_search_result
@@ -132,7 +132,11 @@ begin
     else 'id'
   end;
   if query.cursor is not null then
-    place := app_private.read_church_cursor(query.cursor, fingerprint);
+    place := app_private.read_church_cursor(query.cursor, fingerprint, array(
+      select possible || suffix
+      -- Too many to rank are listed by name, and a free text that finds nothing is taken forgivingly.
+      from unnest(case when ordering = 'rank' then array['rank', 'name'] else array[ordering] end) as possible,
+        unnest(case when query.q is null then array[''] else array['', '~'] end) as suffix));
     ordering := rtrim(place ->> 1, '~');
     forgiving := place ->> 1 like '%~';
   end if;
@@ -155,7 +159,12 @@ begin
     if ordering = 'rank' then
       mark := array[fingerprint, 'rank' || case when forgiving then '~' else '' end];
       select r.matches, r.page into matches, page
-      from app_private.churches_by_rank(conditions, words, app_private.fold(query.q), mark, place, take, rankable) as r;
+      from app_private.churches_by_rank(conditions, words, app_private.fold(query.q), mark, place, take,
+        -- There may be more by now than when the search began.
+        case when place is null then rankable else 2 * rankable end) as r;
+      if place is not null and matches > 2 * rankable then
+        perform app_private.refuse_church_cursor();
+      end if;
       if place is not null or coalesce(matches, 0) <= rankable then
         return query select * from unnest(page);
         found := coalesce(cardinality(page), 0);

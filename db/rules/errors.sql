@@ -29,13 +29,18 @@ begin atomic
 
     (422, 'unknown_accelerator_code', 'One of the codes is not a current code of the accelerator scheme.'),
     (422, 'unknown_need', 'concernsNeedId does not name an existing need.'),
-    (422, 'unknown_commitment', 'fulfillsCommitmentId does not name an existing commitment.');
+    (422, 'unknown_commitment', 'fulfillsCommitmentId does not name an existing commitment.'),
+
+    (429, 'rate_limited', 'This API key has sent too many requests; wait as long as Retry-After says.');
 end;
 comment on function app_private.errors is
   'The errors that the rules raise: HTTP status, code, and the sentence used where the rule has no better one.';
 
--- SQLSTATE is 'PT' + status, the detail is the code, and the hint a JSON array of {path, message}.
-create function app_private.refuse(code text, message text default null, details jsonb default null) returns void
+-- SQLSTATE is 'PT' + status, the detail is the code, and the hint a JSON array of {path, message}, or the number of seconds
+-- after which it is worth trying again.
+create function app_private.refuse(
+  code text, message text default null, details jsonb default null, retry_after integer default null
+) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -47,6 +52,7 @@ begin
     raise exception 'app_private.errors() has no error with the code %', code;
   end if;
   message := coalesce(message, registered.sentence);
+  details := coalesce(details, to_jsonb(retry_after));
   if details is null then
     raise exception using errcode = 'PT' || registered.status, message = message, detail = code;
   else
@@ -56,5 +62,5 @@ begin
 end
 $$;
 comment on function app_private.refuse is
-  'Raises a registered error with its own sentence or a more helpful one, and the individual inputs at fault as '
-  '[{path, message}].';
+  'Raises a registered error with its own sentence or a more helpful one, and with the individual inputs at fault as '
+  '[{path, message}] or the seconds to wait.';

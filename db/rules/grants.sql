@@ -18,6 +18,7 @@ grant execute on function
   app_private.recall_answer,
   app_private.keep_answer
 to engagement_server;
+grant select, insert, update, delete on app_private.rate_limits to engagement_server;
 
 -- Reading.
 grant select on
@@ -89,6 +90,7 @@ grant execute on function
   app_private.church_metres,
   app_private.church_cursor,
   app_private.read_church_cursor,
+  app_private.refuse_church_cursor,
   app_private.find_churches,
   app_private.churches_in_order,
   app_private.expected_churches,

@@ -6,6 +6,7 @@
 \ir errors.sql
 \ir validation.sql
 \ir identity.sql
+\ir limits.sql
 \ir permissions.sql
 \ir membership.sql
 \ir vocabulary.sql

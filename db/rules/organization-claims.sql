@@ -98,7 +98,14 @@ begin
          else app_private.http_uri_problems('newOrgWebsite', new_org_website) end);
   perform app_private.name_actor(user_email);
 
+  if app_private.current_key() is not null then
+    perform app_private.use_up('claims:key:' || app_private.current_key(), 'claims_per_key_per_day',
+      'Too many organization claims were submitted with this API key today.');
+  end if;
   claimant := app_private.remember_user(user_email, first_name, last_name);
+  -- Each claim is mailed to administrators.
+  perform app_private.use_up('claims:user:' || claimant.user_id, 'claims_per_person_per_day',
+    'This person has submitted too many organization claims today.');
   if is_new_org then
     perform app_private.refuse_second_proposal(claimant.user_id, new_org_name);
     organization := app_private.propose_organization(new_org_name, new_org_type, new_org_website, org_domain);
@@ -128,7 +135,7 @@ comment on function app_public.claim_organization is
   E'@resultFieldName claim\nClaims that a person belongs to an organization, which may be a new one. Approved at once, with the role org_admin, '
   'when their e-mail address is at the organization''s registered domain and the organization has never been claimed; '
   'otherwise it waits for a review. Errors: 400 validation_failed, 403 insufficient_scope, 404 organization_not_found, 409 already_member, '
-  'claim_pending.';
+  'claim_pending, 429 rate_limited.';
 
 create function app_private.refuse_second_claim(user_id uuid, org_uri text) returns void
 language plpgsql

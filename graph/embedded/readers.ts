@@ -15,6 +15,8 @@ export interface ReaderPoolOptions {
   changeTimeoutMs: number;
   /** a copy of the store in its current state */
   image: () => Promise<Image>;
+  /** of memory that a thread with such a copy may use, and a query in it */
+  memoryBytes: () => number;
 }
 
 interface Reader {
@@ -188,7 +190,7 @@ export class ReaderPool {
   }
 
   #startOne(): void {
-    const thread = new StoreThread({ background: true }, () => {
+    const thread = new StoreThread({ background: true, maxBytes: this.#options.memoryBytes() }, () => {
       this.#readers.delete(reader);
       this.start();
     });

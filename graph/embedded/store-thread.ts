@@ -2,6 +2,8 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
+// First, because it changes what the engine finds.
+import "./memory.ts";
 import * as oxigraph from "oxigraph";
 import { streamBindings, streamQuads } from "./stream.ts";
 import {

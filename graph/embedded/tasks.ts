@@ -5,6 +5,8 @@ export interface ThreadOptions {
   background: boolean;
   /** shared: how many pieces of answers have been taken out of the hands of the thread */
   taken: Int32Array;
+  /** of memory for the engine; undefined: as much as it can address */
+  maxBytes?: number;
 }
 
 /** How many pieces of an answer may be on their way to the caller; a thread that is ahead by as many waits. */

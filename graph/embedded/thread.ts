@@ -12,6 +12,9 @@ import {
   type ThreadOptions,
 } from "./tasks.ts";
 
+/** Of JavaScript, which only ever holds a piece of an answer. */
+const HEAP_MB = 256;
+
 const ENTRY = fileURLToPath(new URL("./store-thread.ts", import.meta.url));
 
 interface Pending {
@@ -34,10 +37,14 @@ export class StoreThread {
   #gone = false;
 
   /** @param onGone called once, when the thread has ended for any reason */
-  constructor({ background }: { background: boolean }, onGone: (thread: StoreThread) => void) {
+  constructor(
+    { background, maxBytes }: Pick<ThreadOptions, "background" | "maxBytes">,
+    onGone: (thread: StoreThread) => void,
+  ) {
     this.#worker = new Worker(ENTRY, {
       execArgv: [],
-      workerData: { background, taken: this.#taken } satisfies ThreadOptions,
+      ...(maxBytes !== undefined && { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } }),
+      workerData: { background, maxBytes, taken: this.#taken } satisfies ThreadOptions,
     });
     this.#onGone = onGone;
     this.#worker.on("message", (reply: Reply) => this.#settle(reply));

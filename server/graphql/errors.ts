@@ -5,6 +5,7 @@ import { isSafeError } from "postgraphile/grafast";
 import { GraphQLError } from "postgraphile/graphql";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import { currentRequest } from "../request-context.ts";
 
@@ -36,6 +37,8 @@ function toldErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLE
     const told = toldOf(at, cause);
     let extensions: Record<string, unknown> = { code: told.code, statusCode: told.statusCode };
     if (told.details) extensions["details"] = told.details;
+    const retryAfter = told.headers[RESPONSE_HEADERS.retryAfter];
+    if (retryAfter !== undefined) extensions["retryAfter"] = Number(retryAfter);
     if (told.statusCode >= 500) {
       const errorId = randomUUID();
       extensions = { ...extensions, errorId };

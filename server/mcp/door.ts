@@ -23,20 +23,31 @@ export type McpDependencies = {
   logger: Logger;
   /** Origins of pages that may call, or * for any. */
   corsOrigins: readonly string[];
+  /** of one answer, which may be to a batch */
+  answerMaxBytes: number;
 };
 
-// The rate limit counts a batch as one request.
+/** A page is in an answer as it is, and as a string, in which each of its characters may be escaped. */
+const COPIES = 3;
 const LONGEST_BATCH = 10;
 
+type BatchCaller = Caller & Pick<Request, "countAs">;
+
 /** The tool endpoint as a door of the application; its key may stand in the query. */
-export function mcpDoor({ database, logger, corsOrigins }: McpDependencies): Door {
+export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
   const readText = express.text({ limit: BODY_LIMIT, type: () => true });
   return (app, guards) => {
     app.all(MCP_PATH, ...guards.keyInQuery, onlyPost, onlyFrom(corsOrigins), onlyJson, readText);
     app.post(MCP_PATH, async (request, response) => {
-      const caller: Caller = {
+      let left = answerMaxBytes;
+      const caller: BatchCaller = {
         headers: protocolHeaders(request),
-        search: (query) => searchChurches(database, request.identity, query),
+        search: async (query) => {
+          const page = await searchChurches(database, request.identity, query, Math.floor(left / COPIES));
+          left = Math.max(0, left - COPIES * Buffer.byteLength(page));
+          return page;
+        },
+        countAs: request.countAs,
         failed: (error) => {
           if (error instanceof ApiError) currentRequest()?.errors.add(error.code);
           logger.error({ err: error, route: MCP_PATH }, "a tool call failed");
@@ -47,7 +58,7 @@ export function mcpDoor({ database, logger, corsOrigins }: McpDependencies): Doo
   };
 }
 
-async function answer(text: unknown, caller: Caller): Promise<Reply> {
+async function answer(text: unknown, caller: BatchCaller): Promise<Reply> {
   let body: unknown;
   try {
     body = JSON.parse(typeof text === "string" ? text : "");
@@ -58,11 +69,13 @@ async function answer(text: unknown, caller: Caller): Promise<Reply> {
 }
 
 // Only revision 2025-03-26 has batches.
-async function answerBatch(messages: unknown[], caller: Caller): Promise<Reply> {
+async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Reply> {
   if (messages.length === 0 || messages.length > LONGEST_BATCH) {
     const message = `A batch must have 1 to ${LONGEST_BATCH} messages.`;
     return rpcError(null, RPC.invalidRequest, message, { status: 400 });
   }
+  // The request has been counted as one of them.
+  await caller.countAs(messages.length - 1);
   const answers: string[] = [];
   for (const message of messages) {
     const { body } = await answerMessage(message, caller, true);

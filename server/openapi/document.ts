@@ -185,6 +185,7 @@ function codesOf(route: RestRoute, scope?: Scope): ErrorCode[] {
     route.body !== undefined && "payload_too_large",
     route.body !== undefined && "unsupported_media_type",
     "rate_limited",
+    "service_busy",
     "internal_error",
     "database_unavailable",
     "service_busy",

@@ -40,7 +40,7 @@ const MEANING: Readonly<Record<number, string>> = {
   422: "The input is well-formed, but names something that does not exist.",
   429: "Too many requests.",
   500: "The service failed.",
-  503: "A part that the service depends on does not answer, or too many requests are under way.",
+  503: "A part that the service depends on does not answer, or the service is busy.",
   504: "The query takes too long, or needs too much memory.",
 };
 

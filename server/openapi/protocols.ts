@@ -21,7 +21,13 @@ export function keyScope(description: string, scope: Scope) {
   } as const;
 }
 
-const COMMON_ERRORS = ["validation_failed", "missing_api_key", "invalid_api_key", "rate_limited"] as const;
+const COMMON_ERRORS = [
+  "validation_failed",
+  "missing_api_key",
+  "invalid_api_key",
+  "rate_limited",
+  "service_busy",
+] as const;
 
 const exampleQuery = (namespaceUrl: string) =>
   [
@@ -217,6 +223,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
         "payload_too_large",
         "unsupported_media_type",
         "rate_limited",
+        "service_busy",
         "internal_error",
         "database_unavailable",
         "service_busy",

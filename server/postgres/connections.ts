@@ -8,7 +8,7 @@ import { within } from "./patience.ts";
 import { makeRoom } from "./prepared.ts";
 import type { Pulse } from "./pulse.ts";
 import { QueryUnder, SETTINGS } from "./query.ts";
-import type { Shares } from "./shares.ts";
+import type { Shares } from "../shares.ts";
 import { CallerGone, DatabaseUnavailable, isLost, StatementTimeout } from "./unavailable.ts";
 
 /** On whose behalf a connection is used. */

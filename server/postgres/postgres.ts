@@ -5,7 +5,7 @@ import { createPool } from "../../db/pool.ts";
 import { closePool } from "./close.ts";
 import { Connections } from "./connections.ts";
 import { Pulse } from "./pulse.ts";
-import { Shares } from "./shares.ts";
+import { Shares } from "../shares.ts";
 
 /** How many requests may wait, in all and of one key, and for how long. */
 const QUEUE = 1_000;

@@ -16,7 +16,12 @@ import { organizationRoutes } from "./orgs-metadata.ts";
 import { churchRoutes } from "./orgs-search.ts";
 
 /** The routes, in the order in which the API reference shows them. */
-export function allRoutes(parts: { database: Database; store: GraphStore; names: Names }): RestRoute[] {
+export function allRoutes(parts: {
+  database: Database;
+  store: GraphStore;
+  names: Names;
+  answerMaxBytes: number;
+}): RestRoute[] {
   return [
     ...needRoutes,
     ...commitmentRoutes(parts),
@@ -27,7 +32,7 @@ export function allRoutes(parts: { database: Database; store: GraphStore; names:
     ...memberRoutes,
     ...organizationRoutes,
     ...userRoutes,
-    ...churchRoutes(parts.database),
+    ...churchRoutes(parts.database, parts.answerMaxBytes),
     ...healthRoutes(parts),
   ];
 }

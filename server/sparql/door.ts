@@ -14,6 +14,7 @@ import {
 import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
+import { Shares } from "../shares.ts";
 import { descriptionQuery } from "./description.ts";
 import { readSparqlRequest } from "./request.ts";
 
@@ -24,39 +25,37 @@ export type SparqlDependencies = {
   namedGraphs: readonly string[];
   /** for one query, including its answer, in milliseconds */
   timeoutMs: number;
-  /** queries that one key may have running at the same time; 4 unless given */
-  maxConcurrent?: number;
+  /** queries that may run at the same time, half of them of one key */
+  concurrency: number;
+  /** how long a query waits to run before it is refused, in milliseconds; 5,000 unless given */
+  waitMs?: number;
   /** the longest body, in bytes; 64 KiB unless given */
   maxBytes?: number;
 };
 
 const PATH = "/v0/sparql";
-const MAX_CONCURRENT = 4;
+const WAITING_PER_KEY = 8;
+const WAITING = 200;
+const WAIT_MS = 5_000;
+/** How long a store may go on with a query whose caller has left: so long its slot is not lent again. */
+const ABANDONED_MS = 1_000;
 const MAX_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = "5";
 
 /** /v0/sparql, behind a key. It reads its own body: no body parser may come before it. */
 export function sparqlDoor(dependencies: SparqlDependencies): Door {
-  const { maxConcurrent = MAX_CONCURRENT, maxBytes = MAX_BYTES } = dependencies;
-  const running = new Map<string, number>();
+  const { concurrency, waitMs = WAIT_MS, maxBytes = MAX_BYTES } = dependencies;
+  const shares = new Shares({
+    slots: concurrency,
+    // So that there is always one for another key.
+    perCaller: Math.max(1, Math.ceil(concurrency / 2)),
+    patienceMs: waitMs,
+    queuePerCaller: WAITING_PER_KEY,
+    queue: WAITING,
+  });
 
-  const query: RequestHandler = async (request, response) => {
-    const { keyId } = request.identity;
-    const count = running.get(keyId) ?? 0;
-    if (count >= maxConcurrent) {
-      throw new ApiError("rate_limited", {
-        message: `This API key already has ${maxConcurrent} queries running; wait until one has ended.`,
-        headers: { [RESPONSE_HEADERS.retryAfter]: "1" },
-      });
-    }
-    running.set(keyId, count + 1);
-    response.once("close", () => {
-      const left = (running.get(keyId) ?? 1) - 1;
-      if (left > 0) running.set(keyId, left);
-      else running.delete(keyId);
-    });
-    await answer(request, response, dependencies, maxBytes);
-  };
+  const query: RequestHandler = (request, response) =>
+    answer(request, response, { ...dependencies, shares, maxBytes });
 
   const refuseMethod: RequestHandler = () => {
     throw new ApiError("method_not_allowed", {
@@ -75,18 +74,33 @@ export function sparqlDoor(dependencies: SparqlDependencies): Door {
 async function answer(
   request: Request,
   response: Response,
-  { store, logger, namedGraphs, timeoutMs }: SparqlDependencies,
-  maxBytes: number,
+  {
+    store,
+    logger,
+    namedGraphs,
+    timeoutMs,
+    shares,
+    maxBytes,
+  }: SparqlDependencies & {
+    shares: Shares;
+    maxBytes: number;
+  },
 ): Promise<void> {
-  const asked = await readSparqlRequest(request, maxBytes);
-  const query = asked ? guard(asked.text) : descriptionQuery(endpointOf(request), namedGraphs);
-  const type = negotiateType(request, query);
   const gone = new AbortController();
   response.once("close", () => {
     if (!response.writableFinished) gone.abort();
   });
+  const asked = await readSparqlRequest(request, maxBytes);
+  const query = asked ? guard(asked.text) : descriptionQuery(endpointOf(request), namedGraphs);
+  const type = negotiateType(request, query);
+  let isOverdue = false;
   let body: Readable;
   try {
+    const giveBack = await shares.take(request.identity.keyId, gone.signal);
+    response.once("close", () => {
+      if (gone.signal.aborted || isOverdue) setTimeout(giveBack, ABANDONED_MS).unref();
+      else giveBack();
+    });
     ({ body } = await store.query(query.text, {
       accept: ALIASES.get(type) ?? type,
       defaultGraphs: asked?.defaultGraphs,
@@ -97,6 +111,7 @@ async function answer(
     await firstBytes(body);
   } catch (error) {
     if (gone.signal.aborted) return;
+    isOverdue = error instanceof GraphTimeout;
     throw failure(error);
   }
   response.status(200);

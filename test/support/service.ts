@@ -54,7 +54,12 @@ export async function startTestServiceWithGraph(
 
 function testConfig(differences: Partial<Config> = {}): Config {
   return {
-    ...loadConfig({ PORT: "0", LOG_LEVEL: "silent", RATE_LIMIT_PER_MINUTE: "1000000" }),
+    ...loadConfig({
+      PORT: "0",
+      LOG_LEVEL: "silent",
+      RATE_LIMIT_PER_MINUTE: "1000000",
+      UNKNOWN_KEYS_PER_MINUTE: "1000000",
+    }),
     ...differences,
   };
 }

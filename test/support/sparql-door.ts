@@ -10,7 +10,7 @@ import type { SparqlDependencies } from "../../server/sparql/door.ts";
 export type RunningDoor = { url: string; stop: () => Promise<void> };
 
 export async function startSparqlDoor(
-  dependencies: Omit<SparqlDependencies, "namedGraphs"> & Partial<SparqlDependencies>,
+  dependencies: Omit<SparqlDependencies, "namedGraphs" | "concurrency"> & Partial<SparqlDependencies>,
 ): Promise<RunningDoor> {
   const app = express();
   const withKey: express.RequestHandler = (request, _response, next) => {
@@ -22,7 +22,10 @@ export async function startSparqlDoor(
     };
     next();
   };
-  await sparqlDoor({ namedGraphs: [], ...dependencies })(app, { key: [withKey], keyInQuery: [withKey] });
+  await sparqlDoor({ namedGraphs: [], concurrency: 3, ...dependencies })(app, {
+    key: [withKey],
+    keyInQuery: [withKey],
+  });
   app.use(errorHandler(pino({ level: "silent" })));
   const server = app.listen(0, "127.0.0.1");
   await new Promise((listening) => void server.once("listening", listening));

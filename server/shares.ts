@@ -1,6 +1,6 @@
-// Who gets the next connection. One caller may use no more than a share of them, and those who wait take turns by
-// caller, so that a caller who asks for a hundred things at once stands only in its own way.
-import { CallerGone, ServiceBusy } from "./unavailable.ts";
+// Who gets the next connection, or the next query of the graph. One caller may use no more than a share of them, and
+// those who wait take turns by caller, so that a caller who asks for a hundred things at once stands only in its own way.
+import { CallerGone, ServiceBusy } from "./postgres/unavailable.ts";
 
 /** How many there are, and how they are shared. */
 export type ShareLimits = {
@@ -104,14 +104,17 @@ export class Shares {
     if (caller.running === 0 && caller.waiting.size === 0) this.#callers.delete(name);
   }
 
+  /** Who has fewer running comes first, then whose turn it is. */
   #admitNext(): void {
+    let next: { name: string; caller: Caller } | undefined;
     for (const [name, caller] of this.#callers) {
-      const [first] = caller.waiting;
-      if (first === undefined || caller.running >= this.#limits.perCaller) continue;
-      this.#callers.delete(name);
-      this.#callers.set(name, caller);
-      first.admit();
-      return;
+      if (caller.waiting.size === 0 || caller.running >= this.#limits.perCaller) continue;
+      if (!next || caller.running < next.caller.running) next = { name, caller };
     }
+    if (!next) return;
+    this.#callers.delete(next.name);
+    this.#callers.set(next.name, next.caller);
+    const [first] = next.caller.waiting;
+    first?.admit();
   }
 }

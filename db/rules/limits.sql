@@ -1,0 +1,32 @@
+-- What one caller may use up. Requests are counted by the server (server/identity/rate-limit.ts), in the same table.
+
+create policy count_requests on app_private.rate_limits to engagement_server using (true) with check (true);
+
+create function app_private.current_key() returns uuid
+language sql stable
+return nullif(current_setting('app.key_id', true), '')::uuid;
+comment on function app_private.current_key is 'The API key of the request; null in a session of psql.';
+
+create function app_private.use_up(what text, setting text, message text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  most constant integer := (select value::integer from app_private.settings where name = setting);
+  clock constant bigint := extract(epoch from clock_timestamp()) * 1000;
+  used app_private.rate_limits;
+begin
+  insert into app_private.rate_limits as r (key, points, expire) values (what, 1, clock + 86400000)
+  on conflict (key) do update set
+    points = case when r.expire <= clock then 1 else r.points + 1 end,
+    expire = case when r.expire <= clock then excluded.expire else r.expire end
+  returning * into used;
+  -- Refusing rolls back, so what is refused does not count.
+  if used.points > most then
+    perform app_private.refuse('rate_limited', message, retry_after => ceil((used.expire - clock) / 1000.0)::integer);
+  end if;
+end
+$$;
+comment on function app_private.use_up is
+  'Counts one more use of something that a setting limits per day; refuses with 429 rate_limited when that is too many. '
+  'Callers that count the same wait for one another until they commit.';

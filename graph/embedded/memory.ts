@@ -1,0 +1,61 @@
+// The most memory that a store thread may use: imported before the engine, which knows no limit but its address space.
+import { workerData } from "node:worker_threads";
+import type { ThreadOptions } from "./tasks.ts";
+
+const PAGE_BYTES = 64 * 1024;
+const MEMORY_SECTION = 5;
+/** The bytes before the first section: a magic number and a version. */
+const PREAMBLE = 8;
+
+const { maxBytes } = workerData as ThreadOptions;
+if (maxBytes !== undefined) {
+  const pages = Math.ceil(maxBytes / PAGE_BYTES);
+  const { WebAssembly } = globalThis as unknown as {
+    WebAssembly: { Module: new (bytes: Uint8Array) => object };
+  };
+  const { Module } = WebAssembly;
+  WebAssembly.Module = class extends Module {
+    constructor(bytes: Uint8Array) {
+      super(withMaximum(bytes, pages));
+    }
+  };
+}
+
+/**
+ * A WebAssembly module with a maximum for its one memory. An engine that cannot grow its memory ends in a trap, which
+ * takes down its thread and nothing else.
+ * @throws Error for a module that does not define a memory in the form that is known here
+ */
+function withMaximum(module: Uint8Array, pages: number): Uint8Array {
+  let at = PREAMBLE;
+  while (at < module.length) {
+    const [length, start] = readNumber(module, at + 1);
+    if (module[at] === MEMORY_SECTION) {
+      const [flags, initialAt] = [module[start + 1], start + 2];
+      if (module[start] !== 1 || (flags !== 0 && flags !== 1)) break;
+      const [initial] = readNumber(module, initialAt);
+      const section = [1, 1, ...numberBytes(initial), ...numberBytes(Math.max(initial, pages))];
+      return Buffer.concat([
+        module.subarray(0, at),
+        Uint8Array.from([MEMORY_SECTION, ...numberBytes(section.length), ...section]),
+        module.subarray(start + length),
+      ]);
+    }
+    at = start + length;
+  }
+  throw new Error("The engine's module defines no memory that could be limited.");
+}
+
+/** An unsigned LEB128 number. @returns it, and where it ends */
+function readNumber(bytes: Uint8Array, from: number): [value: number, end: number] {
+  let value = 0;
+  for (let at = from, shift = 0; ; at++, shift += 7) {
+    const byte = bytes[at]!;
+    value += (byte & 0x7f) * 2 ** shift;
+    if (byte < 0x80) return [value, at + 1];
+  }
+}
+
+function numberBytes(value: number): number[] {
+  return value < 0x80 ? [value] : [(value % 0x80) | 0x80, ...numberBytes(Math.floor(value / 0x80))];
+}

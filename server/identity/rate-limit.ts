@@ -1,0 +1,160 @@
+// The rate limit of a key, which is one for all processes of a service. The database counts, but is not asked for each
+// request: a process takes a small part of the limit at a time and hands it out by itself.
+import { createHash } from "node:crypto";
+import type { RequestHandler, Response } from "express";
+import { LRUCache } from "lru-cache";
+import type pg from "pg";
+import { RateLimiterPostgres } from "rate-limiter-flexible";
+import type { RateLimiterAbstract, RateLimiterRes } from "rate-limiter-flexible";
+import { createPool } from "../../db/pool.ts";
+import { ApiError } from "../errors.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
+
+declare global {
+  namespace Express {
+    interface Request {
+      /**
+       * Counts a request as more than it is, for the rate limit of its key.
+       * @throws ApiError 429 rate_limited, having counted nothing
+       */
+      countAs: (requests: number) => Promise<void>;
+    }
+  }
+}
+
+const WINDOW_SECONDS = 60;
+/**
+ * The part of a limit that a process takes at a time: so much of it may lie unused in another process when one refuses.
+ * All of them together never admit more than the limit.
+ */
+const PORTION = 0.05;
+const REMEMBERED_KEYS = 10_000;
+/** How long the database may take; a process that has had no answer counts by itself for a while. */
+const PATIENCE_MS = 1_000;
+const ALONE_MS = 2_000;
+/** The library's own limit is not used, because each key may have another one. */
+const UNLIMITED = 2 ** 31 - 1;
+
+/** What this process holds of the limit of a key. */
+type Share = {
+  limit: number;
+  left: number;
+  /** of the limit, taken by all processes, when the database was last asked */
+  taken: number;
+  endsAt: number;
+  asking: Promise<void> | undefined;
+  /** the header field, which is the same for every request */
+  policy: string;
+};
+
+type Consumed = Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">;
+
+/** Counts the requests of each key in the database; by itself while there is none. */
+export class RateLimit {
+  readonly #perMinute: number;
+  readonly #pool: pg.Pool;
+  readonly #shared: RateLimiterAbstract;
+  readonly #shares = new LRUCache<string, Share>({ max: REMEMBERED_KEYS });
+  #aloneUntil = 0;
+
+  /**
+   * @param perMinute for keys without a limit of their own
+   * @param databaseUrl a connection of its own, so that requests that are slow do not delay those that are counted
+   */
+  constructor(perMinute: number, databaseUrl: string) {
+    this.#perMinute = perMinute;
+    this.#pool = createPool(databaseUrl, {
+      max: 2,
+      idleTimeoutMillis: 0,
+      connectionTimeoutMillis: PATIENCE_MS,
+      query_timeout: PATIENCE_MS,
+    });
+    this.#shared = new RateLimiterPostgres({
+      // Without the library's names for prepared statements, which not every pooler passes on.
+      storeClient: {
+        query: ({ text, values }: pg.QueryConfig) => this.#pool.query(text, values),
+      },
+      storeType: "client",
+      schemaName: "app_private",
+      tableName: "rate_limits",
+      tableCreated: true,
+      keyPrefix: "requests",
+      points: UNLIMITED,
+      duration: WINDOW_SECONDS,
+    });
+  }
+
+  /** A middleware that counts a request of request.identity, and says in headers what is left. */
+  readonly count: RequestHandler = async (request, response, next) => {
+    const { keyId, ratePerMinute } = request.identity;
+    request.countAs = async (requests) => {
+      const limit = ratePerMinute ?? this.#perMinute;
+      const { share, admitted } = await this.#take(keyId, limit, requests);
+      const seconds = Math.max(1, Math.ceil((share.endsAt - Date.now()) / 1000));
+      tell(response, share, admitted, seconds);
+      if (!admitted)
+        throw new ApiError("rate_limited", { headers: { [RESPONSE_HEADERS.retryAfter]: String(seconds) } });
+    };
+    await request.countAs(1);
+    next();
+  };
+
+  async stop(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #take(key: string, limit: number, requests: number): Promise<{ share: Share; admitted: boolean }> {
+    const share = this.#shareOf(key, limit);
+    for (;;) {
+      if (share.endsAt <= Date.now()) Object.assign(share, { left: 0, taken: 0 });
+      if (share.left >= requests) {
+        share.left -= requests;
+        return { share, admitted: true };
+      }
+      if (share.taken >= limit && share.endsAt > Date.now()) return { share, admitted: false };
+      share.asking ??= this.#ask(key, share, requests).finally(() => (share.asking = undefined));
+      await share.asking;
+    }
+  }
+
+  #shareOf(key: string, limit: number): Share {
+    const known = this.#shares.get(key);
+    if (known?.limit === limit) return known;
+    const partition = createHash("sha256").update(key).digest("base64").slice(0, 16);
+    const policy = `"${limit}-in-1min"; q=${limit}; w=${WINDOW_SECONDS}; pk=:${partition}:`;
+    const share = { limit, left: 0, taken: 0, endsAt: 0, asking: undefined, policy };
+    this.#shares.set(key, share);
+    return share;
+  }
+
+  async #ask(key: string, share: Share, requests: number): Promise<void> {
+    const portion = Math.max(requests - share.left, Math.ceil(share.limit * PORTION));
+    const { consumedPoints, msBeforeNext } = await this.#consume(key, share, portion);
+    const before = consumedPoints - portion;
+    share.left += Math.min(portion, Math.max(0, share.limit - before));
+    share.taken = consumedPoints;
+    share.endsAt = Date.now() + msBeforeNext;
+  }
+
+  async #consume(key: string, share: Share, points: number): Promise<Consumed> {
+    if (Date.now() >= this.#aloneUntil) {
+      try {
+        return await this.#shared.consume(key, points);
+      } catch {
+        // Whatever it is, callers are better served by a limit that is less exact than by none, or by no answer.
+        this.#aloneUntil = Date.now() + ALONE_MS;
+      }
+    }
+    const msLeft = share.endsAt - Date.now();
+    return msLeft > 0
+      ? { consumedPoints: share.taken + points, msBeforeNext: msLeft }
+      : { consumedPoints: points, msBeforeNext: WINDOW_SECONDS * 1000 };
+  }
+}
+
+/** The header fields of draft-ietf-httpapi-ratelimit-headers-08. */
+function tell(response: Response, share: Share, admitted: boolean, seconds: number): void {
+  const left = admitted ? share.left + Math.max(0, share.limit - share.taken) : 0;
+  response.setHeader(RESPONSE_HEADERS.rateLimitPolicy, share.policy);
+  response.setHeader(RESPONSE_HEADERS.rateLimit, `"${share.limit}-in-1min"; r=${left}; t=${seconds}`);
+}

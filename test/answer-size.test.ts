@@ -1,0 +1,170 @@
+// How large an answer may become, and how many of them may wait to be read.
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { startServer } from "../server/main.ts";
+import type { RunningServer } from "../server/main.ts";
+import { insertChurches } from "./support/churches.ts";
+import { issueTestKey } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { toolCall } from "./support/mcp.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+const MAX_BYTES = 2_000_000;
+const CHURCHES = 1_000;
+/** Together they are about ten times what one answer may have. */
+const SUMMARY_LENGTH = 20_000;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ config: { answerMaxBytes: MAX_BYTES } });
+  const { owner } = service.database;
+  await insertChurches(
+    owner,
+    Array.from({ length: CHURCHES }, (_, i) => ({
+      church_id: `c${String(i).padStart(4, "0")}`,
+      latitude: 30 + i / 1000,
+      longitude: 40,
+    })),
+  );
+  // Quotes and letters beyond ASCII: characters are not bytes, neither in UTF-8 nor in JSON.
+  await owner.query("update app_public.churches set church_summary = repeat('„\"', $1)", [
+    SUMMARY_LENGTH / 4,
+  ]);
+}, 240_000);
+afterAll(() => service.stop());
+
+type Page = { items: { church_id: string }[]; has_more: boolean; next_cursor: string | null };
+
+async function sizeOf(
+  url: string,
+  init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<{ bytes: number; text: string }> {
+  const response = await fetch(url, {
+    ...init,
+    headers: { authorization: `Bearer ${service.keys.read}`, ...init.headers },
+  });
+  expect(response.status).toBe(200);
+  const text = await response.text();
+  return { bytes: Buffer.byteLength(text), text };
+}
+
+describe("a page of the church search", () => {
+  const within = { center_lat: "30.5", center_lng: "40", radius_km: "200" };
+  test.each([
+    ["in order of the ids", {}],
+    ["by distance", within],
+    ["by rank", { q: "church" }],
+    ["as GeoJSON", { format: "geojson" }],
+  ])("ends early, with its cursor, and loses nothing: %s", async (_, filters: Record<string, string>) => {
+    const ids: string[] = [];
+    let cursor: string | null = "";
+    let pages = 0;
+    while (cursor !== null) {
+      const query: string = new URLSearchParams({ ...filters, limit: "10000", cursor }).toString();
+      const { bytes, text } = await sizeOf(`${service.url}/v0/orgs/search?${query}`);
+      expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
+      const page = JSON.parse(text) as Page & { features?: { id: string }[] };
+      ids.push(...(page.features?.map(({ id }) => id) ?? page.items.map(({ church_id }) => church_id)));
+      expect(page.has_more).toBe(page.next_cursor !== null);
+      // As many as fit: one more would not.
+      if (page.has_more) expect(bytes).toBeGreaterThan(MAX_BYTES - 2 * SUMMARY_LENGTH);
+      cursor = page.next_cursor;
+      pages += 1;
+    }
+    expect(pages).toBeGreaterThan(5);
+    expect(ids).toHaveLength(CHURCHES);
+    expect(new Set(ids).size).toBe(CHURCHES);
+  });
+
+  test("is whole where it fits", async () => {
+    const { text } = await sizeOf(`${service.url}/v0/orgs/search?limit=10000&fields=church_id`);
+    expect(JSON.parse(text)).toMatchObject({ has_more: false, next_cursor: null });
+    expect((JSON.parse(text) as Page).items).toHaveLength(CHURCHES);
+  });
+
+  test("has a church, however long", async () => {
+    const { rows } = await service.database.owner.query<{ page: string }>(
+      `select app_private.church_page('{"limit": 10000}', 1) as page`,
+    );
+    const page = JSON.parse(rows[0]!.page) as Page;
+    expect([page.items.map(({ church_id }) => church_id), page.has_more]).toEqual([["c0000"], true]);
+  });
+});
+
+describe("the tool endpoint", () => {
+  const ask = (body: unknown) =>
+    sizeOf(`${service.url}/v0/mcp`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  test("answers no more than that, with the page in both of its forms", async () => {
+    const { bytes, text } = await ask(toolCall({ limit: 10_000 }));
+    expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
+    const { result } = JSON.parse(text) as {
+      result: { structuredContent: Page; content: { text: string }[] };
+    };
+    expect(result.structuredContent.has_more).toBe(true);
+    expect(result.structuredContent.items.length).toBeGreaterThan(10);
+    expect(JSON.parse(result.content[0]!.text)).toEqual(result.structuredContent);
+  });
+
+  test("answers a batch with no more than that, but for a church for each call", async () => {
+    const batch = Array.from({ length: 10 }, (_, id) => ({ ...toolCall({ limit: 10_000 }), id }));
+    const { bytes, text } = await ask(batch);
+    const answers = JSON.parse(text) as { result: { structuredContent: Page } }[];
+    expect(answers.map(({ result }) => result.structuredContent.has_more)).toEqual(Array(10).fill(true));
+    expect(answers.slice(1).map(({ result }) => result.structuredContent.items.length)).toEqual(
+      Array(9).fill(1),
+    );
+    expect(bytes).toBeLessThanOrEqual(MAX_BYTES + 9 * 3 * 2 * SUMMARY_LENGTH);
+  });
+});
+
+describe("answers that nobody reads", () => {
+  const sockets: Socket[] = [];
+  let generous: RunningServer;
+  beforeAll(async () => {
+    // So long that the system's own buffers for a connection cannot take all of it.
+    generous = await startServer({
+      config: { ...loadConfig({ PORT: "0" }), answerMaxBytes: 10 * MAX_BYTES },
+      databaseUrl: service.database.serverUrl,
+      store: service.store,
+      logger: pino({ level: "silent" }),
+    });
+  });
+  afterAll(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await generous.stop();
+  });
+
+  function askAndNotRead(key: string): void {
+    const { port } = new URL(generous.url);
+    const socket = connect(Number(port), "127.0.0.1").on("error", () => undefined);
+    socket.pause();
+    socket.write(
+      `GET /v0/orgs/search?limit=10000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`,
+    );
+    sockets.push(socket);
+  }
+
+  test("keep their key from asking for more, and no other", async () => {
+    const key = await issueTestKey(service.database.owner, "api_read");
+    const at = `${generous.url}/v0/accelerators`;
+    await eventually(async () => {
+      if (sockets.length < 30) askAndNotRead(key);
+      const { status, headers, body } = await call(at, "GET", key);
+      expect([status, body.error]).toEqual([503, "service_busy"]);
+      expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    }, 60_000);
+    expect((await call(at, "GET", service.keys.read)).status).toBe(200);
+    // Once they are read, or given up, the key may go on.
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await eventually(async () => expect((await call(at, "GET", key)).status).toBe(200), 30_000);
+  }, 120_000);
+});

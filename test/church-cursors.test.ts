@@ -1,0 +1,115 @@
+// Cursors that nobody was given: whatever one says, it costs no more than a page that could have been asked for.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertChurches } from "./support/churches.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+/** More than a page may have to be ranked among, twice over. */
+const MANY = 2_100;
+const FEW = 300;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  const churches = (word: string, count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      church_id: `${word}${String(i).padStart(5, "0")}`,
+      name: `${word} Chapel ${i % 7}`,
+      latitude: 30 + i / 10_000,
+      longitude: 40,
+    }));
+  await insertChurches(service.database.owner, [...churches("Common", MANY), ...churches("Rare", FEW)]);
+  await service.database.owner.query("analyze app_public.churches");
+}, 240_000);
+afterAll(() => service.stop());
+
+type Page = { items: { church_id: string }[]; next_cursor: string | null };
+
+async function search(filters: Record<string, string>): Promise<{ status: number; body: Page }> {
+  const query = new URLSearchParams({ fields: "church_id", ...filters }).toString();
+  return call(`${service.url}/v0/orgs/search?${query}`, "GET", service.keys.read);
+}
+
+const encode = (place: unknown) => Buffer.from(JSON.stringify(place)).toString("base64url");
+
+const places = new Map<object, unknown[]>();
+
+/** A cursor as the search itself would write it, but for what is changed. */
+async function forged(filters: Record<string, string>, changed: (place: unknown[]) => unknown) {
+  if (!places.has(filters)) {
+    const { body } = await search({ ...filters, limit: "1" });
+    places.set(filters, JSON.parse(Buffer.from(body.next_cursor!, "base64url").toString()) as unknown[]);
+  }
+  return encode(changed(places.get(filters)!));
+}
+
+const RADIUS = { center_lat: "30", center_lng: "40", radius_km: "50" };
+const BOX = { min_lat: "29", max_lat: "31", min_lng: "39", max_lng: "41" };
+const OF: [string, Record<string, string>, string[]][] = [
+  ["all", {}, ["id"]],
+  ["a radius", RADIUS, ["distance"]],
+  ["a box", BOX, ["distance"]],
+  ["few words", { q: "rare" }, ["rank", "rank~", "name", "name~"]],
+  ["few words in a radius", { q: "rare", ...RADIUS }, ["distance", "distance~"]],
+  ["few words in a box", { q: "rare", ...BOX }, ["rank", "rank~", "name", "name~"]],
+];
+const ORDERINGS = ["id", "distance", "rank", "name"].flatMap((name) => [name, `${name}~`]);
+
+describe.each(OF)("a cursor of %s", (_, filters, possible) => {
+  test.each(ORDERINGS)("in the order %s counts if the search could have it", async (ordering) => {
+    const cursor = await forged(filters, ([search_, , ...place]) => [search_, ordering, ...place]);
+    const { status, body } = await search({ ...filters, cursor });
+    expect([status, (body as unknown as { error?: string }).error]).toEqual(
+      possible.includes(ordering) ? [200, undefined] : [400, "validation_failed"],
+    );
+  });
+});
+
+describe("a cursor", () => {
+  const filters = { q: "rare" };
+  test.each([
+    ["a place beyond all numbers", ([a, b, , d]: unknown[]) => [a, b, 1e300, d]],
+    ["no number", ([a, b, , d]: unknown[]) => [a, b, "1", d]],
+    ["no id", ([a, b, c]: unknown[]) => [a, b, c, null]],
+    ["an id that no text can hold", ([a, b, c]: unknown[]) => [a, b, c, "\0"]],
+    ["more than it has", (place: unknown[]) => [...place, 1]],
+    ["another search", ([, ...place]: unknown[]) => ["00000000", ...place]],
+    ["no search", ([, ...place]: unknown[]) => [null, ...place]],
+    ["no order", ([a, , ...place]: unknown[]) => [a, null, ...place]],
+    ["no list", () => ({})],
+  ])("with %s is refused", async (_what, changed) => {
+    const { status, body } = await search({ ...filters, cursor: await forged(filters, changed) });
+    expect([status, body]).toEqual([400, expect.objectContaining({ error: "validation_failed" })]);
+  });
+});
+
+describe("words that too many churches have to be ranked", () => {
+  test("are not ranked because a cursor says so", async () => {
+    const cursor = await forged({ q: "common" }, ([search_]) => [search_, "rank", 2, ""]);
+    const { status, body } = await search({ q: "common", cursor });
+    expect([status, body]).toEqual([400, expect.objectContaining({ error: "validation_failed" })]);
+  });
+
+  test("can be paged through to the end, as can those that few have", async () => {
+    for (const [q, count] of [["common", MANY] as const, ["rare", FEW] as const]) {
+      const ids: string[] = [];
+      for (let cursor: string | null = ""; cursor !== null;) {
+        const page: { body: Page } = await search({ q, limit: "500", cursor });
+        ids.push(...page.body.items.map(({ church_id }) => church_id));
+        cursor = page.body.next_cursor;
+      }
+      expect([q, ids.length, new Set(ids).size]).toEqual([q, count, count]);
+    }
+  });
+
+  test("go on being ranked when some more have them since the first page", async () => {
+    const { body } = await search({ q: "rare", limit: "200" });
+    await insertChurches(
+      service.database.owner,
+      Array.from({ length: 50 }, (_, i) => ({ church_id: `later${i}`, name: "Rare Chapel" })),
+    );
+    const rest = await search({ q: "rare", limit: "1000", cursor: body.next_cursor! });
+    expect(rest.status).toBe(200);
+    expect(rest.body.items.length).toBeGreaterThanOrEqual(FEW - 200);
+  });
+});

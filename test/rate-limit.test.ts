@@ -1,0 +1,152 @@
+// The rate limit of a key: one for all processes of a service, counted in the database by small parts.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { startServer } from "../server/main.ts";
+import type { RunningServer } from "../server/main.ts";
+import { issueTestKey } from "./support/database.ts";
+import { post, toolCall } from "./support/mcp.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+let service: TestService;
+let second: RunningServer;
+beforeAll(async () => {
+  service = await startTestService();
+  second = await startServer({
+    config: loadConfig({ PORT: "0", LOG_LEVEL: "silent" }),
+    databaseUrl: service.database.serverUrl,
+    store: service.store,
+    logger: pino({ level: "silent" }),
+  });
+});
+afterAll(async () => {
+  await second.stop();
+  await service.stop();
+});
+
+const keyWith = (ratePerMinute: number) =>
+  issueTestKey(service.database.owner, "api_read", { ratePerMinute });
+
+const ask = (url: string, key: string) => call(`${url}/v0/accelerators`, "GET", key);
+
+/** How many of the requests were admitted; all others must have been refused by the limit. */
+async function admitted(requests: Promise<{ status: number }>[]): Promise<number> {
+  const statuses = (await Promise.all(requests)).map(({ status }) => status);
+  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+  return statuses.filter((status) => status === 200).length;
+}
+
+async function counted(key: string): Promise<number> {
+  const { rows } = await service.database.owner.query<{ points: number }>(
+    `select points from app_private.rate_limits
+     where key = (select 'requests:' || key_id from app_private.api_keys where key_hash = sha256(convert_to($1, 'utf8')))`,
+    [key],
+  );
+  return rows[0]?.points ?? 0;
+}
+
+describe("two processes", () => {
+  test("admit together exactly what the key may, when both are asked for more", async () => {
+    const key = await keyWith(60);
+    const requests = Array.from({ length: 140 }, (_, i) => ask(i % 2 ? service.url : second.url, key));
+    expect(await admitted(requests)).toBe(60);
+  });
+
+  test("count for each other, but for the part that one of them has taken", async () => {
+    const key = await keyWith(100);
+    expect(await admitted(Array.from({ length: 51 }, () => ask(service.url, key)))).toBe(51);
+    // The first has taken 55 by now, a twentieth of the limit at a time.
+    expect(await admitted(Array.from({ length: 60 }, () => ask(second.url, key)))).toBe(45);
+    expect(await admitted(Array.from({ length: 9 }, () => ask(service.url, key)))).toBe(4);
+  });
+
+  test("ask the database for a part of the limit at a time, not for each request", async () => {
+    const key = await keyWith(1000);
+    await admitted(Array.from({ length: 50 }, () => ask(service.url, key)));
+    expect(await counted(key)).toBe(50);
+    await ask(service.url, key);
+    expect(await counted(key)).toBe(100);
+  });
+});
+
+describe("a caller is told", () => {
+  test("what is left, and when there is more", async () => {
+    const key = await keyWith(3);
+    const left = [];
+    for (let i = 0; i < 3; i++) {
+      const { headers } = await ask(service.url, key);
+      expect(headers.get("ratelimit-policy")).toMatch(/^"3-in-1min"; q=3; w=60; pk=:[\w+/]+:$/);
+      left.push(headers.get("ratelimit"));
+    }
+    expect(left).toEqual([2, 1, 0].map((r) => expect.stringMatching(`^"3-in-1min"; r=${r}; t=\\d+$`)));
+    const { status, headers, body } = await ask(service.url, key);
+    expect([status, body.error]).toEqual([429, "rate_limited"]);
+    expect(headers.get("ratelimit")).toMatch(`r=0; t=${headers.get("retry-after")}`);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(Number(headers.get("retry-after"))).toBeLessThanOrEqual(60);
+  });
+});
+
+test("a window that has ended counts no more", async () => {
+  const key = await keyWith(2);
+  expect(await admitted([ask(second.url, key), ask(second.url, key), ask(second.url, key)])).toBe(2);
+  await service.database.owner.query("update app_private.rate_limits set expire = 1");
+  // A process that remembers the old window waits for its end; another begins the new one.
+  expect(await admitted([ask(second.url, key)])).toBe(0);
+  expect(await admitted([ask(service.url, key), ask(service.url, key), ask(service.url, key)])).toBe(2);
+});
+
+test("the limit of a key can be changed while it is in use", async () => {
+  const key = await keyWith(1);
+  expect(await admitted([ask(service.url, key), ask(service.url, key)])).toBe(1);
+  await service.database.owner.query(
+    "update app_private.api_keys set rate_per_minute = 5 where key_hash = sha256(convert_to($1, 'utf8'))",
+    [key],
+  );
+  const deadline = Date.now() + 20_000;
+  while ((await ask(service.url, key)).status === 429) expect(Date.now()).toBeLessThan(deadline);
+  expect(await admitted(Array.from({ length: 9 }, () => ask(service.url, key)))).toBeLessThan(5);
+});
+
+describe("a batch to the tool endpoint", () => {
+  const batch = (length: number) => Array.from({ length }, (_, id) => ({ ...toolCall({ limit: 1 }), id }));
+  const send = (key: string, body: unknown) => call(`${service.url}/v0/mcp`, "POST", key, body);
+
+  test("counts as what it holds", async () => {
+    const key = await keyWith(13);
+    const { status, headers } = await send(key, batch(10));
+    expect([status, headers.get("ratelimit")]).toEqual([200, expect.stringContaining("r=3;")]);
+    const refused = await send(key, batch(4));
+    expect([refused.status, refused.body.error]).toEqual([429, "rate_limited"]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    // Of a batch that is refused only the request itself has counted.
+    expect((await send(key, batch(2))).status).toBe(200);
+    expect((await send(key, batch(1))).status).toBe(429);
+  });
+
+  test("that is not one counts as a request", async () => {
+    const key = await keyWith(12);
+    const { headers } = await send(key, batch(11));
+    expect(headers.get("ratelimit")).toContain("r=11;");
+  });
+
+  test("of a key that may do more is answered", async () => {
+    expect((await post(service, batch(10))).status).toBe(200);
+  });
+});
+
+test("while the database does not count, each process goes on by itself from what it knows", async () => {
+  const { owner } = service.database;
+  const key = await keyWith(20);
+  const other = await keyWith(2);
+  expect(await admitted(Array.from({ length: 10 }, () => ask(service.url, key)))).toBe(10);
+  await owner.query("revoke all on app_private.rate_limits from engagement_server");
+  try {
+    expect(await admitted(Array.from({ length: 30 }, () => ask(service.url, key)))).toBe(10);
+    expect(await admitted(Array.from({ length: 5 }, () => ask(service.url, other)))).toBe(2);
+    expect(await counted(key)).toBe(10);
+  } finally {
+    await owner.query("grant select, insert, update, delete on app_private.rate_limits to engagement_server");
+  }
+});

@@ -1,0 +1,125 @@
+// What an address may try with keys that nobody knows.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { startServer } from "../server/main.ts";
+import type { RunningServer } from "../server/main.ts";
+import { issueTestKey } from "./support/database.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+const LIMIT = 5;
+
+let service: TestService;
+const servers: RunningServer[] = [];
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+afterAll(() => service.stop());
+
+async function start(environment: NodeJS.ProcessEnv = {}): Promise<string> {
+  const server = await startServer({
+    config: loadConfig({ PORT: "0", UNKNOWN_KEYS_PER_MINUTE: String(LIMIT), ...environment }),
+    databaseUrl: service.database.serverUrl,
+    store: service.store,
+    logger: pino({ level: "silent" }),
+  });
+  servers.push(server);
+  return server.url;
+}
+
+let made = 0;
+const unknownKey = () => `ek_unknown-${made++}`;
+
+async function statusOf(url: string, key: string | undefined, headers: Record<string, string> = {}) {
+  return (await call(`${url}/v0/accelerators`, "GET", key, undefined, headers)).status;
+}
+
+describe("an address that has come with too many unknown keys", () => {
+  test("is refused with 429, and told when to come back", async () => {
+    const url = await start();
+    for (let i = 0; i < LIMIT; i++) expect(await statusOf(url, unknownKey())).toBe(401);
+    const { status, body, headers } = await call(`${url}/v0/needs`, "GET", unknownKey());
+    expect([status, body.error]).toEqual([429, "rate_limited"]);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await statusOf(url, undefined)).toBe(401);
+  });
+
+  test("is refused at every door", async () => {
+    const url = await start();
+    for (let i = 0; i < LIMIT; i++) await statusOf(url, unknownKey());
+    for (const path of ["/graphql", "/v0/sparql", "/v0/mcp", `/v0/mcp?apiKey=${unknownKey()}`]) {
+      const key = path.includes("?") ? undefined : unknownKey();
+      expect([path, (await call(`${url}${path}`, "POST", key, {})).status]).toEqual([path, 429]);
+    }
+  });
+
+  test("is refused although all of them come at the same time", async () => {
+    const url = await start();
+    const statuses = await Promise.all(Array.from({ length: 40 }, () => statusOf(url, unknownKey())));
+    expect(statuses.filter((status) => status === 401)).toHaveLength(LIMIT);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(40 - LIMIT);
+  });
+
+  test("also with one wrong key again and again", async () => {
+    const url = await start();
+    const key = unknownKey();
+    const statuses = await Promise.all(Array.from({ length: 40 }, () => statusOf(url, key)));
+    expect(statuses.filter((status) => status === 401)).toHaveLength(LIMIT);
+  });
+
+  test("can go on with a key that has been valid, until it is not", async () => {
+    const url = await start();
+    const { read } = service.keys;
+    const key = await issueTestKey(service.database.owner, "api_read");
+    expect(await statusOf(url, key)).toBe(200);
+    while ((await statusOf(url, unknownKey())) !== 429);
+    expect(await statusOf(url, key)).toBe(200);
+    // One that has not been seen here could as well be guessed.
+    expect(await statusOf(url, read)).toBe(429);
+    await service.database.owner.query(
+      "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
+      [key],
+    );
+    const deadline = Date.now() + 20_000;
+    while ((await statusOf(url, key)) === 200) expect(Date.now()).toBeLessThan(deadline);
+    expect(await statusOf(url, key)).toBe(429);
+  });
+});
+
+test("valid keys do not count, however many come at once", async () => {
+  const url = await start();
+  const many = await Promise.all(Array.from({ length: 40 }, () => statusOf(url, service.keys.read)));
+  expect(new Set(many)).toEqual(new Set([200]));
+  for (let i = 0; i < 2 * LIMIT; i++) {
+    expect(await statusOf(url, await issueTestKey(service.database.owner, "api_read"))).toBe(200);
+  }
+});
+
+describe("behind a proxy", () => {
+  const from = (address: string) => ({ "x-forwarded-for": address });
+
+  test("that is trusted, the address is the one that it names", async () => {
+    const url = await start({ TRUST_PROXY: "1" });
+    while ((await statusOf(url, unknownKey(), from("192.0.2.1"))) !== 429);
+    expect(await statusOf(url, unknownKey(), from("192.0.2.2"))).toBe(401);
+    // What a caller writes there himself comes before what the proxy adds.
+    expect(await statusOf(url, unknownKey(), from("192.0.2.3, 192.0.2.1"))).toBe(429);
+  });
+
+  test("an IPv6 network counts as one address", async () => {
+    const url = await start({ TRUST_PROXY: "loopback" });
+    while ((await statusOf(url, unknownKey(), from("2001:db8:0:7::1"))) !== 429);
+    expect(await statusOf(url, unknownKey(), from("2001:db8::7:ffff:0:0:2"))).toBe(429);
+    expect(await statusOf(url, unknownKey(), from("2001:db8:0:8::1"))).toBe(401);
+  });
+
+  test("that is not trusted, what the header says counts for nothing", async () => {
+    const url = await start();
+    for (let i = 0; i < LIMIT; i++) await statusOf(url, unknownKey(), from(`192.0.2.${i}`));
+    expect(await statusOf(url, unknownKey(), from("192.0.2.99"))).toBe(429);
+  });
+});
