@@ -27,6 +27,7 @@
 \ir organization-claims.sql
 \ir claim-review.sql
 \ir mail.sql
+\ir churches.sql
 \ir church-inputs.sql
 \ir church-conditions.sql
 \ir church-search.sql
