@@ -12,6 +12,7 @@ import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
 import { requireKey } from "./identity/keys.ts";
 import type { KeyRing } from "./identity/keys.ts";
 import { perKeyLimit } from "./identity/limits.ts";
+import { requireUtf8 } from "./text.ts";
 
 /** What the application is assembled from. */
 export type AppParts = {
@@ -50,8 +51,8 @@ export async function createApp({ config, keys, logger, doors, measure }: AppPar
 
   const limit = perKeyLimit(config.rateLimitPerMinute);
   const guards = {
-    key: [requireKey(keys), limit],
-    keyInQuery: [requireKey(keys, { inQuery: true }), limit],
+    key: [requireKey(keys), limit, requireUtf8],
+    keyInQuery: [requireKey(keys, { inQuery: true }), limit, requireUtf8],
   };
   for (const door of doors) await door(app, guards);
 
