@@ -1,5 +1,20 @@
 // The environment, checked once. A bad value is a ConfigError whose message is one line that names it.
+import { readFileSync } from "node:fs";
 import { z } from "zod";
+import {
+  decimal,
+  host,
+  httpUrl,
+  milliseconds,
+  oneOf,
+  optional,
+  origins,
+  port,
+  secret,
+  sender,
+  url,
+  whole,
+} from "./forms.ts";
 
 /** The configuration of the whole service; frozen. Durations are in milliseconds. */
 export type Config = Readonly<{
@@ -38,6 +53,8 @@ export type Config = Readonly<{
   logLevel: string;
   metricsPort: number | undefined;
   dataDir: string;
+  /** The files that secrets were read from, by the variable that names each. */
+  secretFiles: Readonly<Record<string, string>>;
 }>;
 
 /** A value of the environment that cannot be used; the message is one line for the operator. */
@@ -45,63 +62,90 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-const port = z.coerce.number().int().min(0).max(65535);
-const httpUrl = z.url({ protocol: /^https?$/ });
-const optional = <T extends z.ZodType>(type: T) =>
-  z.preprocess((value) => (value === "" ? undefined : value), type.optional());
+const PORT = 3000;
+const NAMESPACE = "https://ontology.example.org/core#";
+const http = ["http", "https"];
+const STORE = "http://localhost:3030/engagement";
+const endpoint = secret(url(http, `${STORE}/query`, { query: true }));
 
 const environment = z.object({
   PORT: optional(port),
-  HOST: optional(z.string().min(1)),
-  DATABASE_URL: optional(z.url({ protocol: /^postgres(ql)?$/ })),
-  FUSEKI_URL: optional(httpUrl),
-  SPARQL_QUERY_URL: optional(httpUrl),
-  SPARQL_UPDATE_URL: optional(httpUrl),
-  SPARQL_GRAPH_STORE_URL: optional(httpUrl),
-  FUSEKI_USER: optional(z.string()),
-  FUSEKI_PASSWORD: optional(z.string()),
-  GRAPH_DATA_URL: optional(httpUrl.refine((url) => !url.endsWith("/"), "must not end with a slash")),
-  NAMESPACE_URL: optional(httpUrl.refine((url) => /[#/]$/.test(url), "must end with # or /")),
-  PLATFORM_URL: optional(httpUrl),
-  SMTP_URL: optional(z.url({ protocol: /^smtps?$/ })),
-  MAIL_FROM: optional(z.string()),
-  CORS_ORIGINS: optional(z.string()),
-  RATE_LIMIT_PER_MINUTE: optional(z.coerce.number().int().min(1)),
-  SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
-  GRAPH_VERIFY: optional(z.enum(["repair", "report"])),
-  GRAPH_VERIFY_SHARE: optional(z.coerce.number().min(0).max(1)),
-  GRAPH_VERIFY_DAYS: optional(z.coerce.number().min(0).max(365)),
-  LOG_LEVEL: optional(z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])),
+  HOST: optional(host),
+  DATABASE_URL: secret(
+    url(["postgres", "postgresql"], "postgres://user@localhost:5432/engagement", {
+      credentials: true,
+      query: true,
+    }),
+  ),
+  FUSEKI_URL: optional(httpUrl(STORE)),
+  SPARQL_QUERY_URL: endpoint,
+  SPARQL_UPDATE_URL: endpoint,
+  SPARQL_GRAPH_STORE_URL: endpoint,
+  FUSEKI_USER: optional(
+    z.string().refine((user) => !user.includes(":"), "must be a user's name, without a colon"),
+  ),
+  FUSEKI_PASSWORD: secret(z.string()),
+  GRAPH_DATA_URL: optional(
+    httpUrl("https://data.example.org").refine(
+      (value) => !value.endsWith("/"),
+      "must be a URL that does not end with a slash, such as https://data.example.org",
+    ),
+  ),
+  NAMESPACE_URL: optional(
+    url(http, NAMESPACE).refine(
+      (value) => /^[^#]*[#/]$/.test(value),
+      `must be a URL that ends with # or /, such as ${NAMESPACE}`,
+    ),
+  ),
+  PLATFORM_URL: optional(httpUrl("https://app.example.org")),
+  SMTP_URL: secret(
+    url(["smtp", "smtps"], "smtp://user@mail.example.org:587", { credentials: true, query: true }),
+  ),
+  MAIL_FROM: optional(sender),
+  CORS_ORIGINS: optional(origins),
+  RATE_LIMIT_PER_MINUTE: optional(whole(1, 1_000_000_000)),
+  SPARQL_TIMEOUT_MS: optional(milliseconds()),
+  GRAPH_VERIFY: optional(oneOf("repair", "report")),
+  GRAPH_VERIFY_SHARE: optional(decimal(0, 1)),
+  GRAPH_VERIFY_DAYS: optional(decimal(0, 365)),
+  LOG_LEVEL: optional(oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")),
   METRICS_PORT: optional(port),
   DATA_DIR: optional(z.string()),
 });
 
 /** Every variable that the service reads. */
-export const VARIABLES: readonly string[] = Object.keys(environment.shape);
+export const VARIABLES = Object.keys(environment.shape) as readonly (keyof typeof environment.shape)[];
+
+/** Those of them that are secrets: each can also be given as the name of a file, in a variable that ends with _FILE. */
+export const SECRETS = VARIABLES.filter((name) => environment.shape[name].meta()?.["secret"] === true);
 
 /**
- * Reads the configuration from an environment.
- * @throws ConfigError that names the first variable that cannot be used, and why
+ * Reads the configuration from an environment, and from the files that it names.
+ * @throws ConfigError that names the first variable that cannot be used, and says what it must be
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const parsed = environment.safeParse(env);
+  const { values, secretFiles } = readSecretFiles(env);
+  const parsed = environment.safeParse({ ...env, ...values });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw new ConfigError(`${String(issue?.path[0])}: ${issue?.message ?? "is not valid"}`);
+    const name = String(issue?.path[0]);
+    const from = name in values ? `${name}_FILE: its content` : `${name}:`;
+    throw new ConfigError(`${from} ${issue?.message ?? "is not valid"}`);
   }
   const e = parsed.data;
+  refuseContradictions(e);
   const platformUrl = e.PLATFORM_URL?.replace(/\/$/, "");
   return Object.freeze({
-    port: e.PORT ?? 3000,
+    port: e.PORT ?? PORT,
     host: e.HOST ?? "127.0.0.1",
     databaseUrl: e.DATABASE_URL,
     graphStore: graphStore(e),
     graphDataUrl: e.GRAPH_DATA_URL ?? "https://data.example.org",
-    namespaceUrl: e.NAMESPACE_URL ?? "https://ontology.example.org/core#",
+    namespaceUrl: e.NAMESPACE_URL ?? NAMESPACE,
     platformUrl,
     smtpUrl: e.SMTP_URL,
     mailFrom: e.MAIL_FROM ?? "Engagement Graph <no-reply@localhost>",
-    corsOrigins: (e.CORS_ORIGINS ?? "*").split(",").map((origin) => origin.trim()),
+    corsOrigins: Object.freeze(e.CORS_ORIGINS ?? ["*"]),
     rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
     graphVerification: Object.freeze({
@@ -112,7 +156,50 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     logLevel: e.LOG_LEVEL ?? "info",
     metricsPort: e.METRICS_PORT,
     dataDir: e.DATA_DIR ?? ".data",
+    secretFiles: Object.freeze(secretFiles),
   });
+}
+
+/** The secrets that stand in files, and which files these are. */
+function readSecretFiles(env: NodeJS.ProcessEnv) {
+  const values: Record<string, string> = {};
+  const secretFiles: Record<string, string> = {};
+  for (const name of SECRETS) {
+    const variable = `${name}_FILE`;
+    const file = env[variable];
+    if (!file) continue;
+    if (env[name]) throw new ConfigError(`${variable}: must not be set together with ${name}`);
+    let text: string;
+    try {
+      text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new ConfigError(`${variable}: must name a file of UTF-8 text: ${reason}`, { cause: error });
+    }
+    // Editors and echo end a file with a line end; a secret that ends with one cannot be meant.
+    values[name] = text.replace(/\r?\n$/, "");
+    if (values[name] === "")
+      throw new ConfigError(`${variable}: must name a file with a secret in it; it is empty`);
+    secretFiles[variable] = file;
+  }
+  return { values, secretFiles };
+}
+
+function refuseContradictions(e: z.infer<typeof environment>): void {
+  if (e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === (e.PORT ?? PORT)) {
+    throw new ConfigError(`METRICS_PORT: must be another port than PORT, which is ${e.METRICS_PORT}`);
+  }
+  for (const [name, other] of [
+    ["FUSEKI_USER", "FUSEKI_PASSWORD"],
+    ["FUSEKI_PASSWORD", "FUSEKI_USER"],
+  ] as const) {
+    if (e[name] !== undefined && e[other] === undefined) {
+      throw new ConfigError(`${other}: must be set too, as ${name} is`);
+    }
+  }
+  if (e.FUSEKI_USER !== undefined && !graphStore(e)) {
+    throw new ConfigError("FUSEKI_URL: must be set too, as FUSEKI_USER is; the embedded store takes no user");
+  }
 }
 
 function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
@@ -123,7 +210,7 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
   if (!queryUrl && !updateUrl && !graphStoreUrl) return undefined;
   if (!queryUrl || !updateUrl || !graphStoreUrl) {
     throw new ConfigError(
-      "FUSEKI_URL: is unset, so SPARQL_QUERY_URL, SPARQL_UPDATE_URL and SPARQL_GRAPH_STORE_URL must all be given",
+      "FUSEKI_URL: must be set, or else all of SPARQL_QUERY_URL, SPARQL_UPDATE_URL and SPARQL_GRAPH_STORE_URL",
     );
   }
   return Object.freeze({
@@ -142,7 +229,35 @@ export function processConfig(): Config {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
+  for (const warning of misspelt(Object.keys(process.env))) process.stderr.write(`${warning}\n`);
   return loadConfig(process.env);
+}
+
+/**
+ * Warns of variables that look like a setting and are none. They are not refused, because others set variables too:
+ * Kubernetes gives every container some for each service.
+ */
+export function misspelt(names: readonly string[]): string[] {
+  const known: string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`)];
+  return names
+    .filter((name) => name.includes("_") && !known.includes(name))
+    .flatMap((name) => {
+      const meant = known.find((each) => each.startsWith(`${name}_`) || isOneSlipAway(name, each));
+      return meant ? [`${name}: is not a setting of this service and has no effect; ${meant} is`] : [];
+    });
+}
+
+/** Whether two names differ by one character that is added, left out, changed, or swapped with its neighbour. */
+function isOneSlipAway(one: string, other: string): boolean {
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start += 1;
+  const [a, b] = [one.slice(start), other.slice(start)];
+  return (
+    a.slice(1) === b ||
+    a === b.slice(1) ||
+    a.slice(1) === b.slice(1) ||
+    (a[1] ?? "") + (a[0] ?? "") + a.slice(2) === b
+  );
 }
 
 /** Whether an address can be reached only from this machine. */

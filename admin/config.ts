@@ -33,6 +33,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
         LOG_LEVEL: config.logLevel,
         METRICS_PORT: config.metricsPort ?? null,
         DATA_DIR: config.dataDir,
+        ...config.secretFiles,
       };
       context.print(
         shown,
@@ -56,7 +57,7 @@ function maskedUrl(text: string): string {
   const url = new URL(text);
   if (url.password) url.password = MASK;
   for (const name of url.searchParams.keys()) {
-    if (/pass|secret|token|key/i.test(name)) url.searchParams.set(name, MASK);
+    if (/pass|pwd|secret|token|key|auth|cred|sig/i.test(name)) url.searchParams.set(name, MASK);
   }
   return url.href;
 }
