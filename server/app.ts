@@ -13,6 +13,7 @@ import { requireKey } from "./identity/keys.ts";
 import type { KeyRing } from "./identity/keys.ts";
 import { perKeyLimit } from "./identity/limits.ts";
 import { requireUtf8 } from "./text.ts";
+import { isLocalOrigin, onlyThisMachine } from "./this-machine.ts";
 
 /** What the application is assembled from. */
 export type AppParts = {
@@ -23,10 +24,19 @@ export type AppParts = {
   doors: readonly Door[];
   /** Counts and times requests. */
   measure?: RequestHandler;
+  /** Answers this machine alone. */
+  local?: boolean;
 };
 
 /** Assembles the application, which is not yet listening. */
-export async function createApp({ config, keys, logger, doors, measure }: AppParts): Promise<Express> {
+export async function createApp({
+  config,
+  keys,
+  logger,
+  doors,
+  measure,
+  local = false,
+}: AppParts): Promise<Express> {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -47,7 +57,8 @@ export async function createApp({ config, keys, logger, doors, measure }: AppPar
   );
   if (measure) app.use(measure);
   app.use(helmet());
-  app.use(crossOrigin(config.corsOrigins));
+  app.use(crossOrigin(config.corsOrigins, local));
+  if (local) app.use(onlyThisMachine(config.corsOrigins));
 
   const limit = perKeyLimit(config.rateLimitPerMinute);
   const guards = {
@@ -64,13 +75,18 @@ export async function createApp({ config, keys, logger, doors, measure }: AppPar
 }
 
 /** Cross-origin requests as configured; answers every preflight with 204, without a key. */
-function crossOrigin(origins: readonly string[]): RequestHandler {
-  return cors({
-    origin: origins.includes("*") ? "*" : [...origins],
+function crossOrigin(origins: readonly string[], local: boolean): RequestHandler {
+  const options = {
     methods: ["GET", "HEAD", "POST"],
     allowedHeaders: ["authorization", "content-type", "accept", ...Object.values(REQUEST_HEADERS)],
     exposedHeaders: Object.values(RESPONSE_HEADERS),
     maxAge: 86_400,
     optionsSuccessStatus: 204,
+  };
+  if (!local) return cors({ ...options, origin: origins.includes("*") ? "*" : [...origins] });
+  return cors((request, answer) => {
+    const { origin } = request.headers;
+    const allowed = origin !== undefined && (isLocalOrigin(origin) || origins.includes(origin));
+    answer(null, { ...options, origin: allowed ? origin : [] });
   });
 }

@@ -19,6 +19,7 @@ import { createMetrics, serveMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
 import { claimsPage } from "./pages/claims/door.ts";
 import { docsPage } from "./pages/docs/door.ts";
+import { homePage } from "./pages/home/door.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
 import { Database } from "./database.ts";
@@ -59,7 +60,8 @@ export async function startServer({
   );
   const keys = new KeyRing(pool);
   const database = new Database(pool);
-  if (!isLoopback(config.host) && (await demoKeyOpens(pool))) throw demoKeyExposed(config.host);
+  const isDemo = await demoKeyOpens(pool);
+  if (isDemo && !isLoopback(config.host)) throw demoKeyExposed(config.host);
   await keys.start();
 
   const graphql = await createGraphql({ pool, logger });
@@ -75,8 +77,10 @@ export async function startServer({
     config,
     keys,
     logger,
+    local: isDemo,
     doors: [
       probes(() => answers(pool)),
+      homePage,
       graphql.explorerDoor,
       claimsPage,
       docsPage(document),

@@ -94,8 +94,8 @@ export function errorExamples(): Record<string, { summary: string; value: object
   );
 }
 
-// These answer requests that match no operation.
-const OUTSIDE: readonly ErrorCode[] = ["not_found", "method_not_allowed"];
+// These answer requests that match no operation, or reach a laptop's demo under a name that is none of its own.
+const OUTSIDE: readonly ErrorCode[] = ["not_found", "method_not_allowed", "host_not_allowed"];
 
 /** The responses for an operation's codes, by status. */
 export function errorResponses(codes: Iterable<ErrorCode>): ZodOpenApiResponsesObject {
