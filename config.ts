@@ -41,6 +41,8 @@ export type Config = Readonly<{
   corsOrigins: readonly string[];
   rateLimitPerMinute: number;
   sparqlTimeoutMs: number;
+  /** How long a connection without a request stays open. */
+  keepAliveTimeoutMs: number;
   /** The background verification of the graph. */
   graphVerification: Readonly<{
     /** of the store's time, from 0 (never) to 1 */
@@ -105,6 +107,7 @@ const environment = z.object({
   CORS_ORIGINS: optional(origins),
   RATE_LIMIT_PER_MINUTE: optional(whole(1, 1_000_000_000)),
   SPARQL_TIMEOUT_MS: optional(milliseconds()),
+  KEEP_ALIVE_TIMEOUT_MS: optional(milliseconds()),
   GRAPH_VERIFY: optional(oneOf("repair", "report")),
   GRAPH_VERIFY_SHARE: optional(decimal(0, 1)),
   GRAPH_VERIFY_DAYS: optional(decimal(0, 365)),
@@ -148,6 +151,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     corsOrigins: Object.freeze(e.CORS_ORIGINS ?? ["*"]),
     rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
+    keepAliveTimeoutMs: e.KEEP_ALIVE_TIMEOUT_MS ?? 75_000,
     graphVerification: Object.freeze({
       share: e.GRAPH_VERIFY_SHARE ?? 0.02,
       days: e.GRAPH_VERIFY_DAYS ?? 1,

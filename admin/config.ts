@@ -27,6 +27,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
         CORS_ORIGINS: config.corsOrigins.join(","),
         RATE_LIMIT_PER_MINUTE: config.rateLimitPerMinute,
         SPARQL_TIMEOUT_MS: config.sparqlTimeoutMs,
+        KEEP_ALIVE_TIMEOUT_MS: config.keepAliveTimeoutMs,
         GRAPH_VERIFY: config.graphVerification.repair ? "repair" : "report",
         GRAPH_VERIFY_SHARE: config.graphVerification.share,
         GRAPH_VERIFY_DAYS: config.graphVerification.days,

@@ -91,7 +91,10 @@ export async function startServer({
     ],
   });
 
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, app);
+  const server = createServer(
+    { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: config.keepAliveTimeoutMs },
+    app,
+  );
   await new Promise<void>((listening, failed) => {
     server.once("error", failed);
     server.listen(config.port, config.host, listening);

@@ -36,6 +36,7 @@ describe("the configuration", () => {
       corsOrigins: ["*"],
       rateLimitPerMinute: 200,
       sparqlTimeoutMs: 30_000,
+      keepAliveTimeoutMs: 75_000,
       logLevel: "info",
       metricsPort: undefined,
       dataDir: ".data",
