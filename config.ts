@@ -1,6 +1,21 @@
 // The environment, checked once. A bad value is a ConfigError whose message is one line that names it.
-import { isIP } from "node:net";
+import { readFileSync } from "node:fs";
 import { z } from "zod";
+import {
+  decimal,
+  host,
+  httpUrl,
+  milliseconds,
+  oneOf,
+  optional,
+  origins,
+  port,
+  proxies,
+  secret,
+  sender,
+  url,
+  whole,
+} from "./forms.ts";
 
 /** The configuration of the whole service; frozen. Durations are in milliseconds. */
 export type Config = Readonly<{
@@ -10,9 +25,9 @@ export type Config = Readonly<{
   databaseUrl: string | undefined;
   /** Leads directly to PostgreSQL, for LISTEN; undefined: as databaseUrl does. */
   databaseListenUrl: string | undefined;
-  /** Of one server process, for requests. */
+  /** Connections of one server process for requests. */
   databasePoolSize: number;
-  /** For each statement of a request. */
+  /** Of each SQL statement of a request. */
   statementTimeoutMs: number;
   /** Undefined: the embedded graph store under dataDir. */
   graphStore:
@@ -32,21 +47,23 @@ export type Config = Readonly<{
   mailFrom: string;
   corsOrigins: readonly string[];
   rateLimitPerMinute: number;
-  /** of one address, in one process */
+  /** Of one address, in one process. */
   unknownKeysPerMinute: number;
-  /** which proxies' X-Forwarded-* headers are believed, as Express takes it */
+  /** Which proxies' X-Forwarded-* headers are believed, as Express takes it. */
   trustProxy: number | readonly string[];
-  /** of one answer, of the doors that can end one early */
+  /** Of one answer, of the doors that can end one early. */
   answerMaxBytes: number;
   sparqlTimeoutMs: number;
+  /** Queries of callers that a server process has running at the same time, half of them of one key. */
+  sparqlConcurrency: number;
+  /** How long a connection without a request stays open. */
+  keepAliveTimeoutMs: number;
   shutdown: Readonly<{
     /** how long requests are still taken after SIGTERM */
     delayMs: number;
     /** how long those that have begun may last */
     timeoutMs: number;
   }>;
-  /** queries of callers that a server process has running at the same time, half of them of one key */
-  sparqlConcurrency: number;
   /** The background verification of the graph. */
   graphVerification: Readonly<{
     /** of the store's time, from 0 (never) to 1 */
@@ -59,77 +76,103 @@ export type Config = Readonly<{
   logLevel: string;
   metricsPort: number | undefined;
   dataDir: string;
+  /** The files that secrets were read from, by the variable that names each. */
+  secretFiles: Readonly<Record<string, string>>;
 }>;
-
-// Of the embedded store's four threads that answer, one is left for the service's own questions.
-const READERS_FOR_CALLERS = 3;
 
 /** A value of the environment that cannot be used; the message is one line for the operator. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-const port = z.coerce.number().int().min(0).max(65535);
-const httpUrl = z.url({ protocol: /^https?$/ });
-const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
-const optional = <T extends z.ZodType>(type: T) =>
-  z.preprocess((value) => (value === "" ? undefined : value), type.optional());
-
-// A day. Timers of Node hold no more than 24 of them.
-const MAX_TIMEOUT_MS = 86_400_000;
+const PORT = 3000;
+// Of the embedded store's four threads that answer, one is left for the service's own questions.
+const READERS_FOR_CALLERS = 3;
+const NAMESPACE = "https://ontology.example.org/core#";
+const http = ["http", "https"];
+const STORE = "http://localhost:3030/engagement";
+const postgres = secret(
+  url(["postgres", "postgresql"], "postgres://user@localhost:5432/engagement", {
+    credentials: true,
+    query: true,
+  }),
+);
+const endpoint = secret(url(http, `${STORE}/query`, { query: true }));
 
 const environment = z.object({
   PORT: optional(port),
-  HOST: optional(z.string().min(1)),
-  DATABASE_URL: optional(postgresUrl),
-  DATABASE_LISTEN_URL: optional(postgresUrl),
-  DATABASE_POOL_SIZE: optional(z.coerce.number().int().min(1).max(1000)),
-  STATEMENT_TIMEOUT_MS: optional(z.coerce.number().int().min(1).max(MAX_TIMEOUT_MS)),
-  FUSEKI_URL: optional(httpUrl),
-  SPARQL_QUERY_URL: optional(httpUrl),
-  SPARQL_UPDATE_URL: optional(httpUrl),
-  SPARQL_GRAPH_STORE_URL: optional(httpUrl),
-  FUSEKI_USER: optional(z.string()),
-  FUSEKI_PASSWORD: optional(z.string()),
-  GRAPH_DATA_URL: optional(httpUrl.refine((url) => !url.endsWith("/"), "must not end with a slash")),
-  NAMESPACE_URL: optional(httpUrl.refine((url) => /[#/]$/.test(url), "must end with # or /")),
-  PLATFORM_URL: optional(httpUrl),
-  SMTP_URL: optional(z.url({ protocol: /^smtps?$/ })),
-  MAIL_FROM: optional(z.string()),
-  CORS_ORIGINS: optional(z.string()),
-  RATE_LIMIT_PER_MINUTE: optional(z.coerce.number().int().min(1)),
-  UNKNOWN_KEYS_PER_MINUTE: optional(z.coerce.number().int().min(1)),
-  TRUST_PROXY: optional(z.string()),
-  ANSWER_MAX_BYTES: optional(z.coerce.number().int().min(100_000).max(100_000_000)),
-  SPARQL_TIMEOUT_MS: optional(z.coerce.number().int().min(1)),
-  SHUTDOWN_DELAY_MS: optional(z.coerce.number().int().min(0).max(MAX_TIMEOUT_MS)),
-  SHUTDOWN_TIMEOUT_MS: optional(z.coerce.number().int().min(0).max(MAX_TIMEOUT_MS)),
-  SPARQL_CONCURRENCY: optional(z.coerce.number().int().min(1).max(100)),
-  GRAPH_VERIFY: optional(z.enum(["repair", "report"])),
-  GRAPH_VERIFY_SHARE: optional(z.coerce.number().min(0).max(1)),
-  GRAPH_VERIFY_DAYS: optional(z.coerce.number().min(0).max(365)),
-  LOG_LEVEL: optional(z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])),
+  HOST: optional(host),
+  DATABASE_URL: postgres,
+  DATABASE_LISTEN_URL: postgres,
+  DATABASE_POOL_SIZE: optional(whole(1, 1_000)),
+  STATEMENT_TIMEOUT_MS: optional(milliseconds()),
+  FUSEKI_URL: optional(httpUrl(STORE)),
+  SPARQL_QUERY_URL: endpoint,
+  SPARQL_UPDATE_URL: endpoint,
+  SPARQL_GRAPH_STORE_URL: endpoint,
+  FUSEKI_USER: optional(
+    z.string().refine((user) => !user.includes(":"), "must be a user's name, without a colon"),
+  ),
+  FUSEKI_PASSWORD: secret(z.string()),
+  GRAPH_DATA_URL: optional(
+    httpUrl("https://data.example.org").refine(
+      (value) => !value.endsWith("/"),
+      "must be a URL that does not end with a slash, such as https://data.example.org",
+    ),
+  ),
+  NAMESPACE_URL: optional(
+    url(http, NAMESPACE).refine(
+      (value) => /^[^#]*[#/]$/.test(value),
+      `must be a URL that ends with # or /, such as ${NAMESPACE}`,
+    ),
+  ),
+  PLATFORM_URL: optional(httpUrl("https://app.example.org")),
+  SMTP_URL: secret(
+    url(["smtp", "smtps"], "smtp://user@mail.example.org:587", { credentials: true, query: true }),
+  ),
+  MAIL_FROM: optional(sender),
+  CORS_ORIGINS: optional(origins),
+  RATE_LIMIT_PER_MINUTE: optional(whole(1, 1_000_000_000)),
+  UNKNOWN_KEYS_PER_MINUTE: optional(whole(1, 1_000_000_000)),
+  TRUST_PROXY: optional(proxies),
+  ANSWER_MAX_BYTES: optional(whole(100_000, 100_000_000)),
+  SPARQL_TIMEOUT_MS: optional(milliseconds()),
+  SPARQL_CONCURRENCY: optional(whole(1, 100)),
+  KEEP_ALIVE_TIMEOUT_MS: optional(milliseconds()),
+  SHUTDOWN_DELAY_MS: optional(milliseconds(0)),
+  SHUTDOWN_TIMEOUT_MS: optional(milliseconds(0)),
+  GRAPH_VERIFY: optional(oneOf("repair", "report")),
+  GRAPH_VERIFY_SHARE: optional(decimal(0, 1)),
+  GRAPH_VERIFY_DAYS: optional(decimal(0, 365)),
+  LOG_LEVEL: optional(oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")),
   METRICS_PORT: optional(port),
   DATA_DIR: optional(z.string()),
 });
 
 /** Every variable that the service reads. */
-export const VARIABLES: readonly string[] = Object.keys(environment.shape);
+export const VARIABLES = Object.keys(environment.shape) as readonly (keyof typeof environment.shape)[];
+
+/** Those of them that are secrets: each can also be given as the name of a file, in a variable that ends with _FILE. */
+export const SECRETS = VARIABLES.filter((name) => environment.shape[name].meta()?.["secret"] === true);
 
 /**
- * Reads the configuration from an environment.
- * @throws ConfigError that names the first variable that cannot be used, and why
+ * Reads the configuration from an environment, and from the files that it names.
+ * @throws ConfigError that names the first variable that cannot be used, and says what it must be
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const parsed = environment.safeParse(env);
+  const { values, secretFiles } = readSecretFiles(env);
+  const parsed = environment.safeParse({ ...env, ...values });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw new ConfigError(`${String(issue?.path[0])}: ${issue?.message ?? "is not valid"}`);
+    const name = String(issue?.path[0]);
+    const from = name in values ? `${name}_FILE: its content` : `${name}:`;
+    throw new ConfigError(`${from} ${issue?.message ?? "is not valid"}`);
   }
   const e = parsed.data;
+  refuseContradictions(e);
   const platformUrl = e.PLATFORM_URL?.replace(/\/$/, "");
   return Object.freeze({
-    port: e.PORT ?? 3000,
+    port: e.PORT ?? PORT,
     host: e.HOST ?? "127.0.0.1",
     databaseUrl: e.DATABASE_URL,
     databaseListenUrl: e.DATABASE_LISTEN_URL,
@@ -137,21 +180,22 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     statementTimeoutMs: e.STATEMENT_TIMEOUT_MS ?? 10_000,
     graphStore: graphStore(e),
     graphDataUrl: e.GRAPH_DATA_URL ?? "https://data.example.org",
-    namespaceUrl: e.NAMESPACE_URL ?? "https://ontology.example.org/core#",
+    namespaceUrl: e.NAMESPACE_URL ?? NAMESPACE,
     platformUrl,
     smtpUrl: e.SMTP_URL,
     mailFrom: e.MAIL_FROM ?? "Engagement Graph <no-reply@localhost>",
-    corsOrigins: (e.CORS_ORIGINS ?? "*").split(",").map((origin) => origin.trim()),
+    corsOrigins: Object.freeze(e.CORS_ORIGINS ?? ["*"]),
     rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
     unknownKeysPerMinute: e.UNKNOWN_KEYS_PER_MINUTE ?? 60,
-    trustProxy: trustProxy(e.TRUST_PROXY),
+    trustProxy: e.TRUST_PROXY ?? 0,
     answerMaxBytes: e.ANSWER_MAX_BYTES ?? 10_000_000,
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
+    sparqlConcurrency: e.SPARQL_CONCURRENCY ?? (graphStore(e) ? 8 : READERS_FOR_CALLERS),
+    keepAliveTimeoutMs: e.KEEP_ALIVE_TIMEOUT_MS ?? 75_000,
     shutdown: Object.freeze({
       delayMs: e.SHUTDOWN_DELAY_MS ?? 0,
       timeoutMs: e.SHUTDOWN_TIMEOUT_MS ?? 30_000,
     }),
-    sparqlConcurrency: e.SPARQL_CONCURRENCY ?? (graphStore(e) ? 8 : READERS_FOR_CALLERS),
     graphVerification: Object.freeze({
       share: e.GRAPH_VERIFY_SHARE ?? 0.02,
       days: e.GRAPH_VERIFY_DAYS ?? 1,
@@ -160,7 +204,50 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     logLevel: e.LOG_LEVEL ?? "info",
     metricsPort: e.METRICS_PORT,
     dataDir: e.DATA_DIR ?? ".data",
+    secretFiles: Object.freeze(secretFiles),
   });
+}
+
+/** The secrets that stand in files, and which files these are. */
+function readSecretFiles(env: NodeJS.ProcessEnv) {
+  const values: Record<string, string> = {};
+  const secretFiles: Record<string, string> = {};
+  for (const name of SECRETS) {
+    const variable = `${name}_FILE`;
+    const file = env[variable];
+    if (!file) continue;
+    if (env[name]) throw new ConfigError(`${variable}: must not be set together with ${name}`);
+    let text: string;
+    try {
+      text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new ConfigError(`${variable}: must name a file of UTF-8 text: ${reason}`, { cause: error });
+    }
+    // Editors and echo end a file with a line end; a secret that ends with one cannot be meant.
+    values[name] = text.replace(/\r?\n$/, "");
+    if (values[name] === "")
+      throw new ConfigError(`${variable}: must name a file with a secret in it; it is empty`);
+    secretFiles[variable] = file;
+  }
+  return { values, secretFiles };
+}
+
+function refuseContradictions(e: z.infer<typeof environment>): void {
+  if (e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === (e.PORT ?? PORT)) {
+    throw new ConfigError(`METRICS_PORT: must be another port than PORT, which is ${e.METRICS_PORT}`);
+  }
+  for (const [name, other] of [
+    ["FUSEKI_USER", "FUSEKI_PASSWORD"],
+    ["FUSEKI_PASSWORD", "FUSEKI_USER"],
+  ] as const) {
+    if (e[name] !== undefined && e[other] === undefined) {
+      throw new ConfigError(`${other}: must be set too, as ${name} is`);
+    }
+  }
+  if (e.FUSEKI_USER !== undefined && !graphStore(e)) {
+    throw new ConfigError("FUSEKI_URL: must be set too, as FUSEKI_USER is; the embedded store takes no user");
+  }
 }
 
 function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
@@ -171,7 +258,7 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
   if (!queryUrl && !updateUrl && !graphStoreUrl) return undefined;
   if (!queryUrl || !updateUrl || !graphStoreUrl) {
     throw new ConfigError(
-      "FUSEKI_URL: is unset, so SPARQL_QUERY_URL, SPARQL_UPDATE_URL and SPARQL_GRAPH_STORE_URL must all be given",
+      "FUSEKI_URL: must be set, or else all of SPARQL_QUERY_URL, SPARQL_UPDATE_URL and SPARQL_GRAPH_STORE_URL",
     );
   }
   return Object.freeze({
@@ -183,23 +270,6 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
   });
 }
 
-function trustProxy(value = "0"): Config["trustProxy"] {
-  if (/^\d$/.test(value)) return Number(value);
-  const networks = value.split(",").map((network) => network.trim());
-  if (!networks.every(isNetwork)) {
-    throw new ConfigError(
-      "TRUST_PROXY: must be the number of proxies before the service, or their addresses or networks, comma-separated",
-    );
-  }
-  return networks;
-}
-
-function isNetwork(text: string): boolean {
-  if (["loopback", "linklocal", "uniquelocal"].includes(text)) return true;
-  const [, address = "", bits = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  return isIP(address) > 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
-}
-
 /** The configuration of this process, from its environment and a `.env` file if there is one. */
 export function processConfig(): Config {
   try {
@@ -207,7 +277,35 @@ export function processConfig(): Config {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
+  for (const warning of misspelt(Object.keys(process.env))) process.stderr.write(`${warning}\n`);
   return loadConfig(process.env);
+}
+
+/**
+ * Warns of variables that look like a setting and are none. They are not refused, because others set variables too:
+ * Kubernetes gives every container some for each service.
+ */
+export function misspelt(names: readonly string[]): string[] {
+  const known: string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`)];
+  return names
+    .filter((name) => name.includes("_") && !known.includes(name))
+    .flatMap((name) => {
+      const meant = known.find((each) => each.startsWith(`${name}_`) || isOneSlipAway(name, each));
+      return meant ? [`${name}: is not a setting of this service and has no effect; ${meant} is`] : [];
+    });
+}
+
+/** Whether two names differ by one character that is added, left out, changed, or swapped with its neighbour. */
+function isOneSlipAway(one: string, other: string): boolean {
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start += 1;
+  const [a, b] = [one.slice(start), other.slice(start)];
+  return (
+    a.slice(1) === b ||
+    a === b.slice(1) ||
+    a.slice(1) === b.slice(1) ||
+    (a[1] ?? "") + (a[0] ?? "") + a.slice(2) === b
+  );
 }
 
 /** Whether an address can be reached only from this machine. */

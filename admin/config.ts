@@ -36,12 +36,14 @@ export function registerConfig(program: Command, context: AdminContext): void {
         SHUTDOWN_DELAY_MS: config.shutdown.delayMs,
         SHUTDOWN_TIMEOUT_MS: config.shutdown.timeoutMs,
         SPARQL_CONCURRENCY: config.sparqlConcurrency,
+        KEEP_ALIVE_TIMEOUT_MS: config.keepAliveTimeoutMs,
         GRAPH_VERIFY: config.graphVerification.repair ? "repair" : "report",
         GRAPH_VERIFY_SHARE: config.graphVerification.share,
         GRAPH_VERIFY_DAYS: config.graphVerification.days,
         LOG_LEVEL: config.logLevel,
         METRICS_PORT: config.metricsPort ?? null,
         DATA_DIR: config.dataDir,
+        ...config.secretFiles,
       };
       context.print(
         shown,
@@ -66,7 +68,7 @@ function maskedUrl(text: string): string {
   const url = new URL(text);
   if (url.password) url.password = MASK;
   for (const name of url.searchParams.keys()) {
-    if (/pass|secret|token|key/i.test(name)) url.searchParams.set(name, MASK);
+    if (/pass|pwd|secret|token|key|auth|cred|sig/i.test(name)) url.searchParams.set(name, MASK);
   }
   return url.href;
 }

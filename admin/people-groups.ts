@@ -1,13 +1,17 @@
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
 import { parse } from "csv-parse";
+import type { Pool } from "pg";
 import { createNames } from "../graph/namespaces.ts";
 import { parsePeopleGroups } from "../graph/skos.ts";
 import type { PeopleGroup } from "../graph/skos.ts";
-import { importPeopleGroups } from "../worker/imports.ts";
+import { importPeopleGroups, problemsOf } from "../worker/imports.ts";
 import { AdminError } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 import { readText, reportProblems } from "./vocabulary.ts";
+
+/** A group of a file, and where in the file it is. */
+type Found = PeopleGroup & { place: string };
 
 /** people-groups import. */
 export function registerPeopleGroups(program: Command, context: AdminContext): void {
@@ -24,11 +28,13 @@ export function registerPeopleGroups(program: Command, context: AdminContext): v
     .option("--strict", "change nothing when any row has a problem")
     .action(async (file: string, options: { strict?: boolean }) => {
       const strict = options.strict ?? false;
-      const groups = /\.(ttl|turtle)$/i.test(file)
+      const found = /\.(ttl|turtle)$/i.test(file)
         ? await fromTurtle(file, context, strict)
         : await fromCsv(file, context, strict);
+      const pool = await context.pool();
+      const groups = await wellFormed(pool, found, context, strict);
       if (groups.length === 0) throw new AdminError(`${file} contains no people groups.`);
-      const result = await importPeopleGroups(await context.pool(), groups);
+      const result = await importPeopleGroups(pool, groups);
       context.print(
         { ...result, read: groups.length },
         `${groups.length} people groups read: ${result.added} added, ${result.changed} renamed; ` +
@@ -37,15 +43,15 @@ export function registerPeopleGroups(program: Command, context: AdminContext): v
     });
 }
 
-async function fromTurtle(file: string, context: AdminContext, strict: boolean): Promise<PeopleGroup[]> {
+async function fromTurtle(file: string, context: AdminContext, strict: boolean): Promise<Found[]> {
   const { peopleGroups, problems } = parsePeopleGroups(await readText(file), createNames(context.config));
   reportProblems(context, problems, strict);
-  return peopleGroups;
+  return peopleGroups.map((group) => ({ ...group, place: group.rop3 }));
 }
 
 type CsvRecord = { record: Record<string, string>; info: { lines: number } };
 
-async function fromCsv(file: string, context: AdminContext, strict: boolean): Promise<PeopleGroup[]> {
+async function fromCsv(file: string, context: AdminContext, strict: boolean): Promise<Found[]> {
   const parser = parse({
     bom: true,
     columns: (header: string[]) => header.map((name) => name.trim().toLowerCase()),
@@ -57,7 +63,7 @@ async function fromCsv(file: string, context: AdminContext, strict: boolean): Pr
   const source = createReadStream(file, "utf8");
   source.on("error", (error) => parser.destroy(error));
   const progress = context.progress("people groups");
-  const groups: PeopleGroup[] = [];
+  const groups: Found[] = [];
   let bad = 0;
   try {
     for await (const row of source.pipe(parser) as AsyncIterable<CsvRecord>) {
@@ -66,12 +72,11 @@ async function fromCsv(file: string, context: AdminContext, strict: boolean): Pr
         if (groups.length + bad === 0) throw new AdminError(`${file} has no columns rop3 and name.`);
       }
       const problem = problemOf(rop3, name);
-      if (problem === undefined) groups.push({ rop3: rop3!, name: name! });
+      const place = `${file}:${row.info.lines}`;
+      if (problem === undefined) groups.push({ rop3: rop3!, name: name!, place });
       else {
         bad += 1;
-        const line = `${file}:${row.info.lines}: ${problem}`;
-        if (strict) context.note(line);
-        else context.warn(`${line}; left out`);
+        report(context, `${place}: ${problem}`, strict);
       }
       progress.advance();
     }
@@ -82,8 +87,34 @@ async function fromCsv(file: string, context: AdminContext, strict: boolean): Pr
   } finally {
     progress.done();
   }
-  if (strict && bad > 0) throw new AdminError(`${bad} rows have a problem; nothing was changed.`);
+  requireNone(bad, strict);
   return groups;
+}
+
+/** The groups whose names the database would take; reports the others. */
+async function wellFormed(
+  pool: Pool,
+  found: readonly Found[],
+  context: AdminContext,
+  strict: boolean,
+): Promise<PeopleGroup[]> {
+  const problems = await problemsOf(
+    pool,
+    "name",
+    found.map(({ name }) => name),
+  );
+  for (const [at, problem] of problems) report(context, `${found[at]!.place}: the name ${problem}`, strict);
+  requireNone(problems.size, strict);
+  return found.filter((_, at) => !problems.has(at)).map(({ rop3, name }) => ({ rop3, name }));
+}
+
+function report(context: AdminContext, problem: string, strict: boolean): void {
+  if (strict) context.note(problem);
+  else context.warn(`${problem}; left out`);
+}
+
+function requireNone(bad: number, strict: boolean): void {
+  if (strict && bad > 0) throw new AdminError(`${bad} rows have a problem; nothing was changed.`);
 }
 
 function problemOf(rop3: string | undefined, name: string | undefined): string | undefined {

@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { createNames } from "../graph/namespaces.ts";
-import { parseAccelerators } from "../graph/skos.ts";
 import type { VocabularyProblem } from "../graph/skos.ts";
-import { importVocabulary } from "../worker/imports.ts";
+import { importVocabulary, readVocabulary } from "../worker/imports.ts";
 import { AdminError } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
@@ -21,9 +20,10 @@ export function registerVocabulary(program: Command, context: AdminContext): voi
     .action(async (file: string, options: { strict?: boolean }) => {
       const turtle = await readText(file);
       const names = createNames(context.config);
-      const { problems } = parseAccelerators(turtle, names);
+      const pool = await context.pool();
+      const { problems } = await readVocabulary(pool, turtle, names);
       reportProblems(context, problems, options.strict ?? false);
-      const result = await importVocabulary(await context.pool(), turtle, names);
+      const result = await importVocabulary(pool, turtle, names);
       context.print(
         result,
         `${result.added} codes added, ${result.changed} changed, ${result.deprecated} deprecated; ` +

@@ -116,6 +116,9 @@ export const columns = {
   },
 } as const;
 
+/** How many characters a text may have, by its kind. */
+export const longestText = { name: 200, text: 10000 } as const;
+
 /** The errors that the rules raise: status and sentence by code. */
 export const errors = {
   validation_failed: [400, "The input is not valid."],

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Run by the PostgreSQL image when it makes its cluster: the server's login, before the migrations grant it anything.
 set -eu
-psql --set=ON_ERROR_STOP=1 --set=password="$SERVER_PASSWORD" --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" <<'SQL'
+psql --set=ON_ERROR_STOP=1 --set=password="$(cat /run/secrets/server_password)" \
+  --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" <<'SQL'
 create role engagement_server login noinherit password :'password';
 SQL

@@ -22,6 +22,7 @@ export const catalogFile: Generated = {
         await organizationRoles(db),
       ],
       ["The columns of the tables that records/ describes.", "columns", await columns(db)],
+      ["How many characters a text may have, by its kind.", "longestText", await longestText(db)],
       ["The errors that the rules raise: status and sentence by code.", "errors", await errors(db)],
     ] as const;
     const text = parts.map(
@@ -100,6 +101,13 @@ async function columns(db: pg.Pool): Promise<Record<string, Record<string, Colum
     };
   }
   return byTable;
+}
+
+async function longestText(db: pg.Pool): Promise<Record<string, number>> {
+  const { rows } = await db.query<{ name: number; text: number }>(
+    "select app_private.longest_text('name') as name, app_private.longest_text('text') as text",
+  );
+  return rows[0]!;
 }
 
 async function errors(db: pg.Pool): Promise<Record<string, [number, string]>> {

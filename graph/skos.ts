@@ -159,7 +159,7 @@ function inEnglish(values: Quad["object"][] | undefined): string | null {
 }
 
 /** Leaves out concepts that lost their broader concept to a problem, until none refers to one that is missing. */
-function withBroader(accelerators: Accelerator[], problems: VocabularyProblem[]): Accelerator[] {
+export function withBroader(accelerators: Accelerator[], problems: VocabularyProblem[]): Accelerator[] {
   const codes = new Set(accelerators.map((accelerator) => accelerator.code));
   const orphans = accelerators.filter(({ broaderCode }) => broaderCode !== null && !codes.has(broaderCode));
   if (orphans.length === 0) return accelerators;

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Config } from "../config.ts";
 import { DEMO_KEY, demoKeyIsLive, demoOrgUri } from "../db/demo/load.ts";
+import { DEMO_REVIEWER } from "../db/demo/records.ts";
 
 /**
  * The text for the terminal.
@@ -12,8 +13,10 @@ export async function greeting(config: Config, url: string, db: pg.Pool): Promis
   const lines = [
     `The service is at ${url}`,
     "",
+    `  Overview        ${url}/`,
     `  API reference   ${url}/docs`,
     `  GraphiQL        ${url}/graphiql`,
+    `  Claim review    ${url}/admin/claims`,
     `  REST            ${url}/v0`,
     `  GraphQL         ${url}/graphql`,
     `  SPARQL          ${url}/v0/sparql`,
@@ -21,7 +24,8 @@ export async function greeting(config: Config, url: string, db: pg.Pool): Promis
     `  Health          ${url}/readyz`,
   ];
   if (await demoKeyIsLive(db)) {
-    lines.push("", `Demo key (loopback only): ${DEMO_KEY}`, "");
+    lines.push("", `Demo key (loopback only): ${DEMO_KEY}`);
+    lines.push(`Demo reviewer, with this key on the page for claim review: ${DEMO_REVIEWER}`, "");
     lines.push("Declare a need, commit to it, attest the work, and read the chain back:", "");
     lines.push(...(await lifecycle(config, url, db)).flatMap((command) => [command, ""]));
   } else {

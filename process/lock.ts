@@ -47,12 +47,31 @@ export async function takeLock(
 
 async function open(path: string): Promise<DatabaseSync> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeDirectory(dirname(path));
     const file = new DatabaseSync(path);
     file.exec("pragma locking_mode = normal");
     return file;
   } catch (error) {
-    throw new LockError(`${path} cannot be opened; does it belong to another user?`, { cause: error });
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new LockError(
+      `DATA_DIR: ${path} cannot be opened; it must be in a directory that this user can make and write to (${reason})`,
+      { cause: error },
+    );
+  }
+}
+
+/** Makes a directory and those above it. Node's own way tries for ever where nothing can be made, as in /proc. */
+async function makeDirectory(dir: string): Promise<void> {
+  const make = () =>
+    mkdir(dir).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  try {
+    await make();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(dir) === dir) throw error;
+    await makeDirectory(dirname(dir));
+    await make();
   }
 }
 

@@ -42,7 +42,7 @@ export const engagementClaim = {
       graph: inGraph.peopleGroup,
     },
     peopleGroupName: {
-      type: "text",
+      type: "name",
       description: "The people group's display name.",
       input: "optional",
       graph: "ns:peopleGroupName",
@@ -60,7 +60,7 @@ export const engagementClaim = {
       graph: inGraph.country,
     },
     countryName: {
-      type: "text",
+      type: "name",
       description: "The country's display name.",
       input: "optional",
       graph: "ns:countryName",

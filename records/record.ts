@@ -7,6 +7,7 @@ export type RecordKind = (typeof enums.record_kind)[number];
 /** The form of a field's value: on the wire as in server/rest/schemas.ts, in the graph as in graph/triples.ts. */
 export type FieldType =
   | "uuid"
+  | "name"
   | "text"
   | "email"
   | "httpUri"

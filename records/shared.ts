@@ -10,7 +10,7 @@ export const inGraph = {
 
 export const shared = {
   orgName: {
-    type: "text",
+    type: "name",
     description: "The organization's display name when the record was created.",
     input: "required",
     graph: "ns:orgName",

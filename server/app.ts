@@ -16,6 +16,8 @@ import type { RateLimit } from "./identity/rate-limit.ts";
 import { limitUndelivered } from "./identity/undelivered.ts";
 import { limitUnknownKeys } from "./identity/unknown-keys.ts";
 import { nameRequest } from "./request-context.ts";
+import { requireUtf8 } from "./text.ts";
+import { isLocalOrigin, onlyThisMachine } from "./this-machine.ts";
 
 /** What the application is assembled from. */
 export type AppParts = {
@@ -27,6 +29,8 @@ export type AppParts = {
   doors: readonly Door[];
   /** Counts and times requests. */
   measure?: RequestHandler;
+  /** Answers this machine alone. */
+  local?: boolean;
 };
 
 // Of the longest answers, how many one key may leave unread.
@@ -40,6 +44,7 @@ export async function createApp({
   logger,
   doors,
   measure,
+  local = false,
 }: AppParts): Promise<Express> {
   const app = express();
   app.disable("x-powered-by");
@@ -49,13 +54,14 @@ export async function createApp({
   if (isTracing()) app.use(traceRequests(spanOf));
   if (measure) app.use(measure);
   app.use(helmet());
-  app.use(crossOrigin(config.corsOrigins));
+  app.use(crossOrigin(config.corsOrigins, local));
+  if (local) app.use(onlyThisMachine(config.corsOrigins));
 
   const limited = limitUnknownKeys(config.unknownKeysPerMinute);
   const shares = [rateLimit.count, limitUndelivered(UNDELIVERED_ANSWERS * config.answerMaxBytes)];
   const guards = {
-    key: [limited(requireKey(keys)), ...shares],
-    keyInQuery: [limited(requireKey(keys, { inQuery: true })), ...shares],
+    key: [limited(requireKey(keys)), ...shares, requireUtf8],
+    keyInQuery: [limited(requireKey(keys, { inQuery: true })), ...shares, requireUtf8],
   };
   for (const door of doors) await door(app, guards);
 
@@ -67,13 +73,18 @@ export async function createApp({
 }
 
 /** Cross-origin requests as configured; answers every preflight with 204, without a key. */
-function crossOrigin(origins: readonly string[]): RequestHandler {
-  return cors({
-    origin: origins.includes("*") ? "*" : [...origins],
+function crossOrigin(origins: readonly string[], local: boolean): RequestHandler {
+  const options = {
     methods: ["GET", "HEAD", "POST"],
     allowedHeaders: ["authorization", "content-type", "accept", ...Object.values(REQUEST_HEADERS)],
     exposedHeaders: Object.values(RESPONSE_HEADERS),
     maxAge: 86_400,
     optionsSuccessStatus: 204,
+  };
+  if (!local) return cors({ ...options, origin: origins.includes("*") ? "*" : [...origins] });
+  return cors((request, answer) => {
+    const { origin } = request.headers;
+    const allowed = origin !== undefined && (isLocalOrigin(origin) || origins.includes(origin));
+    answer(null, { ...options, origin: allowed ? origin : [] });
   });
 }

@@ -29,6 +29,10 @@ const RAISED_HERE = {
     403,
     "Pages from this origin may not call the tool endpoint; CORS_ORIGINS lists the origins that may.",
   ],
+  host_not_allowed: [
+    403,
+    "While the demo key is live, the service answers only as localhost or 127.0.0.1: under no other name.",
+  ],
   not_found: [404, "There is nothing at this path."],
   method_not_allowed: [405, "This path does not support this method."],
   not_acceptable: [406, "None of the media types in Accept is available."],

@@ -11,9 +11,6 @@ export type Patience = { headersMs: number; requestMs: number; checkMs: number }
 
 const PATIENCE: Patience = { headersMs: 15_000, requestMs: 30_000, checkMs: 5_000 };
 
-// Longer than the minute for which proxies usually keep a connection, so that they never use one that is being closed.
-const KEEP_ALIVE_MS = 65_000;
-
 // So that a query in an address may be as long as in a body, and one that is too long is refused in words.
 const MAX_HEADER_BYTES = 128 * 1024;
 
@@ -25,10 +22,13 @@ export class Listener {
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
   #isDraining = false;
 
-  constructor(app: RequestListener, patience: Patience = PATIENCE) {
+  /** @param options.keepAliveMs how long a connection without a request stays open */
+  constructor(app: RequestListener, options: { keepAliveMs: number; patience?: Patience | undefined }) {
+    const { keepAliveMs, patience = PATIENCE } = options;
+
     this.#server = createServer(
       {
-        ...{ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS },
+        ...{ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: keepAliveMs },
         ...{ headersTimeout: patience.headersMs, requestTimeout: patience.requestMs },
         connectionsCheckingInterval: patience.checkMs,
       },

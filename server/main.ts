@@ -20,6 +20,7 @@ import { addServerMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
 import { claimsPage } from "./pages/claims/door.ts";
 import { docsPage } from "./pages/docs/door.ts";
+import { homePage } from "./pages/home/door.ts";
 import { currentRequest } from "./request-context.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
@@ -77,7 +78,8 @@ export async function startServer({
   const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl });
   const database = new Database(postgres.requests);
   const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl);
-  if (!isLoopback(config.host) && (await demoKeyOpens(pool))) throw demoKeyExposed(config.host);
+  const isDemo = await demoKeyOpens(pool);
+  if (isDemo && !isLoopback(config.host)) throw demoKeyExposed(config.host);
   await keys.start().catch((error: unknown) => {
     if (!(error instanceof NotAnnounced)) throw error;
     throw new StartError(
@@ -104,8 +106,10 @@ export async function startServer({
     keys,
     rateLimit,
     logger,
+    local: isDemo,
     doors: [
       probes(() => isReady()),
+      homePage,
       graphql.explorerDoor,
       claimsPage,
       docsPage(document),
@@ -122,7 +126,7 @@ export async function startServer({
     ],
   });
 
-  const listener = new Listener(app, patience);
+  const listener = new Listener(app, { keepAliveMs: config.keepAliveTimeoutMs, patience });
   const port = await listener.listen(config.port, config.host);
   return {
     app,

@@ -1,9 +1,24 @@
+import { randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
-import { ConfigError, isLoopback, loadConfig, VARIABLES } from "../config.ts";
-import { admin, ROOT } from "./support/process.ts";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ConfigError, isLoopback, loadConfig, misspelt, SECRETS, VARIABLES } from "../config.ts";
+import { admin, ROOT, run } from "./support/process.ts";
+
+/** What loadConfig says against an environment, which must be one line; undefined if it says nothing. */
+function refusalOf(env: NodeJS.ProcessEnv): string | undefined {
+  try {
+    loadConfig(env);
+    return undefined;
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    const { message } = error as ConfigError;
+    expect(message).not.toContain("\n");
+    return message;
+  }
+}
 
 describe("the configuration", () => {
   test("has the documented defaults", () => {
@@ -29,9 +44,11 @@ describe("the configuration", () => {
       sparqlTimeoutMs: 30_000,
       shutdown: { delayMs: 0, timeoutMs: 30_000 },
       sparqlConcurrency: 3,
+      keepAliveTimeoutMs: 75_000,
       logLevel: "info",
       metricsPort: undefined,
       dataDir: ".data",
+      secretFiles: {},
     });
   });
 
@@ -68,53 +85,227 @@ describe("the configuration", () => {
     ]);
   });
 
+  const TWO_LINES = "a\r\nb";
   test.each([
-    ["PORT", "http"],
-    ["PORT", "65536"],
-    ["PORT", "-1"],
-    ["DATABASE_URL", "mysql://localhost/x"],
-    ["DATABASE_URL", "not a url"],
-    ["FUSEKI_URL", "localhost:3030"],
-    ["SPARQL_UPDATE_URL", "ftp://localhost/update"],
-    ["GRAPH_DATA_URL", "https://data.example.org/"],
-    ["NAMESPACE_URL", "https://ontology.example.org/core"],
-    ["PLATFORM_URL", "dashboard"],
-    ["SMTP_URL", "http://mail.example"],
-    ["RATE_LIMIT_PER_MINUTE", "0"],
-    ["SPARQL_TIMEOUT_MS", "soon"],
-    ["DATABASE_LISTEN_URL", "db.example"],
-    ["DATABASE_POOL_SIZE", "0"],
-    ["STATEMENT_TIMEOUT_MS", "1e12"],
-    ["SHUTDOWN_DELAY_MS", "-1"],
-    ["SHUTDOWN_TIMEOUT_MS", "soon"],
-    ["SPARQL_CONCURRENCY", "0"],
-    ["UNKNOWN_KEYS_PER_MINUTE", "0"],
-    ["TRUST_PROXY", "yes"],
-    ["TRUST_PROXY", "10.0.0.0/33"],
-    ["ANSWER_MAX_BYTES", "10"],
-    ["LOG_LEVEL", "loud"],
-    ["METRICS_PORT", "x"],
-  ])("refuses %s=%s in one line that names it", (name, value) => {
-    let refusal: unknown;
-    try {
-      loadConfig({ [name]: value });
-    } catch (error) {
-      refusal = error;
-    }
-    expect(refusal).toBeInstanceOf(ConfigError);
-    const { message } = refusal as ConfigError;
-    expect(message).toMatch(new RegExp(`^${name}: .`));
-    expect(message).not.toContain("\n");
+    ["PORT", "http", "a whole number from 0 to 65,535"],
+    ["PORT", "65536", "a whole number"],
+    ["PORT", "-1", "a whole number"],
+    ["PORT", "0x10", "a whole number"],
+    ["PORT", "3e3", "a whole number"],
+    ["PORT", "3000.5", "a whole number"],
+    ["PORT", " ", "not be blank"],
+    ["PORT", "\t", "not be blank"],
+    ["PORT", "3000 ", "not begin or end with white space"],
+    ["HOST", "0.0.0.0:3000", "a host name or an address"],
+    ["HOST", "[::1]", "a host name or an address"],
+    ["HOST", "http://localhost", "a host name or an address"],
+    ["DATABASE_URL", "mysql://localhost/x", "postgres://"],
+    ["DATABASE_URL", "not a url", "postgres://"],
+    ["DATABASE_URL", "postgres://u:p@h/a b", "postgres://"],
+    ["DATABASE_URL", " ", "not be blank"],
+    ["FUSEKI_URL", "localhost:3030", "http:// or https://"],
+    ["FUSEKI_URL", "http://u:p@store.example/x", "without user and password"],
+    ["FUSEKI_URL", "http://store.example/x?a=b", "without a query"],
+    ["FUSEKI_URL", "http://store.example/x#a", "without a fragment"],
+    ["SPARQL_UPDATE_URL", "ftp://localhost/update", "http:// or https://"],
+    ["FUSEKI_USER", "a:b", "without a colon"],
+    ["GRAPH_DATA_URL", "https://data.example.org/", "not end with a slash"],
+    ["GRAPH_DATA_URL", "https://data.example.org/a>b", "http:// or https://"],
+    ["GRAPH_DATA_URL", "https:data.example.org", "http:// or https://"],
+    ["NAMESPACE_URL", "https://ontology.example.org/core", "ends with # or /"],
+    ["NAMESPACE_URL", "https://ontology.example.org/a#b#", "ends with # or /"],
+    ["NAMESPACE_URL", "https://ontology.example.org/a b#", "http:// or https://"],
+    ["NAMESPACE_URL", 'https://ontology.example.org/"#', "http:// or https://"],
+    ["PLATFORM_URL", "dashboard", "http:// or https://"],
+    ["PLATFORM_URL", "javascript:alert(1)", "http:// or https://"],
+    ["SMTP_URL", "http://mail.example", "smtp:// or smtps://"],
+    ["SMTP_URL", `smtp://mail.example\r\nRCPT TO:<a@b.example>`, "one line"],
+    ["SMTP_URL", "smtp://a%0d%0ab@mail.example", "encoded control characters"],
+    ["MAIL_FROM", "nobody", "an address"],
+    ["MAIL_FROM", "a@b.example, c@d.example", "an address"],
+    ["MAIL_FROM", "A <a@b.example> <c@d.example>", "an address"],
+    ["MAIL_FROM", `${TWO_LINES}@c.example`, "one line"],
+    ["CORS_ORIGINS", "https://a.example/app", "a list of origins"],
+    ["CORS_ORIGINS", "https://a.example/", "a list of origins"],
+    ["CORS_ORIGINS", "a.example", "a list of origins"],
+    ["CORS_ORIGINS", "*, https://a.example", "a list of origins"],
+    ["CORS_ORIGINS", "https://*.example", "a list of origins"],
+    ["CORS_ORIGINS", "https://a.example,,https://b.example", "a list of origins"],
+    ["CORS_ORIGINS", "null", "a list of origins"],
+    ["RATE_LIMIT_PER_MINUTE", "0", "a whole number"],
+    ["RATE_LIMIT_PER_MINUTE", "1e99", "a whole number"],
+    ["RATE_LIMIT_PER_MINUTE", "9".repeat(400), "a whole number"],
+    ["SPARQL_TIMEOUT_MS", "soon", "a whole number of milliseconds"],
+    ["SPARQL_TIMEOUT_MS", "1000000000000", "from 1 to 2,147,483,647"],
+    ["SPARQL_TIMEOUT_MS", "Infinity", "a whole number of milliseconds"],
+    ["DATABASE_LISTEN_URL", "db.example", "postgres://"],
+    ["DATABASE_POOL_SIZE", "0", "a whole number from 1 to 1,000"],
+    ["DATABASE_POOL_SIZE", "1001", "a whole number from 1 to 1,000"],
+    ["STATEMENT_TIMEOUT_MS", "1e12", "a whole number of milliseconds"],
+    ["STATEMENT_TIMEOUT_MS", "0", "from 1 to"],
+    ["SHUTDOWN_DELAY_MS", "-1", "a whole number of milliseconds"],
+    ["SHUTDOWN_TIMEOUT_MS", "soon", "a whole number of milliseconds"],
+    ["SPARQL_CONCURRENCY", "0", "from 1 to 100"],
+    ["UNKNOWN_KEYS_PER_MINUTE", "0", "a whole number from 1"],
+    ["TRUST_PROXY", "yes", "the number of proxies"],
+    ["TRUST_PROXY", "10.0.0.0/33", "the number of proxies"],
+    ["ANSWER_MAX_BYTES", "10", "from 100,000 to"],
+    ["GRAPH_VERIFY", "yes", "repair, report"],
+    ["GRAPH_VERIFY_SHARE", "2", "a number from 0 to 1"],
+    ["GRAPH_VERIFY_SHARE", "NaN", "a number from 0 to 1"],
+    ["GRAPH_VERIFY_DAYS", "-1", "a number from 0 to 365"],
+    ["LOG_LEVEL", "loud", "fatal, error, warn"],
+    ["LOG_LEVEL", "INFO", "in lower case"],
+    ["METRICS_PORT", "x", "a whole number"],
+    ["DATA_DIR", "  ", "not be blank"],
+    ["DATA_DIR", "x".repeat(10_000), "at most 8,192 characters"],
+  ])("refuses %s=%j in one line that says what it must be", (name, value, form) => {
+    const refusal = refusalOf({ [name]: value });
+    expect(refusal).toMatch(new RegExp(`^${name}: must `));
+    expect(refusal).toContain(form);
   });
 
-  test("refuses half a graph store", () => {
-    expect(() => loadConfig({ SPARQL_QUERY_URL: "http://localhost/query" })).toThrow(ConfigError);
+  test.each<[string, Record<string, string>, string]>([
+    ["the port of the metrics", { PORT: "4000", METRICS_PORT: "4000" }, "METRICS_PORT"],
+    ["the default port for metrics", { METRICS_PORT: "3000" }, "METRICS_PORT"],
+    ["a password without a user", { FUSEKI_URL: "http://s.example/x", FUSEKI_PASSWORD: "p" }, "FUSEKI_USER"],
+    ["a user without a password", { FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u" }, "FUSEKI_PASSWORD"],
+    ["a user for the embedded store", { FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" }, "FUSEKI_URL"],
+    ["half a graph store", { SPARQL_QUERY_URL: "http://localhost/query" }, "FUSEKI_URL"],
+  ])("refuses what contradicts itself: %s", (_, env, name) => {
+    expect(refusalOf(env)).toMatch(new RegExp(`^${name}: must `));
+  });
+
+  test("takes the same ports twice where the system chooses them", () => {
+    expect(loadConfig({ PORT: "0", METRICS_PORT: "0" })).toMatchObject({ port: 0, metricsPort: 0 });
+  });
+
+  test.each([
+    ["HOST", "::"],
+    ["HOST", "my-host.example"],
+    ["DATABASE_URL", "postgresql://u:p%40ss@db.example:5432/x?sslmode=verify-full&sslrootcert=/etc/ca.pem"],
+    ["DATABASE_URL", "postgres:///engagement?host=/var/run/postgresql"],
+    ["MAIL_FROM", "Ångström Graph <no-reply@example.org>"],
+    ["MAIL_FROM", "no-reply@localhost"],
+    ["CORS_ORIGINS", "http://localhost:5173, https://b.example"],
+    ["GRAPH_VERIFY_SHARE", "0.02"],
+    ["GRAPH_VERIFY_DAYS", "365"],
+    ["SPARQL_TIMEOUT_MS", "2147483647"],
+    ["SMTP_URL", "smtps://mailer:s%20cret@mail.example:465?requireTLS=true"],
+  ])("takes %s=%s", (name, value) => {
+    expect(() => loadConfig({ [name]: value })).not.toThrow();
+  });
+
+  test("a refusal does not show the value, which may be a secret", () => {
+    for (const name of VARIABLES) {
+      for (const value of ["s3cret s3cret\u0007", " s3cret", "http://s3cret:s3cret@x y/?s3cret#s3cret"]) {
+        expect(refusalOf({ [name]: value }) ?? "").not.toContain("s3cret");
+      }
+    }
   });
 
   test("knows which addresses only this machine can reach", () => {
     expect(["127.0.0.1", "127.1.2.3", "::1", "localhost"].every(isLoopback)).toBe(true);
     expect(["0.0.0.0", "::", "192.168.0.1", "127.example.org", "1127.0.0.1"].some(isLoopback)).toBe(false);
   });
+});
+
+describe("secrets in files", () => {
+  let dir: string;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "engagement-graph-config-"));
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  const file = async (content: string | Buffer) => {
+    const path = join(dir, randomUUID());
+    await writeFile(path, content);
+    return path;
+  };
+  const VALUES: Record<string, string> = {
+    DATABASE_URL: "postgres://u:p@db.example/x",
+    SMTP_URL: "smtp://u:p@mail.example",
+    FUSEKI_PASSWORD: "p",
+    SPARQL_QUERY_URL: "http://s.example/query?access-token=t",
+    SPARQL_UPDATE_URL: "http://s.example/update?access-token=t",
+    SPARQL_GRAPH_STORE_URL: "http://s.example/data?access-token=t",
+  };
+  const rest = { FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" };
+
+  test("every secret can be given so, with or without a line end", async () => {
+    expect(Object.keys(VALUES).toSorted()).toEqual([...SECRETS].toSorted());
+    for (const name of SECRETS) {
+      const { [name as "FUSEKI_USER"]: _, ...others } = rest;
+      const given = loadConfig({ ...others, [name]: VALUES[name] });
+      for (const end of ["", "\n", "\r\n"]) {
+        const path = await file(`${VALUES[name]!}${end}`);
+        const { secretFiles, ...config } = loadConfig({ ...others, [name]: "", [`${name}_FILE`]: path });
+        expect({ ...config, secretFiles: {} }).toEqual(given);
+        expect(secretFiles).toEqual({ [`${name}_FILE`]: path });
+      }
+    }
+  });
+
+  test("a file that cannot be used is refused in one line that names the variable and no secret", async () => {
+    const refused = async (content: string | Buffer) => refusalOf({ DATABASE_URL_FILE: await file(content) });
+    expect(refusalOf({ DATABASE_URL_FILE: join(dir, "none") })).toMatch(
+      /^DATABASE_URL_FILE: must name a file/,
+    );
+    expect(refusalOf({ DATABASE_URL_FILE: dir })).toMatch(/^DATABASE_URL_FILE: must name a file/);
+    expect(await refused("\n")).toMatch(/^DATABASE_URL_FILE: must name a file with a secret in it/);
+    expect(await refused(Buffer.from([0x70, 0xff]))).toMatch(/^DATABASE_URL_FILE: must name a file of UTF-8/);
+    expect(await refused("s3cret")).toMatch(/^DATABASE_URL_FILE: its content must be a URL/);
+    expect(await refused("postgres://s3cret@h/x\npostgres://s3cret@h/y")).toMatch(
+      /^DATABASE_URL_FILE: its content must be one line/,
+    );
+    expect(await refused("postgres://s3cret@h/x\n\n")).not.toContain("s3cret");
+  });
+
+  test("a secret is given once", async () => {
+    const both = {
+      DATABASE_URL: VALUES["DATABASE_URL"],
+      DATABASE_URL_FILE: await file(VALUES["DATABASE_URL"]!),
+    };
+    expect(refusalOf(both)).toBe("DATABASE_URL_FILE: must not be set together with DATABASE_URL");
+  });
+
+  test("what is no secret is not read from a file", async () => {
+    expect(loadConfig({ PORT_FILE: await file("4000") })).toEqual(loadConfig({}));
+  });
+
+  test("are shown by the name of the file, and masked", async () => {
+    const path = await file("postgres://owner:s3cret@db.example/x?password=s3cret&sslmode=require");
+    const { stdout } = await admin(["config"], { DATABASE_URL_FILE: path });
+    expect(stdout).toContain(`DATABASE_URL_FILE=${path}`);
+    expect(stdout).toContain(
+      "DATABASE_URL=postgres://owner:********@db.example/x?password=********&sslmode=require",
+    );
+    expect(stdout).not.toContain("s3cret");
+  });
+});
+
+test("names that look like a setting and are none are pointed out, those of others are not", async () => {
+  const slips = {
+    FUSEKI_URI: "FUSEKI_URL",
+    RATE_LIMIT: "RATE_LIMIT_PER_MINUTE",
+    LOG_LEVLE: "LOG_LEVEL",
+    SMTP_URLS: "SMTP_URL",
+  };
+  expect(misspelt(Object.keys(slips))).toEqual(
+    Object.entries(slips).map(([name, meant]) => expect.stringMatching(`^${name}: .*; ${meant} is$`)),
+  );
+  const others = [
+    "PATH",
+    "POSTS",
+    "HOSTNAME",
+    "FUSEKI_PORT",
+    "FUSEKI_SERVICE_HOST",
+    "DATABASE_SERVICE_PORT",
+    "PGHOST",
+  ];
+  expect(misspelt([...others, ...VARIABLES, "DATABASE_URL_FILE"])).toEqual([]);
+  const { code, stderr } = await admin(["config", "--json"], { FUSEKI_URI: "http://s.example" });
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^FUSEKI_URI: .+\n$/)]);
 });
 
 describe("admin config", () => {
@@ -149,6 +340,22 @@ describe("admin config", () => {
     expect(JSON.parse(refused.stdout)).toMatchObject({ message: expect.stringMatching(/^PORT: /) });
   });
 });
+
+// In /proc nothing can be made, and the system says so in a way that has misled more than one program.
+test.each(["start.ts", "admin/main.ts"])(
+  "%s ends with one line where DATA_DIR cannot be made",
+  async (file) => {
+    const { code, stderr } = await run(
+      process.execPath,
+      [file, ...(file === "start.ts" ? [] : ["keys", "list"])],
+      {
+        DATA_DIR: "/proc/engagement/data",
+      },
+    );
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/^[^\n]*DATA_DIR: [^\n]+\n$/);
+  },
+);
 
 test("the README's table, the operator's tool and the schema name the same variables", async () => {
   const readme = await readFile(join(ROOT, "README.md"), "utf8");

@@ -187,7 +187,12 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
 
   test("text that XML cannot hold is in the graph after a rebuild", async () => {
     const text = "bell \u0007, noncharacter \ufffe, <&>\"'\r\n\t]]> and 🙏🏽";
-    const id = await projection.declareNeed({ needDescription: text });
+    const id = await projection.declareNeed();
+    // Earlier versions accepted such characters, and what they stored is still there.
+    await projection.database.owner.query(
+      "update app_public.needs set need_description = $2 where need_id = $1",
+      [id, text],
+    );
     await projection.declareNeed({
       needDescription: `  ${text.replace("\u0007", "").replace("\ufffe", "")}  `,
     });

@@ -226,6 +226,19 @@ describe("lists", () => {
   });
 });
 
+test("a connection without a request stays open for as long as is configured, and callers are told", async () => {
+  const config = { ...loadConfig({ PORT: "0", KEEP_ALIVE_TIMEOUT_MS: "620000" }) };
+  const { store, database } = service;
+  const logger = pino({ level: "silent" });
+  const patient = await startServer({ config, databaseUrl: database.serverUrl, store, logger });
+  try {
+    const answer = await call(`${patient.url}/healthz`, "GET", undefined);
+    expect(answer.headers.get("keep-alive")).toBe("timeout=620");
+  } finally {
+    await patient.stop();
+  }
+});
+
 test("the probes answer without a key", async () => {
   expect(await call(`${service.url}/healthz`, "GET", undefined)).toMatchObject({ status: 200 });
   expect(await call(`${service.url}/readyz`, "GET", undefined)).toMatchObject({ status: 200 });

@@ -62,7 +62,7 @@ const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = 
   ["needs", "orgUri", `https://data.example.org/${"x".repeat(2048)}`],
   ["needs", "orgName", ""],
   ["needs", "orgName", " \t\n "],
-  ["needs", "orgName", long],
+  ["needs", "orgName", "x".repeat(201)],
   ["needs", "declaredByEmail", "ana"],
   ["needs", "declaredByEmail", "ana@river"],
   ["needs", "declaredByEmail", "ana@river..example"],
@@ -136,8 +136,9 @@ const address = `${"a".repeat(64)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".rep
 /** The other side of each bound: what is just well-formed, whatever the rules then say to it. */
 const ACCEPTED: [table: Table, field: string, value: unknown][] = [
   ["needs", "orgUri", `https://data.example.org/${"x".repeat(2048 - 25)}`],
-  ["needs", "orgName", long.slice(1)],
-  ["needs", "orgName", `  ${long.slice(1)}\n`],
+  ["needs", "orgName", "🌾".repeat(200)],
+  ["needs", "orgName", `  ${"x".repeat(200)}\n`],
+  ["needs", "needDescription", `  ${long.slice(1)}\n`],
   ["needs", "needDescription", "🌾".repeat(10_000)],
   ["needs", "declaredByEmail", address + "x".repeat(254 - address.length)],
   ["needs", "accelerators", codes(100)],
@@ -289,30 +290,27 @@ describe("REST refuses what does not have the shape of the request", () => {
 describe("what is stored comes back byte for byte", () => {
   const TEXTS = {
     emoji: "Prayer 🙏🏽 for 👨‍👩‍👧‍👦 families",
-    "right to left": "الصلاة من أجل القرية \u202Eabc\u202C עברית",
+    "right to left": "الصلاة من أجل القرية \u200Fabc\u200E עברית",
     combining: "e\u0301 is not é, ﬁ is not fi",
     "SQL injection": "'); drop table app_public.needs; --",
     "SQL injection, dollar": "$1 $$; delete from app_public.needs; $$ \\'; select pg_sleep(10)",
     "SPARQL injection": '""" } } ; DROP ALL ; INSERT DATA { <urn:a> <urn:b> "c',
     "Turtle injection": '\\" . <urn:a> <urn:b> <urn:c> . \\u0022 \\',
     "line ends": "a\r\nb\nc\td",
-    "control characters": "a\u0001b\u001fc\u007f",
     "the longest": "🙏".repeat(10_000),
     "lone quotes": `"'\`<>&%{}[]`,
   };
   test.each(Object.entries(TEXTS))("%s", async (_, text) => {
-    const need = { ...RECORDS.needs.valid, orgName: text, needDescription: text };
+    const need = { ...RECORDS.needs.valid, needDescription: text };
     const created = await call(`${service.url}/v0/needs`, "POST", service.keys.write, need);
     expect(created.status).toBe(201);
     const read = await call(`${service.url}/v0/needs/${created.body.needId}`, "GET", service.keys.read);
-    expect(read.body).toMatchObject({ orgName: text, needDescription: text });
+    expect(read.body).toMatchObject({ needDescription: text });
 
-    const data = await ask(
-      service,
-      "query ($needId: UUID!) { need(needId: $needId) { orgName needDescription } }",
-      { needId: created.body.needId },
-    );
-    expect(data.need).toEqual({ orgName: text, needDescription: text });
+    const data = await ask(service, "query ($needId: UUID!) { need(needId: $needId) { needDescription } }", {
+      needId: created.body.needId,
+    });
+    expect(data.need).toEqual({ needDescription: text });
   });
 
   test("a filter is compared, never run", async () => {

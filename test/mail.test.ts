@@ -1,5 +1,6 @@
 // Mail against a real SMTP server: who is told what, once, and what happens while the server is away.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { escapeLiteral } from "pg";
 import { Logger, run } from "graphile-worker";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
@@ -284,15 +285,13 @@ describe("what strangers write", () => {
 
   test("cannot add headers, recipients or markup", async () => {
     const org = await m.addOrganization(db(), { head: "org_admin" });
-    await db().query("update app_public.organizations set name = $2 where org_uri = $1", [
-      org.uri,
-      "Evil\r\nX-Injected: yes <b>Org</b>",
-    ]);
-    const { value } = await door.claim({
-      ...m.claimOf(org, "nasty@elsewhere.example"),
-      firstName: nasty,
-      roles: ["a\r\nX-Injected: yes"],
-    });
+    // Earlier versions accepted such names, and what they stored is still there.
+    await db().query(`set session_replication_role = replica;
+      update app_public.organizations set name = ${escapeLiteral("Evil\r\nX-Injected: yes <b>Org</b>")}
+      where org_uri = ${escapeLiteral(org.uri)};
+      insert into app_public.users (email, first_name) values ('nasty@elsewhere.example', ${escapeLiteral(nasty)});
+      set session_replication_role = default`);
+    const { value } = await door.claim(m.claimOf(org, "nasty@elsewhere.example"));
     await door.review({
       claimId: value.claimId,
       action: "reject",

@@ -134,10 +134,15 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
       '\\" . <urn:a> <urn:b> <urn:c> . \\u0041 \\\\u0041 \\U00000041 \\',
       `""" } } ; DROP ALL ; INSERT DATA { <urn:a> <urn:b> "c" } # 'quote' ?s $1 \${1} @en ^^<x>`,
     ];
-    const ids = await Promise.all(
-      texts.map((text) => projection.declareNeed({ orgName: text, needDescription: text })),
-    );
+    const ids = await Promise.all(texts.map(() => projection.declareNeed()));
     try {
+      // Earlier versions accepted such characters, and what they stored is still there.
+      for (const [index, id] of ids.entries()) {
+        await owner().query(
+          "update app_public.needs set org_name = $2, need_description = $2 where need_id = $1",
+          [id, texts[index]],
+        );
+      }
       await projection.settled();
       for (const [index, id] of ids.entries()) {
         const rows = await projection.running.client.select(

@@ -29,6 +29,7 @@ const SQL_TYPES: Partial<Record<FieldType, RegExp>> = {
   number: /^(numeric|real|double precision)/,
   boolean: /^boolean$/,
   status: /^app_public\.\w+_status$/,
+  name: /^text$/,
   text: /^text$/,
   email: /^text$/,
   httpUri: /^text$/,

@@ -34,6 +34,7 @@ const get = (path: string) => call(`${service.url}${path}`, "GET", service.keys.
 
 /** A value of each type that a caller can give. */
 const SAMPLES: Partial<Record<FieldType, unknown>> = {
+  name: "River Mission",
   text: "Played in six villages",
   email: contributor,
   httpUri: ORG,

@@ -56,7 +56,8 @@ describe("npm start on a fresh directory", () => {
 
   test("prints where it is, the demo key, and nothing to worry about", () => {
     const { stdout, stderr } = service.output();
-    for (const text of [url, `${url}/docs`, `${url}/graphiql`, DEMO_KEY]) expect(stdout).toContain(text);
+    const pages = ["/", "/docs", "/graphiql", "/admin/claims"].map((path) => url + path);
+    for (const text of [...pages, DEMO_KEY]) expect(stdout).toContain(text);
     // npm talks about its own configuration, and the log about normal events, at level 30.
     const worrying = (line: string) =>
       line && !line.startsWith("npm warn") && !line.startsWith('{"level":30');

@@ -1,7 +1,8 @@
 // New editions of the controlled lists, from Turtle into the tables. The database decides what they
 // may contain and what they mean for records (db/rules/graph-references.sql).
+import type { longestText } from "../db/catalog.ts";
 import type { Names } from "../graph/namespaces.ts";
-import { parseAccelerators } from "../graph/skos.ts";
+import { parseAccelerators, withBroader } from "../graph/skos.ts";
 import type { PeopleGroup, VocabularyProblem } from "../graph/skos.ts";
 import type { Queryable } from "./records.ts";
 
@@ -25,12 +26,58 @@ export async function importVocabulary(
   turtle: string,
   names: Names,
 ): Promise<VocabularyImport> {
-  const { accelerators, problems } = parseAccelerators(turtle, names);
+  const { accelerators, problems } = await readVocabulary(db, turtle, names);
   const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> }>(
     "select app_private.import_accelerators($1) as result",
     [JSON.stringify(accelerators)],
   );
   return { ...rows[0]!.result, problems };
+}
+
+/**
+ * What an import of this edition would find: the concepts that it would take, and what is wrong with the others.
+ * @throws VocabularyError when the text cannot be read or contains no usable concept
+ */
+export async function readVocabulary(
+  db: Queryable,
+  turtle: string,
+  names: Names,
+): Promise<ReturnType<typeof parseAccelerators>> {
+  const { accelerators, problems } = parseAccelerators(turtle, names);
+  const [labels, definitions] = await Promise.all([
+    problemsOf(
+      db,
+      "name",
+      accelerators.map(({ prefLabel }) => prefLabel),
+    ),
+    problemsOf(
+      db,
+      "text",
+      accelerators.map(({ definition }) => definition),
+    ),
+  ]);
+  const malformed = accelerators.flatMap(({ conceptUri }, place) => {
+    const [label, definition] = [labels.get(place), definitions.get(place)];
+    const message = label ? `its prefLabel ${label}` : definition && `its definition ${definition}`;
+    return message ? [{ concept: conceptUri, message }] : [];
+  });
+  problems.push(...malformed);
+  const refused = new Set(malformed.map(({ concept }) => concept));
+  const wellFormed = accelerators.filter(({ conceptUri }) => !refused.has(conceptUri));
+  return { accelerators: withBroader(wellFormed, problems), problems };
+}
+
+/** What is wrong with each text of a list, by its place. */
+export async function problemsOf(
+  db: Queryable,
+  kind: keyof typeof longestText,
+  texts: readonly (string | null)[],
+): Promise<Map<number, string>> {
+  const { rows } = await db.query<{ place: number; problem: string }>(
+    "select place, problem from app_private.problems_by_place($1, $2)",
+    [kind, texts],
+  );
+  return new Map(rows.map(({ place, problem }) => [place, problem]));
 }
 
 /** What an import of people groups did, in numbers of groups; `rechecked` counts records. */

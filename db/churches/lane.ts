@@ -82,6 +82,7 @@ export class Lane {
         [rows.map((row) => row.copy).join("")],
         client.query(copyFrom(copyStatement(this.#columns))),
       );
+      const { rows: malformed } = await client.query<{ id: string; problems: string }>(TAKE_MALFORMED);
       const { rows: written } = await client.query<{ inserted: boolean; count: number }>(
         upsertStatement(this.#columns, defaults),
       );
@@ -89,7 +90,12 @@ export class Lane {
       if (!strict) await client.query("commit");
       const count = (inserted: boolean) => written.find((row) => row.inserted === inserted)?.count ?? 0;
       const [added, changed] = [count(true), count(false)];
-      onWritten({ added, changed, unchanged: rows.length - added - changed });
+      onWritten({ added, changed, unchanged: rows.length - malformed.length - added - changed });
+      const problems = new Map(malformed.map(({ id, problems }) => [id, problems]));
+      for (const { id, place } of rows) {
+        const problem = problems.get(id);
+        if (problem !== undefined) refuse(place, problem);
+      }
     } catch (error) {
       if (!(error instanceof pg.DatabaseError)) throw error;
       await client.query(strict ? "rollback to savepoint batch" : "rollback");
@@ -104,6 +110,18 @@ export class Lane {
     }
   }
 }
+
+// The table's own trigger would refuse these too, but with them the whole batch, which would then have to be halved.
+const TAKE_MALFORMED = `
+  with malformed as materialized (
+    select c.church_id as id, app_private.church_problems(to_jsonb(c)) as found
+    from incoming_churches as c
+    where app_private.is_suspect_church(c::text, c.name, c.campus_name, c.overarching_name, c.ministries_json)
+  ), taken as (
+    delete from incoming_churches as c using malformed as m where c.church_id = m.id and m.found <> '[]'
+  )
+  select m.id, string_agg(format('%s %s', p ->> 'path', p ->> 'message'), '; ') as problems
+  from malformed as m, jsonb_array_elements(m.found) as p group by m.id`;
 
 function copyStatement(columns: readonly string[]): string {
   return `copy incoming_churches (${columns.join(", ")}) from stdin`;

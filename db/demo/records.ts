@@ -26,6 +26,9 @@ export const platformPeople = [
   { email: "support@platform.example", role: "support", firstName: "Samuel", lastName: "Park" },
 ] as const;
 
+/** Who may review every claim, on the page for it. */
+export const DEMO_REVIEWER = platformPeople[0].email;
+
 const KINDS = ["need", "commitment", "engagement claim", "organization claim"] as const;
 
 /** The id of a demo record, the same in every installation so that printed examples work unchanged. */

@@ -19,18 +19,18 @@ begin
   new.engagement_accelerators := app_private.distinct_items(new.engagement_accelerators);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', new.org_uri)
-    || app_private.text_problems('orgName', new.org_name)
+    || app_private.name_problems('orgName', new.org_name)
     || app_private.email_problems('claimedByEmail', new.claimed_by_email)
     || app_private.list_problems('engagementAccelerators', new.engagement_accelerators, required => true)
     || app_private.code_problems('engagementAccelerators', new.engagement_accelerators)
     || case when new.people_group_rop3 is null then '[]'
          else app_private.rop3_problems('peopleGroupRop3', new.people_group_rop3) end
-    || app_private.text_problems('peopleGroupName', new.people_group_name, required => false)
+    || app_private.name_problems('peopleGroupName', new.people_group_name, required => false)
     || case when new.people_group_rog3 is null then '[]'
          else app_private.rog3_problems('peopleGroupRog3', new.people_group_rog3) end
     || case when new.country_code is null then '[]'
          else app_private.country_problems('countryCode', new.country_code) end
-    || app_private.text_problems('countryName', new.country_name, required => false)
+    || app_private.name_problems('countryName', new.country_name, required => false)
     || app_private.text_problems('description', new.description, required => false));
   return new;
 end

@@ -12,6 +12,21 @@ end;
 comment on function app_private.authenticate is
   'The live API key whose text has this SHA-256; no row when it is unknown, expired or revoked.';
 
+create function app_private.validate_api_key() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.refuse_problems(app_private.name_problems('label', app_private.trimmed(new.label)));
+  return new;
+end
+$$;
+comment on function app_private.validate_api_key is 'Row trigger: refuses a malformed label with 400.';
+create trigger validate_insert before insert on app_private.api_keys
+  for each row execute function app_private.validate_api_key();
+create trigger validate_update before update on app_private.api_keys
+  for each row when (old.label is distinct from new.label) execute function app_private.validate_api_key();
+
 create function app_private.announce_api_key() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

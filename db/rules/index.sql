@@ -28,6 +28,7 @@
 \ir organization-claims.sql
 \ir claim-review.sql
 \ir mail.sql
+\ir churches.sql
 \ir trail.sql
 \ir church-inputs.sql
 \ir church-conditions.sql

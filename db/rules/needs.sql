@@ -19,7 +19,7 @@ begin
   new.concerns_country_code := app_private.distinct_items(new.concerns_country_code);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', new.org_uri)
-    || app_private.text_problems('orgName', new.org_name)
+    || app_private.name_problems('orgName', new.org_name)
     || app_private.email_problems('declaredByEmail', new.declared_by_email)
     || app_private.text_problems('needDescription', new.need_description)
     || app_private.list_problems('accelerators', new.accelerators, required => true)

@@ -79,11 +79,11 @@ begin
   new_org_website := app_private.trimmed(new_org_website);
   perform app_private.refuse_problems(
     app_private.email_problems('userEmail', user_email)
-    || app_private.text_problems('firstName', app_private.trimmed(first_name))
-    || app_private.text_problems('lastName', app_private.trimmed(last_name))
+    || app_private.name_problems('firstName', app_private.trimmed(first_name))
+    || app_private.name_problems('lastName', app_private.trimmed(last_name))
     || app_private.list_problems('roles', roles, required => false)
     || app_private.code_problems('roles', roles)
-    || app_private.text_problems('orgName', app_private.trimmed(org_name))
+    || app_private.name_problems('orgName', app_private.trimmed(org_name))
     || app_private.required_problems('isNewOrg', is_new_org::text)
     || case
          when is_new_org and org_uri is not null
@@ -92,8 +92,8 @@ begin
          else '[]'
        end
     || app_private.domain_problems('orgDomain', org_domain)
-    || app_private.text_problems('newOrgName', new_org_name, required => false)
-    || app_private.text_problems('newOrgType', app_private.trimmed(new_org_type), required => false)
+    || app_private.name_problems('newOrgName', new_org_name, required => false)
+    || app_private.name_problems('newOrgType', app_private.trimmed(new_org_type), required => false)
     || case when new_org_website is null then '[]'
          else app_private.http_uri_problems('newOrgWebsite', new_org_website) end);
   perform app_private.name_actor(user_email);

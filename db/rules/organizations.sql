@@ -16,11 +16,15 @@ begin
   new.name := app_private.trimmed(new.name);
   new.type := app_private.trimmed(new.type);
   new.website := app_private.trimmed(new.website);
+  -- What was accepted under earlier rules must not stand in the way of a change of something else.
   perform app_private.refuse_problems(
-    app_private.http_uri_problems('orgUri', new.org_uri)
-    || app_private.text_problems('name', new.name)
-    || app_private.text_problems('type', new.type, required => false)
-    || case when new.website is null then '[]' else app_private.http_uri_problems('website', new.website) end
+    case when new.org_uri is distinct from old.org_uri then app_private.http_uri_problems('orgUri', new.org_uri) else '[]' end
+    || case when new.name is null or new.name is distinct from old.name
+         then app_private.name_problems('name', new.name) else '[]' end
+    || case when new.type is distinct from old.type
+         then app_private.name_problems('type', new.type, required => false) else '[]' end
+    || case when new.website is null or new.website is not distinct from old.website then '[]'
+         else app_private.http_uri_problems('website', new.website) end
     || app_private.domain_problems('domain', new.domain));
   new.domain := app_private.normal_domain(new.domain);
   return new;
@@ -73,7 +77,12 @@ begin
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', org_uri)
     || app_private.email_problems('adminEmail', admin_email)
-    || case when name is null then '[]' else app_private.text_problems('name', app_private.trimmed(name)) end
+    || case
+         when name is null or exists (
+           select from app_public.organizations as o
+           where o.org_uri = update_organization.org_uri and o.name = app_private.trimmed(update_organization.name)) then '[]'
+         else app_private.name_problems('name', app_private.trimmed(name))
+       end
     || case when num_nonnulls(name, type, website, domain) = 0
          then app_private.problem('name', 'is required unless type, website or domain is given') else '[]' end
     || app_private.domain_problems('domain', domain)

@@ -7,10 +7,14 @@ as $$
 begin
   new.first_name := app_private.trimmed(new.first_name);
   new.last_name := app_private.trimmed(new.last_name);
+  -- As for organizations: only what changes is looked at.
   perform app_private.refuse_problems(
-    app_private.email_problems('email', new.email)
-    || app_private.text_problems('firstName', new.first_name, required => false)
-    || app_private.text_problems('lastName', new.last_name, required => false));
+    case when new.email is null or new.email is distinct from old.email
+      then app_private.email_problems('email', new.email) else '[]' end
+    || case when new.first_name is distinct from old.first_name
+         then app_private.name_problems('firstName', new.first_name, required => false) else '[]' end
+    || case when new.last_name is distinct from old.last_name
+         then app_private.name_problems('lastName', new.last_name, required => false) else '[]' end);
   return new;
 end
 $$;

@@ -17,7 +17,9 @@ return char_length(value) <= 2048
   and value !~ '^[^/]+//[^/?#]*/([^?#]*/)?[.]{1,2}(/|[?#]|$)'
   -- Control characters, those for private use, and those that are none: RFC 3987 has no place for them.
   and value !~ '[\u0001-\u0020\u007f-\u009f\ue000-\uf8ff\ufdd0-\ufdef\ufff0-\uffff]'
-  and value !~ '[\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff]';
+  and value !~ '[\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff]'
+  -- Nor for what turns the direction of writing.
+  and value !~ '[\u200e\u200f\u202a-\u202e\u2066-\u2069]';
 comment on function app_private.is_http_uri is 'Whether a text is an absolute http or https URI that can be written to the graph unchanged.';
 
 create function app_private.is_rop3(value text) returns boolean
@@ -44,14 +46,87 @@ language sql immutable
 return jsonb_build_array(jsonb_build_object('path', path, 'message', message));
 comment on function app_private.problem is 'One problem with one input, as the checks return it.';
 
-create function app_private.text_problems(path text, value text, required boolean default true) returns jsonb
+-- No text may hold what only deceives its readers: controls; characters that turn the order of what follows, so that it
+-- reads as something else; separators that are line ends to some programs and nothing to others; what is no character;
+-- and U+FFFD, which stands where bytes could not be read. Marks that scripts need (joiners, U+200E and U+200F) are text.
+create function app_private.refused_characters() returns text
+language sql immutable parallel safe
+return '[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffd-\uffff'
+  '\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe\U0003ffff\U0004fffe\U0004ffff\U0005fffe\U0005ffff\U0006fffe\U0006ffff\U0007fffe\U0007ffff\U0008fffe\U0008ffff'
+  '\U0009fffe\U0009ffff\U000afffe\U000affff\U000bfffe\U000bffff\U000cfffe\U000cffff\U000dfffe\U000dffff\U000efffe\U000effff\U000ffffe\U000fffff\U0010fffe\U0010ffff]'
+  -- Alone it would let a terminal write over the line.
+  '|\r(?!\n)';
+comment on function app_private.refused_characters is 'The characters that no text may contain, as a regular expression.';
+
+create function app_private.character_problem(value text, lines boolean default false) returns text
+language sql immutable parallel safe
+return case
+  when value ~ app_private.refused_characters() then format(
+    'must not contain the character U+%s',
+    lpad(upper(to_hex(ascii(substring(value from app_private.refused_characters())))), 4, '0'))
+  when not lines and value ~ '[\t\n\r]' then 'must be one line without tabs'
+end;
+comment on function app_private.character_problem is
+  'What is wrong with the characters of a text, which may have lines or must be one; null when nothing is.';
+
+create function app_private.is_blank(value text) returns boolean
+language sql immutable parallel safe
+return value !~ '[^\s\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]';
+comment on function app_private.is_blank is
+  'Whether a text shows nothing: it is empty, or all of it is white space, joiners, marks of direction and fillers.';
+
+create function app_private.document_problem(document jsonb, lines boolean default false) returns text
+language sql immutable
+return (
+  select app_private.character_problem(found.text, lines)
+  from (
+    select node #>> '{}' as text from jsonb_path_query(document, 'strict $.**') as node where jsonb_typeof(node) = 'string'
+    union all
+    select name from jsonb_path_query(document, 'strict $.**') as node, jsonb_object_keys(node) as name
+    where jsonb_typeof(node) = 'object'
+  ) as found
+  where app_private.character_problem(found.text, lines) is not null
+  limit 1);
+comment on function app_private.document_problem is
+  'The same for all texts within a JSON value; null when nothing is wrong with any of them.';
+
+create function app_private.longest_text(kind text) returns integer
+language sql immutable parallel safe
+return case kind when 'name' then 200 when 'text' then 10000 end;
+comment on function app_private.longest_text is
+  'How many characters a name (one line: of a person, an organization, a place) and a text (with lines) may have.';
+
+create function app_private.text_problems(
+  path text, value text, required boolean default true, kind text default 'text'
+) returns jsonb
 language sql immutable
 return case
   when value is null and required then app_private.problem(path, 'is required and must not be empty')
-  when char_length(value) > 10000 then app_private.problem(path, 'must have at most 10,000 characters')
+  when char_length(value) > app_private.longest_text(kind) then app_private.problem(
+    path, format('must have at most %s characters', to_char(app_private.longest_text(kind), 'FM999,999')))
+  when app_private.character_problem(value, kind = 'text') is not null
+    then app_private.problem(path, app_private.character_problem(value, kind = 'text'))
+  when app_private.is_blank(value) then app_private.problem(path, 'must not be empty to the eye')
   else '[]'
 end;
-comment on function app_private.text_problems is 'Problems with a trimmed free text: missing where required, or longer than 10,000 characters.';
+comment on function app_private.text_problems is
+  'Problems with a trimmed text: missing where required, too long for its kind, or with characters that no text may have.';
+
+create function app_private.name_problems(path text, value text, required boolean default true) returns jsonb
+language sql immutable
+return app_private.text_problems(path, value, required, 'name');
+comment on function app_private.name_problems is 'Problems with a trimmed name: the same, and it is short and of one line.';
+
+create function app_private.problems_by_place(kind text, texts text[]) returns table (place integer, problem text)
+language sql immutable
+begin atomic
+  select given.place::integer - 1, found -> 0 ->> 'message'
+  from unnest(texts) with ordinality as given (text, place),
+    app_private.text_problems('', app_private.trimmed(given.text), false, kind) as found
+  where found <> '[]';
+end;
+comment on function app_private.problems_by_place is
+  'Which texts of a list, counted from 0, have a problem: for imports, which leave those out and go on.';
 
 create function app_private.required_problems(path text, value text) returns jsonb
 language sql immutable
@@ -86,9 +161,13 @@ comment on function app_private.list_problems is 'Problems with a list as a whol
 create function app_private.code_problems(path text, items text[]) returns jsonb
 language sql immutable
 return coalesce(
-  (select jsonb_agg(jsonb_build_object('path', format('%s[%s]', path, place - 1), 'message', 'must be a code of 1 to 64 characters'))
+  (select jsonb_agg(jsonb_build_object('path', format('%s[%s]', path, place - 1), 'message', case
+     when item is null or char_length(item) not between 1 and 64 then 'must be a code of 1 to 64 characters'
+     else coalesce(app_private.character_problem(item), 'must not be empty to the eye')
+   end))
    from unnest(items) with ordinality as listed (item, place)
-   where item is null or char_length(item) not between 1 and 64),
+   where item is null or char_length(item) not between 1 and 64
+     or app_private.character_problem(item) is not null or app_private.is_blank(item)),
   '[]');
 comment on function app_private.code_problems is 'Problems with the individual items of a list of vocabulary codes; whether a code exists is checked later.';
 

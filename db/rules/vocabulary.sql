@@ -1,4 +1,4 @@
--- Which codes a new record may carry.
+-- The controlled lists: which codes a new record may carry, and what makes an entry well-formed.
 
 create function app_private.check_accelerators(path text, codes text[]) returns void
 language plpgsql stable security definer
@@ -23,6 +23,41 @@ end
 $$;
 comment on function app_private.check_accelerators is
   'Refuses with 422 unknown_accelerator_code, naming every code that is not in the scheme or is deprecated.';
+
+create function app_private.validate_accelerator() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.refuse_problems(
+    case when new.code is distinct from old.code then app_private.code_problems('code', array[new.code]) else '[]' end
+    || case when new.concept_uri is distinct from old.concept_uri
+         then app_private.text_problems('conceptUri', new.concept_uri) else '[]' end
+    || case when new.pref_label is distinct from old.pref_label
+         then app_private.name_problems('prefLabel', new.pref_label) else '[]' end
+    || case when new.definition is distinct from old.definition
+         then app_private.text_problems('definition', new.definition, required => false) else '[]' end);
+  return new;
+end
+$$;
+comment on function app_private.validate_accelerator is 'Row trigger: refuses a malformed code, label or definition with 400.';
+create trigger validate before insert or update on app_public.accelerators
+  for each row execute function app_private.validate_accelerator();
+
+create function app_private.validate_people_group() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.refuse_problems(
+    case when new.rop3 is distinct from old.rop3 then app_private.rop3_problems('rop3', new.rop3) else '[]' end
+    || case when new.name is distinct from old.name then app_private.name_problems('name', new.name) else '[]' end);
+  return new;
+end
+$$;
+comment on function app_private.validate_people_group is 'Row trigger: refuses a malformed code or name with 400.';
+create trigger validate before insert or update on app_public.people_groups
+  for each row execute function app_private.validate_people_group();
 
 create policy read on app_public.accelerators for select to api_read using (true);
 create policy read on app_public.people_groups for select to api_read using (true);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs Fuseki with config.ttl in the foreground. Needs Java 17.
-#   FUSEKI_PASSWORD    of the user "engagement"; required
+#   FUSEKI_PASSWORD    of the user "engagement"; or else
+#   FUSEKI_PASSWORD_FILE  a file with it
 #   FUSEKI_JAR         the server's jar; default /opt/fuseki/fuseki-server.jar
 #   FUSEKI_DATA        folder of the database; default /var/lib/fuseki
 #   FUSEKI_PORT        default 3030
@@ -8,7 +9,9 @@
 #   SPARQL_TIMEOUT_MS  the longest that a query may take; default 30000
 #   JAVA_OPTS          for instance -Xmx4g
 set -eu
-: "${FUSEKI_PASSWORD:?must be set}"
+if [ -z "${FUSEKI_PASSWORD:-}" ]; then
+  FUSEKI_PASSWORD=$(cat "${FUSEKI_PASSWORD_FILE:?FUSEKI_PASSWORD or FUSEKI_PASSWORD_FILE must be set}")
+fi
 here=$(cd "$(dirname "$0")" && pwd)
 jar=${FUSEKI_JAR:-/opt/fuseki/fuseki-server.jar}
 data=${FUSEKI_DATA:-/var/lib/fuseki}

@@ -4,9 +4,10 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { GraphQLError } from "postgraphile/graphql";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
+import { verifyJson } from "../text.ts";
 
 const MEDIA_TYPES = ["application/graphql-response+json", "application/json"];
-const parseJson = express.json({ limit: BODY_LIMIT, type: "application/json" });
+const parseJson = express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson });
 
 /** Refuses anything that is not a GraphQL request, and parses the body of one that is. */
 export const readRequest: RequestHandler = (request, response, next) => {

@@ -16,8 +16,6 @@ import { GroupsPlugin } from "./groups.ts";
 import { ListsPlugin } from "./lists.ts";
 import { NamingPlugin } from "./naming.ts";
 import { PagingPlugin } from "./paging.ts";
-import { traceParent } from "../../process/tracing.ts";
-import { currentRequest } from "../request-context.ts";
 import { TagsPlugin } from "./tags.ts";
 
 /**

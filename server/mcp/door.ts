@@ -5,8 +5,9 @@ import type { Request, RequestHandler, Response } from "express";
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import type { Door } from "../door.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, apiErrorFrom } from "../errors.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
+import { parseJson, requireUtf8Charset } from "../text.ts";
 import { ACCEPTED, RPC, rpcError } from "./messages.ts";
 import type { Reply } from "./messages.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
@@ -35,9 +36,9 @@ type BatchCaller = Caller & Pick<Request, "countAs">;
 
 /** The tool endpoint as a door of the application; its key may stand in the query. */
 export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
-  const readText = express.text({ limit: BODY_LIMIT, type: () => true });
+  const readBytes = express.raw({ limit: BODY_LIMIT, type: () => true });
   return (app, guards) => {
-    app.all(MCP_PATH, ...guards.keyInQuery, onlyPost, onlyFrom(corsOrigins), onlyJson, readText);
+    app.all(MCP_PATH, ...guards.keyInQuery, onlyPost, onlyFrom(corsOrigins), onlyJson, readBytes);
     app.post(MCP_PATH, async (request, response) => {
       let left = answerMaxBytes;
       const caller: BatchCaller = {
@@ -58,12 +59,12 @@ export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDe
   };
 }
 
-async function answer(text: unknown, caller: BatchCaller): Promise<Reply> {
+async function answer(bytes: unknown, caller: BatchCaller): Promise<Reply> {
   let body: unknown;
   try {
-    body = JSON.parse(typeof text === "string" ? text : "");
-  } catch {
-    return rpcError(null, RPC.parseError, "The body is not well-formed JSON.", { status: 400 });
+    body = parseJson(bytes instanceof Uint8Array ? bytes : new Uint8Array());
+  } catch (error) {
+    return rpcError(null, RPC.parseError, apiErrorFrom(error).message, { status: 400 });
   }
   return Array.isArray(body) ? answerBatch(body, caller) : answerMessage(body, caller, false);
 }
@@ -106,8 +107,10 @@ const onlyPost: RequestHandler = (request, _response, next) => {
 };
 
 const onlyJson: RequestHandler = (request, _response, next) => {
-  if (isJsonContentType(request.get("content-type"))) return next();
-  throw new ApiError("unsupported_media_type");
+  const type = request.get("content-type");
+  if (!isJsonContentType(type)) throw new ApiError("unsupported_media_type");
+  requireUtf8Charset(type);
+  next();
 };
 
 /** Refuses pages from other origins: a browser would let them send requests whose answers it hides from them. */

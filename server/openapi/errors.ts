@@ -112,12 +112,14 @@ export function errorExamples(): Record<string, { summary: string; value: object
   );
 }
 
-// These answer requests that match no operation, or never became one.
+// These answer requests that match no operation, that never became one, or that reach a laptop's demo under a name that is
+// none of its own.
 const OUTSIDE: readonly ErrorCode[] = [
   "not_found",
   "method_not_allowed",
   "request_timeout",
   "headers_too_large",
+  "host_not_allowed",
 ];
 
 /** The responses for an operation's codes, by status. */

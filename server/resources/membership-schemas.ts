@@ -10,6 +10,7 @@ export const resultVariant = z.enum(choices["organization_claims.result_variant"
 
 /** A text that may be left out, be null, or be empty, all of which mean the same: not given. */
 export const optionalText = s.optionalText.nullable();
+export const optionalName = s.optionalName.nullable();
 
 export const domain = z
   .string({ error: "must be a domain name such as example.org" })

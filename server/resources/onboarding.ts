@@ -7,21 +7,21 @@ const absent = z.union([z.literal(""), z.null()]);
 
 const organizationClaim = z.strictObject({
   userEmail: s.email,
-  firstName: s.requiredText,
-  lastName: s.requiredText,
+  firstName: s.requiredName,
+  lastName: s.requiredName,
   roles: z
     .array(s.requiredText.max(64, "must be a code of 1 to 64 characters"), { error: "must be a list" })
     .max(100, "must have at most 100 items")
     .describe("What the person says they do there; shown to the reviewer."),
-  orgName: s.requiredText,
+  orgName: s.requiredName,
   isNewOrg: z.boolean({ error: "must be true or false" }),
   orgUri: z
     .union([s.httpUri, absent], { error: "must be an absolute http or https URI" })
     .optional()
     .describe("The organization; required unless isNewOrg."),
   orgDomain: m.domain.nullable().optional().describe("The e-mail domain of a new organization."),
-  newOrgName: m.optionalText.describe("Its name, if different from orgName."),
-  newOrgType: m.optionalText,
+  newOrgName: m.optionalName.describe("Its name, if different from orgName."),
+  newOrgType: m.optionalName,
   newOrgWebsite: z.union([s.httpUri, absent], { error: "must be an absolute http or https URI" }).optional(),
 });
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { longestText } from "../../db/catalog.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 import * as m from "./membership-schemas.ts";
@@ -6,7 +7,10 @@ import * as m from "./membership-schemas.ts";
 const organizationChange = z.strictObject({
   orgUri: s.httpUri,
   adminEmail: s.email,
-  name: s.requiredText.optional(),
+  // A name or type that is longer than new ones may be can be sent again with what changes.
+  name: s.requiredText
+    .optional()
+    .describe(`A new one is of one line, and of at most ${longestText.name} characters, as is a type.`),
   type: s.optionalText.describe("An empty text clears it; the same goes for website and domain."),
   website: z.union([s.httpUri, z.literal("")], { error: "must be an absolute http or https URI" }).optional(),
   domain: m.domain.optional(),

@@ -5,10 +5,16 @@ import type { z } from "zod";
 import { ApiError, validationFailed } from "../errors.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
+import { verifyJson } from "../text.ts";
 import { coercion } from "./coerce.ts";
 import type { Input, RestRoute } from "./route.ts";
 
-const parseBody = express.json({ limit: BODY_LIMIT, strict: true, type: () => true });
+const parseBody = express.json({
+  limit: BODY_LIMIT,
+  strict: true,
+  type: () => true,
+  verify: verifyJson,
+});
 
 /**
  * Makes the function that reads a route's input.

@@ -36,13 +36,15 @@ export function itemOf(record: RecordDescription, id: string) {
   return z.object({ ...Object.fromEntries(shown), graphStatus: s.graphStatus }).meta({ id });
 }
 
+const REQUIRED: Partial<Record<Field["type"], z.ZodType>> = { name: s.requiredName, text: s.requiredText };
+
 /** What a caller sends to create a record. */
 export function inputOf(record: RecordDescription) {
   const given = fieldsOf(record).flatMap((field): [string, z.ZodType][] => {
     if (!field.input) return [];
     const isRequired = field.input === "required";
     // A text that may be left out may also be empty.
-    const type = isRequired && field.type === "text" ? s.requiredText : typeOf(record, field, "given");
+    const type = (isRequired && REQUIRED[field.type]) || typeOf(record, field, "given");
     return [[field.name, described(isRequired ? type : type.optional(), field)]];
   });
   return z.strictObject(Object.fromEntries(given));

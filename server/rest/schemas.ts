@@ -1,26 +1,32 @@
 // The wire formats that the records share. What is well-formed is decided in db/rules/validation.sql; these say the
 // same before a request gets there, in OpenAPI and to the tool endpoint.
 import { z } from "zod";
-import { enums } from "../../db/catalog.ts";
+import { enums, longestText } from "../../db/catalog.ts";
 import type { FieldType } from "../../records/record.ts";
 
-const MAX_TEXT = 10_000;
+/** Free text; the database trims it, and says which characters it may have. NUL cannot be stored. */
+function textOfAtMost(longest: number) {
+  return z
+    .string({ error: "must be text" })
+    .refine((value) => !value.includes("\0"), "must not contain a NUL character")
+    .refine(
+      (value) => value.length <= longest || Array.from(value.trim()).length <= longest,
+      `must have at most ${longest.toLocaleString("en")} characters`,
+    )
+    .meta({ maxLength: longest });
+}
 
-/** Free text: 10,000 characters at most; the database trims it. NUL cannot be stored. */
-const anyText = z
-  .string({ error: "must be text" })
-  .refine((value) => !value.includes("\0"), "must not contain a NUL character")
-  .refine(
-    (value) => value.length <= MAX_TEXT || Array.from(value.trim()).length <= MAX_TEXT,
-    "must have at most 10,000 characters",
-  )
-  .meta({ maxLength: MAX_TEXT });
+const required = (text: ReturnType<typeof textOfAtMost>, longest: number) =>
+  text.refine((value) => value.trim() !== "", "must not be empty").meta({ minLength: 1, maxLength: longest });
 
-export const requiredText = anyText
-  .refine((value) => value.trim() !== "", "must not be empty")
-  .meta({ minLength: 1, maxLength: MAX_TEXT });
+const anyText = textOfAtMost(longestText.text);
+const anyName = textOfAtMost(longestText.name);
 
+export const requiredText = required(anyText, longestText.text);
 export const optionalText = anyText.optional();
+/** Of a person, an organization, a place: one line. */
+export const requiredName = required(anyName, longestText.name);
+export const optionalName = anyName.optional();
 
 export const uuid = z.guid({ error: "must be a UUID" }).meta({ format: "uuid" });
 
@@ -89,6 +95,7 @@ export const FIELD_TYPES: Readonly<
   Record<Exclude<FieldType, "status">, { given: z.ZodType; shown: z.ZodType }>
 > = {
   uuid: both(uuid),
+  name: { given: anyName, shown: z.string() },
   text: { given: anyText, shown: z.string() },
   email: both(email),
   httpUri: both(httpUri),

@@ -4,6 +4,7 @@ import { getRawBody } from "raw-body";
 import { z } from "zod";
 import { mediaType } from "../../graph/media-types.ts";
 import { ApiError, validationFailed } from "../errors.ts";
+import { decodeUtf8, parseJson, requireUtf8Charset, requireUtf8Encoding } from "../text.ts";
 
 /** A query as it was sent, not yet checked. */
 export type SparqlRequest = Readonly<{
@@ -49,26 +50,22 @@ export async function readSparqlRequest(
   }
   const type = requireKnownType(request);
   const body = await readBody(request, maxBytes);
-  if (type === DIRECT) return withDataset(decode(body), address);
+  if (type === DIRECT) return withDataset(decodeUtf8(body, "The query"), address);
   if (type === FORM) return fromForm(decodeForm(body), address);
-  return fromJson(decode(body), address);
+  return fromJson(parseJson(body), address);
 }
 
 function requireKnownType(request: Request): string {
   const header = request.get("content-type");
   const type = mediaType(header);
   if (type === UPDATE) throw new ApiError("read_only");
-  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(header ?? "")?.[1]?.toLowerCase() ?? "utf-8";
   const encoding = request.get("content-encoding") ?? "identity";
-  if (
-    ![DIRECT, FORM, JSON_TYPE].includes(type) ||
-    !["utf-8", "utf8", "us-ascii"].includes(charset) ||
-    encoding !== "identity"
-  ) {
+  if (![DIRECT, FORM, JSON_TYPE].includes(type) || encoding !== "identity") {
     throw new ApiError("unsupported_media_type", {
       message: `Send the query as ${DIRECT}, ${FORM} or ${JSON_TYPE}, in UTF-8 and without a content encoding.`,
     });
   }
+  requireUtf8Charset(header);
   return type;
 }
 
@@ -81,13 +78,7 @@ function fromForm(form: URLSearchParams, ...others: URLSearchParams[]): SparqlRe
   return withDataset(text, ...others, form);
 }
 
-function fromJson(body: string, address: URLSearchParams): SparqlRequest {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch (error) {
-    throw new ApiError("validation_failed", { message: "The body is not well-formed JSON.", cause: error });
-  }
+function fromJson(value: unknown, address: URLSearchParams): SparqlRequest {
   const parsed = jsonBody.safeParse(value);
   if (!parsed.success) {
     throw validationFailed(
@@ -121,21 +112,10 @@ function isNotAbsolute(iri: string): boolean {
   return !ABSOLUTE_IRI.test(iri);
 }
 
-function decode(bytes: Buffer): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new ApiError("validation_failed", { message: "The query is not well-formed UTF-8.", cause: error });
-  }
-}
-
-/** Reads what is URL-encoded; URLSearchParams alone would replace what is not UTF-8, and run another query. */
 function decodeForm(bytes: Buffer): URLSearchParams {
-  const unescaped = bytes
-    .toString("latin1")
-    .replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-  decode(Buffer.from(unescaped, "latin1"));
-  return new URLSearchParams(decode(bytes));
+  const form = decodeUtf8(bytes, "The query");
+  requireUtf8Encoding(bytes.toString("latin1"), "The query");
+  return new URLSearchParams(form);
 }
 
 /** The whole body; one that is too long is left unread, so that the caller can still read the answer. */

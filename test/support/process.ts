@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { VARIABLES } from "../../config.ts";
+import { SECRETS, VARIABLES } from "../../config.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -20,7 +20,7 @@ function environment(settings: Record<string, string>): NodeJS.ProcessEnv {
   return {
     ...process.env,
     NODE_OPTIONS: "",
-    ...Object.fromEntries(VARIABLES.map((name) => [name, ""])),
+    ...Object.fromEntries([...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`)].map((name) => [name, ""])),
     HOST: "127.0.0.1",
     ...settings,
   };

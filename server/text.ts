@@ -1,0 +1,88 @@
+// Text as it comes in: UTF-8, or refused. What decodes leniently stores U+FFFD for what it could not read, or asks
+// another question than the caller did.
+import type { IncomingMessage } from "node:http";
+import type { RequestHandler } from "express";
+import { ApiError } from "./errors.ts";
+import { REQUEST_HEADERS } from "./headers.ts";
+
+/**
+ * Decodes UTF-8.
+ * @param what it is, for the refusal: "The query"
+ * @throws ApiError 400 validation_failed
+ */
+export function decodeUtf8(bytes: Uint8Array, what: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw notUtf8(what, error);
+  }
+}
+
+/** Refuses percent-encoding that is not UTF-8; URLSearchParams and querystring would replace it. */
+export function requireUtf8Encoding(encoded: string, what: string): void {
+  const bytes = encoded.replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  decodeUtf8(Buffer.from(bytes, "latin1"), what);
+}
+
+/**
+ * Parses JSON. Half of a surrogate pair, which JSON can write and UTF-8 cannot, is refused.
+ * @throws ApiError 400 validation_failed
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  const text = decodeUtf8(bytes, "The body");
+  try {
+    // Looking at every text takes several times as long as parsing, and such escapes are rare.
+    return JSON.parse(text, SURROGATE_ESCAPE.test(text) ? requireWellFormed : undefined);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError("validation_failed", { message: "The body is not well-formed JSON.", cause: error });
+  }
+}
+
+/** For body parsers: parses a body of JSON ahead of them, and refuses what they would let through. */
+export function verifyJson(
+  _request: IncomingMessage,
+  _response: unknown,
+  body: Buffer,
+  charset: string,
+): void {
+  if (charset !== "utf-8") throw otherCharset();
+  const text = decodeUtf8(body, "The body");
+  if (SURROGATE_ESCAPE.test(text)) parseJson(body);
+}
+
+/** Refuses a body in another encoding, by its content type. */
+export function requireUtf8Charset(contentType: string | undefined): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
+  if (!["utf-8", "utf8", "us-ascii"].includes(charset)) throw otherCharset();
+}
+
+/** Refuses an address or a header of ours that is not UTF-8; Node reads headers as Latin-1. */
+export const requireUtf8: RequestHandler = (request, _response, next) => {
+  requireUtf8Encoding(request.originalUrl, "The address");
+  for (const name of Object.values(REQUEST_HEADERS)) {
+    const value = request.get(name);
+    if (value !== undefined)
+      request.headers[name] = decodeUtf8(Buffer.from(value, "latin1"), `The header ${name}`);
+  }
+  next();
+};
+
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+function requireWellFormed(name: string, value: unknown): unknown {
+  if (!name.isWellFormed() || (typeof value === "string" && !value.isWellFormed())) {
+    throw new ApiError("validation_failed", { message: "The body has half of a surrogate pair in a text." });
+  }
+  return value;
+}
+
+function notUtf8(what: string, cause: unknown): ApiError {
+  return new ApiError("validation_failed", { message: `${what} is not well-formed UTF-8.`, cause });
+}
+
+function otherCharset(): ApiError {
+  return new ApiError("unsupported_media_type", { message: "Send the body in UTF-8." });
+}

@@ -1,0 +1,31 @@
+// While the demo key is live, the service is for this machine alone. Everybody knows the key, and any page that is open in
+// a browser here could send it to localhost: under its own origin, or with a name of its own that is made to point here.
+import type { RequestHandler } from "express";
+import { isLoopback } from "../config.ts";
+import { ApiError } from "./errors.ts";
+
+/** Whether a page of this origin comes from this machine. */
+export function isLocalOrigin(origin: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { protocol, hostname } = new URL(origin);
+  return /^https?:$/.test(protocol) && isLoopback(hostname.replaceAll(/[[\]]/g, ""));
+}
+
+/**
+ * Answers only what is addressed to this machine, and comes from a page of this machine or from no page.
+ * @param listed the origins that the operator allows by name
+ */
+export function onlyThisMachine(listed: readonly string[]): RequestHandler {
+  return (request, _response, next) => {
+    const origin = request.get("origin");
+    if (!isLoopback((request.hostname ?? "").replaceAll(/[[\]]/g, "")))
+      throw new ApiError("host_not_allowed");
+    if (origin !== undefined && !isLocalOrigin(origin) && !listed.includes(origin)) {
+      throw new ApiError("origin_not_allowed", {
+        message:
+          "While the demo key is live, only pages of this machine, and of the origins that CORS_ORIGINS names, may call.",
+      });
+    }
+    next();
+  };
+}

@@ -1,0 +1,266 @@
+// The files in which the service is deployed: that they can be read, name only settings that there are, pin what they
+// take from others, and hold no secret. What they do is tried by hand where Docker, Kubernetes and systemd are.
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { globSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "@jest/globals";
+import { parse, parseAllDocuments } from "yaml";
+import { loadConfig, SECRETS, VARIABLES } from "../config.ts";
+import { ROOT } from "./support/process.ts";
+
+const read = (file: string) => readFile(join(ROOT, file), "utf8");
+const FILES = ["docker-compose.yml", ...globSync("deploy/**/*.*", { cwd: ROOT })].toSorted();
+const IMAGES = ["Dockerfile", "graph/fuseki/Dockerfile"];
+
+type Limits = { limits?: { cpus?: string; memory?: string } };
+type ComposeService = {
+  image: string;
+  build?: string;
+  environment?: Record<string, string | number>;
+  healthcheck?: { test?: unknown; disable?: boolean };
+  restart: string;
+  secrets?: string[];
+  volumes?: string[];
+  ports?: string[];
+  command?: string[];
+  deploy?: { resources: Limits };
+  security_opt?: string[];
+  cap_drop?: string[];
+};
+type Compose = {
+  services: Record<string, ComposeService>;
+  secrets: Record<string, { file: string }>;
+};
+
+const compose = async () => parse(await read("docker-compose.yml"), { merge: true }) as Compose;
+
+type Env = { name: string; value: string };
+type Container = {
+  image: string;
+  env?: Env[];
+  securityContext: object;
+  resources: { requests?: object; limits?: object };
+};
+type KubernetesObject = {
+  kind: string;
+  metadata: { name: string };
+  spec: {
+    replicas?: number;
+    selector?: { matchLabels: object };
+    template?: {
+      spec: {
+        containers: Container[];
+        securityContext: object;
+        volumes: { name: string; secret?: object }[];
+      };
+    };
+  };
+};
+
+async function kubernetes(): Promise<KubernetesObject[]> {
+  const files = globSync("deploy/kubernetes/*.yaml", { cwd: ROOT }).filter(
+    (file) => !file.includes("kustomization"),
+  );
+  const texts = await Promise.all(files.map(read));
+  return texts.flatMap((text) =>
+    parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject),
+  );
+}
+
+async function containers(): Promise<Container[]> {
+  return (await kubernetes()).flatMap(({ spec }) => spec.template?.spec.containers ?? []);
+}
+
+/** Lines of NAME=value, without comments. */
+function assignments(text: string): [name: string, value: string][] {
+  return [...text.matchAll(/^(?:Environment=)?([A-Z][A-Z_]*)=(.*)$/gm)].map(([, name, value]) => [
+    name!,
+    value!,
+  ]);
+}
+
+// Settings of Node and of what stands beside the service.
+const OTHERS: Record<string, readonly string[]> = {
+  database: ["POSTGRES_USER", "POSTGRES_PASSWORD_FILE", "POSTGRES_DB"],
+  fuseki: ["FUSEKI_PASSWORD_FILE", "SPARQL_TIMEOUT_MS", "JAVA_OPTS"],
+};
+const OURS: readonly string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`), "NODE_ENV"];
+
+test("there is something to look at", () => {
+  expect(FILES.length).toBeGreaterThanOrEqual(9);
+});
+
+test("every variable that is set is one that its reader knows", async () => {
+  const { services } = await compose();
+  const set = [
+    ...Object.entries(services).flatMap(([name, { environment }]) =>
+      Object.keys(environment ?? {}).map((variable) => ({ variable, known: OTHERS[name] ?? OURS })),
+    ),
+    ...(await containers()).flatMap(({ env }) =>
+      (env ?? []).map(({ name }) => ({ variable: name, known: OURS })),
+    ),
+    ...(
+      await Promise.all(
+        [...globSync("deploy/systemd/*.service", { cwd: ROOT }), "deploy/kubernetes/settings.env"].map(read),
+      )
+    )
+      .flatMap(assignments)
+      .map(([variable]) => ({ variable, known: OURS })),
+  ];
+  expect(set.length).toBeGreaterThan(40);
+  expect(set.filter(({ variable, known }) => !known.includes(variable))).toEqual([]);
+});
+
+test("the settings of the example for Kubernetes can be used as they are", async () => {
+  const settings = Object.fromEntries(assignments(await read("deploy/kubernetes/settings.env")));
+  expect(() => loadConfig({ ...settings, FUSEKI_PASSWORD: "x" })).not.toThrow();
+});
+
+test("what is taken from others is pinned by its digest, and what we build is ours", async () => {
+  const { services } = await compose();
+  const built = Object.values(services)
+    .filter(({ build }) => build)
+    .map(({ image }) => image);
+  const used = [
+    ...Object.values(services).map(({ image }) => image),
+    ...(await containers()).map(({ image }) => image),
+    ...(await Promise.all(IMAGES.map(read))).flatMap((text) =>
+      [...text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image!),
+    ),
+  ];
+  expect(used.length).toBeGreaterThan(8);
+  const PINNED = /^[a-z/-]+:[\w.-]+@sha256:[0-9a-f]{64}$/;
+  expect(used.filter((image) => !built.includes(image) && !PINNED.test(image))).toEqual([]);
+  const fetched = (await Promise.all(IMAGES.map(read))).flatMap(
+    (text) => text.match(/^(?:ADD|RUN.*(?:curl|wget|mvn)).*/gm) ?? [],
+  );
+  expect(fetched.filter((line) => !/^ADD --checksum=sha256:[0-9a-f]{64} /.test(line))).toEqual([]);
+});
+
+test("no file holds a password, or a default for one", async () => {
+  const texts = await Promise.all(
+    [...FILES, ...IMAGES].map(async (file) => ({ file, text: await read(file) })),
+  );
+  const found = texts.flatMap(({ file, text }) => {
+    // A password in a URL, one that is set, and one that a variable falls back to.
+    const written = text
+      .split("\n")
+      .filter((line) => !line.trimStart().startsWith("#"))
+      .filter((line) =>
+        /:\/\/[^\s/@]*:[^\s/@…]+@|(?:PASSWORD|SECRET|TOKEN)[\w}]*\s*[:=]\s*["']?[^\s/"'$%]|PASSWORD:?-\w/.test(
+          line,
+        ),
+      );
+    return written.map((line) => `${file}: ${line.trim()}`);
+  });
+  expect(found).toEqual([]);
+  const { services, secrets } = await compose();
+  const asked = Object.values(services).flatMap((service) => service.secrets ?? []);
+  expect([...new Set(asked)].toSorted()).toEqual(Object.keys(secrets).toSorted());
+});
+
+test("compose: everything has limits and is checked, and only the server has a port, on loopback", async () => {
+  const { services } = await compose();
+  for (const [name, service] of Object.entries(services)) {
+    expect([name, service]).toEqual([
+      name,
+      expect.objectContaining({
+        deploy: {
+          resources: {
+            limits: expect.objectContaining({ cpus: expect.any(String), memory: expect.any(String) }),
+          },
+        },
+        security_opt: ["no-new-privileges:true"],
+        cap_drop: ["ALL"],
+        // What runs to its end says by its exit code how it is.
+        healthcheck:
+          service.restart === "no" ? { disable: true } : expect.objectContaining({ test: expect.any(Array) }),
+      }),
+    ]);
+  }
+  const published = Object.entries(services).flatMap(([name, { ports }]) =>
+    (ports ?? []).map((port) => [name, port]),
+  );
+  expect(published).toEqual([["server", expect.stringMatching(/^127\.0\.0\.1:/)]]);
+  expect(services["server"]?.environment).toMatchObject({ METRICS_PORT: expect.any(Number) });
+  expect(services["admin"]?.volumes).toEqual([expect.stringMatching(/:\/imports:ro$/)]);
+});
+
+test("Kubernetes: two servers, two workers, a migration; each restricted, and its secrets by reference", async () => {
+  const objects = await kubernetes();
+  const named = (kind: string) =>
+    objects
+      .filter((object) => object.kind === kind)
+      .map(({ metadata }) => metadata.name)
+      .toSorted();
+  expect(named("Deployment")).toEqual(["engagement-server", "engagement-worker"]);
+  expect(named("PodDisruptionBudget")).toEqual(named("Deployment"));
+  expect(named("Job")).toEqual(["migrate"]);
+  for (const { kind, spec } of objects) {
+    if (kind === "Deployment") expect(spec.replicas).toBe(2);
+    if (!spec.template) continue;
+    const { securityContext, volumes, containers: run } = spec.template.spec;
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+    expect(volumes.filter(({ secret }) => secret).map(({ name }) => name)).toEqual(["database", "store"]);
+    for (const container of run) {
+      expect(container.securityContext).toEqual({
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+      });
+      expect(container.resources).toMatchObject({ requests: expect.any(Object), limits: expect.any(Object) });
+    }
+  }
+  const [server] = objects.filter(
+    ({ metadata, kind }) => kind === "Deployment" && metadata.name === "engagement-server",
+  );
+  const probes = ["startupProbe", "readinessProbe", "livenessProbe"];
+  expect(Object.keys(server!.spec.template!.spec.containers[0]!)).toEqual(expect.arrayContaining(probes));
+  const { resources } = parse(await read("deploy/kubernetes/kustomization.yaml")) as { resources: string[] };
+  const there = globSync("*.yaml", { cwd: join(ROOT, "deploy/kubernetes") });
+  expect([...resources, "kustomization.yaml"].toSorted()).toEqual(there.toSorted());
+});
+
+test("systemd: each unit starts a file that there is, and finds the secrets that it names", async () => {
+  const units = globSync("deploy/systemd/*.service", { cwd: ROOT });
+  expect(units).toHaveLength(3);
+  for (const unit of units) {
+    const text = await read(unit);
+    const [, file] = /^ExecStart=\S+\/node (\S+)$/m.exec(text) ?? [];
+    await expect(stat(join(ROOT, file!))).resolves.toBeDefined();
+    const given = [...text.matchAll(/^LoadCredential=(\w+):/gm)].map(([, name]) => `%d/${name!}`);
+    const named = assignments(text).flatMap(([name, value]) => (name.endsWith("_FILE") ? [value] : []));
+    expect(given.toSorted()).toEqual(named.toSorted());
+    expect(text).toMatch(/^NoNewPrivileges=yes$/m);
+    expect(text).toMatch(/^ProtectSystem=strict$/m);
+  }
+});
+
+test("docker/secrets.sh makes every secret of the compose file, once, and each can be used", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-secrets-"));
+  try {
+    await cp(join(ROOT, "docker"), join(dir, "docker"), { recursive: true });
+    const make = () => promisify(execFile)("sh", [join(dir, "docker/secrets.sh")]);
+    const { secrets } = await compose();
+    const contents = () =>
+      Promise.all(Object.values(secrets).map(({ file }) => readFile(join(dir, file), "utf8")));
+    await make();
+    const made = await contents();
+    expect(made.every((secret) => /[0-9a-f]{48}/.test(secret))).toBe(true);
+    expect((await stat(join(dir, "secrets"))).mode & 0o077).toBe(0);
+    for (const name of ["database_url", "server_database_url"]) {
+      const file = join(dir, "secrets", name);
+      expect(loadConfig({ DATABASE_URL_FILE: file }).databaseUrl).toMatch(
+        /^postgres:\/\/engagement(_server)?:[0-9a-f]{48}@database:/,
+      );
+    }
+    await make();
+    expect(await contents()).toEqual(made);
+    await writeFile(join(dir, "secrets/fuseki_password"), "mine");
+    await make();
+    expect(await contents()).toContain("mine");
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});
