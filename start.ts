@@ -135,7 +135,7 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
       throw new StartError(`DATABASE_URL: ${explain(error)}`, { cause: error });
     });
     if (asked.aborted) throw new Interrupted();
-    await migrate(url);
+    await migrate(url, { onWait });
     await withPool(url, mayBecomeApiRoles);
     return { ownerUrl: url, serverUrl: url };
   }
@@ -144,8 +144,12 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
     () => joinEmbeddedPostgres(config.dataDir),
     (joined) => joined.leave(),
   );
-  await migrate(postgres.url);
+  await migrate(postgres.url, { onWait });
   return { ownerUrl: postgres.url, serverUrl: await serverLogin(postgres.url) };
+}
+
+function onWait(line: string): void {
+  process.stderr.write(`${COMMAND}: ${line}\n`);
 }
 
 /** Here one login serves as well as owns; unless it is a superuser, it must be let into the API's roles. */

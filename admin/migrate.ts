@@ -13,7 +13,7 @@ async function main(): Promise<number> {
     context = new AdminContext(processConfig());
     const url = await context.databaseUrl();
     await requireDatabase(url);
-    const applied = await migrate(url);
+    const applied = await migrate(url, { onWait: (line) => process.stderr.write(`migrate: ${line}\n`) });
     await saveSettings(await context.pool(), context.config);
     await publishDocuments(await context.pool());
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
