@@ -65,7 +65,7 @@ async function start(config: Config): Promise<string> {
   const logger = pino({ level: config.logLevel }, pino.destination(2));
   const lockedDir = await takeDataDir(config);
   await requireFreePort(config);
-  const { ownerUrl, serverUrl } = await openDatabase(config);
+  const { ownerUrl, serverUrl } = await openDatabase(config, logger);
   const owner = await bringUp(
     "database connections",
     () => Promise.resolve(createPool(ownerUrl, { max: 2 })),
@@ -128,7 +128,10 @@ async function requireFreePort(config: Config): Promise<void> {
   await new Promise((closed) => probe.close(closed));
 }
 
-async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverUrl: string }> {
+async function openDatabase(
+  config: Config,
+  logger: Logger,
+): Promise<{ ownerUrl: string; serverUrl: string }> {
   if (config.databaseUrl) {
     const url = config.databaseUrl;
     await requireDatabase(url).catch((error: unknown) => {
@@ -141,7 +144,11 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
   }
   const postgres = await bringUp(
     "PostgreSQL",
-    () => joinEmbeddedPostgres(config.dataDir),
+    () =>
+      joinEmbeddedPostgres(config.dataDir, {
+        onFailure: fail,
+        onWarning: (message) => logger.warn(message),
+      }),
     (joined) => joined.leave(),
   );
   await migrate(postgres.url, { onWait });

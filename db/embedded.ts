@@ -1,10 +1,13 @@
 // The embedded PostgreSQL: the binaries of the npm package, run by PostgreSQL's own pg_ctl.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { basename, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 
 const DATABASE = "engagement";
@@ -25,7 +28,7 @@ export type EmbeddedPostgres = {
 export type PostgresPrograms = { initdb: string; pg_ctl: string; locale: readonly string[] };
 
 /** The embedded PostgreSQL cannot run here; the message is for the operator. */
-class EmbeddedPostgresError extends Error {
+export class EmbeddedPostgresError extends Error {
   override name = "EmbeddedPostgresError";
 }
 
@@ -66,10 +69,11 @@ export async function startEmbeddedPostgres(
     await rename(making, data);
   }
 
-  let port = await runningPort(data);
-  const wasRunning = port !== undefined;
-  if (port === undefined) {
-    port = await freePort();
+  const last = await lastPort(data);
+  const wasRunning = last !== undefined && (await answers(last));
+  // After a crash on the address that it had, where whoever was connected looks for it.
+  const port = wasRunning ? last : await freePort(last);
+  if (!wasRunning) {
     const options = {
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
@@ -77,10 +81,12 @@ export async function startEmbeddedPostgres(
       ...settings,
     };
     const flags = Object.entries(options).map(([name, value]) => `-c ${name}='${value}'`);
-    await as(account, binaries.pg_ctl, [
-      ...["start", "-w", "-t", "60", "-D", data, "-l", join(dir, "postgres.log")],
-      ...["-o", [`-p ${port}`, ...flags].join(" ")],
-    ]);
+    await startServer(join(dir, "postgres.log"), (log) =>
+      as(account, binaries.pg_ctl, [
+        ...["start", "-w", "-t", "60", "-D", data, "-l", log],
+        ...["-o", [`-p ${port}`, ...flags].join(" ")],
+      ]),
+    );
   }
 
   const urlOf = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
@@ -90,6 +96,7 @@ export async function startEmbeddedPostgres(
     urlOf,
     wasRunning,
     stop: async () => {
+      if (!(await answers(port))) return;
       await as(account, binaries.pg_ctl, ["stop", "-w", "-m", "fast", "-D", data]);
     },
   };
@@ -166,19 +173,58 @@ async function as(account: Account | undefined, file: string, args: string[]): P
     },
   );
   if (code !== 0) {
-    const reason = (stderr || stdout).trim().split("\n").at(-1);
+    const reason = reasonIn(stderr || stdout);
     throw new EmbeddedPostgresError(`The embedded PostgreSQL's ${basename(file)} failed: ${reason}`);
   }
 }
 
-async function runningPort(data: string): Promise<number | undefined> {
-  // Its fourth line is the port. A crash leaves the file behind, so the port is tried as well.
+/** The line of what a program has printed that says why it ended, with what PostgreSQL adds to it. */
+function reasonIn(output: string): string {
+  const lines = output.trim().split("\n");
+  const at = lines.findLastIndex((line) => /\b(FATAL|PANIC|error):/.test(line));
+  if (at < 0) return lines.at(-1)!;
+  const more = lines.slice(at + 1).filter((line) => /\b(DETAIL|HINT):/.test(line));
+  return [lines[at]!, ...more]
+    .map((line) => line.replace(/^.*?(FATAL|PANIC|error|DETAIL|HINT): */, "").trim())
+    .join(" ");
+}
+
+/** Processes of a server that was killed may be there for a moment yet, and keep a new one from starting. */
+const REMAINS = /pre-existing shared memory block|lock file .* already exists/;
+const ATTEMPTS = 60;
+
+async function startServer(log: string, start: (log: string) => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await stat(log).then(
+      (found) => found.size,
+      () => 0,
+    );
+    try {
+      return await start(log);
+    } catch (error) {
+      // pg_ctl only says where to look.
+      const said = await readFile(log).then(
+        (text) => text.subarray(before).toString(),
+        () => "",
+      );
+      const reason = said.trim() ? reasonIn(said) : (error as Error).message;
+      if (attempt === ATTEMPTS || !REMAINS.test(reason)) {
+        throw new EmbeddedPostgresError(`The embedded PostgreSQL does not start: ${reason}`, {
+          cause: error,
+        });
+      }
+      await sleep(250);
+    }
+  }
+}
+
+/** The port of the server that runs on a cluster, or ran when it was killed: a server that stops removes the file. */
+async function lastPort(data: string): Promise<number | undefined> {
   const lines = await readFile(join(data, "postmaster.pid"), "utf8").then(
     (text) => text.split("\n"),
     () => [],
   );
-  const port = Number(lines[3]);
-  return port && (await answers(port)) ? port : undefined;
+  return Number(lines[3]) || undefined;
 }
 
 function answers(port: number): Promise<boolean> {
@@ -204,15 +250,19 @@ async function makeDatabase(url: string): Promise<void> {
   }
 }
 
-function freePort(): Promise<number> {
-  return new Promise((found, failed) => {
-    const probe = createServer();
-    probe.once("error", failed);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => found(typeof address === "object" && address ? address.port : 0));
-    });
-  });
+/** A port that nobody uses: the wanted one if that is so. */
+async function freePort(wanted = 0): Promise<number> {
+  const probe = createServer().listen(wanted, "127.0.0.1");
+  try {
+    await once(probe, "listening");
+  } catch (error) {
+    if (wanted === 0) throw error;
+    return freePort();
+  }
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
 }
 
 async function readOrMake(path: string, make: () => string): Promise<string> {
