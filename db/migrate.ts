@@ -61,6 +61,16 @@ export async function migrate(
   }
 }
 
+/** Makes the roles that a dump refers to, before it is restored into a cluster that does not have them. */
+export async function makeRoles(connectionString: string): Promise<void> {
+  const pool = createPool(connectionString, { max: 1 });
+  try {
+    await pool.query(await readFile(join(import.meta.dirname, "rules/roles.sql"), "utf8"));
+  } finally {
+    await pool.end();
+  }
+}
+
 async function readMigrations(folder: string): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
   return Promise.all(

@@ -6,7 +6,6 @@ import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
-import type { EmbeddedPostgres } from "../db/embedded.ts";
 
 export type KillablePostgres = {
   /** as the role that owns the schema */

@@ -24,8 +24,9 @@ export function revive(
   { onWarning, onFailure }: Concerns,
 ): () => Promise<void> {
   const restarts: number[] = [];
-  let stopped = false;
+  const stopping = new AbortController();
   let client: pg.Client | undefined;
+  let returning: Promise<void> | undefined;
 
   async function connect(): Promise<void> {
     const next = new pg.Client({ connectionString: postgres.url, application_name: "engagement-watch" });
@@ -33,15 +34,19 @@ export function revive(
     await next.connect();
     next.once("end", lost);
     client = next;
-    if (stopped) await next.end();
+    if (stopping.signal.aborted) await next.end();
   }
 
   function lost(): void {
-    if (!stopped) void bringBack().catch((error: unknown) => !stopped && onFailure(error as Error));
+    if (stopping.signal.aborted) return;
+    returning = bringBack().catch((error: unknown) => {
+      if (!stopping.signal.aborted) onFailure(error as Error);
+    });
   }
 
   async function bringBack(): Promise<void> {
-    for (const deadline = Date.now() + PATIENCE_MS; !stopped;) {
+    const deadline = Date.now() + PATIENCE_MS;
+    while (!stopping.signal.aborted) {
       try {
         const again = await start();
         if (again.url !== postgres.url) {
@@ -70,7 +75,9 @@ export function revive(
 
   connect().catch(lost);
   return async () => {
-    stopped = true;
+    stopping.abort();
+    // Or a server would be started after its last user has left.
+    await returning;
     await client?.end().catch(() => undefined);
   };
 }

@@ -21,7 +21,7 @@ const WAITING =
 test("requests that are made while the rules are applied again and again are answered as ever", async () => {
   const service = await startTestService();
   const { url, keys, database } = service;
-  let done = false;
+  const work = new AbortController();
   const answers = new Map<string, number>();
   const need = {
     ...{ orgUri: ORG, orgName: "River Mission", declaredByEmail: contributor },
@@ -40,7 +40,7 @@ test("requests that are made while the rules are applied again and again are ans
   const callers = requests
     .flatMap((request) => [request, request])
     .map(async (request) => {
-      while (!done) {
+      while (!work.signal.aborted) {
         const { status, body } = await request();
         const line =
           status < 400 && body.errors === undefined ? "answered" : `${status} ${JSON.stringify(body)}`;
@@ -50,7 +50,7 @@ test("requests that are made while the rules are applied again and again are ans
   try {
     for (let times = 0; times < 3; times += 1) await migrate(database.url);
   } finally {
-    done = true;
+    work.abort();
     await Promise.all(callers);
     await service.stop();
   }

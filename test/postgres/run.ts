@@ -1,15 +1,14 @@
-// npm run test:postgres: what depends on the database, on each release that the suite itself does not run on, and on the
-// one of this machine's distribution. Releases can be named: npm run test:postgres -- 15 17
+// npm run test:postgres: what depends on the database, on each release that the suite itself does not run on. Releases, or
+// folders of programs, can be named: npm run test:postgres -- 15 /usr/lib/postgresql/17/bin
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { distributionFolder } from "../support/postgres-releases.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
 /** SQL, authorization, lifecycle, graph and search; without what is slow and asks PostgreSQL nothing of its own. */
 const SUITES =
-  "authorization|backup|catalog|church-(columns|places)|churches|closed-lists|expiry|graph-verification|graphql-aggregates|" +
+  "authorization|catalog|church-(columns|places)|churches|closed-lists|expiry|graph-verification|graphql-aggregates|" +
   "input|keys|lifecycle|list-plans|membership-(authority|concurrency|domains|lifecycle|refusals|roles)|migrate|projection|" +
   "record|rest-records|upgrade|vocabulary";
 
@@ -32,8 +31,7 @@ const packaged = Object.keys(dependencies).map((name) => name.replace("pg", ""))
 if (!run("npm", ["ci", "--no-audit", "--no-fund", "--prefix", import.meta.dirname], {})) process.exit(1);
 
 const asked = process.argv.slice(2);
-const distribution = distributionFolder();
-const releases = asked.length > 0 ? asked : [...packaged, ...(distribution ? [distribution] : [])];
+const releases = asked.length > 0 ? asked : packaged;
 for (const release of releases) {
   if (!packaged.includes(release) && !existsSync(release)) {
     process.stderr.write(`test:postgres: there is no release ${release}; there are ${packaged.join(", ")}\n`);

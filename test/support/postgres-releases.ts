@@ -8,7 +8,7 @@ const PACKAGES = join(import.meta.dirname, "../postgres/node_modules");
 const DISTRIBUTION = "/usr/lib/postgresql";
 
 /** The programs in a folder. Before 17 PostgreSQL had no locale of its own: the machine's orders by code point, too. */
-function programsIn(folder: string): PostgresPrograms {
+export function programsIn(folder: string): PostgresPrograms {
   return { initdb: join(folder, "initdb"), pg_ctl: join(folder, "pg_ctl"), locale: ["--locale=C.UTF-8"] };
 }
 
@@ -32,10 +32,4 @@ export function distributionFolder(): string | undefined {
   );
   const newest = releases.map(Number).toSorted((a, b) => b - a)[0];
   return newest === undefined ? undefined : join(DISTRIBUTION, String(newest), "bin");
-}
-
-/** The programs of that release. */
-export function distributionPrograms(): (PostgresPrograms & { folder: string }) | undefined {
-  const folder = distributionFolder();
-  return folder === undefined ? undefined : { ...programsIn(folder), folder };
 }
