@@ -12,7 +12,7 @@ export type Rows = Record<string, Record<string, unknown>[]>;
 /** Columns of each table: type, default, whether null is let in; and the table's checks. */
 export type Columns = Record<string, Record<string, string>>;
 
-/** Restores test/fixtures/release-0.1.0.sql.gz into an empty database. */
+/** Restores the dump of release 0.1.0 into an empty database. */
 export async function restoreRelease(url: string): Promise<void> {
   const dump = (await promisify(gunzip)(await readFile(FIXTURE))).toString();
   const client = new pg.Client(url);
