@@ -73,7 +73,7 @@ async function start(config: Config): Promise<string> {
   );
   const lockedDir = await takeDataDir(config);
   await requireFreePort(config);
-  const { ownerUrl, serverUrl } = await openDatabase(config);
+  const { ownerUrl, serverUrl } = await openDatabase(config, logger);
   const owner = await bringUp(
     "database connections",
     () => Promise.resolve(createPool(ownerUrl, { max: 2, application_name: "engagement-start" })),
@@ -137,7 +137,10 @@ async function requireFreePort(config: Config): Promise<void> {
   await new Promise((closed) => probe.close(closed));
 }
 
-async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverUrl: string }> {
+async function openDatabase(
+  config: Config,
+  logger: Logger,
+): Promise<{ ownerUrl: string; serverUrl: string }> {
   if (config.databaseUrl) {
     const url = config.databaseUrl;
     await requireDatabase(url).catch((error: unknown) => {
@@ -145,18 +148,26 @@ async function openDatabase(config: Config): Promise<{ ownerUrl: string; serverU
     });
     const ownerUrl = await sessionUrl(config, url);
     if (asked.aborted) throw new Interrupted();
-    await migrate(ownerUrl);
+    await migrate(ownerUrl, { onWait });
     await withPool(ownerUrl, mayBecomeApiRoles);
     return { ownerUrl, serverUrl: url };
   }
   const postgres = await bringUp(
     "PostgreSQL",
-    () => joinEmbeddedPostgres(config.dataDir),
+    () =>
+      joinEmbeddedPostgres(config.dataDir, {
+        onFailure: fail,
+        onWarning: (message) => logger.warn(message),
+      }),
     (joined) => joined.leave(),
     { isStore: true },
   );
-  await migrate(postgres.url);
+  await migrate(postgres.url, { onWait });
   return { ownerUrl: postgres.url, serverUrl: await serverLogin(postgres.url) };
+}
+
+function onWait(line: string): void {
+  process.stderr.write(`${COMMAND}: ${line}\n`);
 }
 
 /** Here one login serves as well as owns; unless it is a superuser, it must be let into the API's roles. */

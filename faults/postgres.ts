@@ -6,7 +6,6 @@ import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
-import type { EmbeddedPostgres } from "../db/embedded.ts";
 
 export type KillablePostgres = {
   /** as the role that owns the schema */
@@ -35,7 +34,7 @@ export async function startKillablePostgres(dir: string): Promise<KillablePostgr
 
   const comeBack = async (pauseMs: number) => {
     await sleep(pauseMs);
-    postgres = await startAgain(dir);
+    postgres = await startEmbeddedPostgres(dir);
   };
   return {
     url: url.href,
@@ -62,18 +61,4 @@ function forward(caller: Socket, port: number): void {
   };
   for (const socket of [caller, server]) socket.on("error", end).on("close", end).setNoDelay();
   caller.pipe(server).pipe(caller);
-}
-
-const ATTEMPTS = 60;
-
-/** A new server is refused as long as processes of the killed one are still there. */
-async function startAgain(dir: string): Promise<EmbeddedPostgres> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await startEmbeddedPostgres(dir);
-    } catch (error) {
-      if (attempt === ATTEMPTS) throw error;
-      await sleep(250);
-    }
-  }
 }

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import { findEmbeddedStore, startEmbeddedStore } from "../graph/embedded/index.ts";
 import { takeLock } from "./lock.ts";
+import { revive } from "./revive.ts";
+import type { Concerns } from "./revive.ts";
 
 /** A part that runs for this process and perhaps for others. */
 export type Joined = {
@@ -23,9 +25,10 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Joins the PostgreSQL of a data directory, starting it if nobody has yet.
+ * @param concerns keeps it running from now on: what the service does
  * @returns its URL as the role that owns the schema
  */
-export async function joinEmbeddedPostgres(dataDir: string): Promise<Joined> {
+export async function joinEmbeddedPostgres(dataDir: string, concerns?: Concerns): Promise<Joined> {
   const usersFile = join(dataDir, "postgres.users.lock");
   const oneAtATime = async <T>(work: () => Promise<T>): Promise<T> => {
     const turn = await takeLock(join(dataDir, "postgres.turn.lock"), "exclusive", PATIENCE_MS);
@@ -39,13 +42,16 @@ export async function joinEmbeddedPostgres(dataDir: string): Promise<Joined> {
       turn.release();
     }
   };
+  const start = () => startEmbeddedPostgres(join(dataDir, "postgres"));
   return oneAtATime(async () => {
-    const postgres = await startEmbeddedPostgres(join(dataDir, "postgres"));
+    const postgres = await start();
+    const rest = concerns && revive(postgres, () => oneAtATime(start), concerns);
     const use = await takeLock(usersFile, "shared", 0);
     return {
       url: postgres.url,
-      leave: () =>
-        oneAtATime(async () => {
+      leave: async () => {
+        await rest?.();
+        await oneAtATime(async () => {
           use?.release();
           const last = await takeLock(usersFile, "exclusive", 0);
           try {
@@ -53,7 +59,8 @@ export async function joinEmbeddedPostgres(dataDir: string): Promise<Joined> {
           } finally {
             last?.release();
           }
-        }),
+        });
+      },
     };
   });
 }

@@ -1,11 +1,12 @@
 // Locks between processes that end with the process that holds them, however it ends. Node has no call for the
 // operating system's file locks, but its SQLite does; nothing is ever stored in the file.
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const SQLITE_BUSY = 5;
+const SQLITE_CANTOPEN = 14;
 
 /** A held lock; giving it back twice does nothing. */
 export type Lock = { release: () => void };
@@ -47,31 +48,48 @@ export async function takeLock(
 
 async function open(path: string): Promise<DatabaseSync> {
   try {
-    await makeDirectory(dirname(path));
+    await makeFolder(dirname(path));
     const file = new DatabaseSync(path);
     file.exec("pragma locking_mode = normal");
     return file;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new LockError(
-      `DATA_DIR: ${path} cannot be opened; it must be in a directory that this user can make and write to (${reason})`,
-      { cause: error },
-    );
+    throw new LockError(`DATA_DIR: ${dirname(path)} cannot be used: ${reason(error)}`, { cause: error });
   }
 }
 
-/** Makes a directory and those above it. Node's own way tries for ever where nothing can be made, as in /proc. */
-async function makeDirectory(dir: string): Promise<void> {
+/** Not with mkdir's own recursion, which never ends where a folder is there and lets nobody make another: /proc. */
+async function makeFolder(path: string): Promise<void> {
   const make = () =>
-    mkdir(dir).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
+    mkdir(path).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST" || !(await stat(path)).isDirectory()) throw error;
     });
   try {
     await make();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(dir) === dir) throw error;
-    await makeDirectory(dirname(dir));
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
     await make();
+  }
+}
+
+function reason(error: unknown): string {
+  const { code, errcode } = error as NodeJS.ErrnoException & { errcode?: number };
+  switch (errcode ?? code) {
+    case "EACCES":
+    case "EPERM":
+    case SQLITE_CANTOPEN:
+      return "this user may not write there";
+    case "EROFS":
+      return "it is on a file system that can only be read";
+    case "ENOSPC":
+      return "the disk is full";
+    case "ENOENT":
+      return "no folder can be made there";
+    case "EEXIST":
+    case "ENOTDIR":
+      return "there is a file in its place";
+    default:
+      return (error as Error).message;
   }
 }
 

@@ -23,6 +23,8 @@ beforeAll(async () => {
   await client.connect();
   // Triggers would take most of the time, and say nothing about reading.
   await client.query("set session_replication_role = replica");
+  // Vacuum takes no page for visible to all whose commit is not in the log yet, and the tests commit without waiting.
+  await client.query("set synchronous_commit = on");
   const org = "case when n % 10 = 0 then $1 else 'https://data.example.org/org/' || n % 100 end";
   await client.query(
     `insert into app_public.needs

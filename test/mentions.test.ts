@@ -7,7 +7,7 @@ import { ROOT } from "./support/process.ts";
 
 const FILES = globSync(["**/*", ".ci/*", ".*.toml"], {
   cwd: ROOT,
-  exclude: ["node_modules/**", ".data/**", "node_modules", ".data"],
+  exclude: ["**/node_modules/**", ".data/**", "**/node_modules", ".data"],
 });
 const READ = FILES.filter((file) => /(\.(ts|sql|ttl|md|js|yml|toml|jsonc)|Dockerfile|run)$/.test(file));
 // Names for an operator's own files.

@@ -78,22 +78,22 @@ test("a database newer than the program is refused and left alone", async () => 
 });
 
 test("an applied migration that was edited is refused", async () => {
-  await migrate(database.url, directory);
+  await migrate(database.url, { directory });
   const file = join(directory, "migrations/0003_vocabulary.sql");
   await writeFile(file, `${await readFile(file, "utf8")}\nselect 1;`);
-  await expect(migrate(database.url, directory)).rejects.toThrow("0003_vocabulary.sql was edited");
+  await expect(migrate(database.url, { directory })).rejects.toThrow("0003_vocabulary.sql was edited");
 });
 
 test("a rule that fails names its file and line, and leaves all rules as they were", async () => {
-  await migrate(database.url, directory);
+  await migrate(database.url, { directory });
   const before = await catalog();
   await writeFile(join(directory, "rules/needs.sql"), "select 1;\nselect nonsense;\n");
-  await expect(migrate(database.url, directory)).rejects.toThrow("db/rules/needs.sql:2");
+  await expect(migrate(database.url, { directory })).rejects.toThrow("db/rules/needs.sql:2");
   expect(await catalog()).toEqual(before);
 });
 
 test("a change in one rules file takes effect with a migrate and nothing else", async () => {
-  await migrate(database.url, directory);
+  await migrate(database.url, { directory });
   await buildWorld(database.owner);
   const declare = async () => {
     const client = await database.owner.connect();
@@ -116,11 +116,11 @@ test("a change in one rules file takes effect with a migrate and nothing else", 
     file,
     rule.replace("('org_contributor', 'needs:write'),", "$&\n    ('org_member', 'needs:write'),"),
   );
-  await migrate(database.url, directory);
+  await migrate(database.url, { directory });
   await expect(declare()).resolves.toBeUndefined();
 
   await writeFile(file, rule);
-  await migrate(database.url, directory);
+  await migrate(database.url, { directory });
   await expect(declare()).rejects.toMatchObject({ detail: "insufficient_role" });
 });
 
@@ -130,7 +130,7 @@ test("a job that the worker has no task for any more leaves the queue", async ()
     await rm(join(directory, "migrations", later));
   }
   await writeFile(join(directory, "rules/index.sql"), "");
-  await migrate(database.url, directory);
+  await migrate(database.url, { directory });
   await database.owner.query("select graphile_worker.add_job('sweep', job_key => 'sweep')");
   await migrate(database.url);
   const { rows } = await database.owner.query("select from graphile_worker.jobs");
@@ -148,6 +148,16 @@ test("what an earlier version of the rules created is gone", async () => {
     insert into app_public.organization_permissions values ('org_member', 'needs:write')`);
   await migrate(database.url);
   expect(await catalog()).toEqual(before);
+});
+
+test("a migration may change a column that the rules before it use", async () => {
+  await migrate(database.url, { directory });
+  await migrate(database.url, { directory });
+  await writeFile(
+    join(directory, "migrations/9000_later.sql"),
+    "drop view rest.needs cascade; alter table app_public.needs alter column org_name type varchar;",
+  );
+  expect(await migrate(database.url, { directory })).toEqual(["9000_later"]);
 });
 
 /** What is wrong with the migrations in a folder, according to the list of checksums next to them. */

@@ -158,7 +158,7 @@ language plpgsql stable
 set search_path = pg_catalog, public, pg_temp
 as $$
 declare
-  conditions text[] := '{}';
+  conditions text[] := array[]::text[];
   chord double precision;
 begin
   if query.id is not null then

@@ -9,7 +9,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  problems jsonb := '[]';
+  problems jsonb := jsonb '[]';
   given jsonb := jsonb_strip_nulls(to_jsonb(query));
   part text;
 begin

@@ -1,6 +1,7 @@
 -- The rules of the database, applied whole on every `npm run migrate`, in this order, in one transaction.
 -- Change a rule in its file; whatever an earlier version left behind is dropped first.
 
+\ir roles.sql
 \ir reset.sql
 \ir leakproof.sql
 \ir errors.sql

@@ -1,30 +1,47 @@
--- A clean slate: everything that the files in this folder create is dropped here and created again by them, so that
+-- A clean slate: everything that the files in this folder create leaves its place and is created again by them, so that
 -- a rule that was renamed or removed leaves nothing behind. Tables and their rows are never touched.
+--
+-- Functions and views are moved away, and dropped by the next migrate only: a caller's statement that has looked up what
+-- it calls and has not called it yet would fail otherwise. Under the names that they had, since their bodies use these;
+-- nobody has rights to the schemas, so nobody finds them there.
+
+set local client_min_messages = warning;
 
 do $$
 declare
   ours constant oid[] := array['app_public'::regnamespace, 'app_private'::regnamespace, 'rest'::regnamespace];
-  drops text;
+  schema oid;
+  changes text;
 begin
-  select string_agg(format('drop policy %I on %s', p.polname, p.polrelid::regclass), ';') into drops
+  foreach schema in array ours loop
+    execute format('drop schema if exists %I cascade; create schema %1$I',
+      'earlier_' || schema::regnamespace);
+    execute format('comment on schema %I is %L', 'earlier_' || schema::regnamespace,
+      'The rules before the last npm run migrate, for statements that had begun to use them. The next one drops them.');
+  end loop;
+
+  select string_agg(format('drop policy %I on %s', p.polname, p.polrelid::regclass), ';') into changes
   from pg_policy as p
   join pg_class as c on c.oid = p.polrelid
   where c.relnamespace = any (ours);
-  execute coalesce(drops, '');
+  execute coalesce(changes, '');
 
-  select string_agg(format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass), ';') into drops
+  select string_agg(format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass), ';') into changes
   from pg_trigger as t
   join pg_class as c on c.oid = t.tgrelid
   where c.relnamespace = any (ours) and not t.tgisinternal;
-  execute coalesce(drops, '');
+  execute coalesce(changes, '');
 
-  select string_agg(format('drop view if exists %s cascade', c.oid::regclass), ';') into drops
+  select string_agg(format('alter view %s set schema %I', c.oid::regclass, 'earlier_' || c.relnamespace::regnamespace), ';')
+  into changes
   from pg_class as c
   where c.relnamespace = any (ours) and c.relkind = 'v';
-  execute coalesce(drops, '');
+  execute coalesce(changes, '');
 
   -- Functions that an index or a column is built on belong to the migrations.
-  select string_agg(format('drop routine if exists %s cascade', p.oid::regprocedure), ';') into drops
+  select string_agg(
+    format('alter routine %s set schema %I', p.oid::regprocedure, 'earlier_' || p.pronamespace::regnamespace), ';')
+  into changes
   from pg_proc as p
   where p.pronamespace = any (ours)
     and not exists (
@@ -32,6 +49,8 @@ begin
       where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid
         and d.classid in ('pg_class'::regclass, 'pg_attrdef'::regclass)
     );
-  execute coalesce(drops, '');
+  execute coalesce(changes, '');
 end
 $$;
+
+set local client_min_messages = default;

@@ -1,5 +1,5 @@
 // One PostgreSQL for the whole run, with a migrated template that each test file clones. TEST_DATABASE_URL names
-// another one to test against, as a superuser: any release from 15 on.
+// another one to test against, as a superuser; TEST_POSTGRES another release to start.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { startEmbeddedPostgres } from "../../db/embedded.ts";
 import { migrate } from "../../db/migrate.ts";
 import type { EmbeddedPostgres } from "../../db/embedded.ts";
 import { publishDocuments } from "../../worker/documents.ts";
+import { chosenPrograms } from "./postgres-releases.ts";
 
 declare global {
   var testPostgres: EmbeddedPostgres | undefined;
@@ -44,7 +45,7 @@ async function startPostgres(): Promise<string> {
     full_page_writes: "off",
     max_connections: "300",
   };
-  const postgres = await startEmbeddedPostgres(dir, settings);
+  const postgres = await startEmbeddedPostgres(dir, settings, chosenPrograms());
   globalThis.testPostgres = postgres;
   process.env["TEST_POSTGRES_DIR"] = dir;
   return postgres.urlOf("postgres");

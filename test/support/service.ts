@@ -28,7 +28,7 @@ export type TestService = {
 
 /** A graph store and the worker that fills it, for tests that follow a record into the graph. */
 export async function startTestServiceWithGraph(
-  options: { config?: Partial<Config>; world?: boolean; logger?: Logger } = {},
+  options: { config?: Partial<Config>; world?: boolean; logger?: Logger; database?: TestDatabase } = {},
 ): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-store-"));
   const embedded = await startEmbeddedStore({ dir, port: 0, queryTimeoutMs: 5_000 });
@@ -69,6 +69,7 @@ const NO_STORE = "http://127.0.0.1:9";
 
 /**
  * Starts a server for one test file.
+ * @param options.database what it serves, and drops in the end; a new one by default
  * @param options.store where the graph is; without it the graph store is down
  * @param options.config differences from the default configuration
  * @param options.logger where the server logs; nowhere by default
@@ -76,6 +77,7 @@ const NO_STORE = "http://127.0.0.1:9";
  */
 export async function startTestService(
   options: {
+    database?: TestDatabase;
     store?: GraphStore;
     config?: Partial<Config>;
     world?: boolean;
@@ -83,7 +85,7 @@ export async function startTestService(
     patience?: Patience;
   } = {},
 ): Promise<TestService> {
-  const database = await createTestDatabase();
+  const database = options.database ?? (await createTestDatabase());
   if (options.world !== false) await buildWorld(database.owner);
   const store =
     options.store ??

@@ -1,0 +1,172 @@
+// npm run migrate beside a service and sessions that use the same tables.
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import pg from "pg";
+import { migrate } from "../db/migrate.ts";
+import { OutOfPatience } from "../db/patience.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { launch, run } from "./support/process.ts";
+import { restoreRelease, rowsOf } from "./support/release.ts";
+import { call, startTestService } from "./support/service.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+// Processes are started beside one another, which takes a while on a machine that is busy.
+jest.setTimeout(180_000);
+
+const COMMAND = ["admin/migrate.ts"] as const;
+const WAITING =
+  /^migrate: waiting for process \d+ of PostgreSQL.*, application a long report, which does nothing in an open transaction since .* UTC\n$/;
+
+test("requests that are made while the rules are applied again and again are answered as ever", async () => {
+  const service = await startTestService();
+  const { url, keys, database } = service;
+  const work = new AbortController();
+  const answers = new Map<string, number>();
+  const need = {
+    ...{ orgUri: ORG, orgName: "River Mission", declaredByEmail: contributor },
+    ...{ needDescription: "Wells", accelerators: ["PRA"] },
+  };
+  const requests: (() => ReturnType<typeof call>)[] = [
+    () => call(`${url}/v0/needs`, "GET", keys.read),
+    () => call(`${url}/v0/engagement-claims`, "GET", keys.read),
+    () => call(`${url}/v0/needs`, "POST", keys.write, need),
+    () => call(`${url}/v0/orgs/search?q=a`, "GET", keys.read),
+    () =>
+      call(`${url}/graphql`, "POST", keys.read, {
+        query: "{ needs(first: 5) { totalCount nodes { needId statusHistory { totalCount } } } }",
+      }),
+  ];
+  const callers = requests
+    .flatMap((request) => [request, request])
+    .map(async (request) => {
+      while (!work.signal.aborted) {
+        const { status, body } = await request();
+        const line =
+          status < 400 && body.errors === undefined ? "answered" : `${status} ${JSON.stringify(body)}`;
+        answers.set(line, (answers.get(line) ?? 0) + 1);
+      }
+    });
+  try {
+    for (let times = 0; times < 3; times += 1) await migrate(database.url);
+  } finally {
+    work.abort();
+    await Promise.all(callers);
+    await service.stop();
+  }
+  expect([...answers.keys()]).toEqual(["answered"]);
+  expect(answers.get("answered")).toBeGreaterThan(requests.length);
+});
+
+describe("while a session keeps a table", () => {
+  let database: TestDatabase;
+  let holder: pg.Client;
+
+  beforeEach(async () => {
+    database = await createTestDatabase({ template: false });
+    await restoreRelease(database.url);
+    holder = new pg.Client({ connectionString: database.url, application_name: "application a long report" });
+    holder.on("error", () => undefined);
+    await holder.connect();
+  });
+  afterEach(async () => {
+    await holder.end().catch(() => undefined);
+    await database.drop();
+  });
+
+  const keep = (table: string) => holder.query(`begin; select from ${table}`);
+
+  test.each([
+    ["a migration", "app_private.role_history"],
+    ["the rules", "app_public.accelerators"],
+  ])("%s has to wait, says for whom, and lets others read", async (_, table) => {
+    await keep(table);
+    const migration = launch(process.execPath, COMMAND, { DATABASE_URL: database.url });
+    await eventually(() => {
+      expect(migration.output().stderr).toMatch(WAITING);
+      return Promise.resolve();
+    }, 50_000);
+    // Whoever queued behind a migration that waits for as long as it takes would never be answered here.
+    for (let times = 0; times < 20; times += 1) await database.owner.query(`select from ${table}`);
+    expect(migration.child.exitCode).toBeNull();
+    await holder.query("commit");
+    expect(await migration.ended).toBe(0);
+    // It is said once, however often it tries.
+    expect(migration.output().stderr).toMatch(WAITING);
+    expect((await run(process.execPath, COMMAND, { DATABASE_URL: database.url })).stdout).toContain(
+      "up to date",
+    );
+  });
+
+  test("killed half-way, it has changed nothing, and the next one does all of it", async () => {
+    const before = await rowsOf(database.owner);
+    await keep("app_private.role_history");
+    const killed = launch(process.execPath, COMMAND, { DATABASE_URL: database.url });
+    await eventually(() => {
+      expect(killed.output().stderr).toMatch(WAITING);
+      return Promise.resolve();
+    }, 50_000);
+    await killed.end("SIGKILL");
+    await holder.query("commit");
+    expect(await rowsOf(database.owner)).toEqual(before);
+    const next = await run(process.execPath, COMMAND, { DATABASE_URL: database.url });
+    expect(next).toMatchObject({ code: 0 });
+    expect(next.stdout).toContain("0030_one_place");
+  });
+
+  test("it gives up in the end, and says what to do", async () => {
+    const before = await rowsOf(database.owner);
+    await keep("app_private.role_history");
+    const migration = migrate(database.url, { patienceMs: 0 });
+    await expect(migration).rejects.toThrow(OutOfPatience);
+    await expect(migration).rejects.toThrow(
+      /gave up waiting for process \d+ .*; everything is as it was\. End/,
+    );
+    expect(await rowsOf(database.owner)).toEqual(before);
+  });
+
+  test("a second migration says that it waits for the first", async () => {
+    await keep("app_private.role_history");
+    const first = launch(process.execPath, COMMAND, { DATABASE_URL: database.url });
+    await eventually(() => {
+      expect(first.output().stderr).toMatch(WAITING);
+      return Promise.resolve();
+    }, 50_000);
+    const lines: string[] = [];
+    const second = migrate(database.url, { onWait: (line) => lines.push(line) });
+    await eventually(() => {
+      expect(lines).toEqual([
+        expect.stringMatching(/^waiting for another migration: process \d+ of PostgreSQL/),
+      ]);
+      return Promise.resolve();
+    }, 50_000);
+    await holder.query("commit");
+    expect(await first.ended).toBe(0);
+    expect(await second).toEqual([]);
+  });
+});
+
+test("a database of a newer version is refused in one line", async () => {
+  const database = await createTestDatabase();
+  try {
+    await database.owner.query(
+      "insert into app_migrations.applied (version, checksum) values ('9999_later', 'x')",
+    );
+    const refused = await run(process.execPath, COMMAND, { DATABASE_URL: database.url });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toMatch(/^migrate: The database has migration 9999_later, .*newer version.*\n$/);
+  } finally {
+    await database.drop();
+  }
+});
+
+test("limits that the operator has set for all statements of the owner do not end a migration", async () => {
+  const database = await createTestDatabase({ template: false });
+  try {
+    const url = new URL(database.url);
+    url.searchParams.set("options", "-c statement_timeout=20ms");
+    expect((await migrate(url.href)).length).toBeGreaterThan(0);
+  } finally {
+    await database.drop();
+  }
+});

@@ -1,0 +1,141 @@
+// What happens to npm start when its embedded parts die, or cannot live where they are to be.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { DEMO_KEY } from "../db/demo/load.ts";
+import { eventually } from "./support/eventually.ts";
+import { freePort, launch, processesNaming, run, temporaryDataDir } from "./support/process.ts";
+import type { Running } from "./support/process.ts";
+import { call } from "./support/service.ts";
+
+jest.setTimeout(180_000);
+
+const READY = "Ctrl-C stops it";
+const NEED = {
+  ...{ orgUri: "https://data.example.org/org/northern-light", orgName: "Northern Light Fellowship" },
+  ...{
+    declaredByEmail: "contributor@northern-light.example",
+    needDescription: "Wells",
+    accelerators: ["PRA"],
+  },
+};
+
+/** What a service has said that is no event in its log. */
+const complaints = (service: Running) =>
+  service
+    .output()
+    .stderr.split("\n")
+    .filter((line) => line && !line.startsWith("{"));
+
+describe("the embedded PostgreSQL of npm start", () => {
+  let data: Awaited<ReturnType<typeof temporaryDataDir>>;
+  let settings: Record<string, string>;
+  let service: Running;
+  const cluster = () => join(data.dir, "postgres/cluster");
+  const start = async () => {
+    service = launch(process.execPath, ["start.ts"], settings);
+    await service.prints(READY);
+  };
+  const postmaster = async () =>
+    Number((await readFile(join(cluster(), "postmaster.pid"), "utf8")).split("\n")[0]);
+  const declare = () => call(`http://127.0.0.1:${settings["PORT"]}/v0/needs`, "POST", DEMO_KEY, NEED);
+
+  beforeAll(async () => {
+    data = await temporaryDataDir();
+    settings = { DATA_DIR: data.dir, PORT: String(await freePort()) };
+    await start();
+  });
+  afterAll(async () => {
+    await service.end("SIGKILL");
+    await data.remove();
+  });
+
+  test("is started again when it is killed, and everything goes on; nothing is left in the end", async () => {
+    expect((await declare()).status).toBe(201);
+    for (const times of [1, 2]) {
+      const killed = await postmaster();
+      process.kill(killed, "SIGKILL");
+      await eventually(async () => {
+        expect(await postmaster()).not.toBe(killed);
+        expect((await declare()).status).toBe(201);
+        expect(service.output().stderr.match(/was started again/g)).toHaveLength(times);
+      }, 60_000);
+    }
+    const health = () => call(`http://127.0.0.1:${settings["PORT"]}/v0/health`, "GET", DEMO_KEY);
+    await eventually(
+      async () => expect((await health()).body).toMatchObject({ status: "ok", pending: 0 }),
+      60_000,
+    );
+    expect(await service.end("SIGINT")).toBe(0);
+    expect(complaints(service)).toEqual([]);
+    expect(await processesNaming(data.dir)).toEqual([]);
+  });
+
+  test("that can not be started again ends npm start with one line that says why", async () => {
+    await start();
+    await writeFile(join(cluster(), "postgresql.auto.conf"), "no_such_setting = on\n");
+    process.kill(await postmaster(), "SIGKILL");
+    expect(await service.ended).toBe(1);
+    expect(complaints(service)).toEqual([
+      expect.stringMatching(
+        /^npm start: The embedded PostgreSQL does not start: .*configuration file .*errors/,
+      ),
+    ]);
+    await eventually(async () => expect(await processesNaming(data.dir)).toEqual([]), 30_000);
+    await writeFile(join(cluster(), "postgresql.auto.conf"), "");
+  });
+
+  test("of another release's files is refused in one line that names both releases", async () => {
+    const path = join(cluster(), "PG_VERSION");
+    const version = await readFile(path, "utf8");
+    await writeFile(path, "15\n");
+    const refused = await run(process.execPath, ["start.ts"], settings);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(
+      /^npm start: The embedded PostgreSQL does not start: .*version 15.*version 18.*\n$/,
+    );
+    expect(await processesNaming(data.dir)).toEqual([]);
+    await writeFile(path, version);
+    await start();
+    expect(await service.end("SIGINT")).toBe(0);
+  });
+});
+
+describe("a DATA_DIR that cannot be used ends npm start with one line", () => {
+  test.each([
+    ["where nobody can make a folder", () => Promise.resolve("/proc/x")],
+    ["deep in such a place", () => Promise.resolve("/proc/x/y/z")],
+    [
+      "where there is a file",
+      async (dir: string) => {
+        await writeFile(join(dir, "file"), "");
+        return join(dir, "file");
+      },
+    ],
+    [
+      "below a file",
+      async (dir: string) => {
+        await writeFile(join(dir, "file"), "");
+        return join(dir, "file/data");
+      },
+    ],
+    [
+      "whose lock is a folder",
+      async (dir: string) => {
+        await mkdir(join(dir, "data/service.lock"), { recursive: true });
+        return join(dir, "data");
+      },
+    ],
+  ])("%s", async (_, place) => {
+    const data = await temporaryDataDir();
+    try {
+      const refused = await run(process.execPath, ["start.ts"], {
+        ...{ DATA_DIR: await place(data.dir), PORT: String(await freePort()) },
+      });
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toMatch(/^npm start: DATA_DIR: .+ cannot be used: .+\n$/);
+    } finally {
+      await data.remove();
+    }
+  });
+});

@@ -1,0 +1,200 @@
+// From release 0.1.0, with data of every kind, to this version: nothing is lost, and everything works on it.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { loadConfig } from "../config.ts";
+import { DEMO_KEY } from "../db/demo/load.ts";
+import { createProjector } from "../worker/projection.ts";
+import { countDifferences, verify } from "../worker/verify.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { run } from "./support/process.ts";
+import { call, startTestServiceWithGraph } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { columnsOf, restoreRelease, rowsOf } from "./support/release.ts";
+import type { Columns, Rows } from "./support/release.ts";
+
+/** Keys of the release in the fixture, by what they are called there. */
+const key = (label: "live" | "revoked" | "expired") => `ek_release-0-1-0-${label}`;
+
+const LISTS = [
+  { path: "needs", list: "needs", id: "needId", table: "needs", column: "need_id" },
+  {
+    path: "commitments",
+    list: "commitments",
+    id: "commitmentId",
+    table: "commitments",
+    column: "commitment_id",
+  },
+  {
+    path: "engagement-claims",
+    list: "claims",
+    id: "claimId",
+    table: "engagement_claims",
+    column: "claim_id",
+  },
+] as const;
+
+let database: TestDatabase;
+let before: { rows: Rows; columns: Columns };
+let migrated: string;
+
+const npmRunMigrate = () => run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: database.url });
+
+beforeAll(async () => {
+  database = await createTestDatabase({ template: false });
+  await restoreRelease(database.url);
+  before = { rows: await rowsOf(database.owner), columns: await columnsOf(database.owner) };
+  const first = await npmRunMigrate();
+  expect(first).toMatchObject({ code: 0, stderr: "" });
+  migrated = first.stdout;
+});
+
+describe("npm run migrate on a database of release 0.1.0", () => {
+  test("applies every migration since, and finds nothing to do the second time", async () => {
+    expect(before.rows["app_migrations.applied"]!.length).toBeGreaterThan(0);
+    expect(migrated).toContain("0030_one_place");
+    const rows = await rowsOf(database.owner);
+    const again = await npmRunMigrate();
+    expect(again).toMatchObject({ code: 0, stderr: "" });
+    expect(again.stdout).toContain("up to date");
+    expect(await rowsOf(database.owner)).toEqual(rows);
+  });
+
+  test("keeps every row as it was, column by column", async () => {
+    const rows = await rowsOf(database.owner, before.columns);
+    for (const [table, old] of Object.entries(before.rows)) {
+      // Written by the rules, or what the graph and the worker go by: see the tests of these.
+      if (/^graphile_worker\.|^app_migrations\.|_permissions$|free_mail|\.graph_/.test(table)) continue;
+      expect({ table, rows: rows[table] }).toEqual({ table, rows: old });
+    }
+    expect(before.rows["app_private.role_history"]!.length).toBeGreaterThan(10);
+    expect(before.rows["app_private.mails"]!.length).toBeGreaterThan(5);
+  });
+
+  test("leaves each column either as it was or with the type and checks of a new database", async () => {
+    const columns = await columnsOf(database.owner);
+    const fresh = await createTestDatabase();
+    try {
+      expect(columns).toEqual(await columnsOf(fresh.owner));
+    } finally {
+      await fresh.drop();
+    }
+    // The fixture is worth something only while it differs from today.
+    expect(columns["app_private.role_history"]).not.toEqual(before.columns["app_private.role_history"]);
+  });
+});
+
+describe("the service on the upgraded database", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestServiceWithGraph({ database, world: false });
+  });
+  afterAll(() => service.stop());
+
+  test("knows its keys: the live one with its own limit, not the revoked and the expired one", async () => {
+    const ask = (bearer: string) => call(`${service.url}/v0/needs`, "GET", bearer);
+    expect((await ask(key("live"))).status).toBe(200);
+    expect((await ask(DEMO_KEY)).status).toBe(200);
+    for (const label of ["revoked", "expired"] as const) {
+      expect(await ask(key(label))).toMatchObject({ status: 401, body: { error: "invalid_api_key" } });
+    }
+  });
+
+  test.each(LISTS)("shows all $path, with totals, over REST", async ({ path, list, id, table, column }) => {
+    const old = before.rows[`app_public.${table}`]!;
+    const status = path === "engagement-claims" ? ["active", "paused", "completed"] : [undefined];
+    const listed: Record<string, unknown>[] = [];
+    for (const one of status) {
+      const query = one ? `&status=${one}` : "";
+      const { body } = await call(`${service.url}/v0/${path}?limit=200${query}`, "GET", key("live"));
+      expect(body.total).toBe(body[list].length);
+      listed.push(...body[list]);
+    }
+    expect(new Set(listed.map((item) => item[id]))).toEqual(new Set(old.map((row) => row[column])));
+    expect(listed).toHaveLength(old.length);
+    for (const row of old) {
+      const item = listed.find((each) => each[id] === row[column])!;
+      expect(item).toMatchObject({
+        status: row["status"],
+        orgUri: row["org_uri"],
+        orgName: row["org_name"],
+      });
+      const one = await call(`${service.url}/v0/${path}/${String(row[column])}`, "GET", key("live"));
+      expect({ ...one.body, graphErrors: undefined, graphStatus: undefined }).toEqual({
+        ...{ ...item, graphErrors: undefined, graphStatus: undefined },
+      });
+    }
+  });
+
+  test("shows them over GraphQL, each with the history that it had", async () => {
+    const history = "statusHistory { nodes { statusHistoryId fromStatus toStatus changedByEmail } }";
+    const query = `{
+      needs(first: 200) { nodes { needId ${history} } }
+      commitments(first: 200) { nodes { commitmentId ${history} } }
+      engagementClaims(first: 200) { nodes { claimId ${history} } }
+    }`;
+    const { body } = await call(`${service.url}/graphql`, "POST", key("live"), { query });
+    expect(body.errors).toBeUndefined();
+    for (const { table, column, id } of LISTS) {
+      const name = table === "engagement_claims" ? "engagementClaims" : table;
+      type Node = Record<string, unknown> & { statusHistory: { nodes: unknown[] } };
+      const nodes = body.data[name].nodes as Node[];
+      for (const row of before.rows[`app_public.${table}`]!) {
+        const steps = before.rows["app_public.status_history"]!.filter((step) =>
+          Object.values(step).includes(row[column]),
+        ).toSorted((a, b) => Number(a["status_history_id"]) - Number(b["status_history_id"]));
+        expect(steps.length).toBeGreaterThan(0);
+        expect(nodes.find((node) => node[id] === row[column])?.statusHistory.nodes).toEqual(
+          steps.map((step) => ({
+            statusHistoryId: String(step["status_history_id"]),
+            fromStatus: step["from_status"],
+            toStatus: step["to_status"],
+            changedByEmail: step["changed_by_email"],
+          })),
+        );
+      }
+    }
+  });
+
+  test("writes everything to the graph, which then is exactly what the tables say", async () => {
+    await eventually(async () => {
+      const { rows } = await database.owner.query(
+        "select kind, record_id from app_private.graph_records where state = 'pending'",
+      );
+      expect(rows).toEqual([]);
+    }, 50_000);
+    const { rows } = await database.owner.query<{ state: string; records: number }>(
+      "select state::text, count(*)::int as records from app_private.graph_records group by state",
+    );
+    const records = LISTS.reduce((sum, { table }) => sum + before.rows[`app_public.${table}`]!.length, 0);
+    expect(new Map(rows.map((row) => [row.state, row.records]))).toEqual(
+      new Map([
+        ["rejected", 1],
+        ["synced", records - 1],
+      ]),
+    );
+    await eventually(async () => {
+      const projector = createProjector(loadConfig({}));
+      const result = await verify({ pool: database.owner, store: service.store, projector });
+      expect({ result, differences: countDifferences(result) }).toMatchObject({ differences: 0 });
+    }, 50_000);
+  });
+
+  test("lets people act as their memberships of before say, and counts what they write", async () => {
+    const declare = (declaredByEmail: string) =>
+      call(`${service.url}/v0/needs`, "POST", key("live"), {
+        ...{ orgUri: "https://data.example.org/org/northern-light", orgName: "Northern Light" },
+        ...{ declaredByEmail, needDescription: "After the upgrade", accelerators: ["PRA"] },
+      });
+    const total = async () =>
+      (await call(`${service.url}/v0/needs?status=open`, "GET", key("live"))).body.total as number;
+    const open = await total();
+    expect((await declare("olga@northern-light.example")).status).toBe(201);
+    expect((await declare("lena@cedar-gate.example")).status).toBe(403);
+    expect(await declare("member@northern-light.example")).toMatchObject({
+      status: 403,
+      body: { error: "membership_required" },
+    });
+    expect(await total()).toBe(open + 1);
+  });
+});
