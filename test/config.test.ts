@@ -224,6 +224,7 @@ describe("secrets in files", () => {
   };
   const VALUES: Record<string, string> = {
     DATABASE_URL: "postgres://u:p@db.example/x",
+    DATABASE_LISTEN_URL: "postgres://u:p@listen.example/x",
     SMTP_URL: "smtp://u:p@mail.example",
     FUSEKI_PASSWORD: "p",
     SPARQL_QUERY_URL: "http://s.example/query?access-token=t",
