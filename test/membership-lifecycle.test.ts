@@ -9,8 +9,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
   await m.addPlatformPeople(service.database.owner);
-  // Here the same people claim more often than they may on one day.
-  await db().query("update app_private.settings set value = '1000' where name = 'claims_per_person_per_day'");
 });
 afterAll(() => service.stop());
 

@@ -65,7 +65,12 @@ describe("npm run migrate on a database of release 0.1.0", () => {
     for (const [table, old] of Object.entries(before.rows)) {
       // Written by the rules, or what the graph and the worker go by: see the tests of these.
       if (/^graphile_worker\.|^app_migrations\.|_permissions$|free_mail|\.graph_/.test(table)) continue;
-      expect({ table, rows: rows[table] }).toEqual({ table, rows: old });
+      // A later release may bring settings of its own.
+      const now =
+        table === "app_private.settings"
+          ? rows[table]!.filter(({ name }) => old.some((row) => row["name"] === name))
+          : rows[table];
+      expect({ table, rows: now }).toEqual({ table, rows: old });
     }
     expect(before.rows["app_private.role_history"]!.length).toBeGreaterThan(10);
     expect(before.rows["app_private.mails"]!.length).toBeGreaterThan(5);

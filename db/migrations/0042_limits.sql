@@ -17,5 +17,5 @@ comment on column app_private.rate_limits.expire is 'When the window ends, in mi
 alter table app_private.rate_limits enable row level security;
 
 insert into app_private.settings (name, value, description) values
-  ('claims_per_person_per_day', '20', 'How many organization claims one person may submit within a day.'),
-  ('claims_per_key_per_day', '1000', 'How many organization claims may be submitted with one API key within a day.');
+  ('claims_per_person_per_day', '100', 'How many organization claims one person may submit within a day.'),
+  ('claims_per_key_per_day', '10000', 'How many organization claims may be submitted with one API key within a day.');
