@@ -2,7 +2,7 @@
 import { GRAPHS, DATA, MODIFIED, fact, readExpected, same, text } from "./expected.ts";
 import type { Expected } from "./expected.ts";
 import { readGraph, readOtherGraphs } from "./graph-reader.ts";
-import type { GraphDoor, Service } from "./service.ts";
+import type { Counted, GraphDoor } from "./service.ts";
 import type { Acknowledged, Kind, Log } from "./writer.ts";
 
 const KINDS = Object.keys(GRAPHS) as Kind[];
@@ -28,11 +28,11 @@ export type Lists = readonly string[];
 // The projection's own notes change with every update.
 const NOTES = `${DATA}/projection/`;
 
-export function readLists(service: Service): Promise<Lists> {
+export function readLists(service: Counted): Promise<Lists> {
   return readOtherGraphs(service.graph(), [...Object.values(GRAPHS), NOTES]);
 }
 
-export async function countWrong(service: Service, lists: Lists | undefined): Promise<Wrong> {
+export async function countWrong(service: Counted, lists: Lists | undefined): Promise<Wrong> {
   const wrong: Wrong = { missing: 0, stale: 0, altered: 0, foreign: 0, pending: 0, examples: [] };
   const note = (what: "missing" | "stale" | "altered" | "foreign", which: string) => {
     wrong[what] += 1;
@@ -72,7 +72,7 @@ function compare({ facts, modified }: Expected, said: Set<string> | undefined) {
  * Records that the service calls synced although the store's query door does not show them as they are: looked at
  * before and after, so that a change in between is not held against it.
  */
-export async function countFalselySynced(service: Service, door: GraphDoor, log: Log): Promise<number> {
+export async function countFalselySynced(service: Counted, door: GraphDoor, log: Log): Promise<number> {
   let count = 0;
   for (const kind of KINDS) {
     const ids = log.records.filter((record) => record.kind === kind).slice(-100);
@@ -99,7 +99,7 @@ const COLUMNS: Record<Kind, string> = {
 };
 
 /** Acknowledged records that the tables do not have, or have otherwise than it was acknowledged. */
-export async function countLost({ sql }: Service, { records }: Log): Promise<number> {
+export async function countLost({ sql }: Counted, { records }: Log): Promise<number> {
   let lost = 0;
   for (const kind of KINDS) {
     type Row = { id: string; description: string; codes: string[]; status: string };

@@ -1,6 +1,6 @@
 // What the graph must say about each record, read from the tables by SQL alone. It is a second reading of the contract
 // and of graph/ontology.ttl on purpose: what counts the faults shares nothing with what projects and verifies.
-import type { Service } from "./service.ts";
+import type { Counted } from "./service.ts";
 import type { Kind } from "./writer.ts";
 
 export const DATA = "https://data.example.org";
@@ -100,7 +100,7 @@ const STATEMENTS: Record<Kind, { table: string; id: string; says: string[] }> = 
  * @param ids only these records, and of them only those that the service calls synced
  */
 export async function readExpected(
-  { sql }: Service,
+  { sql }: Counted,
   kind: Kind,
   ids?: readonly string[],
 ): Promise<Map<string, Expected>> {

@@ -15,15 +15,19 @@ type Part = "server" | "worker" | "store" | "postgres";
 /** Where the graph is read for counting: without anything in between that a scenario makes fail. */
 export type GraphDoor = { url: string; authorization: string };
 
-export type Service = {
+/** What is needed to count what is wrong. */
+export type Counted = {
+  /** asks the database, as the role that owns the schema */
+  sql: <T extends object>(text: string, values?: unknown[]) => Promise<T[]>;
+  graph: () => GraphDoor;
+};
+
+export type Service = Counted & {
   store: StoreKind;
   /** the server's URL */
   url: string;
   key: string;
   parts: readonly Part[];
-  /** asks the database, as the role that owns the schema */
-  sql: <T extends object>(text: string, values?: unknown[]) => Promise<T[]>;
-  graph: () => GraphDoor;
   /** in front of the store, where it has a network */
   proxy: StoreProxy | undefined;
   /** Starts whoever writes to the graph anew, with these settings besides the usual ones. */

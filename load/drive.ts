@@ -1,0 +1,61 @@
+// Sends requests at a rate that does not ask whether the service keeps up, and says what came back.
+import autocannon from "autocannon";
+import { percentile } from "../bench/support.ts";
+import { mix } from "./mix.ts";
+import type { LoadedService } from "./service.ts";
+
+export type Driven = {
+  /** answers a second, by what became of the request */
+  perSecond: { answered: number; refused: number };
+  /** how many had another status than 2xx, 429 and 503, and which */
+  wrong: Record<string, number>;
+  /** no answer at all: connections that broke, and requests that timed out */
+  errors: number;
+  /** of requests that were answered with 2xx, in milliseconds */
+  p50: number;
+  p99: number;
+};
+
+const REFUSED = [429, 503];
+const TIMEOUT_S = 30;
+
+/** @param rate requests a second; undefined: as fast as the answers come */
+export async function drive(
+  service: Pick<LoadedService, "url" | "key">,
+  { seconds, connections, rate }: { seconds: number; connections: number; rate?: number },
+): Promise<Driven> {
+  const times: number[] = [];
+  const statuses = new Map<number, number>();
+  const { errors, duration } = await new Promise<autocannon.Result>((done, failed) => {
+    const running = autocannon(
+      {
+        url: service.url,
+        connections,
+        duration: seconds,
+        timeout: TIMEOUT_S,
+        headers: { authorization: `Bearer ${service.key}` },
+        requests: mix(),
+        // What a caller waits is counted here, from sending to answer.
+        ...(rate !== undefined && {
+          overallRate: Math.max(rate, connections),
+          ignoreCoordinatedOmission: true,
+        }),
+      },
+      (error: unknown, result) => (error ? failed(error as Error) : done(result)),
+    );
+    running.on("response", (_client, status, _bytes, time) => {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status < 300) times.push(time);
+    });
+  });
+  const count = (wanted: (status: number) => boolean) =>
+    [...statuses].reduce((sum, [status, n]) => sum + (wanted(status) ? n : 0), 0);
+  const isRefusal = (status: number) => REFUSED.includes(status);
+  return {
+    perSecond: { answered: times.length / duration, refused: count(isRefusal) / duration },
+    wrong: Object.fromEntries([...statuses].filter(([status]) => status >= 300 && !isRefusal(status))),
+    errors,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+  };
+}

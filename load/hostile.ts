@@ -1,0 +1,130 @@
+// What one caller with an ordinary key can try in order to have the service for itself.
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Sends one thing after another, or many at once, until it is aborted. */
+export type Attack = {
+  name: string;
+  /** how many at once */
+  width: number;
+  /** One request; its answer is read to its end unless the caller hangs up. */
+  send: (url: string, key: string, signal: AbortSignal) => Promise<Response>;
+  /** The caller does not wait longer than this. */
+  hangUpMs?: number;
+};
+
+const json = { "content-type": "application/json" };
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+const graphql =
+  (query: string): Attack["send"] =>
+  (url, key, signal) =>
+    fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { ...bearer(key), ...json },
+      body: JSON.stringify({ query }),
+      signal,
+    });
+const sparql =
+  (query: string): Attack["send"] =>
+  (url, key, signal) =>
+    fetch(`${url}/v0/sparql`, {
+      method: "POST",
+      headers: { ...bearer(key), "content-type": "application/sparql-query", accept: "text/csv" },
+      body: query,
+      signal,
+    });
+const get =
+  (path: string): Attack["send"] =>
+  (url, key, signal) =>
+    fetch(`${url}${path}`, { headers: bearer(key), signal });
+
+const times = (n: number, text: (i: number) => string) =>
+  Array.from({ length: n }, (_, i) => text(i)).join(" ");
+const INTROSPECTION =
+  "__schema { types { name description fields { name description type { name ofType { name } } args { name type { name } } } } }";
+const DOUBLINGS = times(40, (i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
+
+export const ATTACKS: readonly Attack[] = [
+  {
+    name: "100 searches of 10,000 churches, hanging up",
+    width: 100,
+    hangUpMs: 600,
+    send: get("/v0/orgs/search?q=church&limit=10000"),
+  },
+  { name: "100 searches of 10,000 churches", width: 100, send: get("/v0/orgs/search?limit=10000") },
+  {
+    name: "20 slow root fields in a GraphQL request",
+    width: 4,
+    send: graphql(
+      `{ ${times(20, (i) => `a${i}: churches(q: "grace community fellowship ${i}", limit: 200) { nodes { churchId name } }`)} }`,
+    ),
+  },
+  {
+    name: "20 introspections in a GraphQL request",
+    width: 4,
+    send: graphql(`{ ${times(20, (i) => `a${i}: ${INTROSPECTION}`)} }`),
+  },
+  {
+    name: "groups by five columns, 20 times",
+    width: 4,
+    send: graphql(
+      `{ ${times(20, (i) => `a${i}: needs { groupedAggregates(groupBy: [NEED_DESCRIPTION, ORG_NAME, STATUS, CREATED_AT, UPDATED_AT]) { keys } }`)} }`,
+    ),
+  },
+  {
+    name: "MCP batches of ten searches of 10,000",
+    width: 6,
+    send: (url, key, signal) =>
+      fetch(`${url}/v0/mcp`, {
+        method: "POST",
+        headers: { ...bearer(key), ...json },
+        body: JSON.stringify(
+          Array.from({ length: 10 }, (_, id) => ({
+            jsonrpc: "2.0",
+            id,
+            method: "tools/call",
+            params: { name: "churches_search_v1", arguments: { queryParams: { limit: 10_000 } } },
+          })),
+        ),
+        signal,
+      }),
+  },
+  {
+    name: "SPARQL cross products",
+    width: 8,
+    send: sparql("select (count(*) as ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"),
+  },
+  {
+    name: "SPARQL with 40 doublings",
+    width: 4,
+    send: sparql(`select (strlen(?v40) as ?n) { bind("x" as ?v0) ${DOUBLINGS} }`),
+  },
+  {
+    name: "unknown keys",
+    width: 50,
+    send: (url, _key, signal) =>
+      fetch(`${url}/v0/needs`, { headers: bearer(`ek_${crypto.randomUUID()}`), signal }),
+  },
+];
+
+/** Attacks for a while; whatever the service answers is as good as anything else here. */
+export async function attack(
+  { width, send, hangUpMs }: Attack,
+  url: string,
+  key: string,
+  until: AbortSignal,
+): Promise<void> {
+  const one = async () => {
+    while (!until.aborted) {
+      const signals = hangUpMs === undefined ? [until] : [until, AbortSignal.timeout(hangUpMs)];
+      try {
+        const answer = await send(url, key, AbortSignal.any(signals));
+        for await (const _chunk of answer.body ?? []) if (until.aborted) break;
+      } catch {
+        // Refused, cut off or hung up: it goes on, but not in a loop that only keeps this process busy.
+        await sleep(1);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: width }, one));
+}

@@ -1,0 +1,110 @@
+// The service as in production: server, worker, PostgreSQL and Fuseki, each a process of its own, and this one a caller.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { churchCsv } from "../bench/church-data.ts";
+import { importChurches } from "../db/churches/import.ts";
+import { startEmbeddedPostgres } from "../db/embedded.ts";
+import { createPool } from "../db/pool.ts";
+import { readLists } from "../faults/count.ts";
+import type { Lists } from "../faults/count.ts";
+import { ask, introduce, runAdmin, serverIsReady, WRITER } from "../faults/service.ts";
+import type { Counted } from "../faults/service.ts";
+import { Supervised } from "../faults/supervisor.ts";
+import { upstreamOf } from "../faults/with-fuseki.ts";
+import { startFuseki } from "../test/support/fuseki.ts";
+import { freePort, run } from "../test/support/process.ts";
+
+export type LoadedService = Counted & {
+  url: string;
+  /** where the server reports its memory */
+  metricsUrl: string;
+  /** one that may write, with hardly any limit of its own, for the load itself */
+  key: string;
+  /** another one, as it is issued by default */
+  issueKey: (scope: "api_read" | "api_write") => Promise<string>;
+  /** what is in the graph that is of no record */
+  lists: Lists;
+};
+
+/** Enough that a page of ten thousand is a long answer, and a search without an index a slow one. */
+const CHURCHES = 100_000;
+const NEEDS = 20_000;
+
+/** Starts everything, fills it, and leaves it to `parts` to stop. */
+export async function startLoadedService(parts: AsyncDisposableStack): Promise<LoadedService> {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-load-"));
+  parts.defer(() => rm(dir, { recursive: true, force: true }));
+  const postgres = await startEmbeddedPostgres(join(dir, "postgres"), { shared_buffers: "512MB" });
+  parts.defer(() => postgres.stop());
+  const fuseki = await startFuseki({ dir: join(dir, "fuseki") });
+  parts.defer(() => fuseki.stop());
+
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const metricsPort = String(await freePort());
+  const settings = {
+    LOG_LEVEL: "warn",
+    DATABASE_URL: postgres.url,
+    FUSEKI_URL: fuseki.url,
+    FUSEKI_USER: fuseki.user,
+    FUSEKI_PASSWORD: fuseki.password,
+    PORT: new URL(url).port,
+  };
+  const migrated = await run("npm", ["run", "--silent", "migrate"], settings);
+  if (migrated.code !== 0) throw new Error(migrated.stderr);
+  const key = await introduce(settings);
+  await fill(postgres.url);
+
+  const server = new Supervised("server", () => ({ ...settings, METRICS_PORT: metricsPort }));
+  const worker = new Supervised("worker", () => settings);
+  for (const part of [server, worker]) {
+    parts.defer(() => part.stop());
+    part.start();
+  }
+  await serverIsReady(url, () => server.lastWords);
+
+  const counted: Counted = {
+    sql: (text, values) => ask(postgres.url, text, values),
+    graph: () => upstreamOf(fuseki),
+  };
+  await written(counted);
+  return {
+    ...counted,
+    url,
+    metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+    key,
+    issueKey: async (scope) => {
+      const command = runAdmin(["keys", "issue", "--label", "load", "--scope", scope, "--json"], settings);
+      if ((await command.ended) !== 0) throw new Error(command.output().stderr);
+      return (JSON.parse(command.output().stdout) as { key: string }).key;
+    },
+    lists: await readLists(counted),
+  };
+}
+
+async function fill(databaseUrl: string): Promise<void> {
+  const pool = createPool(databaseUrl, { max: 4 });
+  try {
+    await importChurches(pool, Readable.from(churchCsv(CHURCHES)), { format: "csv" });
+    await pool.query(
+      `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators,
+         concerns_country_code, created_at)
+       select $1, $2, $3, 'Audio Scriptures for village ' || n, '{PRA}', '{KE}', now() - n * interval '1 minute'
+       from generate_series(1, $4::integer) as n`,
+      [WRITER.orgUri, WRITER.orgName, WRITER.email, NEEDS],
+    );
+    await pool.query("vacuum analyze");
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Waits for the graph to have everything. */
+export async function written({ sql }: Counted): Promise<void> {
+  for (;;) {
+    const [health] = await sql<{ pending: string }>("select pending from rest.health");
+    if (Number(health!.pending) === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
