@@ -1,3 +1,5 @@
+import { availableParallelism } from "node:os";
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: "node",
@@ -7,6 +9,8 @@ export default {
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
   testTimeout: 60_000,
+  // Most of a test's time is waiting for processes of its own: on two cores two files at a time take little more than one.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
   // Every test file loads the whole service anew, and Node keeps what it has loaded: one process for all runs out of memory.
   workerIdleMemoryLimit: "1500MB",
 };

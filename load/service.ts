@@ -7,6 +7,7 @@ import { churchCsv } from "../bench/church-data.ts";
 import { importChurches } from "../db/churches/import.ts";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import { createPool } from "../db/pool.ts";
+import type { Scope } from "../server/identity/keys.ts";
 import { readLists } from "../faults/count.ts";
 import type { Lists } from "../faults/count.ts";
 import { ask, introduce, runAdmin, serverIsReady, WRITER } from "../faults/service.ts";
@@ -23,7 +24,7 @@ export type LoadedService = Counted & {
   /** one that may write, with hardly any limit of its own, for the load itself */
   key: string;
   /** another one, as it is issued by default */
-  issueKey: (scope: "api_read" | "api_write") => Promise<string>;
+  issueKey: (scope: Scope) => Promise<string>;
   /** what is in the graph that is of no record */
   lists: Lists;
 };

@@ -62,7 +62,7 @@ declare
   fields text[];
   item text;
   cursor text;
-  items text[] := '{}';
+  items text[] := array[]::text[];
   -- What is around the items has its place too.
   bytes bigint := 500;
   next_cursor text;
