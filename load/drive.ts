@@ -41,7 +41,7 @@ export async function drive(
           ignoreCoordinatedOmission: true,
         }),
       },
-      (error: unknown, result) => (error ? failed(error as Error) : done(result)),
+      (error: unknown, result) => (error ? failed(error) : done(result)),
     );
     running.on("response", (_client, status, _bytes, time) => {
       statuses.set(status, (statuses.get(status) ?? 0) + 1);

@@ -119,7 +119,7 @@ export async function attack(
       const signals = hangUpMs === undefined ? [until] : [until, AbortSignal.timeout(hangUpMs)];
       try {
         const answer = await send(url, key, AbortSignal.any(signals));
-        for await (const _chunk of answer.body ?? []) if (until.aborted) break;
+        await answer.arrayBuffer();
       } catch {
         // Refused, cut off or hung up: it goes on, but not in a loop that only keeps this process busy.
         await sleep(1);
