@@ -24,7 +24,15 @@ import { readStarterVocabulary } from "./graph/skos.ts";
 import { greeting } from "./process/greeting.ts";
 import { Metrics } from "./process/metrics.ts";
 import { takeLock } from "./process/lock.ts";
-import { aborted, complain, demoKeyExposed, sessionUrl, signalOrders, StartError } from "./process/part.ts";
+import {
+  aborted,
+  complain,
+  demoKeyExposed,
+  endAnyway,
+  sessionUrl,
+  signalOrders,
+  StartError,
+} from "./process/part.ts";
 import { startTracing } from "./process/tracing.ts";
 import { startServer } from "./server/main.ts";
 import { publishDocuments } from "./worker/documents.ts";
@@ -32,9 +40,6 @@ import { importVocabulary } from "./worker/imports.ts";
 import { startWorker } from "./worker/main.ts";
 
 const COMMAND = "npm start";
-
-/** Everything has this long to stop, besides what requests may take, before the process ends anyway. */
-const STOP_PATIENCE_MS = 20_000;
 
 /** A signal came while the service was starting. */
 class Interrupted extends Error {
@@ -244,13 +249,8 @@ async function openGraphStore(config: Config, logger: Logger): Promise<GraphStor
  * stores are waited for, which keep what they hold.
  */
 async function stop(config: Config | undefined): Promise<boolean> {
-  const { delayMs, timeoutMs } = config?.shutdown ?? { delayMs: 0, timeoutMs: 0 };
-  const impatience = setTimeout(
-    () => {
-      process.stderr.write(`${COMMAND}: ${up.at(-1)?.name ?? "something"} did not stop in time\n`);
-      process.exit(1);
-    },
-    delayMs + timeoutMs + STOP_PATIENCE_MS,
+  const impatience = endAnyway(config, () =>
+    process.stderr.write(`${COMMAND}: ${up.at(-1)?.name ?? "something"} did not stop in time\n`),
   );
   let clean = true;
   for (let part = up.at(-1); part; part = up.at(-1)) {

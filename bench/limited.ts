@@ -21,7 +21,7 @@ const postgres = new Postgres({
 await postgres.start();
 const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl: databaseUrl });
 await keys.start();
-const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl);
+const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse);
 const app = await createApp({
   config,
   keys,

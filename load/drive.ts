@@ -7,6 +7,8 @@ import type { LoadedService } from "./service.ts";
 export type Driven = {
   /** answers a second, by what became of the request */
   perSecond: { answered: number; refused: number };
+  /** answered with 429 or 503 */
+  refused: number;
   /** how many had another status than 2xx, 429 and 503, and which */
   wrong: Record<string, number>;
   /** no answer at all: connections that broke, and requests that timed out */
@@ -21,7 +23,7 @@ const TIMEOUT_S = 30;
 
 /** @param rate requests a second; undefined: as fast as the answers come */
 export async function drive(
-  service: Pick<LoadedService, "url" | "key">,
+  service: Pick<LoadedService, "url" | "keys">,
   { seconds, connections, rate }: { seconds: number; connections: number; rate?: number },
 ): Promise<Driven> {
   const times: number[] = [];
@@ -33,8 +35,7 @@ export async function drive(
         connections,
         duration: seconds,
         timeout: TIMEOUT_S,
-        headers: { authorization: `Bearer ${service.key}` },
-        requests: mix(),
+        requests: mix().map((request) => withKey(request, service.keys)),
         // What a caller waits is counted here, from sending to answer.
         ...(rate !== undefined && {
           overallRate: Math.max(rate, connections),
@@ -53,9 +54,23 @@ export async function drive(
   const isRefusal = (status: number) => REFUSED.includes(status);
   return {
     perSecond: { answered: times.length / duration, refused: count(isRefusal) / duration },
+    refused: count(isRefusal),
     wrong: Object.fromEntries([...statuses].filter(([status]) => status >= 300 && !isRefusal(status))),
     errors,
     p50: percentile(times, 0.5),
     p99: percentile(times, 0.99),
+  };
+}
+
+/** Whoever sends it: any of the callers. */
+function withKey(request: autocannon.Request, keys: readonly string[]): autocannon.Request {
+  const { setupRequest = (given) => given } = request;
+  return {
+    ...request,
+    setupRequest: (given, context) => {
+      const made = typeof setupRequest === "function" ? setupRequest(given, context) : given;
+      const key = keys[Math.floor(Math.random() * keys.length)]!;
+      return { ...made, headers: { ...made.headers, authorization: `Bearer ${key}` } };
+    },
   };
 }

@@ -37,7 +37,7 @@ export async function steady(
   await written(service);
   const wrong = await countWrong(service, service.lists);
   const inGraph = wrong.missing + wrong.stale + wrong.altered + wrong.foreign;
-  const failures = driven.errors + sum(driven.wrong) + driven.perSecond.refused;
+  const failures = driven.errors + sum(driven.wrong) + driven.refused;
   return [
     {
       subject: `${seconds} s at 80 % of ${round(most)} requests/s`,
@@ -65,11 +65,11 @@ export async function overload(
   most: number,
   { overload: seconds }: Size,
 ): Promise<Outcome[]> {
-  const idle = await probe(service, service.key, 3);
+  const idle = await probe(service, service.keys[0]!, 3);
   const driven = await drive(service, { seconds, connections: CROWD, rate: Math.floor(most * 3) });
   const recovered = await timed(async () => {
     for (;;) {
-      const { p99, failed } = await probe(service, service.key, 0.5);
+      const { p99, failed } = await probe(service, service.keys[0]!, 0.5);
       if (failed === 0 && p99 <= Math.max(2 * idle.p99, NOISE_MS)) return;
     }
   });
@@ -98,7 +98,7 @@ export async function overload(
 
 /** What an ordinary caller sees while another one does its worst. */
 export async function hostile(service: LoadedService, { attack: seconds }: Size): Promise<Outcome[]> {
-  const [attacker, victim] = [await service.issueKey("api_read"), service.key];
+  const [attacker, victim] = [await service.issueKey("api_read"), service.keys[0]!];
   const outcomes: Outcome[] = [];
   for (const each of ATTACKS) {
     const idle = await probe(service, victim, seconds);

@@ -21,10 +21,10 @@ export type LoadedService = Counted & {
   url: string;
   /** where the server reports its memory */
   metricsUrl: string;
-  /** one that may write, with hardly any limit of its own, for the load itself */
-  key: string;
+  /** those of the load itself, which may write and have hardly any limit of their own: one key has a share of everything */
+  keys: readonly string[];
   /** another one, as it is issued by default */
-  issueKey: (scope: Scope) => Promise<string>;
+  issueKey: (scope: Scope, ...options: string[]) => Promise<string>;
   /** what is in the graph that is of no record */
   lists: Lists;
 };
@@ -32,6 +32,7 @@ export type LoadedService = Counted & {
 /** Enough that a page of ten thousand is a long answer, and a search without an index a slow one. */
 const CHURCHES = 100_000;
 const NEEDS = 20_000;
+const KEYS = 8;
 
 /** Starts everything, fills it, and leaves it to `parts` to stop. */
 export async function startLoadedService(parts: AsyncDisposableStack): Promise<LoadedService> {
@@ -54,7 +55,14 @@ export async function startLoadedService(parts: AsyncDisposableStack): Promise<L
   };
   const migrated = await run("npm", ["run", "--silent", "migrate"], settings);
   if (migrated.code !== 0) throw new Error(migrated.stderr);
-  const key = await introduce(settings);
+  const issueKey = async (scope: Scope, ...options: string[]) => {
+    const asked = ["keys", "issue", "--label", "load", "--scope", scope, "--json", ...options];
+    const command = runAdmin(asked, settings);
+    if ((await command.ended) !== 0) throw new Error(command.output().stderr);
+    return (JSON.parse(command.output().stdout) as { key: string }).key;
+  };
+  const keys = [await introduce(settings)];
+  while (keys.length < KEYS) keys.push(await issueKey("api_write", "--rate", "1000000"));
   await fill(postgres.url);
 
   const server = new Supervised("server", () => ({ ...settings, METRICS_PORT: metricsPort }));
@@ -74,12 +82,8 @@ export async function startLoadedService(parts: AsyncDisposableStack): Promise<L
     ...counted,
     url,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
-    key,
-    issueKey: async (scope) => {
-      const command = runAdmin(["keys", "issue", "--label", "load", "--scope", scope, "--json"], settings);
-      if ((await command.ended) !== 0) throw new Error(command.output().stderr);
-      return (JSON.parse(command.output().stdout) as { key: string }).key;
-    },
+    keys,
+    issueKey,
     lists: await readLists(counted),
   };
 }

@@ -60,6 +60,25 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
+/** Everything has this long to stop, besides what requests may take, before the process ends anyway. */
+const STOP_PATIENCE_MS = 20_000;
+
+/**
+ * Ends the process if it does not stop in time.
+ * @param told prints what did not
+ * @returns to be cleared once everything has stopped
+ */
+export function endAnyway(config: Config | undefined, told: () => void): NodeJS.Timeout {
+  const { delayMs, timeoutMs } = config?.shutdown ?? { delayMs: 0, timeoutMs: 0 };
+  return setTimeout(
+    () => {
+      told();
+      process.exit(1);
+    },
+    delayMs + timeoutMs + STOP_PATIENCE_MS,
+  );
+}
+
 /** Prints, in one line, why a process could not start or had to end. */
 export function complain(name: string, error: unknown, config?: Config): void {
   const line = (config && listenProblem(error, config)) ?? explain(error);
@@ -125,6 +144,7 @@ export async function runPart(
     const logger = pino({ level: config.logLevel });
     const part = await start({ config, databaseUrl, store, logger });
     await aborted(orders.stop);
+    endAnyway(config, () => process.stderr.write(`${name}: did not stop in time\n`)).unref();
     await part.stop();
   } catch (error) {
     complain(name, error, config);

@@ -1,15 +1,20 @@
 // The HTTP server itself: how long a caller may take to say what it wants, and how it stops without cutting anybody off.
+import { randomUUID } from "node:crypto";
 import { createServer, STATUS_CODES } from "node:http";
 import type { RequestListener, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "./errors.ts";
+import { RESPONSE_HEADERS } from "./headers.ts";
 
 /** How long a caller may take, and how often that is checked; in milliseconds. */
 export type Patience = { headersMs: number; requestMs: number; checkMs: number };
 
 const PATIENCE: Patience = { headersMs: 15_000, requestMs: 30_000, checkMs: 5_000 };
+
+/** How long a connection without a request is left open once nothing new is taken. */
+const SILENCE_MS = 1_000;
 
 // So that a query in an address may be as long as in a body, and one that is too long is refused in words.
 const MAX_HEADER_BYTES = 128 * 1024;
@@ -18,6 +23,7 @@ const MAX_HEADER_BYTES = 128 * 1024;
 export class Listener {
   readonly #server: Server;
   readonly #answering = new Set<ServerResponse>();
+  readonly #sockets = new Set<Duplex>();
   // The latest on each connection.
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
   #isDraining = false;
@@ -38,6 +44,10 @@ export class Listener {
         app(request, response);
       },
     );
+    this.#server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       const latest = this.#answers.get(socket);
       const hasBegun = latest?.headersSent && !latest.writableFinished;
@@ -72,8 +82,19 @@ export class Listener {
     const closed = new Promise<void>((done) => void this.#server.close(() => done()));
     this.#server.closeIdleConnections();
     const impatience = setTimeout(() => this.#server.closeAllConnections(), limits.timeoutMs);
+    // What was sent before the end may still be on its way; who says nothing keeps nobody.
+    const silence = setTimeout(() => this.#closeSilent(), Math.min(SILENCE_MS, limits.timeoutMs));
     await closed;
     clearTimeout(impatience);
+    clearTimeout(silence);
+  }
+
+  /** Closes connections on which nothing is being answered: for Node one that never sent a byte is not idle. */
+  #closeSilent(): void {
+    for (const socket of this.#sockets) {
+      const latest = this.#answers.get(socket);
+      if (!latest || !this.#answering.has(latest)) socket.destroy();
+    }
   }
 
   #begin(response: ServerResponse): void {
@@ -94,9 +115,11 @@ function sayLast(response: ServerResponse): void {
 /** Answers what never became a request, in the same form as any other refusal. */
 function refuse(code: string | undefined, socket: Duplex): void {
   const refusal = refusalOf(code);
-  const body = JSON.stringify(refusal);
+  const requestId = randomUUID();
+  const body = JSON.stringify({ ...refusal.toJSON(), requestId });
   socket.end(
     `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\nconnection: close\r\n` +
+      `${RESPONSE_HEADERS.requestId}: ${requestId}\r\n` +
       `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     () => socket.destroy(),
   );

@@ -77,7 +77,7 @@ export async function startServer({
   const listenUrl = config.databaseListenUrl ?? databaseUrl;
   const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl });
   const database = new Database(postgres.requests);
-  const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl);
+  const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse);
   const isDemo = await demoKeyOpens(pool);
   if (isDemo && !isLoopback(config.host)) throw demoKeyExposed(config.host);
   await keys.start().catch((error: unknown) => {

@@ -11,6 +11,8 @@ export type RequestContext = {
   readonly id: string;
   /** What the caller was refused or what failed, by code; a GraphQL request can have several. */
   readonly errors: Set<ErrorCode>;
+  /** Says when to try again, unless the answer has begun. */
+  readonly retryAfter: (seconds: number) => void;
 };
 
 const contexts = new AsyncLocalStorage<RequestContext>();
@@ -23,7 +25,10 @@ export const nameRequest: RequestHandler = (request, response, next) => {
   const given = request.get(REQUEST_HEADERS.requestId);
   const id = given !== undefined && SANE_ID.test(given) ? given : randomUUID();
   response.set(RESPONSE_HEADERS.requestId, id);
-  contexts.run({ id, errors: new Set() }, next);
+  const retryAfter = (seconds: number) => {
+    if (!response.headersSent) response.set(RESPONSE_HEADERS.retryAfter, String(seconds));
+  };
+  contexts.run({ id, errors: new Set(), retryAfter }, next);
 };
 
 /** The request that is being answered; undefined outside of one. */

@@ -101,7 +101,8 @@ export class Shares {
   }
 
   #forget(name: string, caller: Caller): void {
-    if (caller.running === 0 && caller.waiting.size === 0) this.#callers.delete(name);
+    const isIdle = caller.running === 0 && caller.waiting.size === 0;
+    if (isIdle && this.#callers.get(name) === caller) this.#callers.delete(name);
   }
 
   /** Who has fewer running comes first, then whose turn it is. */

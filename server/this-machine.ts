@@ -18,8 +18,9 @@ export function isLocalOrigin(origin: string): boolean {
 export function onlyThisMachine(listed: readonly string[]): RequestHandler {
   return (request, _response, next) => {
     const origin = request.get("origin");
-    if (!isLoopback((request.hostname ?? "").replaceAll(/[[\]]/g, "")))
-      throw new ApiError("host_not_allowed");
+    // Not request.hostname, which believes what a page can write into X-Forwarded-Host.
+    const host = (request.get("host") ?? "").replace(/:\d+$/, "").replaceAll(/[[\]]/g, "");
+    if (!isLoopback(host)) throw new ApiError("host_not_allowed");
     if (origin !== undefined && !isLocalOrigin(origin) && !listed.includes(origin)) {
       throw new ApiError("origin_not_allowed", {
         message:

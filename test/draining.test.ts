@@ -96,6 +96,17 @@ test("what has begun is finished, also on a connection that is kept alive; nothi
   expect(await server.ended).toBe(0);
 });
 
+test("a connection on which nothing was ever sent keeps nobody waiting", async () => {
+  await start({ SHUTDOWN_TIMEOUT_MS: "86400000" });
+  const silent = connect(port, "127.0.0.1");
+  await once(silent, "connect");
+  // Taken by now, since what comes after it has been answered.
+  expect((await get("/readyz")).status).toBe(200);
+  server.child.kill("SIGTERM");
+  expect(await server.ended).toBe(0);
+  silent.destroy();
+});
+
 test("requests are taken for SHUTDOWN_DELAY_MS, while /readyz says that it ends", async () => {
   await start({ SHUTDOWN_DELAY_MS: "86400000" });
   expect((await get("/readyz")).status).toBe(200);

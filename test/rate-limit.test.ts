@@ -113,6 +113,14 @@ describe("a batch to the tool endpoint", () => {
   const batch = (length: number) => Array.from({ length }, (_, id) => ({ ...toolCall({ limit: 1 }), id }));
   const send = (key: string, body: unknown) => call(`${service.url}/v0/mcp`, "POST", key, body);
 
+  test("that is larger than the limit is refused for good, and counts as one", async () => {
+    const key = await keyWith(9);
+    const { status, headers, body } = await send(key, batch(10));
+    expect({ status, body }).toMatchObject({ status: 400, body: { error: "validation_failed" } });
+    expect(headers.get("retry-after")).toBeNull();
+    expect((await send(key, batch(8))).status).toBe(200);
+  });
+
   test("counts as what it holds", async () => {
     const key = await keyWith(13);
     const { status, headers } = await send(key, batch(10));

@@ -5,6 +5,7 @@ import { loadConfig } from "../config.ts";
 import { startServer } from "../server/main.ts";
 import type { RunningServer } from "../server/main.ts";
 import { issueTestKey } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
@@ -97,6 +98,29 @@ test("valid keys do not count, however many come at once", async () => {
   for (let i = 0; i < 2 * LIMIT; i++) {
     expect(await statusOf(url, await issueTestKey(service.database.owner, "api_read"))).toBe(200);
   }
+});
+
+test("requests with a key that is being looked up share what comes of it, a failure too", async () => {
+  const url = await start();
+  const key = await issueTestKey(service.database.owner, "api_read");
+  const holder = await service.database.owner.connect();
+  try {
+    await holder.query("begin; lock table app_private.api_keys");
+    const answers = Promise.all(Array.from({ length: 3 }, () => statusOf(url, key)));
+    await eventually(async () => {
+      const { rows } = await service.database.owner.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and usename = 'engagement_server' and wait_event_type = 'Lock'`,
+      );
+      expect(rows).toHaveLength(1);
+    });
+    // The lock is still held: whoever asked again would wait for it.
+    expect(await answers).toEqual([503, 503, 503]);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
+  await eventually(async () => expect(await statusOf(url, key)).toBe(200));
 });
 
 describe("behind a proxy", () => {

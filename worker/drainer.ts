@@ -41,6 +41,7 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
   const stopping = new AbortController();
   let options = given;
   let running: Promise<void> | undefined;
+  let isLooking = false;
   let woken = false;
   let watchAt = 0;
   let failing = false;
@@ -123,8 +124,9 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
   }
 
   async function look(): Promise<void> {
-    if (running || performance.now() < retryAt) return;
+    if (running || isLooking || performance.now() < retryAt) return;
     if (performance.now() >= watchAt) return wake();
+    isLooking = true;
     try {
       const { rows } = await pool.query<{ found: boolean }>(
         `select app_private.graph_behind_since() is not null
@@ -136,6 +138,8 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
       sawWork = found;
     } catch (error) {
       logger.debug({ err: error }, "cannot ask the database for dirty records");
+    } finally {
+      isLooking = false;
     }
   }
 

@@ -2,6 +2,7 @@
 // `npm run worker` runs it as a separate process; `npm start` runs it alongside the server.
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
+import { closePool } from "../db/close.ts";
 import { createPool } from "../db/pool.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
@@ -35,6 +36,7 @@ export interface Worker {
 
 // For jobs, the drain, the verification, the timer, and graphile-worker itself.
 const CONNECTIONS = CONCURRENT_JOBS + 8;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
  * Starts the worker, which survives outages of the database and the graph store.
@@ -51,6 +53,8 @@ export async function startWorker({
   const onError = (error: Error) => logger.debug({ err: error }, "a database connection broke");
   const pool = createPool(databaseUrl, {
     max: CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
     application_name: "engagement-worker",
     onError,
   });
@@ -77,7 +81,7 @@ export async function startWorker({
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     await Promise.all([jobs.stop(), drainer.stop(), verifier.stop(), metricsServer?.stop()]);
-    await pool.end();
+    await closePool(pool);
   };
   return { metricsPort: metricsServer?.port, stop: () => (stopped ??= stop()) };
 }

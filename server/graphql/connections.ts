@@ -8,6 +8,7 @@ import { traceParent } from "../../process/tracing.ts";
 import type { Identity } from "../identity/keys.ts";
 import type { Connections } from "../postgres/connections.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
+import { hungUp } from "../hang-up.ts";
 import { currentRequest } from "../request-context.ts";
 import { RequestConnection } from "./connection.ts";
 
@@ -39,9 +40,10 @@ export class RequestConnections {
     };
     const connection = new RequestConnection(this.#connections, keyId, settings);
     this.#begun.set(settings, connection);
-    response.once("close", () => {
-      if (!response.writableFinished) connection.stop(new CallerGone());
-    });
+    const gone = hungUp(response);
+    const stop = () => connection.stop(new CallerGone());
+    if (gone.aborted) stop();
+    else gone.addEventListener("abort", stop, { once: true });
     return settings;
   }
 

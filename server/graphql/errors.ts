@@ -21,6 +21,8 @@ function ofThisRequest(error: GraphQLError): GraphQLError {
   if (!request) return error;
   request.errors.add(error.extensions["code"] as ErrorCode);
   const { nodes, source, positions, path, extensions } = error;
+  const retryAfter = extensions["retryAfter"];
+  if (typeof retryAfter === "number") request.retryAfter(retryAfter);
   const named = new GraphQLError(error.message, {
     ...{ nodes, source, positions, path },
     extensions: { ...extensions, requestId: request.id },

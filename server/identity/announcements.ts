@@ -2,11 +2,15 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { closeClient } from "../postgres/close.ts";
+import { closeClient } from "../../db/close.ts";
 import type { Connections } from "../postgres/connections.ts";
+import { within } from "../postgres/patience.ts";
 
 const RETRY_MS = 500;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** How often it is tried whether the connection is still there, and how long the answer may take. */
+const BEAT_MS = 1_000;
+const BEAT_PATIENCE_MS = 1_500;
 /** How long an announcement may take to arrive when the service starts. */
 const ARRIVAL_MS = 10_000;
 
@@ -82,10 +86,27 @@ export class Announcements {
     });
     try {
       await client.connect();
-      await client.query("listen api_keys");
+      await within(BEAT_PATIENCE_MS, client.query("listen api_keys"));
       this.#listeners.listening(true);
     } catch {
       lost();
+      client.connection.stream.destroy();
+      return;
+    }
+    void this.#watch(client, lost);
+  }
+
+  /** A connection that was cut without a word looks like one on which nothing is announced. */
+  async #watch(client: pg.Client, lost: () => void): Promise<void> {
+    while (this.#client === client) {
+      try {
+        await within(BEAT_PATIENCE_MS, client.query("listen api_keys"));
+      } catch {
+        lost();
+        client.connection.stream.destroy();
+        return;
+      }
+      await sleep(BEAT_MS, undefined, { ref: false });
     }
   }
 }

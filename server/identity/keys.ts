@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
+import { hungUp } from "../hang-up.ts";
 import type { Connections } from "../postgres/connections.ts";
 import { Announcements } from "./announcements.ts";
 import { KeyLookup } from "./lookup.ts";
@@ -108,11 +109,8 @@ export function requireKey(keys: KeyRing, options: { inQuery?: boolean } = {}): 
         ? new ApiError("missing_api_key")
         : new ApiError("invalid_api_key", { message: "The Authorization header must be: Bearer <key>." });
     }
-    const gone = new AbortController();
-    response.once("close", () => {
-      if (!response.writableFinished) gone.abort();
-    });
-    request.identity = { ...(await keys.identify(key)), gone: gone.signal };
+    const gone = hungUp(response);
+    request.identity = { ...(await keys.identify(key)), gone };
     next();
   };
 }

@@ -6,16 +6,18 @@ import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { RateLimiterPostgres } from "rate-limiter-flexible";
 import type { RateLimiterAbstract, RateLimiterRes } from "rate-limiter-flexible";
+import { closePool } from "../../db/close.ts";
 import { createPool } from "../../db/pool.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
+import type { Pulse } from "../postgres/pulse.ts";
 
 declare global {
   namespace Express {
     interface Request {
       /**
        * Counts a request as more than it is, for the rate limit of its key.
-       * @throws ApiError 429 rate_limited, having counted nothing
+       * @throws ApiError 429 rate_limited; 400 validation_failed for more than the limit itself
        */
       countAs: (requests: number) => Promise<void>;
     }
@@ -53,16 +55,19 @@ type Consumed = Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">;
 export class RateLimit {
   readonly #perMinute: number;
   readonly #pool: pg.Pool;
+  readonly #pulse: Pulse;
   readonly #shared: RateLimiterAbstract;
   readonly #shares = new LRUCache<string, Share>({ max: REMEMBERED_KEYS });
   #aloneUntil = 0;
 
   /**
    * @param perMinute for keys without a limit of their own
+   * @param pulse tells at once when the database is away
    * @param databaseUrl a connection of its own, so that requests that are slow do not delay those that are counted
    */
-  constructor(perMinute: number, databaseUrl: string) {
+  constructor(perMinute: number, databaseUrl: string, pulse: Pulse) {
     this.#perMinute = perMinute;
+    this.#pulse = pulse;
     this.#pool = createPool(databaseUrl, {
       max: 2,
       idleTimeoutMillis: 0,
@@ -87,8 +92,11 @@ export class RateLimit {
   /** A middleware that counts a request of request.identity, and says in headers what is left. */
   readonly count: RequestHandler = async (request, response, next) => {
     const { keyId, ratePerMinute } = request.identity;
+    let counted = 0;
     request.countAs = async (requests) => {
       const limit = ratePerMinute ?? this.#perMinute;
+      counted += requests;
+      if (counted > limit) throw tooMany(limit);
       const { share, admitted } = await this.#take(keyId, limit, requests);
       const seconds = Math.max(1, Math.ceil((share.endsAt - Date.now()) / 1000));
       tell(response, share, admitted, seconds);
@@ -100,7 +108,7 @@ export class RateLimit {
   };
 
   async stop(): Promise<void> {
-    await this.#pool.end();
+    await closePool(this.#pool);
   }
 
   async #take(key: string, limit: number, requests: number): Promise<{ share: Share; admitted: boolean }> {
@@ -133,13 +141,14 @@ export class RateLimit {
     const before = consumedPoints - portion;
     share.left += Math.min(portion, Math.max(0, share.limit - before));
     share.taken = consumedPoints;
-    share.endsAt = Date.now() + msBeforeNext;
+    // A clock that was set back makes the window no longer.
+    share.endsAt = Date.now() + Math.min(msBeforeNext, WINDOW_SECONDS * 1000);
   }
 
   async #consume(key: string, share: Share, points: number): Promise<Consumed> {
-    if (Date.now() >= this.#aloneUntil) {
+    if (Date.now() >= this.#aloneUntil && !this.#pulse.isDown) {
       try {
-        return await this.#shared.consume(key, points);
+        return await this.#pulse.guard(() => this.#shared.consume(key, points));
       } catch {
         // Whatever it is, callers are better served by a limit that is less exact than by none, or by no answer.
         this.#aloneUntil = Date.now() + ALONE_MS;
@@ -150,6 +159,13 @@ export class RateLimit {
       ? { consumedPoints: share.taken + points, msBeforeNext: msLeft }
       : { consumedPoints: points, msBeforeNext: WINDOW_SECONDS * 1000 };
   }
+}
+
+/** To wait would not help. */
+function tooMany(limit: number): ApiError {
+  return new ApiError("validation_failed", {
+    message: `These are more requests than this API key may send in a minute, which is ${limit}.`,
+  });
 }
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers-08. */

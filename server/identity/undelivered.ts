@@ -2,6 +2,7 @@
 // few who read slowly, would otherwise fill it.
 import type { RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
+import { whenClosed } from "../hang-up.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
 /** A middleware that refuses requests of a key with more than so many bytes of answers still to be read. */
@@ -19,7 +20,7 @@ export function limitUndelivered(maxBytes: number): RequestHandler {
       });
     }
     open.set(keyId, answers.add(response));
-    response.once("close", () => {
+    whenClosed(response, () => {
       answers.delete(response);
       if (answers.size === 0) open.delete(keyId);
     });

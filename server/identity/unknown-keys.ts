@@ -44,7 +44,11 @@ export function limitUnknownKeys(perMinute: number): (identify: RequestHandler) 
     }
     const name = createHash("sha256").update(key).digest("base64");
     const identified = async () => identify(request, response, () => undefined);
-    while (checking.has(name)) await checking.get(name)?.catch(() => undefined);
+    // What comes of it is for all of them, a failure too: one after the other they would wait for as many time limits.
+    await checking.get(name)?.catch(async (error: unknown) => {
+      if (isUnknown(error)) await unknown.consume(networkOf(request)).catch(refuse);
+      throw error;
+    });
     if (proven.has(name)) {
       await identified().catch((error: unknown) => {
         if (isUnknown(error)) proven.delete(name);

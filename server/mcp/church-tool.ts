@@ -97,7 +97,7 @@ export function addChurchTool(server: McpServer, search: Search, failed: (error:
     } catch (thrown) {
       const error = apiErrorFrom(thrown);
       if (error.statusCode >= 500) failed(error);
-      return refusal(error.message);
+      return refusal(error.statusCode >= 500 ? `${error.code}: ${error.message}` : error.message);
     }
   });
 }

@@ -112,7 +112,7 @@ export class Connections {
 
   async #connect(): Promise<pg.PoolClient> {
     for (;;) {
-      const isOpen = this.#pool.idleCount > 0;
+      const isOpen = this.#pool.idleCount > this.#pool.waitingCount;
       const connecting = this.#pool.connect();
       let client: pg.PoolClient;
       try {

@@ -2,7 +2,7 @@
 // take none from the look-up of keys, from readiness and metrics, or from LISTEN.
 import pg from "pg";
 import { createPool } from "../../db/pool.ts";
-import { closePool } from "./close.ts";
+import { closePool } from "../../db/close.ts";
 import { Connections } from "./connections.ts";
 import { Pulse } from "./pulse.ts";
 import { Shares } from "../shares.ts";

@@ -2,7 +2,7 @@
 // answer: a connection that is used for nothing else tells the two apart, within two seconds.
 import { DatabaseError } from "pg";
 import type pg from "pg";
-import { closeClient } from "./close.ts";
+import { closeClient } from "../../db/close.ts";
 import { within } from "./patience.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 

@@ -13,6 +13,7 @@ import {
 } from "../../graph/store.ts";
 import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
+import { hungUp } from "../hang-up.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { Shares } from "../shares.ts";
 import { descriptionQuery } from "./description.ts";
@@ -86,32 +87,33 @@ async function answer(
     maxBytes: number;
   },
 ): Promise<void> {
-  const gone = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
-  });
+  const gone = hungUp(response);
   const asked = await readSparqlRequest(request, maxBytes);
   const query = asked ? guard(asked.text) : descriptionQuery(endpointOf(request), namedGraphs);
   const type = negotiateType(request, query);
-  let isOverdue = false;
+  let giveBack: (() => void) | undefined;
+  /** Once the store is done with it, however long the caller then takes to read. */
+  const end = (isAbandoned: boolean) => {
+    const give = giveBack;
+    giveBack = undefined;
+    if (give && isAbandoned) setTimeout(give, ABANDONED_MS).unref();
+    else give?.();
+  };
   let body: Readable;
   try {
-    const giveBack = await shares.take(request.identity.keyId, gone.signal);
-    response.once("close", () => {
-      if (gone.signal.aborted || isOverdue) setTimeout(giveBack, ABANDONED_MS).unref();
-      else giveBack();
-    });
+    giveBack = await shares.take(request.identity.keyId, gone);
     ({ body } = await store.query(query.text, {
       accept: ALIASES.get(type) ?? type,
       defaultGraphs: asked?.defaultGraphs,
       namedGraphs: asked?.namedGraphs,
       timeoutMs,
-      signal: gone.signal,
+      signal: gone,
     }));
+    body.once("close", () => end(gone.aborted));
     await firstBytes(body);
   } catch (error) {
-    if (gone.signal.aborted) return;
-    isOverdue = error instanceof GraphTimeout;
+    end(gone.aborted || error instanceof GraphTimeout);
+    if (gone.aborted) return;
     throw failure(error);
   }
   response.status(200);
@@ -128,7 +130,7 @@ async function answer(
   }
   body.on("error", (error) => {
     // The caller has the beginning of an answer; the broken connection shows that it is incomplete.
-    if (!gone.signal.aborted) logger?.warn({ err: error }, "a query's answer broke off");
+    if (!gone.aborted) logger?.warn({ err: error }, "a query's answer broke off");
     response.destroy();
   });
   body.pipe(response);
