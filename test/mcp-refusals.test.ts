@@ -129,7 +129,9 @@ describe("a search that fails is a result that says so", () => {
       const { body } = await post(service, toolCall({}));
       expect(body.result).toEqual({
         isError: true,
-        content: [{ type: "text", text: expect.stringMatching(/^internal_error: The service failed to answer/) }],
+        content: [
+          { type: "text", text: expect.stringMatching(/^internal_error: The service failed to answer/) },
+        ],
       });
       expect(logged.join("")).toMatch(/church_page.*does not exist/);
     } finally {
