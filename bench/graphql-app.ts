@@ -12,6 +12,7 @@ import { createPool } from "../db/pool.ts";
 import { RequestConnections } from "../server/graphql/connections.ts";
 import { publicErrors } from "../server/graphql/errors.ts";
 import { makePreset } from "../server/graphql/preset.ts";
+import { loadConfig } from "../config.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 
 const logger = pino({ level: "error" }, pino.destination(2));
@@ -23,7 +24,7 @@ const postgres = new Postgres({
 });
 const preset = makePreset(postgres.pool, {
   publicError: publicErrors(logger),
-  connections: new RequestConnections(postgres.requests),
+  connections: new RequestConnections(postgres.requests, loadConfig({}).answerMaxBytes),
 });
 const pool = createPool(process.env["DATABASE_URL"]!, { max: 20 });
 const stock = makePgService({ pool, schemas: ["app_public"], pubsub: false });

@@ -13,7 +13,7 @@ export const graphqlSchemaFile: Generated = {
       statementTimeoutMs: 10_000,
       onError: console.error,
     });
-    const graphql = await createGraphql({ postgres, logger: console });
+    const graphql = await createGraphql({ postgres, logger: console, answerMaxBytes: 1 });
     try {
       return `${printSchema(lexicographicSortSchema(await graphql.schema()))}\n`;
     } finally {

@@ -88,9 +88,9 @@ export async function startServer({
     );
   });
 
-  const graphql = await createGraphql({ postgres, logger });
+  const { answerMaxBytes, metricsPort } = config;
+  const graphql = await createGraphql({ postgres, logger, answerMaxBytes });
 
-  const { metricsPort } = config;
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
   const measure = metrics && addServerMetrics(metrics, postgres);
   const metricsServer =
@@ -98,7 +98,6 @@ export async function startServer({
 
   let isReady = () => postgres.pulse.beat();
   const names = createNames(config);
-  const { answerMaxBytes } = config;
   const { routes, document } = withOpenApi(allRoutes({ database, store, names, answerMaxBytes }), config);
   const app = await createApp({
     ...(measure && { measure }),

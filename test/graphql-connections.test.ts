@@ -5,7 +5,6 @@ import type { PgClient } from "postgraphile/@dataplan/pg";
 import type { ServerResponse } from "node:http";
 import { EventEmitter } from "node:events";
 import { RequestConnections } from "../server/graphql/connections.ts";
-import { ANSWER_BYTES } from "../server/graphql/connection.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import { eventually } from "./support/eventually.ts";
 import { ask, refusal, send } from "./support/graphql.ts";
@@ -13,11 +12,15 @@ import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { admin, ORG } from "./support/world.ts";
 
+const ANSWER_BYTES = 8 * 1024 * 1024;
+
 let service: TestService;
 
 beforeAll(async () => {
   // Long enough that no statement ends by itself where it is to be ended.
-  service = await startTestService({ config: { statementTimeoutMs: 120_000 } });
+  service = await startTestService({
+    config: { statementTimeoutMs: 120_000, answerMaxBytes: ANSWER_BYTES },
+  });
 });
 afterAll(() => service.stop());
 
@@ -140,7 +143,7 @@ describe("the connection of a request", () => {
       `create table app_public.marks (mark text); grant select, insert on app_public.marks to api_write`,
     );
     postgres = open(29_999);
-    connections = new RequestConnections(postgres.requests);
+    connections = new RequestConnections(postgres.requests, ANSWER_BYTES);
   });
   afterAll(() => postgres.end());
 
@@ -242,7 +245,7 @@ describe("the connection of a request", () => {
   test("all statements of a request have the time of one, which leaves nothing behind either", async () => {
     const hasty = open(200);
     const before = await left(hasty);
-    const connection = begin("api_write", new RequestConnections(hasty.requests));
+    const connection = begin("api_write", new RequestConnections(hasty.requests, ANSWER_BYTES));
     const slow = connection.use((client) => client.query({ text: "select pg_sleep(60)" }));
     const next = connection.use((client) =>
       client.query({ text: "insert into app_public.marks values ('late')" }),

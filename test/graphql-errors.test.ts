@@ -241,7 +241,7 @@ describe("what is our own fault", () => {
     });
     const logged: object[] = [];
     const logger = { error: (details: object) => void logged.push(details) };
-    const graphql = await createGraphql({ postgres, logger });
+    const graphql = await createGraphql({ postgres, logger, answerMaxBytes: 1_000_000 });
     const app = express();
     const guard: express.RequestHandler = (request, _response, next) => {
       request.identity = { keyId: UNKNOWN, scope: "api_read", ratePerMinute: null, expiresAt: null };

@@ -19,7 +19,7 @@ beforeAll(async () => {
     statementTimeoutMs: 10_000,
     onError: console.error,
   });
-  const graphql = await createGraphql({ postgres, logger: console });
+  const graphql = await createGraphql({ postgres, logger: console, answerMaxBytes: 1 });
   schema = await graphql.schema();
   release = async () => {
     await graphql.release();

@@ -6,9 +6,6 @@ import { ApiError } from "../errors.ts";
 import type { BorrowedConnection, Connections } from "../postgres/connections.ts";
 import { StatementTimeout } from "../postgres/unavailable.ts";
 
-/** How many bytes of rows one request may read, which is about what its answer has. */
-export const ANSWER_BYTES = 8 * 1024 * 1024;
-
 /** A connection while it is borrowed, and how many ask something of it. */
 type Lent = { connection: Promise<BorrowedConnection>; users: number };
 
@@ -20,21 +17,32 @@ export class RequestConnection {
   readonly #stopping = new AbortController();
   #stopped: Error | undefined;
   #msLeft: number;
-  #bytesLeft = ANSWER_BYTES;
+  readonly #answerMaxBytes: number;
+  #bytesLeft: number;
   #lent: Lent | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** @param settings under which its statements run, such as the role */
-  constructor(connections: Connections, keyId: string, settings: Readonly<Record<string, string>>) {
+  /**
+   * @param settings under which its statements run, such as the role
+   * @param answerMaxBytes how many bytes of rows it may read, which is about what its answer has
+   */
+  constructor(
+    connections: Connections,
+    keyId: string,
+    settings: Readonly<Record<string, string>>,
+    answerMaxBytes: number,
+  ) {
     this.#connections = connections;
     this.#keyId = keyId;
     this.#settings = settings;
+    this.#answerMaxBytes = answerMaxBytes;
+    this.#bytesLeft = answerMaxBytes;
     this.#msLeft = connections.timeoutMs;
   }
 
   /** Bounds what may be read to a share of what an answer may have, because parts of it come more than once. */
   repeats(copies: number): void {
-    this.#bytesLeft = ANSWER_BYTES / copies;
+    this.#bytesLeft = this.#answerMaxBytes / copies;
   }
 
   /** Ends what is running, and refuses what would follow. */

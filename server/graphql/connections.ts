@@ -20,10 +20,13 @@ type Work<T> = (client: NodePostgresPgClient) => T | Promise<T>;
 /** The connections of the requests that are being answered. */
 export class RequestConnections {
   readonly #connections: Connections;
+  readonly #answerMaxBytes: number;
   readonly #begun = new WeakMap<Settings, RequestConnection>();
 
-  constructor(connections: Connections) {
+  /** @param answerMaxBytes of one answer */
+  constructor(connections: Connections, answerMaxBytes: number) {
     this.#connections = connections;
+    this.#answerMaxBytes = answerMaxBytes;
   }
 
   /** Begins a request, whose statements end when its caller hangs up. Its connection is found by what this returns. */
@@ -38,7 +41,7 @@ export class RequestConnections {
       "app.request_id": currentRequest()?.id ?? "",
       "app.trace_parent": traceParent() ?? "",
     };
-    const connection = new RequestConnection(this.#connections, keyId, settings);
+    const connection = new RequestConnection(this.#connections, keyId, settings, this.#answerMaxBytes);
     this.#begun.set(settings, connection);
     const gone = hungUp(response);
     const stop = () => connection.stop(new CallerGone());

@@ -19,6 +19,8 @@ export type GraphqlOptions = {
   /** Connects as engagement_server; whoever passes it ends it, after release(). */
   postgres: Pick<Postgres, "requests" | "pool">;
   logger: Pick<Logger, "error">;
+  /** of one answer */
+  answerMaxBytes: number;
 };
 
 /** The parts that serve GraphQL. */
@@ -35,9 +37,9 @@ export type Graphql = {
  * Builds the schema from the database and makes it ready to be served.
  * @throws when the database cannot be read or does not give a valid schema
  */
-export async function createGraphql({ postgres, logger }: GraphqlOptions): Promise<Graphql> {
+export async function createGraphql({ postgres, logger, answerMaxBytes }: GraphqlOptions): Promise<Graphql> {
   const publicError = publicErrors(logger);
-  const connections = new RequestConnections(postgres.requests);
+  const connections = new RequestConnections(postgres.requests, answerMaxBytes);
   const instance = postgraphile(makePreset(postgres.pool, { publicError, connections }));
   const server = instance.createServ(grafserv);
   await Promise.all([instance.getSchema(), server.ready()]);
