@@ -16,6 +16,7 @@ import {
   url,
   whole,
 } from "./forms.ts";
+import { misspelt } from "./misspelt.ts";
 
 /** The configuration of the whole service; frozen. Durations are in milliseconds. */
 export type Config = Readonly<{
@@ -155,6 +156,9 @@ export const VARIABLES = Object.keys(environment.shape) as readonly (keyof typeo
 /** Those of them that are secrets: each can also be given as the name of a file, in a variable that ends with _FILE. */
 export const SECRETS = VARIABLES.filter((name) => environment.shape[name].meta()?.["secret"] === true);
 
+/** All names that a setting can be given by. */
+export const SETTINGS: readonly string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`)];
+
 /**
  * Reads the configuration from an environment, and from the files that it names.
  * @throws ConfigError that names the first variable that cannot be used, and says what it must be
@@ -277,35 +281,8 @@ export function processConfig(): Config {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  for (const warning of misspelt(Object.keys(process.env))) process.stderr.write(`${warning}\n`);
+  for (const warning of misspelt(Object.keys(process.env), SETTINGS)) process.stderr.write(`${warning}\n`);
   return loadConfig(process.env);
-}
-
-/**
- * Warns of variables that look like a setting and are none. They are not refused, because others set variables too:
- * Kubernetes gives every container some for each service.
- */
-export function misspelt(names: readonly string[]): string[] {
-  const known: string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`)];
-  return names
-    .filter((name) => name.includes("_") && !known.includes(name))
-    .flatMap((name) => {
-      const meant = known.find((each) => each.startsWith(`${name}_`) || isOneSlipAway(name, each));
-      return meant ? [`${name}: is not a setting of this service and has no effect; ${meant} is`] : [];
-    });
-}
-
-/** Whether two names differ by one character that is added, left out, changed, or swapped with its neighbour. */
-function isOneSlipAway(one: string, other: string): boolean {
-  let start = 0;
-  while (start < one.length && one[start] === other[start]) start += 1;
-  const [a, b] = [one.slice(start), other.slice(start)];
-  return (
-    a.slice(1) === b ||
-    a === b.slice(1) ||
-    a.slice(1) === b.slice(1) ||
-    (a[1] ?? "") + (a[0] ?? "") + a.slice(2) === b
-  );
 }
 
 /** Whether an address can be reached only from this machine. */

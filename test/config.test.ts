@@ -4,7 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ConfigError, isLoopback, loadConfig, misspelt, SECRETS, VARIABLES } from "../config.ts";
+import { ConfigError, isLoopback, loadConfig, SECRETS, SETTINGS, VARIABLES } from "../config.ts";
+import { misspelt } from "../misspelt.ts";
 import { admin, ROOT, run } from "./support/process.ts";
 
 /** What loadConfig says against an environment, which must be one line; undefined if it says nothing. */
@@ -292,7 +293,7 @@ test("names that look like a setting and are none are pointed out, those of othe
     LOG_LEVLE: "LOG_LEVEL",
     SMTP_URLS: "SMTP_URL",
   };
-  expect(misspelt(Object.keys(slips))).toEqual(
+  expect(misspelt(Object.keys(slips), SETTINGS)).toEqual(
     Object.entries(slips).map(([name, meant]) => expect.stringMatching(`^${name}: .*; ${meant} is$`)),
   );
   const others = [
@@ -304,7 +305,7 @@ test("names that look like a setting and are none are pointed out, those of othe
     "DATABASE_SERVICE_PORT",
     "PGHOST",
   ];
-  expect(misspelt([...others, ...VARIABLES, "DATABASE_URL_FILE"])).toEqual([]);
+  expect(misspelt([...others, ...VARIABLES, "DATABASE_URL_FILE"], SETTINGS)).toEqual([]);
   const { code, stderr } = await admin(["config", "--json"], { FUSEKI_URI: "http://s.example" });
   expect([code, stderr]).toEqual([0, expect.stringMatching(/^FUSEKI_URI: .+\n$/)]);
 });

@@ -1,23 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { pino } from "pino";
-import { loadConfig } from "../config.ts";
-import { startServer } from "../server/main.ts";
 import type { RunningServer } from "../server/main.ts";
 import { issueTestKey } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
-import { call, startTestService } from "./support/service.ts";
+import { call, startAnotherServer, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
 let service: TestService;
 let second: RunningServer;
 beforeAll(async () => {
   service = await startTestService();
-  second = await startServer({
-    config: loadConfig({ PORT: "0", RATE_LIMIT_PER_MINUTE: "3" }),
-    databaseUrl: service.database.serverUrl,
-    store: service.store,
-    logger: pino({ level: "silent" }),
-  });
+  second = await startAnotherServer(service, { RATE_LIMIT_PER_MINUTE: "3" });
 });
 afterAll(async () => {
   await second.stop();

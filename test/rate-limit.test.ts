@@ -1,24 +1,16 @@
 // The rate limit of a key: one for all processes of a service, counted in the database by small parts.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { pino } from "pino";
-import { loadConfig } from "../config.ts";
-import { startServer } from "../server/main.ts";
 import type { RunningServer } from "../server/main.ts";
 import { issueTestKey } from "./support/database.ts";
 import { post, toolCall } from "./support/mcp.ts";
-import { call, startTestService } from "./support/service.ts";
+import { call, startAnotherServer, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
 let service: TestService;
 let second: RunningServer;
 beforeAll(async () => {
   service = await startTestService();
-  second = await startServer({
-    config: loadConfig({ PORT: "0", LOG_LEVEL: "silent" }),
-    databaseUrl: service.database.serverUrl,
-    store: service.store,
-    logger: pino({ level: "silent" }),
-  });
+  second = await startAnotherServer(service);
 });
 afterAll(async () => {
   await second.stop();

@@ -1,12 +1,9 @@
 // What an address may try with keys that nobody knows.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { pino } from "pino";
-import { loadConfig } from "../config.ts";
-import { startServer } from "../server/main.ts";
 import type { RunningServer } from "../server/main.ts";
 import { issueTestKey } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
-import { call, startTestService } from "./support/service.ts";
+import { call, startAnotherServer, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
 const LIMIT = 5;
@@ -22,11 +19,9 @@ afterEach(async () => {
 afterAll(() => service.stop());
 
 async function start(environment: NodeJS.ProcessEnv = {}): Promise<string> {
-  const server = await startServer({
-    config: loadConfig({ PORT: "0", UNKNOWN_KEYS_PER_MINUTE: String(LIMIT), ...environment }),
-    databaseUrl: service.database.serverUrl,
-    store: service.store,
-    logger: pino({ level: "silent" }),
+  const server = await startAnotherServer(service, {
+    UNKNOWN_KEYS_PER_MINUTE: String(LIMIT),
+    ...environment,
   });
   servers.push(server);
   return server.url;

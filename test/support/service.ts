@@ -11,6 +11,7 @@ import { createGraphStore, storeUrls } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import type { Patience } from "../../server/listener.ts";
 import { startServer } from "../../server/main.ts";
+import type { RunningServer } from "../../server/main.ts";
 import { startWorker } from "../../worker/main.ts";
 import { createTestDatabase, issueTestKey } from "./database.ts";
 import type { TestDatabase } from "./database.ts";
@@ -145,4 +146,17 @@ export async function call(
     headers: response.headers,
     body: isJson && text ? JSON.parse(text) : text,
   };
+}
+
+/** Another server on the database of a service, with settings as its environment would give them. */
+export function startAnotherServer(
+  { database, store }: Pick<TestService, "database" | "store">,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<RunningServer> {
+  return startServer({
+    config: loadConfig({ PORT: "0", ...environment }),
+    databaseUrl: database.serverUrl,
+    store,
+    logger: pino({ level: "silent" }),
+  });
 }
