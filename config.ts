@@ -5,6 +5,7 @@ import {
   decimal,
   host,
   httpUrl,
+  issuers,
   milliseconds,
   oneOf,
   optional,
@@ -47,6 +48,10 @@ export type Config = Readonly<{
   smtpUrl: string | undefined;
   mailFrom: string;
   corsOrigins: readonly string[];
+  /** Whose tokens name persons, and whom these must be for; undefined: nobody's. */
+  oidc: Readonly<{ issuers: readonly string[]; audience: string }> | undefined;
+  /** The provider that persons sign in at on the pages, the first of the issuers; undefined: they get links by mail. */
+  signIn: Readonly<{ issuer: string; clientId: string; clientSecret: string | undefined }> | undefined;
   rateLimitPerMinute: number;
   /** Of one address, in one process. */
   unknownKeysPerMinute: number;
@@ -133,6 +138,15 @@ const environment = z.object({
   ),
   MAIL_FROM: optional(sender),
   CORS_ORIGINS: optional(origins),
+  OIDC_ISSUER: optional(
+    issuers.refine(
+      (list) => list.every(isSafeProvider),
+      "must begin with https://, or lead to this machine, because whoever can answer in its place can be anybody",
+    ),
+  ),
+  OIDC_AUDIENCE: optional(z.string()),
+  OIDC_CLIENT_ID: optional(z.string()),
+  OIDC_CLIENT_SECRET: secret(z.string()),
   RATE_LIMIT_PER_MINUTE: optional(whole(1, 1_000_000_000)),
   UNKNOWN_KEYS_PER_MINUTE: optional(whole(1, 1_000_000_000)),
   TRUST_PROXY: optional(proxies),
@@ -189,6 +203,18 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     smtpUrl: e.SMTP_URL,
     mailFrom: e.MAIL_FROM ?? "Engagement Graph <no-reply@localhost>",
     corsOrigins: Object.freeze(e.CORS_ORIGINS ?? ["*"]),
+    oidc:
+      e.OIDC_ISSUER && e.OIDC_AUDIENCE !== undefined
+        ? Object.freeze({ issuers: Object.freeze(e.OIDC_ISSUER), audience: e.OIDC_AUDIENCE })
+        : undefined,
+    signIn:
+      e.OIDC_ISSUER?.[0] !== undefined && e.OIDC_CLIENT_ID !== undefined
+        ? Object.freeze({
+            issuer: e.OIDC_ISSUER[0],
+            clientId: e.OIDC_CLIENT_ID,
+            clientSecret: e.OIDC_CLIENT_SECRET,
+          })
+        : undefined,
     rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
     unknownKeysPerMinute: e.UNKNOWN_KEYS_PER_MINUTE ?? 60,
     trustProxy: e.TRUST_PROXY ?? 0,
@@ -244,6 +270,10 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
   for (const [name, other] of [
     ["FUSEKI_USER", "FUSEKI_PASSWORD"],
     ["FUSEKI_PASSWORD", "FUSEKI_USER"],
+    ["OIDC_ISSUER", "OIDC_AUDIENCE"],
+    ["OIDC_AUDIENCE", "OIDC_ISSUER"],
+    ["OIDC_CLIENT_ID", "OIDC_ISSUER"],
+    ["OIDC_CLIENT_SECRET", "OIDC_CLIENT_ID"],
   ] as const) {
     if (e[name] !== undefined && e[other] === undefined) {
       throw new ConfigError(`${other}: must be set too, as ${name} is`);
@@ -288,4 +318,11 @@ export function processConfig(): Config {
 /** Whether an address can be reached only from this machine. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Whether what an OpenID provider says at this URL can be believed: nobody in between can change it. */
+export function isSafeProvider(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname.replace(/^\[|\]$/g, "")));
 }

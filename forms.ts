@@ -119,6 +119,12 @@ function isOrigin(value: string): boolean {
   return /^https?:[^*]*$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 }
 
+/** OpenID providers, by the URLs that their tokens name them by, separated by commas. */
+export const issuers = z
+  .string()
+  .transform((value) => value.split(",").map((issuer) => issuer.trim()))
+  .pipe(z.array(httpUrl("https://accounts.example.org")));
+
 /** Whom mails are from. */
 export const sender = z
   .string()

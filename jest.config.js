@@ -9,8 +9,8 @@ export default {
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
   testTimeout: 60_000,
-  // Most of a test's time is waiting for processes of its own: on two cores two files at a time take little more than one.
-  maxWorkers: Math.max(2, availableParallelism() - 1),
+  // Much of a test's time is waiting, for processes of its own and for time limits: one file more than there are cores.
+  maxWorkers: availableParallelism() + 1,
   // Every test file loads the whole service anew, and Node keeps what it has loaded: one process for all runs out of memory.
   workerIdleMemoryLimit: "1500MB",
 };

@@ -1,16 +1,17 @@
 // npm start: everything in one process. Brings up what is not configured (PostgreSQL, graph store), then the
 // worker and the server, and on a signal takes it all down again in reverse order.
-import { randomBytes } from "node:crypto";
+import "./process/compiled.ts";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { escapeLiteral } from "pg";
+import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { pino } from "pino";
 import type { Logger } from "pino";
 import { isLoopback, processConfig } from "./config.ts";
 import type { Config } from "./config.ts";
 import { demoKeyIsLive, isUntouched, loadDemo } from "./db/demo/load.ts";
+import { mayBecomeApiRoles, serverLogin } from "./db/logins.ts";
 import { migrate } from "./db/migrate.ts";
 import { createPool } from "./db/pool.ts";
 import { requireDatabase } from "./db/reach.ts";
@@ -33,11 +34,8 @@ import {
   signalOrders,
   StartError,
 } from "./process/part.ts";
+import { sinceStart, step } from "./process/steps.ts";
 import { startTracing } from "./process/tracing.ts";
-import { startServer } from "./server/main.ts";
-import { publishDocuments } from "./worker/documents.ts";
-import { importVocabulary } from "./worker/imports.ts";
-import { startWorker } from "./worker/main.ts";
 
 const COMMAND = "npm start";
 
@@ -78,27 +76,51 @@ async function start(config: Config): Promise<string> {
   );
   const lockedDir = await takeDataDir(config);
   await requireFreePort(config);
-  const { ownerUrl, serverUrl } = await openDatabase(config, logger);
-  const owner = await bringUp(
-    "database connections",
-    () => Promise.resolve(createPool(ownerUrl, { max: 2, application_name: "engagement-start" })),
-    (pool) => pool.end(),
+  const [ownerUrl] = await both(reachDatabase(config, logger), loadParts());
+  const [{ serverUrl, owner }, store] = await both(
+    prepareDatabase(config, ownerUrl),
+    openGraphStore(config, logger),
   );
-  await fillDatabase(config, owner);
-  const store = await openGraphStore(config, logger);
+  const { startWorker } = await import("./worker/main.ts");
+  const { startServer } = await import("./server/main.ts");
   const metrics = config.metricsPort === undefined ? undefined : new Metrics();
   await bringUp(
     "worker",
-    () => startWorker({ config, databaseUrl: ownerUrl, store, logger, metrics }),
+    () => step("worker", () => startWorker({ config, databaseUrl: ownerUrl, store, logger, metrics })),
     (worker) => worker.stop(),
   );
   const server = await bringUp(
     "server",
-    () => startServer({ config, databaseUrl: serverUrl, store, logger, metrics }),
+    () =>
+      step("server", () =>
+        startServer({ config, databaseUrl: serverUrl, store, logger, metrics, graphql: "on demand" }),
+      ),
     (running) => running.stop(),
   );
   if (lockedDir) await announce(lockedDir, server.url);
   return greeting(config, server.url, owner);
+}
+
+/** Waits for both to end, so that nothing comes up while what is up is taken down; then throws what either threw. */
+async function both<A, B>(...work: [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}
+
+/**
+ * Loads what is needed later, while PostgreSQL and the graph store begin in processes and threads of their own. In
+ * pieces, so that their next steps do not wait for the end of it.
+ */
+async function loadParts(): Promise<void> {
+  const pieces = [
+    () => import("./worker/imports.ts"),
+    () => import("./worker/main.ts"),
+    () => import("./server/main.ts"),
+  ];
+  for (const load of pieces) {
+    await setImmediate();
+    await load();
+  }
 }
 
 /** Keeps a second service away from the same embedded parts. */
@@ -142,81 +164,69 @@ async function requireFreePort(config: Config): Promise<void> {
   await new Promise((closed) => probe.close(closed));
 }
 
-async function openDatabase(
-  config: Config,
-  logger: Logger,
-): Promise<{ ownerUrl: string; serverUrl: string }> {
+/** @returns the URL of a database that answers, as the role that owns the schema */
+async function reachDatabase(config: Config, logger: Logger): Promise<string> {
   if (config.databaseUrl) {
-    const url = config.databaseUrl;
-    await requireDatabase(url).catch((error: unknown) => {
+    await requireDatabase(config.databaseUrl).catch((error: unknown) => {
       throw new StartError(`DATABASE_URL: ${explain(error)}`, { cause: error });
     });
-    const ownerUrl = await sessionUrl(config, url);
-    if (asked.aborted) throw new Interrupted();
-    await migrate(ownerUrl, { onWait });
-    await withPool(ownerUrl, mayBecomeApiRoles);
-    return { ownerUrl, serverUrl: url };
+    return sessionUrl(config, config.databaseUrl);
   }
   const postgres = await bringUp(
     "PostgreSQL",
     () =>
-      joinEmbeddedPostgres(config.dataDir, {
-        onFailure: fail,
-        onWarning: (message) => logger.warn(message),
-      }),
+      step("PostgreSQL", () =>
+        joinEmbeddedPostgres(config.dataDir, {
+          onFailure: fail,
+          onWarning: (message) => logger.warn(message),
+        }),
+      ),
     (joined) => joined.leave(),
     { isStore: true },
   );
-  await migrate(postgres.url, { onWait });
-  return { ownerUrl: postgres.url, serverUrl: await serverLogin(postgres.url) };
+  return postgres.url;
+}
+
+/** Brings the database up to date, and gives it what it needs to begin with. */
+async function prepareDatabase(
+  config: Config,
+  ownerUrl: string,
+): Promise<{ serverUrl: string; owner: pg.Pool }> {
+  if (asked.aborted) throw new Interrupted();
+  await step("tables and rules", () => migrate(ownerUrl, { onWait }));
+  const owner = await bringUp(
+    "database connections",
+    () => Promise.resolve(createPool(ownerUrl, { max: 2, application_name: "engagement-start" })),
+    (pool) => pool.end(),
+  );
+  if (config.databaseUrl) await mayBecomeApiRoles(owner);
+  await fillDatabase(config, owner);
+  return { serverUrl: config.databaseUrl ?? (await serverLogin(owner, ownerUrl)), owner };
 }
 
 function onWait(line: string): void {
   process.stderr.write(`${COMMAND}: ${line}\n`);
 }
 
-/** Here one login serves as well as owns; unless it is a superuser, it must be let into the API's roles. */
-async function mayBecomeApiRoles(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<{ rolsuper: boolean }>(
-    "select rolsuper from pg_roles where rolname = current_user",
-  );
-  if (!rows[0]?.rolsuper) await pool.query("grant api_read, api_write, api_review to current_user");
-}
-
-/** Gives the server's own login of the embedded database a password for the lifetime of this process. */
-async function serverLogin(ownerUrl: string): Promise<string> {
-  const password = randomBytes(24).toString("base64url");
-  await withPool(ownerUrl, (pool) =>
-    pool.query(`alter role engagement_server login password ${escapeLiteral(password)}`),
-  );
-  const url = new URL(ownerUrl);
-  url.username = "engagement_server";
-  url.password = password;
-  return url.href;
-}
-
-async function withPool(url: string, work: (pool: pg.Pool) => Promise<unknown>): Promise<void> {
-  const pool = createPool(url, { max: 1 });
-  try {
-    await work(pool);
-  } finally {
-    await pool.end();
-  }
-}
-
 /** Gives a database without a vocabulary the starter list, and the untouched embedded one the demo. */
 async function fillDatabase(config: Config, owner: pg.Pool): Promise<void> {
+  const { publishDocuments } = await import("./worker/documents.ts");
   await saveSettings(owner, config);
   await publishDocuments(owner);
   const { rows } = await owner.query<{ empty: boolean }>(
     "select not exists (select from app_public.accelerators) as empty",
   );
-  if (rows[0]?.empty) await importVocabulary(owner, readStarterVocabulary(), createNames(config));
+  if (rows[0]?.empty) {
+    const { importVocabulary } = await import("./worker/imports.ts");
+    await step("starter vocabulary", () =>
+      importVocabulary(owner, readStarterVocabulary(), createNames(config)),
+    );
+  }
   const wantsDemo = !config.databaseUrl && (await isUntouched(owner));
   if (!isLoopback(config.host) && (wantsDemo || (await demoKeyIsLive(owner)))) {
     throw demoKeyExposed(config.host);
   }
-  if (wantsDemo) await loadDemo(owner, config.graphDataUrl);
+  if (wantsDemo) await step("demo data", () => loadDemo(owner, config.graphDataUrl));
 }
 
 async function openGraphStore(config: Config, logger: Logger): Promise<GraphStore> {
@@ -226,12 +236,14 @@ async function openGraphStore(config: Config, logger: Logger): Promise<GraphStor
     const embedded = await bringUp(
       "graph store",
       () =>
-        joinEmbeddedStore(config.dataDir, {
-          queryTimeoutMs: timeoutMs,
-          own: true,
-          onFailure: fail,
-          onWarning: (message) => logger.warn(message),
-        }),
+        step("graph store", () =>
+          joinEmbeddedStore(config.dataDir, {
+            queryTimeoutMs: timeoutMs,
+            own: true,
+            onFailure: fail,
+            onWarning: (message) => logger.warn(message),
+          }),
+        ),
       (joined) => joined.leave(),
       { isStore: true },
     );
@@ -271,7 +283,8 @@ async function main(): Promise<number> {
   let config: Config | undefined;
   try {
     config = processConfig();
-    process.stdout.write(`${await start(config)}\n`);
+    const told = await start(config);
+    process.stdout.write(`Ready after ${sinceStart()}.\n\n${told}\n`);
     await Promise.race([aborted(asked), failed]);
     process.stdout.write("Stopping ... (once more to stop at once)\n");
   } catch (error) {

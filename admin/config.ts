@@ -28,6 +28,10 @@ export function registerConfig(program: Command, context: AdminContext): void {
         SMTP_URL: config.smtpUrl ? maskedUrl(config.smtpUrl) : null,
         MAIL_FROM: config.mailFrom,
         CORS_ORIGINS: config.corsOrigins.join(","),
+        OIDC_ISSUER: config.oidc?.issuers.join(",") ?? null,
+        OIDC_AUDIENCE: config.oidc?.audience ?? null,
+        OIDC_CLIENT_ID: config.signIn?.clientId ?? null,
+        OIDC_CLIENT_SECRET: config.signIn?.clientSecret === undefined ? null : MASK,
         RATE_LIMIT_PER_MINUTE: config.rateLimitPerMinute,
         UNKNOWN_KEYS_PER_MINUTE: config.unknownKeysPerMinute,
         TRUST_PROXY: [config.trustProxy].flat().join(","),
@@ -60,6 +64,7 @@ const UNSET: Record<string, string> = {
   SPARQL_GRAPH_STORE_URL: "(unset: embedded graph store)",
   PLATFORM_URL: "(unset: the service's own URL)",
   SMTP_URL: "(unset: mail is logged and kept)",
+  OIDC_CLIENT_ID: "(unset: links by mail sign in)",
   METRICS_PORT: "(unset: off)",
 };
 

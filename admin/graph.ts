@@ -10,7 +10,7 @@ import { rebuild } from "../worker/rebuild.ts";
 import { projectionStatus } from "../worker/status.ts";
 import { countRecords } from "../worker/records.ts";
 import { countDifferences, verify } from "../worker/verify.ts";
-import { watch } from "../worker/watch.ts";
+import { watchUntilDone } from "../worker/watch.ts";
 import type { Difference } from "../worker/verify.ts";
 import { AdminError, EXIT, table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
@@ -62,6 +62,8 @@ export function registerGraph(program: Command, context: AdminContext): void {
           counts.reduce((sum, each) => sum + each, 0),
         );
         let shown = 0;
+        // Of what the store has lost as a whole, nothing can be repaired one by one.
+        if (repair) await watchUntilDone(parts);
         const result = await verify(
           {
             ...parts,
@@ -147,7 +149,7 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
 /** Writes what has been marked, or waits for the worker that does. */
 async function settle(parts: DrainOptions): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
-  while ((await watch(parts)) === "busy") await sleep(200);
+  await watchUntilDone(parts);
   while (await hasWork(parts.pool)) {
     const result = await drain(parts);
     if (result.state === "store_unavailable") throw new AdminError(result.error.message);

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { isIP } from "node:net";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { choices } from "../db/catalog.ts";
@@ -7,20 +8,39 @@ import type { AdminContext } from "./context.ts";
 
 const SCOPES = choices["api_keys.scope"];
 
-type IssueOptions = { label: string; scope: (typeof SCOPES)[number]; expires?: string; rate?: number };
-type KeyRow = {
+type IssueOptions = {
+  label: string;
+  scope: (typeof SCOPES)[number];
+  expires?: string;
+  rate?: number;
+  org?: string[];
+  person?: string[];
+  cidr?: string[];
+};
+type Key = {
   keyId: string;
   label: string;
   scope: string;
   ratePerMinute: number | null;
+  organizations: string[] | null;
+  persons: string[] | null;
+  networks: string[] | null;
   isDemo: boolean;
   createdAt: string;
   expiresAt: string | null;
   revokedAt: string | null;
+  lastUsedAt: string | null;
   state: "live" | "expired" | "revoked";
 };
 
-/** keys issue, list, revoke. */
+/** What a key is, but for its text, which nobody has. */
+const KEY = `key_id as "keyId", label, scope, rate_per_minute as "ratePerMinute", organizations, persons,
+  networks::text[] as networks, is_demo as "isDemo", to_json(created_at) as "createdAt", to_json(expires_at) as "expiresAt",
+  to_json(revoked_at) as "revokedAt", app_private.key_state(k) as state`;
+const KEYS = `select ${KEY}, (select to_json(u.last_used_at) from app_private.key_uses as u where u.key_id = k.key_id) as "lastUsedAt"
+  from app_private.api_keys as k`;
+
+/** keys issue, list, show, rotate, revoke. */
 export function registerKeys(program: Command, context: AdminContext): void {
   const keys = program
     .command("keys")
@@ -37,33 +57,70 @@ export function registerKeys(program: Command, context: AdminContext): void {
     )
     .option("--expires <date>", "when it stops working: YYYY-MM-DD (UTC) or a full ISO 8601 time", futureDate)
     .option("--rate <per minute>", "its own rate limit, in requests per minute", positiveInteger)
+    .option(
+      "--org <uri>",
+      "acts for this organization, and no others but those named so (repeatable)",
+      several,
+    )
+    .option(
+      "--person <email>",
+      "names this person as acting, and no others but those named so (repeatable)",
+      several,
+    )
+    .option(
+      "--cidr <network>",
+      "is used from this network, and no others but those named so (repeatable)",
+      network,
+    )
     .action(async (options: IssueOptions) => {
-      const key = `ek_${randomBytes(32).toString("base64url")}`;
+      const key = newKey();
       const pool = await context.pool();
-      const { rows } = await pool.query<{ keyId: string; createdAt: string }>(
-        `insert into app_private.api_keys (label, key_hash, scope, expires_at, rate_per_minute)
-         values ($1, $2, $3, $4, $5) returning key_id as "keyId", to_json(created_at) as "createdAt"`,
+      const { rows } = await pool.query<Omit<Key, "lastUsedAt">>(
+        `insert into app_private.api_keys as k
+           (label, key_hash, scope, expires_at, rate_per_minute, organizations, persons, networks)
+         values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${KEY}`,
         [
-          options.label,
-          createHash("sha256").update(key).digest(),
-          options.scope,
-          options.expires ?? null,
-          options.rate ?? null,
+          ...[options.label, hashOf(key), options.scope, options.expires, options.rate],
+          ...[options.org, options.person, options.cidr],
         ],
       );
-      const { keyId, createdAt } = rows[0]!;
-      context.print(
-        {
-          keyId,
-          key,
-          label: options.label,
-          scope: options.scope,
-          expiresAt: options.expires ?? null,
-          ratePerMinute: options.rate ?? null,
-          createdAt,
-        },
-        [`Key ${keyId} (${options.scope}) for ${options.label}. It is not shown again:`, key],
+      tellNew(context, key, rows[0]!);
+    });
+
+  keys
+    .command("rotate")
+    .description("Issue a key like another one, which goes on working for a while, and no longer")
+    .argument("<keyId>", "the old key's id, as `keys list` shows it")
+    .option("--overlap <hours>", "how long the old key goes on working; 0: not at all", hours, 24)
+    .option(
+      "--expires <date>",
+      "when the new key stops working; without it, when the old one was to",
+      futureDate,
+    )
+    .action(async (keyId: string, { overlap, expires }: { overlap: number; expires?: string }) => {
+      const key = newKey();
+      const pool = await context.pool();
+      const { rows } = await pool.query<Omit<Key, "lastUsedAt"> & { oldExpiresAt: string }>(
+        // The statement sees the old key as it was before the first part of it.
+        `with ending as (
+           update app_private.api_keys as k
+           set expires_at = least(expires_at, now() + make_interval(secs => $3::float8 * 3600))
+           where key_id::text = lower($1) and app_private.key_state(k) = 'live'
+           returning key_id, expires_at
+         ), made as (
+           insert into app_private.api_keys as k
+             (label, key_hash, scope, expires_at, rate_per_minute, organizations, persons, networks)
+           select label, $2, scope, coalesce($4, before.expires_at), rate_per_minute, organizations, persons, networks
+           from app_private.api_keys as before join ending using (key_id)
+           returning ${KEY}
+         )
+         select made.*, to_json(ending.expires_at) as "oldExpiresAt" from made, ending`,
+        [keyId, hashOf(key), overlap, expires],
       );
+      const [rotated] = rows;
+      if (!rotated) throw new AdminError(`There is no live key with the id ${keyId}.`);
+      const { oldExpiresAt, ...made } = rotated;
+      tellNew(context, key, made, { keyId: keyId.toLowerCase(), expiresAt: oldExpiresAt });
     });
 
   keys
@@ -71,26 +128,45 @@ export function registerKeys(program: Command, context: AdminContext): void {
     .description("List all keys, newest first, without their texts")
     .action(async () => {
       const pool = await context.pool();
-      const { rows } = await pool.query<KeyRow>(
-        `select key_id as "keyId", label, scope, rate_per_minute as "ratePerMinute", is_demo as "isDemo",
-           to_json(created_at) as "createdAt", to_json(expires_at) as "expiresAt", to_json(revoked_at) as "revokedAt",
-           case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'live' end as state
-         from app_private.api_keys order by created_at desc, key_id`,
-      );
+      const { rows } = await pool.query<Key>(`${KEYS} order by created_at desc, key_id`);
       context.print(
         rows,
         table(
-          ["key id", "scope", "state", "per minute", "expires", "label"],
+          ["key id", "scope", "state", "per minute", "expires", "last used", "bounds", "label"],
           rows.map((row) => [
             row.keyId,
             row.scope,
             row.state,
             row.ratePerMinute ?? "default",
             row.expiresAt ?? "never",
+            row.lastUsedAt ?? "never",
+            boundsOf(row).join(", ") || "none",
             row.isDemo ? `${row.label} (demo)` : row.label,
           ]),
         ),
       );
+    });
+
+  keys
+    .command("show")
+    .description("Show one key, without its text: its bounds, and when it was last used")
+    .argument("<keyId>", "the key's id, as `keys list` shows it")
+    .action(async (keyId: string) => {
+      const pool = await context.pool();
+      const { rows } = await pool.query<Key>(`${KEYS} where key_id::text = lower($1)`, [keyId]);
+      const [key] = rows;
+      if (!key) throw new AdminError(`There is no key with the id ${keyId}.`);
+      context.print(key, [
+        `${key.label}: a key of scope ${key.scope}, ${key.state}`,
+        `  issued            ${key.createdAt}`,
+        `  expires           ${key.expiresAt ?? "never"}`,
+        `  revoked           ${key.revokedAt ?? "no"}`,
+        `  last used         ${key.lastUsedAt ?? "never"}`,
+        `  per minute        ${key.ratePerMinute ?? "default"}`,
+        `  for organizations ${key.organizations?.join(", ") ?? "any"}`,
+        `  for persons       ${key.persons?.join(", ") ?? "any"}`,
+        `  from networks     ${key.networks?.join(", ") ?? "any"}`,
+      ]);
     });
 
   keys
@@ -108,6 +184,88 @@ export function registerKeys(program: Command, context: AdminContext): void {
       if (!revoked) throw new AdminError(`There is no key with the id ${keyId}.`);
       context.print(revoked, `Key ${revoked.keyId} (${revoked.label}) is revoked.`);
     });
+}
+
+function newKey(): string {
+  return `ek_${randomBytes(32).toString("base64url")}`;
+}
+
+function hashOf(key: string): Buffer {
+  return createHash("sha256").update(key).digest();
+}
+
+function tellNew(
+  context: AdminContext,
+  key: string,
+  made: Omit<Key, "lastUsedAt">,
+  replaces?: { keyId: string; expiresAt: string },
+): void {
+  const { keyId, label, scope, expiresAt, ratePerMinute, organizations, persons, networks, createdAt } = made;
+  const bounds = boundsOf(made);
+  context.print(
+    {
+      ...{
+        keyId,
+        key,
+        label,
+        scope,
+        expiresAt: expiresAt && new Date(expiresAt).toISOString(),
+        ratePerMinute,
+        organizations,
+        persons,
+        networks,
+        createdAt,
+      },
+      ...(replaces && { replaces }),
+    },
+    [
+      ...(replaces ? [`Key ${replaces.keyId} works until ${replaces.expiresAt}.`] : []),
+      ...(bounds.length > 0 ? [`Bounds: ${bounds.join(", ")}.`] : []),
+      ...(expiresAt === null ? [] : [`It works until ${expiresAt}.`]),
+      `Key ${keyId} (${scope}) for ${label}. It is not shown again:`,
+      key,
+    ],
+  );
+}
+
+function boundsOf({ organizations, persons, networks }: Pick<Key, "organizations" | "persons" | "networks">) {
+  const count = (items: string[] | null, one: string) =>
+    items ? [`${items.length} ${one}${items.length === 1 ? "" : "s"}`] : [];
+  return [
+    ...count(organizations, "organization"),
+    ...count(persons, "person"),
+    ...count(networks, "network"),
+  ];
+}
+
+/** A repeatable option. */
+function several(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
+function network(text: string, before?: string[]): string[] {
+  const [address = "", bits, ...rest] = text.split("/");
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  if (
+    rest.length > 0 ||
+    address.includes("%") ||
+    most < 0 ||
+    (bits !== undefined && !/^\d{1,3}$/.test(bits)) ||
+    Number(bits ?? 0) > most
+  ) {
+    throw new InvalidArgumentError(
+      "It must be a network such as 192.0.2.0/24 or 2001:db8::/32, or one address.",
+    );
+  }
+  return several(text, before);
+}
+
+function hours(text: string): number {
+  const value = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || value > 100_000) {
+    throw new InvalidArgumentError("It must be a number of hours, such as 24.");
+  }
+  return value;
 }
 
 function futureDate(text: string): string {

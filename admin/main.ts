@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError, processConfig } from "../config.ts";
 import { explain, refusalCode } from "../process/explain.ts";
+import { registerAuthorization } from "./authorization.ts";
 import { registerChurches } from "./churches.ts";
 import { registerConfig } from "./config.ts";
 import { AdminContext, EXIT } from "./context.ts";
@@ -9,7 +10,9 @@ import { registerGraph } from "./graph.ts";
 import { registerKeys } from "./keys.ts";
 import { registerMembers } from "./members.ts";
 import { registerOrgs } from "./orgs.ts";
+import { registerPeople } from "./people.ts";
 import { registerPeopleGroups } from "./people-groups.ts";
+import { registerSessions } from "./sessions.ts";
 import { registerUsers } from "./users.ts";
 import { registerVocabulary } from "./vocabulary.ts";
 
@@ -28,6 +31,9 @@ export function buildProgram(context: AdminContext): Command {
   registerOrgs(program, context);
   registerMembers(program, context);
   registerUsers(program, context);
+  registerAuthorization(program, context);
+  registerPeople(program, context);
+  registerSessions(program, context);
   registerVocabulary(program, context);
   registerPeopleGroups(program, context);
   registerChurches(program, context);

@@ -1,29 +1,42 @@
-// npm run migrate: brings the database to the current schema and rules, and says what it did. With --roles it makes
-// the roles alone, which a dump refers to and does not bring along.
+// npm run migrate: brings the database to the current schema and rules, and says what it did. With --plan it says what it
+// would do, and with --roles it makes the roles alone, which a dump refers to and does not bring along.
 import { parseArgs } from "node:util";
+import type { ClientBase, Pool } from "pg";
 import { ConfigError, processConfig } from "../config.ts";
+import type { Config } from "../config.ts";
 import { makeRoles, migrate } from "../db/migrate.ts";
+import { changesAnything, planMigration } from "../db/plan.ts";
 import { requireDatabase } from "../db/reach.ts";
 import { saveSettings } from "../db/settings.ts";
 import { explain } from "../process/explain.ts";
 import { publishDocuments } from "../worker/documents.ts";
 import { AdminContext, EXIT } from "./context.ts";
+import { planReport } from "./plan-report.ts";
 
 async function main(): Promise<number> {
   let context: AdminContext | undefined;
   try {
-    const { values } = parseArgs({ options: { roles: { type: "boolean" } } });
-    context = new AdminContext(processConfig());
+    const { values } = parseArgs({
+      options: { roles: { type: "boolean" }, plan: { type: "boolean" }, markdown: { type: "boolean" } },
+    });
+    if (values.markdown && !values.plan) throw new Error("--markdown goes with --plan");
+    const config = processConfig();
+    context = new AdminContext(config);
     const url = await context.databaseUrl();
+    const onWait = (line: string) => void process.stderr.write(`migrate: ${line}\n`);
     await requireDatabase(url);
     if (values.roles) {
       await makeRoles(url);
       context.print(null, "The cluster has the roles that the service uses.");
       return EXIT.done;
     }
-    const applied = await migrate(url, { onWait: (line) => process.stderr.write(`migrate: ${line}\n`) });
-    await saveSettings(await context.pool(), context.config);
-    await publishDocuments(await context.pool());
+    if (values.plan) {
+      const plan = await planMigration(url, { onWait, afterwards: (client) => settle(client, config) });
+      context.print(null, planReport(plan, values.markdown ? "markdown" : "text"));
+      return changesAnything(plan) ? EXIT.partly : EXIT.done;
+    }
+    const applied = await migrate(url, { onWait });
+    await settle(await context.pool(), config);
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     context.print(
       null,
@@ -39,6 +52,12 @@ async function main(): Promise<number> {
   } finally {
     await context?.close();
   }
+}
+
+/** What belongs to a migration and is not the database's own. */
+async function settle(db: Pool | ClientBase, config: Config): Promise<void> {
+  await saveSettings(db, config);
+  await publishDocuments(db);
 }
 
 process.exitCode = await main();

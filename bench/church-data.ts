@@ -55,7 +55,7 @@ export function* churchCsv(count: number): Iterable<string> {
           "A church family that meets on Sundays and through the week.",
           `${pick(PROGRAMS)}; ${pick(PROGRAMS)}`,
           random() < 0.8 ? "English" : `${pick(LANGUAGES)}; ${pick(LANGUAGES)}`,
-          "Sunday 10:00",
+          "600",
           random().toFixed(2),
         ].join(","),
       );

@@ -13,6 +13,7 @@ import { RequestConnections } from "../server/graphql/connections.ts";
 import { publicErrors } from "../server/graphql/errors.ts";
 import { makePreset } from "../server/graphql/preset.ts";
 import { loadConfig } from "../config.ts";
+import { callerWith } from "../server/identity/identity.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 
 const logger = pino({ level: "error" }, pino.destination(2));
@@ -35,7 +36,7 @@ let requests = 0;
 app.use(express.json(), (request, _response, next) => {
   // As many keys as callers, so that nobody's share is what is measured.
   const keyId = String(requests++ % 16);
-  request.identity = { keyId, scope: "api_read", ratePerMinute: null, expiresAt: null };
+  request.identity = callerWith({ keyId, scope: "api_read", ratePerMinute: null });
   next();
 });
 await instance.createServ(grafserv).addTo(app as Express, null, false);

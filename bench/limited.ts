@@ -5,6 +5,7 @@ import { loadConfig } from "../config.ts";
 import { createApp } from "../server/app.ts";
 import { Database } from "../server/database.ts";
 import { KeyRing } from "../server/identity/keys.ts";
+import { Sessions } from "../server/identity/sessions.ts";
 import { RateLimit } from "../server/identity/rate-limit.ts";
 import { LOOKUPS, Postgres } from "../server/postgres/postgres.ts";
 import { acceleratorRoutes } from "../server/resources/accelerators.ts";
@@ -24,7 +25,7 @@ await keys.start();
 const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse);
 const app = await createApp({
   config,
-  keys,
+  credentials: { keys, tokens: undefined, sessions: new Sessions(postgres.requests) },
   rateLimit:
     process.env["LIMITED"] === "yes"
       ? rateLimit

@@ -1,8 +1,21 @@
-// npm run bench [part …]: measures side by side and prints the tables of docs/benchmarks.md.
+// npm run bench [part …] [-- --rows <number>]: measures side by side and prints the tables of docs/benchmarks.md.
 import { cpus } from "node:os";
+import { parseArgs } from "node:util";
 import type { Figure } from "./support.ts";
 
+const { positionals: asked, values } = parseArgs({
+  allowPositionals: true,
+  options: { rows: { type: "string" } },
+});
+/** How many records `scale` fills at most. */
+const rows = values.rows === undefined ? undefined : Number(values.rows);
+if (rows !== undefined && !(rows >= 300)) {
+  process.stderr.write("--rows takes a number of records, 300 or more.\n");
+  process.exit(2);
+}
+
 const PARTS: Record<string, () => Promise<Figure[]>> = {
+  start: async () => (await import("./start.ts")).benchStart(),
   rest: async () => (await import("./rest.ts")).benchRest(),
   graphql: async () => (await import("./graphql.ts")).benchGraphql(),
   limits: async () => (await import("./limits.ts")).benchLimits(),
@@ -11,9 +24,9 @@ const PARTS: Record<string, () => Promise<Figure[]>> = {
   commitments: async () => (await import("./commitments.ts")).benchCommitments(),
   answers: async () => (await import("./answers.ts")).benchAnswers(),
   churches: async () => (await import("./churches.ts")).benchChurches(),
+  scale: async () => (await import("./scale.ts")).benchScale(rows),
 };
 
-const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in PARTS));
 if (unknown.length > 0) {
   process.stderr.write(`No such part: ${unknown.join(", ")}. Parts: ${Object.keys(PARTS).join(", ")}.\n`);

@@ -6,7 +6,7 @@ export const enums = {
   church_belief: ["roman_catholic", "protestant", "orthodox", "anglican", "other", "unknown"],
   church_tag_kind: ["language", "program"],
   claim_review_action: ["approve", "reject"],
-  claim_review_status: ["pending", "approved", "rejected"],
+  claim_review_status: ["pending", "approved", "rejected", "withdrawn"],
   commitment_status: [
     "declared",
     "funded",
@@ -17,11 +17,11 @@ export const enums = {
     "expired",
   ],
   engagement_claim_status: ["active", "paused", "completed"],
-  graph_state: ["current", "rebuilding", "behind", "lagging", "unconfirmed", "unavailable"],
+  graph_state: ["current", "rebuilding", "behind", "lagging", "unconfirmed", "unavailable", "unwatched"],
   graph_status: ["pending", "synced", "rejected"],
   membership_status: ["active", "suspended", "revoked"],
   need_status: ["open", "partially_met", "met", "withdrawn"],
-  organization_claim_status: ["submitted", "pending_review", "reviewed", "approved", "rejected"],
+  organization_claim_status: ["submitted", "pending_review", "reviewed", "approved", "rejected", "withdrawn"],
   organization_role: ["org_admin", "org_contributor", "org_member"],
   organization_status: ["proposed", "active", "rejected"],
   platform_role: ["admin", "support"],
@@ -31,7 +31,7 @@ export const enums = {
 
 /** The values of each text column that takes only certain ones, by table and column. */
 export const choices = {
-  "administration_history.subject": ["organization", "api_key", "list", "churches"],
+  "administration_history.subject": ["organization", "api_key", "list", "churches", "person"],
   "api_keys.scope": ["api_read", "api_write", "api_review"],
   "graph_references.name": [
     "accelerators",
@@ -41,7 +41,7 @@ export const choices = {
     "ontology",
     "shapes",
   ],
-  "mails.kind": ["claim_approved", "claim_rejected", "claim_request", "claim_queue"],
+  "mails.kind": ["claim_approved", "claim_rejected", "claim_request", "claim_queue", "sign_in"],
   "organization_claims.result_variant": ["claimed", "request-sent", "manual-review", "new-org"],
   "organization_claims.routed_to": ["organization", "platform"],
 } as const;
@@ -55,6 +55,7 @@ export const organizationRoles = {
       "commitments:write",
       "engagement_claims:write",
       "members:manage",
+      "members:read",
       "needs:write",
       "organization:manage",
     ],
@@ -62,9 +63,9 @@ export const organizationRoles = {
   org_contributor: {
     title: "contributor",
     description: "submits for the organization",
-    permissions: ["commitments:write", "engagement_claims:write", "needs:write"],
+    permissions: ["commitments:write", "engagement_claims:write", "members:read", "needs:write"],
   },
-  org_member: { title: "member", description: "reads", permissions: [] },
+  org_member: { title: "member", description: "reads", permissions: ["members:read"] },
 } as const;
 
 /** The columns of the tables that records/ describes. */
@@ -127,17 +128,34 @@ export const errors = {
     "The acting user is not an active member of this organization and has no approved claim to it.",
   ],
   insufficient_role: [403, "The acting user's role in this organization does not allow this."],
+  not_your_identity: [
+    403,
+    "A person's token acts for that person alone; leave the e-mail address of who is acting out, or give your own.",
+  ],
+  key_not_for_organization: [
+    403,
+    "This API key is for certain organizations and cannot be used for this one.",
+  ],
+  key_not_for_person: [
+    403,
+    "This API key is for certain persons and cannot be used in the name of this one.",
+  ],
   permission_required: [403, "This requires a permission that the acting user does not have."],
   need_not_found: [404, "There is no need with this needId."],
   commitment_not_found: [404, "There is no commitment with this commitmentId."],
   engagement_claim_not_found: [404, "There is no engagement claim with this claimId."],
   claim_not_found: [404, "There is no organization claim with this claimId."],
   organization_not_found: [404, "There is no organization with this orgUri."],
+  church_not_found: [404, "There is no church with this church_id."],
   member_not_found: [404, "This person is not a member of the organization."],
   user_not_found: [404, "Nobody with this e-mail address is known to the service."],
-  already_reviewed: [409, "This claim has already been decided."],
+  already_reviewed: [409, "This claim has already been decided or withdrawn."],
   already_member: [409, "This person already belongs to the organization."],
   claim_pending: [409, "This person's claim to the organization is already waiting for review."],
+  has_administrator: [
+    409,
+    "This organization has somebody who manages its members, and who decides who else does.",
+  ],
   last_admin: [
     409,
     "An organization needs at least one active member who may manage its members; give someone else such a role first.",
@@ -149,5 +167,8 @@ export const errors = {
   unknown_accelerator_code: [422, "One of the codes is not a current code of the accelerator scheme."],
   unknown_need: [422, "concernsNeedId does not name an existing need."],
   unknown_commitment: [422, "fulfillsCommitmentId does not name an existing commitment."],
-  rate_limited: [429, "This API key has sent too many requests; wait as long as Retry-After says."],
+  rate_limited: [
+    429,
+    "This API key, or this person, has sent too many requests; wait as long as Retry-After says.",
+  ],
 } as const;

@@ -4,7 +4,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
-import { inTurns, lockAll, passes, takeAdvisoryLock } from "./patience.ts";
+import { inTurns, inTurnsOf, lockAll, passes, takeAdvisoryLock } from "./patience.ts";
 import type { Patience } from "./patience.ts";
 import { createPool } from "./pool.ts";
 
@@ -12,7 +12,7 @@ import { createPool } from "./pool.ts";
 const MIGRATION_LOCK = 7203544;
 
 /** Where the rules make functions, views, triggers and policies. */
-const SCHEMAS = ["app_public", "app_private", "rest"];
+export const SCHEMAS = ["app_public", "app_private", "rest"];
 
 /** How long a migration waits for others to let go of what it needs. */
 const PATIENCE_MS = 600_000;
@@ -22,36 +22,66 @@ export class MigrationError extends Error {
   override name = "MigrationError";
 }
 
-type Migration = { version: string; sql: string; checksum: string };
+export type Migration = { version: string; sql: string; checksum: string };
+
+/** What migrating and planning have in common. */
+export type MigrateOptions = {
+  /** where the folders migrations and rules are */
+  directory?: string;
+  /** is told in a line what is waited for */
+  onWait?: (line: string) => void;
+  /** how long that is waited for */
+  patienceMs?: number;
+};
 
 /**
  * Migrates a database to the current schema and applies the rules. Safe to run from many processes at once.
  * @param connectionString of the role that owns, or will own, the schema
- * @param options.directory where the folders migrations and rules are
- * @param options.onWait is told in a line what the migration is waiting for
- * @param options.patienceMs how long it waits for that
  * @returns the versions that were applied by this call
  * @throws MigrationError when the database is newer than this program, or an applied migration was edited
- * @throws OutOfPatience when somebody else kept a lock; everything is as it was then
+ * @throws OutOfPatience when somebody else kept a lock; what was applied until then stays, nothing by halves
  */
-export async function migrate(
+export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
+  return alone(connectionString, options, async ({ client, directory, patience }) => {
+    await client.query(`
+      create schema if not exists app_migrations;
+      create table if not exists app_migrations.applied (
+        version text primary key,
+        checksum text not null,
+        applied_at timestamptz not null default now()
+      )`);
+    const pending = await pendingMigrations(client, directory);
+    for (const migration of pending) {
+      await inTurns(client, patience, async () => {
+        await applyMigration(client, migration);
+        await client.query("insert into app_migrations.applied (version, checksum) values ($1, $2)", [
+          migration.version,
+          migration.checksum,
+        ]);
+      });
+    }
+    await applyWorkerMigrations(client, connectionString, patience);
+    await inTurns(client, patience, () => applyRules(client, directory));
+    return pending.map((migration) => migration.version);
+  });
+}
+
+type Surroundings = { client: pg.PoolClient; directory: string; patience: Patience };
+
+/** Does work on a connection while no other migration, or plan of one, is under way. */
+export async function alone<Result>(
   connectionString: string,
-  options: { directory?: string; onWait?: (line: string) => void; patienceMs?: number } = {},
-): Promise<string[]> {
+  options: MigrateOptions,
+  work: (surroundings: Surroundings) => Promise<Result>,
+): Promise<Result> {
   const { directory = import.meta.dirname, onWait = () => undefined, patienceMs = PATIENCE_MS } = options;
   const patience = { ms: patienceMs, onWait };
-  const pool = createPool(connectionString, { max: 2 });
-  // A limit that the operator has set for everybody's statements is not meant for these.
-  pool.on("connect", (client) => void client.query("set statement_timeout = 0").catch(() => undefined));
+  const pool = migrationPool(connectionString);
   try {
     const client = await pool.connect();
     try {
       await takeAdvisoryLock(client, MIGRATION_LOCK, patience);
-      const migrations = await readMigrations(join(directory, "migrations"));
-      const applied = await applyMigrations(client, migrations, patience);
-      await runMigrations({ pgPool: pool });
-      await applyRules(client, join(directory, "rules"), patience);
-      return applied;
+      return await work({ client, directory, patience });
     } finally {
       // Ends the session and, with it, the lock.
       client.release(true);
@@ -81,23 +111,18 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   );
 }
 
-async function applyMigrations(
-  client: pg.PoolClient,
-  migrations: Migration[],
-  patience: Patience,
-): Promise<string[]> {
-  await client.query(`
-    create schema if not exists app_migrations;
-    create table if not exists app_migrations.applied (
-      version text primary key,
-      checksum text not null,
-      applied_at timestamptz not null default now()
-    )`);
-  const { rows } = await client.query<{ version: string; checksum: string }>(
+/** The migrations that the database does not have yet, in order. */
+export async function pendingMigrations(client: pg.ClientBase, directory: string): Promise<Migration[]> {
+  const migrations = await readMigrations(join(directory, "migrations"));
+  const { rows } = await client.query<{ any: boolean }>(
+    "select to_regclass('app_migrations.applied') is not null as any",
+  );
+  if (!rows[0]!.any) return migrations;
+  const { rows: applied } = await client.query<{ version: string; checksum: string }>(
     "select version, checksum from app_migrations.applied order by version",
   );
   const known = new Map(migrations.map((migration) => [migration.version, migration]));
-  for (const { version, checksum } of rows) {
+  for (const { version, checksum } of applied) {
     const migration = known.get(version);
     if (!migration) {
       throw new MigrationError(
@@ -110,23 +135,44 @@ async function applyMigrations(
       );
     }
   }
-  const done = new Set(rows.map((row) => row.version));
-  const pending = migrations.filter((migration) => !done.has(migration.version));
-  for (const { version, sql, checksum } of pending) {
-    await inTurns(client, patience, async () => {
-      await dropEarlierRules(client);
-      await client.query(sql).catch((error: unknown) => refuse(error, `db/migrations/${version}.sql`));
-      await client.query("insert into app_migrations.applied (version, checksum) values ($1, $2)", [
-        version,
-        checksum,
-      ]);
-    });
-  }
-  return pending.map((migration) => migration.version);
+  const done = new Set(applied.map((row) => row.version));
+  return migrations.filter((migration) => !done.has(migration.version));
+}
+
+/** What a migration does, within the caller's transaction. */
+export async function applyMigration(
+  client: pg.ClientBase,
+  { version, sql }: Pick<Migration, "version" | "sql">,
+): Promise<void> {
+  await dropEarlierRules(client);
+  await client.query(sql).catch((error: unknown) => refuse(error, `db/migrations/${version}.sql`));
+}
+
+/** graphile-worker brings migrations of its own, each a transaction that would wait for locks as long as it takes. */
+async function applyWorkerMigrations(
+  client: pg.PoolClient,
+  connectionString: string,
+  patience: Patience,
+): Promise<void> {
+  await inTurnsOf(client, patience, async (lock_timeout) => {
+    const pool = migrationPool(connectionString, { lock_timeout });
+    try {
+      await runMigrations({ pgPool: pool });
+    } finally {
+      await pool.end();
+    }
+  });
+}
+
+function migrationPool(connectionString: string, config: pg.PoolConfig = {}): pg.Pool {
+  const pool = createPool(connectionString, { max: 1, ...config });
+  // A limit that the operator has set for everybody's statements is not meant for these.
+  pool.on("connect", (client) => void client.query("set statement_timeout = 0").catch(() => undefined));
+  return pool;
 }
 
 /** What db/rules/reset.sql has kept of the rules before would hold on to columns that a migration changes. */
-async function dropEarlierRules(client: pg.PoolClient): Promise<void> {
+async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ drops: string | null }>(
     `select string_agg(format('drop schema %I cascade', nspname), ';') as drops
      from pg_namespace where nspname = any (select 'earlier_' || unnest($1::text[]))`,
@@ -135,16 +181,16 @@ async function dropEarlierRules(client: pg.PoolClient): Promise<void> {
   if (rows[0]?.drops) await client.query(rows[0].drops);
 }
 
-async function applyRules(client: pg.PoolClient, folder: string, patience: Patience): Promise<void> {
+/** Applies all rules, within the caller's transaction. */
+export async function applyRules(client: pg.ClientBase, directory: string): Promise<void> {
+  const folder = join(directory, "rules");
   const index = await readFile(join(folder, "index.sql"), "utf8");
   const files = [...index.matchAll(/^\\ir (\S+)$/gm)].map((match) => match[1]!);
-  await inTurns(client, patience, async () => {
-    await lockAll(client, SCHEMAS);
-    for (const file of files) {
-      const sql = await readFile(join(folder, file), "utf8");
-      await client.query(sql).catch((error: unknown) => refuse(error, `db/rules/${file}`, sql));
-    }
-  });
+  await lockAll(client, SCHEMAS);
+  for (const file of files) {
+    const sql = await readFile(join(folder, file), "utf8");
+    await client.query(sql).catch((error: unknown) => refuse(error, `db/rules/${file}`, sql));
+  }
 }
 
 /** Throws an error of PostgreSQL again, with its place; one that passes by itself as it is. */

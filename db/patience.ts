@@ -9,7 +9,13 @@ export class OutOfPatience extends Error {
 }
 
 /** How long to wait in all, and whom to tell what is waited for: one line, again when it is something else. */
-export type Patience = { ms: number; onWait: (line: string) => void };
+export type Patience = {
+  ms: number;
+  onWait: (line: string) => void;
+  /** Whoever gives up says what there is then, and what to run again; without, it was a migration. */
+  meanwhile?: string;
+  again?: string;
+};
 
 /**
  * Less than PostgreSQL's deadlock_timeout of a second, after which a caller who waits for us, while we wait for it, would
@@ -32,24 +38,44 @@ export function passes(error: pg.DatabaseError): boolean {
 /**
  * Does work in a transaction, again and again until every lock that it needs was had within a turn.
  * @param work may run several times; what it did before is rolled back
+ * @param end rollback: nothing of it stays at all
  * @throws OutOfPatience, or what the work threw
  */
 export async function inTurns(
   client: pg.ClientBase,
   patience: Patience,
   work: () => Promise<void>,
+  end: "commit" | "rollback" = "commit",
+): Promise<void> {
+  await inTurnsOf(client, patience, async (lockTimeoutMs) => {
+    await client.query("begin");
+    try {
+      await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+      await work();
+      await client.query(end);
+    } catch (error) {
+      await client.query("rollback");
+      throw error;
+    }
+  });
+}
+
+/**
+ * Does work again and again until every lock that it needs was had within a turn.
+ * @param client asks who has the locks
+ * @param work is told for how long it may wait for a lock; what it leaves when it fails, the next turn goes on from
+ * @throws OutOfPatience, or what the work threw
+ */
+export async function inTurnsOf(
+  client: pg.ClientBase,
+  patience: Patience,
+  work: (lockTimeoutMs: number) => Promise<void>,
 ): Promise<void> {
   const waiting = new Waiting(patience);
   for (let turn = 1; ; turn += 1) {
-    const ms = turn % LONG_TURNS === 0 ? LONG_TURN_MS : TURN_MS;
-    await client.query("begin");
     try {
-      await client.query(`set local lock_timeout = ${ms}`);
-      await work();
-      await client.query("commit");
-      return;
+      return await work(turn % LONG_TURNS === 0 ? LONG_TURN_MS : TURN_MS);
     } catch (error) {
-      await client.query("rollback");
       if (!(error instanceof pg.DatabaseError && passes(error))) throw error;
     }
     await waiting.pause(await tableHolder(client), turn);
@@ -94,6 +120,31 @@ export async function takeAdvisoryLock(
   }
 }
 
+/** Waits until every transaction that is under way now has ended: what they began to write is there then, or never comes. */
+export async function othersToEnd(client: pg.ClientBase, patience: Patience): Promise<void> {
+  const waiting = new Waiting(patience);
+  const underWay = await transactions(client);
+  for (let turn = 1; ; turn += 1) {
+    const still = new Map([...(await transactions(client))].filter(([id]) => underWay.has(id)));
+    const [first] = still.values();
+    if (first === undefined) return;
+    await waiting.pause(first, turn);
+  }
+}
+
+/** Transactions of other sessions in this database, and who is at it. Each holds a lock on its own id, which anybody may see. */
+async function transactions(client: pg.ClientBase): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ id: string; holder: string }>(
+    `select l.virtualtransaction as id, ${ACTIVITY} as holder
+     from pg_locks as l join pg_stat_activity as a on a.pid = l.pid
+     where l.locktype = 'virtualxid' and l.granted and l.virtualxid = l.virtualtransaction
+       and a.datname = current_database() and a.pid <> pg_backend_pid()
+       -- What the server does by itself, such as an autovacuum, writes nothing of anybody's.
+       and a.usesysid is not null`,
+  );
+  return new Map(rows.map(({ id, holder }) => [id, holder]));
+}
+
 class Waiting {
   readonly #patience: Patience;
   readonly #deadline: number;
@@ -108,7 +159,7 @@ class Waiting {
     const line = `waiting for ${holder ?? "locks on tables that are in use"}`;
     if (Date.now() >= this.#deadline) {
       throw new OutOfPatience(
-        `gave up ${line}; everything is as it was. End what is in the way, and run npm run migrate again.`,
+        `gave up ${line}; ${this.#patience.meanwhile ?? "nothing is left half done"}. End what is in the way, and run ${this.#patience.again ?? "npm run migrate"} again.`,
       );
     }
     if (this.#told !== line) this.#patience.onWait(line);

@@ -1,11 +1,14 @@
 // Reads the store with plain HTTP and a parser of N-Triples.
 import { Parser } from "n3";
 import type { Term } from "n3";
-import { fact, iri, text } from "./expected.ts";
+import { fact, iri, NS, text } from "./expected.ts";
 import type { GraphDoor } from "./service.ts";
 
 const TIMEOUT_MS = 60_000;
 const STRING = "http://www.w3.org/2001/XMLSchema#string";
+
+// By which each graph says which update changed it last; it changes with every update.
+const MARK = `${NS}projectionTurn`;
 
 /** By subject, what is said about it, as in expected.ts. A blank node is a subject like any other. */
 export type Said = Map<string, Set<string>>;
@@ -33,6 +36,7 @@ export async function readGraph(door: GraphDoor, graph: string, subjects?: reado
   );
   const said: Said = new Map();
   for (const { subject, predicate, object } of new Parser({ format: "N-Triples" }).parse(body)) {
+    if (subject.value === graph && predicate.value === MARK) continue;
     const name = subject.termType === "BlankNode" ? `_:${subject.value}` : subject.value;
     let facts = said.get(name);
     if (!facts) said.set(name, (facts = new Set()));
@@ -50,11 +54,12 @@ function written(term: Term): string {
 
 type Cell = { type: string; value: string; datatype?: string; "xml:lang"?: string };
 
-/** Every triple of every named graph but some, one line each; what a blank node is called says nothing. */
+/** Every triple of every named graph but some, and but for what graphs say of themselves, one line each; what a blank node is called says nothing. */
 export async function readOtherGraphs(door: GraphDoor, except: readonly string[]): Promise<string[]> {
   const body = await query(
     door,
-    `SELECT ?g ?s ?p ?o WHERE { GRAPH ?g { ?s ?p ?o } FILTER(?g NOT IN (${except.map(iri).join(", ")})) }`,
+    `SELECT ?g ?s ?p ?o WHERE { GRAPH ?g { ?s ?p ?o } FILTER(?g NOT IN (${except.map(iri).join(", ")}))
+       FILTER(?s != ?g || ?p != ${iri(MARK)}) }`,
     "application/sparql-results+json",
   );
   const { results } = JSON.parse(body) as { results: { bindings: Record<"g" | "s" | "p" | "o", Cell>[] } };

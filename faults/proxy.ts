@@ -10,8 +10,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Fuseki's names of what a dataset offers. */
 type Door = "query" | "update" | "data";
 
-/** What becomes of a request: it reaches the store, or it is answered here, or never, or its connection is reset. */
-export type Treatment = "pass" | "hang" | "reset" | { status: number; type?: string; body?: string };
+/**
+/**
+ * What becomes of a request: it reaches the store, or it is answered here, as the same one was before or otherwise, or
+ * never, or its connection is reset. What is kept reaches the store when it is delivered: "twice" now as well, "late" only
+ * then, and its connection is reset now.
+ */
+export type Treatment =
+  "pass" | "cache" | "hang" | "reset" | "twice" | "late" | { status: number; type?: string; body?: string };
 
 /** A store behind the proxy. */
 export type Upstream = { url: string; authorization: string };
@@ -23,13 +29,15 @@ export type StoreProxy = {
   /** the dataset's URL */
   url: string;
   upstream: Upstream;
-  /** asked for every request */
-  treat: (door: Door, changes: boolean) => Treatment;
+  /** asked for every request; the graph is given for one that is sent, or asked for, whole */
+  treat: (door: Door, changes: boolean, graph: string | null) => Treatment;
   /** bytes that changes have carried to the store */
   written: number;
   cut: Cut | undefined;
   /** answers queries in place of the store, and is told of each change after a while */
   replica: { upstream: Upstream; lagMs: number } | undefined;
+  /** Passes on what was kept. */
+  deliver: () => Promise<void>;
   /** resolves when the replica knows all changes so far */
   caughtUp: () => Promise<void>;
   stop: () => Promise<void>;
@@ -42,14 +50,24 @@ export const passAll = (): Treatment => "pass";
 
 export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
   let replaying: Promise<unknown> = Promise.resolve();
+  let kept: { original: IncomingMessage; body: Buffer[] }[] = [];
+  const answers = new Map<string, { status: number; type: string; body: Buffer }>();
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const door = incoming.url!.slice(1).split("?")[0] as Door;
+    const { pathname, searchParams } = new URL(incoming.url!, "http://proxy");
+    const door = pathname.slice(1) as Door;
     const changes = door === "update" || (door === "data" && incoming.method !== "GET");
-    const treatment = proxy.treat(door, changes);
+    const treatment = proxy.treat(door, changes, searchParams.get("graph"));
     if (treatment === "reset") incoming.socket.resetAndDestroy();
-    else if (treatment === "pass") pass(incoming, outgoing, changes);
-    else {
+    else if (treatment === "cache") await fromCache(incoming, outgoing);
+    else if (treatment === "pass" || treatment === "twice") {
+      pass(incoming, outgoing, changes, treatment === "twice");
+    } else if (treatment === "late") {
+      const body: Buffer[] = [];
+      for await (const chunk of incoming as AsyncIterable<Buffer>) body.push(chunk);
+      kept.push({ original: incoming, body });
+      incoming.socket.resetAndDestroy();
+    } else {
       for await (const _ of incoming);
       if (treatment === "hang") return;
       outgoing.writeHead(treatment.status, treatment.type ? { "content-type": treatment.type } : {});
@@ -57,9 +75,25 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
     }
   }
 
-  function pass(incoming: IncomingMessage, outgoing: ServerResponse, changes: boolean): void {
+  async function fromCache(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const asked = Buffer.concat(await incoming.toArray());
+    const key = `${incoming.method} ${incoming.url} ${asked.toString()}`;
+    let answer = answers.get(key);
+    if (!answer) {
+      const onward = send(proxy.upstream, incoming);
+      onward.end(asked);
+      const [response] = (await once(onward, "response")) as [IncomingMessage];
+      const body = Buffer.concat(await response.toArray());
+      answer = { status: response.statusCode!, type: response.headers["content-type"] ?? "text/plain", body };
+      if (answer.status === 200) answers.set(key, answer);
+    }
+    outgoing.writeHead(answer.status, { "content-type": answer.type }).end(answer.body);
+  }
+
+  function pass(incoming: IncomingMessage, outgoing: ServerResponse, changes: boolean, keep: boolean): void {
     const { replica } = proxy;
     const body: Buffer[] = [];
+    if (keep) kept.push({ original: incoming, body });
     const onward = send(changes || !replica ? proxy.upstream : replica.upstream, incoming);
     onward.on("error", () => outgoing.destroy());
     outgoing.on("close", () => {
@@ -73,7 +107,9 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
       response.on("error", () => outgoing.destroy()).pipe(outgoing);
       if (changes && replica && response.statusCode! < 300) repeat(incoming, Buffer.concat(body), replica);
     });
-    const sent = Readable.from(changes ? watched(incoming, outgoing, replica ? body : undefined) : incoming);
+    const sent = Readable.from(
+      changes ? watched(incoming, outgoing, replica || keep ? body : undefined) : incoming,
+    );
     sent.on("error", () => outgoing.destroy()).pipe(onward);
   }
 
@@ -116,10 +152,7 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
     const due = Date.now() + lagMs;
     const replay = async () => {
       await sleep(Math.max(0, due - Date.now()));
-      const onward = send(upstream, original);
-      onward.end(body);
-      const [response] = (await once(onward, "response")) as [IncomingMessage];
-      for await (const _ of response);
+      await sendWhole(upstream, original, body);
     };
     replaying = replaying.then(replay).catch(() => undefined);
   }
@@ -137,6 +170,11 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
     written: 0,
     cut: undefined,
     replica: undefined,
+    deliver: async () => {
+      const now = kept;
+      kept = [];
+      for (const { original, body } of now) await sendWhole(proxy.upstream, original, Buffer.concat(body));
+    },
     caughtUp: async () => void (await replaying),
     stop: async () => {
       server.closeAllConnections();
@@ -152,4 +190,11 @@ function send(
   { method, url: path, headers }: IncomingMessage,
 ): ClientRequest {
   return request(url + path!, { method, headers: { ...headers, host: new URL(url).host, authorization } });
+}
+
+async function sendWhole(to: Upstream, original: IncomingMessage, body: Buffer): Promise<void> {
+  const onward = send(to, original);
+  onward.end(body);
+  const [response] = (await once(onward, "response")) as [IncomingMessage];
+  for await (const _ of response);
 }

@@ -4,6 +4,7 @@ import { choices } from "../db/catalog.ts";
 import type { Generated } from "./generated.ts";
 
 const SCOPES = choices["api_keys.scope"];
+const PERSON = "api_person";
 
 export const authorizationTablesFile: Generated = {
   file: "docs/authorization.md",
@@ -25,6 +26,7 @@ async function authorizationTables(db: pg.Pool): Promise<Record<string, string>>
     "platform-roles": await roleTable(db, "platform"),
     "permission-checks": await checkTable(db),
     scopes: await scopeTable(db),
+    persons: await personTable(db),
   };
 }
 
@@ -46,23 +48,12 @@ async function roleTable(db: pg.Pool, kind: string): Promise<string> {
   );
 }
 
-/** Which function, view or policy asks for which permission: every text in the rules that looks like one. */
+/** Which function, view or policy asks for which permission. */
 export async function permissionChecks(db: pg.Pool): Promise<{ permission: string; asked_by: string[] }[]> {
-  const { rows } = await db.query<{ permission: string; asked_by: string[] }>(`
-    with texts as (
-      select p.proname::text as name, pg_get_functiondef(p.oid) as body
-      from pg_proc as p
-      where p.pronamespace in ('app_public'::regnamespace, 'app_private'::regnamespace) and p.prokind = 'f'
-      union all
-      select format('policy %s on %s', policyname, tablename), coalesce(qual, '') || coalesce(with_check, '')
-      from pg_policies where schemaname = 'app_public'
-      union all
-      select format('view %s', viewname), definition
-      from pg_views where schemaname in ('app_public', 'app_private')
-    )
-    select permission, array_agg(distinct name order by name) as asked_by
-    from texts, lateral (select (regexp_matches(body, '''([a-z_]+:[a-z_]+)''', 'g'))[1]) as found (permission)
-    group by permission order by permission`);
+  const { rows } = await db.query<{ permission: string; asked_by: string[] }>(
+    `select permission, array_agg(distinct name order by name) as asked_by
+     from app_private.permission_checks() group by permission order by permission`,
+  );
   return rows;
 }
 
@@ -101,6 +92,28 @@ async function scopeTable(db: pg.Pool): Promise<string> {
         .filter((row) => row.scope === scope)
         .map((row) => code(row.name))
         .join(", ") || "none; it reads",
+    ]),
+  );
+}
+
+/** Who acts when a function is called: for each the argument that names them, and what a person needs to call it. */
+async function personTable(db: pg.Pool): Promise<string> {
+  const { rows } = await db.query<{ name: string; actor: string | null; may: boolean }>(
+    `select p.proname::text as name, substring(obj_description(p.oid, 'pg_proc') from '@actor (\\w+)') as actor,
+       has_function_privilege($2, p.oid, 'execute') as may
+     from pg_proc as p
+     where p.pronamespace = 'app_public'::regnamespace
+       and exists (select from unnest(p.proargnames) as argument where argument ~ '(^|_)email$')
+       and exists (select from unnest($1::text[]) as scope where has_function_privilege(scope, p.oid, 'execute'))
+     order by 1`,
+    [SCOPES, PERSON],
+  );
+  return markdown(
+    ["function", "who acts with a key", "with a person's token"],
+    rows.map(({ name, actor, may }) => [
+      code(name),
+      actor === null ? "nobody; it looks somebody up" : `whom ${code(actor)} names`,
+      may ? "that person" : "refused: no GRANT",
     ]),
   );
 }

@@ -21,6 +21,9 @@ export type ListName = (typeof LIST_NAMES)[number];
 
 export const LIST_NAMES = choices["graph_references.name"];
 
+/** Each named graph that is written from the tables, by what it holds. */
+export type GraphName = RecordKind | ListName;
+
 /** Where the graphs of those lists are that existed under this IRI before the service did. */
 const LIST_PATHS: Partial<Record<ListName, string>> = { people_groups: "his", countries: "iso3166" };
 
@@ -38,6 +41,8 @@ export interface Names extends NamesConfig {
   graphs: Readonly<Record<RecordKind, string>>;
   /** named graph of each list */
   lists: Readonly<Record<ListName, string>>;
+  /** both of these */
+  contents: Readonly<Record<GraphName, string>>;
   /** named graph, and the resource in it, that says whose turn it is to write (see graph/turns.ts) */
   turnsGraph: string;
   /** named graph of the countries, which are always there */
@@ -64,6 +69,7 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
   const lists = Object.fromEntries(
     LIST_NAMES.map((name) => [name, `${graphDataUrl}/${LIST_PATHS[name] ?? name}/`]),
   ) as Record<ListName, string>;
+  const contents = { ...graphs, ...lists };
   const turnsGraph = `${graphDataUrl}/projection/`;
   const prefixes: Readonly<Record<string, string>> = { ns: namespaceUrl, prov: PROV, dct: DCTERMS };
   // A well-known path stands right behind the host.
@@ -73,9 +79,10 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
     namespaceUrl,
     graphs,
     lists,
+    contents,
     turnsGraph,
     countriesGraph: lists.countries,
-    namedGraphs: [...Object.values(graphs), ...Object.values(lists), turnsGraph],
+    namedGraphs: [...Object.values(contents), turnsGraph],
     scheme: `${namespaceUrl}EngagementAcceleratorScheme`,
     ns: (local) => namespaceUrl + local,
     iri: (prefixed) => {

@@ -1,21 +1,24 @@
 // The right to change the graph for the length of one drain. An update counts when queries show it: a proxy may answer
 // in the store's place, and a store may accept what it then loses.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Names } from "./namespaces.ts";
+import type { Quad } from "@rdfjs/types";
+import type { GraphName, Names } from "./namespaces.ts";
 import { GraphRejected, GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "./store-errors.ts";
 import type { GraphStore } from "./store.ts";
-import { adoption, isShownAsGraph, numbered, readMark, turnOf } from "./turns.ts";
-import type { Numbered, Turn } from "./turns.ts";
+import { adoption, isShownAsGraph, markTriples, numbered, readMark, turnOf } from "./turns.ts";
+import type { GraphMarks, GraphTurns, Numbered, Origin, Turn } from "./turns.ts";
 
 export interface GraphSessionOptions {
   store: GraphStore;
   names: Names;
-  /** of the database; see graph/turns.ts */
-  identity: string;
+  /** see graph/turns.ts */
+  origin: Origin;
   /** the number of the drain */
   drain: bigint;
   /** the last update that the store was seen to hold */
   last: Turn;
+  /** the last update that each named graph was seen to be changed by */
+  graphs: GraphTurns;
   /** how long queries may take to show an update, in milliseconds; PATIENCE_MS by default */
   patienceMs?: number;
   /** called when queries turn out to be answered from a copy that is behind */
@@ -26,12 +29,27 @@ export interface GraphSessionOptions {
 export interface GraphSession {
   /**
    * Sends an update and waits until queries show it.
-   * @param build makes its text; every operation must carry the condition, and the note comes first
+   * @param graphs the named graphs that it changes
+   * @param build makes its text, but for the last operation; every other must carry the condition, and the note comes first
    * @returns its number
    */
-  update(build: (parts: Numbered) => string, signal?: AbortSignal): Promise<Turn>;
-  /** Makes the store the one of this database, whatever it says of itself, and waits until queries show that. */
-  adopt(signal?: AbortSignal): Promise<Turn>;
+  update(
+    graphs: readonly GraphName[],
+    build: (parts: Numbered) => string,
+    signal?: AbortSignal,
+  ): Promise<Turn>;
+  /**
+   * Has a named graph sent whole. It counts with the next update of that graph, which has no effect on another one than
+   * what was sent.
+   * @param send sends it, the given triples among its own
+   * @returns its number
+   */
+  replace(graph: GraphName, send: (mark: Quad[]) => Promise<void>, signal?: AbortSignal): Promise<Turn>;
+  /**
+   * Makes the store the one of this database, whatever it says of itself, and waits until queries show that.
+   * @param seen see graph/turns.ts
+   */
+  adopt(seen: GraphMarks, signal?: AbortSignal): Promise<Turn>;
 }
 
 export const PATIENCE_MS = 2_000;
@@ -41,18 +59,30 @@ const SHORTEST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
 export function createSession(options: GraphSessionOptions): GraphSession {
-  const { store, names, identity, drain, patienceMs = PATIENCE_MS, onLag } = options;
+  const { store, names, origin, drain, patienceMs = PATIENCE_MS, onLag } = options;
+  const { identity, run } = origin;
   let updates = 0;
   let { last } = options;
+  const graphs = new Map(options.graphs);
 
-  async function send(
-    build: (parts: { turn: Turn; identity: string; last: Turn }) => string,
-    signal?: AbortSignal,
-  ): Promise<Turn> {
-    const turn = turnOf(drain, (updates += 1));
-    await updateOnceMore(store, build({ turn, identity, last }), signal);
+  const next = () => turnOf(drain, (updates += 1));
+
+  async function send(turn: Turn, text: string, signal?: AbortSignal): Promise<void> {
+    await updateOnceMore(store, text, signal);
     await confirm(turn, signal);
     last = turn;
+  }
+
+  async function update(
+    changed: readonly GraphName[],
+    build: (parts: Numbered) => string,
+    signal?: AbortSignal,
+  ): Promise<Turn> {
+    const turn = next();
+    const known = new Map(changed.map((name) => [name, graphs.get(name)]));
+    const { close, ...parts } = numbered(names, origin, { turn, last, graphs: known });
+    await send(turn, `${build(parts)} ;\n${close}`, signal);
+    for (const name of changed) graphs.set(name, turn);
     return turn;
   }
 
@@ -62,10 +92,11 @@ export function createSession(options: GraphSessionOptions): GraphSession {
     for (let pauseMs = SHORTEST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       const mark = await readMark(store, names, { signal });
       if (mark.hasOverlap) throw new GraphUnconfirmed("Two updates have overlapped in the graph store.");
-      if (mark.turn === turn && mark.identity === identity) return;
+      if (mark.turn === turn && mark.run === run && mark.identity === identity) return;
       if (mark.turn > turn) throw new GraphUnconfirmed("Another process has written to the graph since.");
       if (performance.now() - start >= allowedMs) {
-        if (allowedMs === LAG_PATIENCE_MS || !(await isShownAsGraph(store, names, turn, { signal }))) break;
+        if (allowedMs === LAG_PATIENCE_MS || !(await isShownAsGraph(store, names, turn, run, { signal })))
+          break;
         allowedMs = LAG_PATIENCE_MS;
         onLag?.();
       }
@@ -74,23 +105,43 @@ export function createSession(options: GraphSessionOptions): GraphSession {
     throw new GraphUnconfirmed(
       allowedMs === LAG_PATIENCE_MS
         ? `The graph store answers queries from a copy that is more than ${LAG_PATIENCE_MS / 1_000} s behind.`
-        : "The graph store accepted an update that its queries do not show.",
+        : "The graph store accepted an update that its queries do not show, or only in part.",
     );
   }
 
   return {
-    update: (build, signal) => send((mark) => build(numbered(names, mark)), signal),
-    adopt: (signal) => send((mark) => adoption(names, mark), signal),
+    update,
+
+    async replace(graph, sendGraph, signal) {
+      // Whatever an earlier process still has under way has no effect from here on.
+      await update([], ({ note }) => note, signal);
+      const turn = next();
+      await sendGraph(markTriples(names, graph, turn, run));
+      graphs.set(graph, turn);
+      return turn;
+    },
+
+    async adopt(seen, signal) {
+      const turn = next();
+      await send(turn, adoption(names, origin, { turn, seen }), signal);
+      return turn;
+    },
   };
 }
 
 /**
- * Tells a store that is at odds with what it was just sent from one that takes nothing, by an update without content.
+ * Tells a store that is at odds with a graph that it was just sent from one that takes nothing, by an update without
+ * content.
+ * @param graph is renumbered: should what was refused arrive all the same, it is out of date
  * @throws GraphUnavailable if it takes nothing
  */
-export async function requireUpdates(session: GraphSession, signal?: AbortSignal): Promise<void> {
+export async function requireUpdates(
+  session: GraphSession,
+  graph: GraphName | undefined,
+  signal?: AbortSignal,
+): Promise<Turn> {
   try {
-    await session.update(({ note }) => note, signal);
+    return await session.update(graph ? [graph] : [], ({ note }) => note, signal);
   } catch (error) {
     if (!(error instanceof GraphRejected)) throw error;
     throw new GraphUnavailable(`The graph store refuses every update: ${error.message}`, { cause: error });

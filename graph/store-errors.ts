@@ -14,6 +14,11 @@ export class GraphUnavailable extends Error {
   override name = "GraphUnavailable";
 }
 
+/** Nobody answers at the store's address. */
+export class GraphUnreachable extends GraphUnavailable {
+  override name = "GraphUnreachable";
+}
+
 /** The store has no such dataset, or no such graph in it. */
 export class GraphNotFound extends GraphUnavailable {
   override name = "GraphNotFound";

@@ -10,6 +10,7 @@ import {
   GraphTimeout,
   GraphTooExpensive,
   GraphUnavailable,
+  GraphUnreachable,
   type Position,
 } from "./store-errors.ts";
 
@@ -103,7 +104,7 @@ function fromUrl({ username, password }: URL): string | undefined {
   return username ? basic(decodeURIComponent(username), decodeURIComponent(password)) : undefined;
 }
 
-class ConnectionLost extends GraphUnavailable {}
+class ConnectionLost extends GraphUnreachable {}
 
 function exchange(
   agent: Agent,
@@ -182,9 +183,9 @@ export async function readAll(body: Readable, limit = Number.POSITIVE_INFINITY):
   return Buffer.concat(chunks).toString("utf8", 0, Math.min(length, limit));
 }
 
-function unreachable(cause: Error): GraphUnavailable {
+function unreachable(cause: Error): GraphUnreachable {
   const isLost = "code" in cause && typeof cause.code === "string" && CONNECTION_LOST.has(cause.code);
-  return new (isLost ? ConnectionLost : GraphUnavailable)("The graph store cannot be reached.", { cause });
+  return new (isLost ? ConnectionLost : GraphUnreachable)("The graph store cannot be reached.", { cause });
 }
 
 function unfinished(cause: Error): GraphUnavailable {

@@ -1,5 +1,6 @@
 // The graph store, reached through the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol and nothing
 // else, so that one engine can replace another.
+import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import SimpleClient from "sparql-http-client/SimpleClient.js";
 import { N_TRIPLES, RESULTS_JSON, mediaType, negotiate } from "./media-types.ts";
@@ -13,6 +14,7 @@ export {
   GraphTooExpensive,
   GraphUnavailable,
   GraphUnconfirmed,
+  GraphUnreachable,
   type Position,
 } from "./store-errors.ts";
 export type { StoreResponse } from "./store-http.ts";
@@ -48,6 +50,8 @@ export interface QueryOptions extends CallOptions {
    * `Priority` (RFC 9218) serves them first. Others ignore it.
    */
   priority?: "service" | "public";
+  /** of the service's own questions: no cache on the way can answer it, as it is unlike any other; not for `SELECT *` */
+  fresh?: boolean;
 }
 
 /** One RDF term in a result, in the SPARQL results JSON format. */
@@ -60,6 +64,12 @@ export interface Binding {
 
 /** One solution: a variable that is unbound is absent. */
 export type Row = Partial<Record<string, Binding>>;
+
+/**
+ * The variable that tells a fresh question from all others. A SELECT that names it is seen to be answered anew, or fails:
+ * something on the way may not even look at the question.
+ */
+export const ASKED = "asked";
 
 /** All methods throw GraphUnavailable, GraphTimeout or GraphRejected, and nothing else of their own. */
 export interface GraphStore {
@@ -98,6 +108,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const AVAILABILITY_TIMEOUT_MS = 2_000;
 const LONGEST_UPDATE_ANSWER = 65_536;
+// For a cache that listens; others are not asked twice for the same.
+const UNCACHED = { "cache-control": "no-cache, no-store", pragma: "no-cache" };
 
 /** The endpoints under a dataset's URL, named as in Fuseki. */
 export function storeUrls(datasetUrl: string): StoreUrls {
@@ -122,15 +134,22 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     });
   }
 
-  async function query(sparql: string, call: QueryOptions = {}): Promise<StoreResponse> {
+  async function query(
+    sparql: string,
+    { fresh = false, ...call }: QueryOptions = {},
+    nonce = randomUUID(),
+  ): Promise<StoreResponse> {
     const accept = call.accept ?? RESULTS_JSON;
+    // A value, because a proxy that reads queries may leave out their comments and prefixes.
+    const text = fresh ? `${sparql}\nVALUES ?${ASKED} { "${nonce}" }` : sparql;
     // Works for every form of query: the library's methods differ only in the Accept header.
-    const response: unknown = await client(call, true).query.select(sparql, {
+    const response: unknown = await client(call, true).query.select(text, {
       operation: "postDirect",
       headers: {
         "content-type": "application/sparql-query; charset=utf-8",
         accept,
         priority: call.priority === "service" ? "u=1" : "u=4",
+        ...(fresh && UNCACHED),
       },
       defaultGraph: [...(call.defaultGraphs ?? [])],
       namedGraph: [...(call.namedGraphs ?? [])],
@@ -138,8 +157,13 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     return expectType(response as StoreResponse, accept);
   }
 
-  async function queryJson(sparql: string, call: CallOptions): Promise<Record<string, unknown>> {
-    const response = await query(sparql, { ...call, accept: RESULTS_JSON, priority: "service" });
+  async function queryJson(
+    sparql: string,
+    call: CallOptions,
+    nonce = randomUUID(),
+  ): Promise<Record<string, unknown>> {
+    const own = { accept: RESULTS_JSON, priority: "service", fresh: true } as const;
+    const response = await query(sparql, { ...call, ...own }, nonce);
     const text = await readAll(response.body);
     try {
       return JSON.parse(text) as Record<string, unknown>;
@@ -159,7 +183,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     url.searchParams.append("graph", graph);
     return transport.send(
       url,
-      { method, headers: {}, ...content },
+      { method, body: content.body, headers: { ...content.headers, ...UNCACHED } },
       {
         signal: call.signal,
         timeoutMs: call.timeoutMs ?? (method === "DELETE" ? timeoutMs : LOAD_TIMEOUT_MS),
@@ -180,13 +204,18 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   }
 
   return {
-    query,
+    query: (sparql, call) => query(sparql, call),
 
     async select(sparql, call = {}) {
-      const { results } = await queryJson(sparql, call);
+      const nonce = randomUUID();
+      const { results } = await queryJson(sparql, call, nonce);
       const rows =
         typeof results === "object" && results !== null && "bindings" in results && results.bindings;
       if (!Array.isArray(rows)) throw new GraphUnavailable("The graph store's answer contains no results.");
+      for (const { [ASKED]: asked } of rows as Row[]) {
+        if (asked && asked.value !== nonce)
+          throw new GraphUnavailable("Something before the graph store answers with what it has kept.");
+      }
       return rows as Row[];
     },
 
@@ -198,15 +227,21 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     },
 
     async construct(sparql, call = {}) {
-      const { body } = await query(sparql, { accept: N_TRIPLES, ...call, priority: "service" });
+      const { body } = await query(sparql, {
+        accept: N_TRIPLES,
+        ...call,
+        priority: "service",
+        fresh: true,
+      });
       return readAll(body);
     },
 
     async update(sparql, call = {}) {
-      const response: unknown = await client(call, false).query.update(sparql, {
+      // A repair may come twice in the same words.
+      const response: unknown = await client(call, false).query.update(`${sparql}\n# ${randomUUID()}`, {
         operation: "postDirect",
         // A servlet container takes text without a charset for Latin-1, whatever SPARQL says.
-        headers: { "content-type": "application/sparql-update; charset=utf-8" },
+        headers: { "content-type": "application/sparql-update; charset=utf-8", ...UNCACHED },
       });
       await confirm(response as StoreResponse, [200, 204]);
     },

@@ -7,7 +7,7 @@ import { churchCsv } from "../bench/church-data.ts";
 import { importChurches } from "../db/churches/import.ts";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import { createPool } from "../db/pool.ts";
-import type { Scope } from "../server/identity/keys.ts";
+import type { Scope } from "../server/identity/lookup.ts";
 import { readLists } from "../faults/count.ts";
 import type { Lists } from "../faults/count.ts";
 import { ask, introduce, runAdmin, serverIsReady, WRITER } from "../faults/service.ts";

@@ -17,6 +17,7 @@ export async function greeting(config: Config, url: string, db: pg.Pool): Promis
     `  API reference   ${url}/docs`,
     `  GraphiQL        ${url}/graphiql`,
     `  Claim review    ${url}/admin/claims`,
+    `  Sign in         ${url}/sign-in${showsMail(config) ? "   (the mail with the link is shown here)" : ""}`,
     `  REST            ${url}/v0`,
     `  GraphQL         ${url}/graphql`,
     `  SPARQL          ${url}/v0/sparql`,
@@ -33,6 +34,11 @@ export async function greeting(config: Config, url: string, db: pg.Pool): Promis
   }
   lines.push("Ctrl-C stops it; what was written stays.");
   return lines.join("\n");
+}
+
+/** As the worker does where there is no mail server (worker/tasks/mail.ts). */
+function showsMail({ signIn, smtpUrl, databaseUrl, logLevel }: Config): boolean {
+  return !signIn && smtpUrl === undefined && databaseUrl === undefined && logLevel === "info";
 }
 
 async function lifecycle(config: Config, url: string, db: pg.Pool): Promise<string[]> {

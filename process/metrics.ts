@@ -12,6 +12,7 @@ export type GraphHealth = {
   pending: number;
   oldestPendingSeconds: number;
   rejected: number;
+  pendingLists: string[];
   graphState: string;
   verifiedAt: string | null;
   drift: number | null;
@@ -126,6 +127,7 @@ export class Metrics {
       "How long the oldest record that has not reached the graph has been waiting.",
     );
     const rejected = gauge("graph_records_rejected", "Records that the load check keeps out of the graph.");
+    const lists = gauge("graph_lists_pending", "Lists whose current content has not reached the graph.");
     const drift = gauge(
       "graph_drift",
       "Differences between graph and tables that the last whole verification found and left.",
@@ -144,11 +146,12 @@ export class Metrics {
       pending.set(health.pending);
       oldest.set(health.oldestPendingSeconds);
       rejected.set(health.rejected);
+      lists.set(health.pendingLists.length);
       drift.set(health.drift ?? 0);
       verified.set(health.verifiedAt === null ? 0 : Date.parse(health.verifiedAt) / 1_000);
       for (const each of enums.graph_state) state.set({ state: each }, each === health.graphState ? 1 : 0);
     };
-    this.watchDatabase(read, show, [pending, oldest, rejected, drift, verified, state]);
+    this.watchDatabase(read, show, [pending, oldest, rejected, lists, drift, verified, state]);
   }
 
   async #text(): Promise<string> {

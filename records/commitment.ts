@@ -25,7 +25,7 @@ export const commitment = {
     declaredByEmail: {
       type: "email",
       description: "Who declared it on the organization's behalf.",
-      input: "required",
+      input: "actor",
       graph: inGraph.person,
     },
     commitmentDescription: {

@@ -26,7 +26,7 @@ export const engagementClaim = {
     claimedByEmail: {
       type: "email",
       description: "Who attested it on the organization's behalf.",
-      input: "required",
+      input: "actor",
       graph: inGraph.person,
     },
     engagementAccelerators: {

@@ -25,7 +25,7 @@ export const need = {
     declaredByEmail: {
       type: "email",
       description: "Who declared it on the organization's behalf.",
-      input: "required",
+      input: "actor",
       graph: inGraph.person,
     },
     needDescription: {

@@ -36,8 +36,11 @@ export type Field = {
   type: FieldType;
   /** what it means, for readers of the API reference and of the GraphQL schema */
   description: string;
-  /** whether whoever creates the record must or may give it; without this, the service sets the field */
-  input?: "required" | "optional";
+  /**
+   * whether whoever creates the record must or may give it; the actor must be named by an API key, and a person may leave
+   * themselves out; without this, the service sets the field
+   */
+  input?: "required" | "optional" | "actor";
   graph: InGraph;
 };
 

@@ -3,7 +3,9 @@
 import type { Request, RequestHandler } from "express";
 import type { Logger } from "pino";
 import type { Attributes } from "@opentelemetry/api";
-import type { Identity } from "./identity/keys.ts";
+import type { ApiError } from "./errors.ts";
+import { named } from "./identity/identity.ts";
+import type { Identity } from "./identity/identity.ts";
 import { PROBES } from "./probes.ts";
 import { currentRequest } from "./request-context.ts";
 
@@ -31,7 +33,7 @@ export function accessLog(logger: Logger): RequestHandler {
         ...(context && context.errors.size > 0 && { errors: [...context.errors] }),
         durationMs: Math.round((performance.now() - start) * 10) / 10,
         bytes: socket.bytesWritten - writtenBefore,
-        ...(request.identity && { keyId: request.identity.keyId }),
+        ...(request.identity && named(request.identity)),
         requestId: context?.id,
         // What was to be sent has not all been taken.
         ...(!response.writableFinished && { aborted: true }),
@@ -43,13 +45,20 @@ export function accessLog(logger: Logger): RequestHandler {
   };
 }
 
+/** Logs what was refused before it was a request: nobody knows what it was to be. */
+export function logRefused(logger: Logger, { statusCode, code }: ApiError, requestId: string): void {
+  logger.info({ route: "other", status: statusCode, errors: [code], requestId }, "request");
+}
+
 /** What a span says of a request: the same as its line. */
 export function spanOf(request: Request): Attributes {
+  const { keyId, person } = (request.identity as Identity | undefined) ?? {};
   return {
     "http.request.method": request.method,
     "http.route": routeOf(request),
     "app.request_id": currentRequest()?.id,
-    "app.key_id": (request.identity as Identity | undefined)?.keyId,
+    "app.key_id": keyId,
+    "app.person_id": person?.id,
     "app.errors": [...(currentRequest()?.errors ?? [])],
   };
 }

@@ -10,8 +10,7 @@ import { accessLog, spanOf } from "./access-log.ts";
 import type { Door } from "./door.ts";
 import { ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
-import { requireKey } from "./identity/keys.ts";
-import type { KeyRing } from "./identity/keys.ts";
+import type { Credentials } from "./identity/identify.ts";
 import type { RateLimit } from "./identity/rate-limit.ts";
 import { limitUndelivered } from "./identity/undelivered.ts";
 import { limitUnknownKeys } from "./identity/unknown-keys.ts";
@@ -22,7 +21,7 @@ import { isLocalOrigin, onlyThisMachine } from "./this-machine.ts";
 /** What the application is assembled from. */
 export type AppParts = {
   config: Pick<Config, "answerMaxBytes" | "corsOrigins" | "trustProxy" | "unknownKeysPerMinute">;
-  keys: KeyRing;
+  credentials: Credentials;
   rateLimit: RateLimit;
   logger: Logger;
   /** In the order in which a request reaches them. */
@@ -33,13 +32,13 @@ export type AppParts = {
   local?: boolean;
 };
 
-// Of the longest answers, how many one key may leave unread.
+// Of the longest answers, how many one caller may leave unread.
 const UNDELIVERED_ANSWERS = 2;
 
 /** Assembles the application, which is not yet listening. */
 export async function createApp({
   config,
-  keys,
+  credentials,
   rateLimit,
   logger,
   doors,
@@ -53,15 +52,15 @@ export async function createApp({
   app.use(nameRequest, accessLog(logger));
   if (isTracing()) app.use(traceRequests(spanOf));
   if (measure) app.use(measure);
-  app.use(helmet());
-  app.use(crossOrigin(config.corsOrigins, local));
+  app.use(requireHost, helmet());
+  app.use(sayAllowed(doors), crossOrigin(config.corsOrigins, local));
   if (local) app.use(onlyThisMachine(config.corsOrigins));
 
-  const limited = limitUnknownKeys(config.unknownKeysPerMinute);
+  const identified = limitUnknownKeys(config.unknownKeysPerMinute, credentials);
   const shares = [rateLimit.count, limitUndelivered(UNDELIVERED_ANSWERS * config.answerMaxBytes)];
   const guards = {
-    key: [limited(requireKey(keys)), ...shares, requireUtf8],
-    keyInQuery: [limited(requireKey(keys, { inQuery: true })), ...shares, requireUtf8],
+    key: [identified({ inCookie: true }), ...shares, requireUtf8],
+    keyInQuery: [identified({ inQuery: true }), ...shares, requireUtf8],
   };
   for (const door of doors) await door(app, guards);
 
@@ -72,7 +71,24 @@ export async function createApp({
   return app;
 }
 
-/** Cross-origin requests as configured; answers every preflight with 204, without a key. */
+/** A request of HTTP/1.1 says whom it is for. */
+const requireHost: RequestHandler = (request, _response, next) => {
+  if (request.httpVersion !== "1.1" || request.headers.host !== undefined) return next();
+  throw new ApiError("validation_failed", { message: "The header Host is missing." });
+};
+
+/** Says with OPTIONS which methods a path supports. */
+function sayAllowed(doors: readonly Door[]): RequestHandler {
+  return (request, response, next) => {
+    if (request.method === "OPTIONS") {
+      const [allowed] = doors.flatMap((door) => door.allowed?.(request.path) ?? []);
+      if (allowed !== undefined) response.set("allow", allowed);
+    }
+    next();
+  };
+}
+
+/** Cross-origin requests as configured; answers every preflight with 204, without a key or token. */
 function crossOrigin(origins: readonly string[], local: boolean): RequestHandler {
   const options = {
     methods: ["GET", "HEAD", "POST"],

@@ -3,11 +3,20 @@ import type { Express, RequestHandler } from "express";
 
 /** What a request must pass before a door that is not open to everybody. */
 type Guards = Readonly<{
-  /** A live key in the Authorization header, within its rate limit, and an address and headers in UTF-8. */
+  /** A live key or a person's token in the Authorization header, or a session of one of our pages, within its rate limit, and an address and headers in UTF-8. */
   key: RequestHandler[];
-  /** The same, for clients that cannot set a header: the key may be given as ?apiKey= instead. */
+  /** Without sessions, but for clients that cannot set a header: a key may be given as ?apiKey= instead. */
   keyInQuery: RequestHandler[];
 }>;
 
 /** Adds itself to an application. A page that needs no key ignores the guards. */
-export type Door = (app: Express, guards: Guards) => void | Promise<void>;
+export type Door = {
+  (app: Express, guards: Guards): void | Promise<void>;
+  /** The methods that a path of this door supports, as in the header Allow; undefined for the paths of others. */
+  allowed?: (path: string) => string | undefined;
+};
+
+/** A door that says which methods its paths support. */
+export function withAllowed(allowed: NonNullable<Door["allowed"]>, door: Door): Door {
+  return Object.assign(door, { allowed });
+}

@@ -1,6 +1,8 @@
 // Errors as callers see them: one status, one registered code, one sentence (docs/errors.md explains them all).
-import type { ErrorRequestHandler } from "express";
+import { STATUS_CODES } from "node:http";
+import type { ErrorRequestHandler, Request } from "express";
 import { DatabaseError } from "pg";
+import Negotiator from "negotiator";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { errors as raisedByRules } from "../db/catalog.ts";
@@ -20,14 +22,25 @@ type Registered = readonly [statusCode: number, sentence: string];
 // What the server itself refuses. What the rules refuse is registered in db/rules/errors.sql.
 const RAISED_HERE = {
   malformed_query: [400, "The query is not well-formed SPARQL."],
-  missing_api_key: [401, "Send an API key: Authorization: Bearer <key>."],
+  missing_api_key: [401, "Send an API key, or a person's token: Authorization: Bearer <key or token>."],
   invalid_api_key: [401, "This API key is unknown, expired or revoked."],
-  insufficient_scope: [403, "The scope of this API key does not allow this."],
+  invalid_token: [401, "This token of a person is not one that this service can verify."],
+  invalid_session: [401, "You are signed out, or were away for too long; sign in again."],
+  insufficient_scope: [403, "The scope of this API key, or of persons, does not allow this."],
+  key_not_for_address: [403, "This API key is for certain networks and cannot be used from this address."],
   read_only: [403, "This endpoint only answers queries; it does not accept updates."],
   federation_disabled: [403, "SERVICE is not allowed here; query the other endpoint yourself."],
   origin_not_allowed: [
     403,
     "Pages from this origin may not call the tool endpoint; CORS_ORIGINS lists the origins that may.",
+  ],
+  session_not_allowed: [
+    403,
+    "A session is for this service's own pages: same origin, and with the header X-Session-Request for anything but GET.",
+  ],
+  sign_in_refused: [
+    403,
+    "This sign-in is over: it can be finished once, within 15 minutes, and in the browser that began it. Begin again.",
   ],
   host_not_allowed: [
     403,
@@ -43,6 +56,10 @@ const RAISED_HERE = {
   internal_error: [500, "The service failed to answer; the failure has been logged."],
   service_busy: [503, "The service is busy; try again as soon as Retry-After says."],
   database_unavailable: [503, "The database is not available; try again."],
+  identity_provider_unavailable: [
+    503,
+    "The provider that vouches for persons does not answer, so nobody can tell who this is; try again.",
+  ],
   graph_unavailable: [503, "The graph store is not available; try again later."],
   query_timeout: [504, "The query took too long; ask for less."],
   query_too_expensive: [504, "The query needs more memory than the graph store has for one; ask for less."],
@@ -87,7 +104,13 @@ export class ApiError extends Error {
     this.code = code;
     this.details = options.details?.length ? options.details : undefined;
     this.headers = {
-      ...(this.statusCode === 401 && { [RESPONSE_HEADERS.authenticate]: "Bearer" }),
+      ...(this.statusCode === 401 && {
+        // RFC 6750: nothing more when nothing was sent.
+        [RESPONSE_HEADERS.authenticate]:
+          code === "missing_api_key" || code === "invalid_session"
+            ? "Bearer"
+            : 'Bearer error="invalid_token"',
+      }),
       ...(this.statusCode === 503 && { [RESPONSE_HEADERS.retryAfter]: "1" }),
       ...options.headers,
     };
@@ -132,6 +155,21 @@ export function validationFailed(problems: ErrorDetail[]): ApiError {
   return new ApiError("validation_failed", { message: `${message}.`, details: problems });
 }
 
+/** The media type of RFC 9457. */
+export const PROBLEM = "application/problem+json";
+
+/** Whether a request asks for errors as problem details: by their name, since whoever accepts everything expects our own form. */
+export function namesProblem(request: Request): boolean {
+  return new Negotiator(request).mediaTypes().includes(PROBLEM);
+}
+
+/** The same error as problem details. What kind of problem it is says the code, as everywhere; there is no page about it. */
+function problemFrom(answer: ApiError): object {
+  const { message, statusCode, ...others } = answer.toJSON();
+  const title = STATUS_CODES[statusCode];
+  return { type: "about:blank", title, status: statusCode, detail: message, ...others };
+}
+
 /** Answers errors of the REST routes; the last middleware of the application. */
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
@@ -141,7 +179,12 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
       logger.error({ err: error, method: request.method, route: routeOf(request) }, answer.code);
     // Half an answer cannot be taken back: cutting the connection lets the caller tell.
     if (response.headersSent) return next(error);
-    response.status(answer.statusCode).set(answer.headers).json(answer);
+    response
+      .status(answer.statusCode)
+      .set({ ...answer.headers, "cache-control": "no-store" })
+      .vary("accept");
+    if (namesProblem(request)) response.type(PROBLEM).send(JSON.stringify(problemFrom(answer)));
+    else response.json(answer);
   };
 }
 

@@ -7,11 +7,17 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "./errors.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
+import { requestOf } from "./request-context.ts";
 
 /** How long a caller may take, and how often that is checked; in milliseconds. */
 export type Patience = { headersMs: number; requestMs: number; checkMs: number };
 
+type OnRefused = (refusal: ApiError, requestId: string) => void;
+
 const PATIENCE: Patience = { headersMs: 15_000, requestMs: 30_000, checkMs: 5_000 };
+
+/** How long a caller who was refused may take to read it and close. */
+const LINGER_MS = 1_000;
 
 /** How long a connection without a request is left open once nothing new is taken. */
 const SILENCE_MS = 1_000;
@@ -26,34 +32,51 @@ export class Listener {
   readonly #sockets = new Set<Duplex>();
   // The latest on each connection.
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
+  // What else these send is read and dropped: to close a connection with bytes unread would take the answer back.
+  readonly #refused = new WeakSet<Duplex>();
   #isDraining = false;
 
-  /** @param options.keepAliveMs how long a connection without a request stays open */
-  constructor(app: RequestListener, options: { keepAliveMs: number; patience?: Patience | undefined }) {
-    const { keepAliveMs, patience = PATIENCE } = options;
-
+  /**
+   * @param options.keepAliveMs how long a connection without a request stays open
+   * @param options.onRefused is told of what was refused before it became a request, which the application never sees
+   */
+  constructor(
+    app: RequestListener,
+    options: { keepAliveMs: number; patience?: Patience | undefined; onRefused: OnRefused },
+  ) {
+    const { keepAliveMs, patience = PATIENCE, onRefused } = options;
+    const take: RequestListener = (request, response) => {
+      this.#answers.set(request.socket, response);
+      this.#begin(response);
+      app(request, response);
+    };
     this.#server = createServer(
       {
         ...{ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: keepAliveMs },
         ...{ headersTimeout: patience.headersMs, requestTimeout: patience.requestMs },
         connectionsCheckingInterval: patience.checkMs,
+        // Node would refuse these by itself, in a form of its own and unseen; the application does it.
+        requireHostHeader: false,
       },
-      (request, response) => {
-        this.#answers.set(request.socket, response);
-        this.#begin(response);
-        app(request, response);
-      },
+      take,
     );
+    // An expectation that nobody knows may be passed over, which is better than Node's own refusal.
+    this.#server.on("checkExpectation", take);
     this.#server.on("connection", (socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      if (this.#refused.has(socket)) return;
       const latest = this.#answers.get(socket);
       const hasBegun = latest?.headersSent && !latest.writableFinished;
       // Half an answer is on its way, or nobody is there any more.
       if (!socket.writable || hasBegun || error.code === "ECONNRESET") socket.destroy();
-      else refuse(error.code, socket);
+      else if (latest && !latest.req.complete) cutShort(refusalOf(error.code), latest);
+      else {
+        this.#refused.add(socket);
+        refuse(refusalOf(error.code), socket, onRefused);
+      }
     });
   }
 
@@ -112,17 +135,36 @@ function sayLast(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader("connection", "close");
 }
 
+/** Answers a request that has not arrived whole, so that whatever tells of requests tells of this one. */
+function cutShort(refusal: ApiError, response: ServerResponse): void {
+  const context = requestOf(response);
+  context?.errors.add(refusal.code);
+  const body = JSON.stringify({ ...refusal.toJSON(), requestId: context?.id });
+  response.writeHead(refusal.statusCode, headersOf(body)).end(body);
+}
+
 /** Answers what never became a request, in the same form as any other refusal. */
-function refuse(code: string | undefined, socket: Duplex): void {
-  const refusal = refusalOf(code);
+function refuse(refusal: ApiError, socket: Duplex, onRefused: OnRefused): void {
   const requestId = randomUUID();
+  onRefused(refusal, requestId);
   const body = JSON.stringify({ ...refusal.toJSON(), requestId });
-  socket.end(
-    `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\nconnection: close\r\n` +
-      `${RESPONSE_HEADERS.requestId}: ${requestId}\r\n` +
-      `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    () => socket.destroy(),
+  const head = [
+    `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}`,
+    ...Object.entries({ ...headersOf(body), [RESPONSE_HEADERS.requestId]: requestId }).map(
+      ([name, value]) => `${name}: ${value}`,
+    ),
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () =>
+    setTimeout(() => socket.destroy(), LINGER_MS).unref(),
   );
+}
+
+function headersOf(body: string): Record<string, string | number> {
+  return {
+    connection: "close",
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+  };
 }
 
 function refusalOf(code: string | undefined): ApiError {

@@ -8,10 +8,14 @@ import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
 import { Metrics } from "../process/metrics.ts";
 import { demoKeyExposed, runPart, StartError } from "../process/part.ts";
+import { attended, pulseOf } from "../process/store-pulse.ts";
+import { logRefused } from "./access-log.ts";
 import { createApp } from "./app.ts";
-import { createGraphql } from "./graphql/door.ts";
+import { graphqlOnDemand } from "./graphql/on-demand.ts";
 import { NotAnnounced } from "./identity/announcements.ts";
 import { KeyRing } from "./identity/keys.ts";
+import { Sessions } from "./identity/sessions.ts";
+import { PersonTokens } from "./identity/tokens.ts";
 import { RateLimit } from "./identity/rate-limit.ts";
 import { mcpDoor } from "./mcp/door.ts";
 import { probes } from "./probes.ts";
@@ -21,6 +25,7 @@ import { withOpenApi } from "./openapi/document.ts";
 import { claimsPage } from "./pages/claims/door.ts";
 import { docsPage } from "./pages/docs/door.ts";
 import { homePage } from "./pages/home/door.ts";
+import { signInPages } from "./pages/sign-in/door.ts";
 import { currentRequest } from "./request-context.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
@@ -40,7 +45,26 @@ export type ServerOptions = {
   patience?: Patience;
   /** Of the process, where other parts run in it as well. */
   metrics?: Metrics;
+  /** When its schema is built: before the server listens, or with the first request for it. */
+  graphql?: "at the start" | "on demand";
 };
+
+/** A server under load builds the schema before anybody waits; where starting is what counts, it may never be needed. */
+async function makeGraphql(
+  options: Parameters<typeof graphqlOnDemand>[0],
+  when: ServerOptions["graphql"] = "at the start",
+): Promise<ReturnType<typeof graphqlOnDemand>> {
+  if (when === "on demand") return graphqlOnDemand(options);
+  const { createGraphql } = await import("./graphql/door.ts");
+  return createGraphql(options);
+}
+
+/** Loaded where it is configured: with a library that a start would wait for. */
+async function makeProvider({ signIn }: Config, logger: Logger) {
+  if (!signIn) return undefined;
+  const { SignInProvider } = await import("./pages/sign-in/provider.ts");
+  return new SignInProvider(signIn, logger);
+}
 
 /** A server that is listening. */
 export type RunningServer = {
@@ -58,7 +82,7 @@ export type RunningServer = {
 export async function startServer({
   config,
   databaseUrl,
-  store,
+  store: given,
   patience,
   ...options
 }: ServerOptions): Promise<RunningServer> {
@@ -76,7 +100,12 @@ export async function startServer({
   await postgres.start();
   const listenUrl = config.databaseListenUrl ?? databaseUrl;
   const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl });
+  const tokens = config.oidc && new PersonTokens(config.oidc, logger);
   const database = new Database(postgres.requests);
+  const sessions = new Sessions(postgres.requests);
+  let ownUrl = config.platformUrl;
+  const storePulse = pulseOf(given);
+  const store = attended(given, storePulse);
   const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse);
   const isDemo = await demoKeyOpens(pool);
   if (isDemo && !isLoopback(config.host)) throw demoKeyExposed(config.host);
@@ -88,21 +117,24 @@ export async function startServer({
     );
   });
 
+  tokens?.start();
+
   const { answerMaxBytes, metricsPort } = config;
-  const graphql = await createGraphql({ postgres, logger, answerMaxBytes });
+  const names = createNames(config);
+  const ownRoutes = allRoutes({ database, store, names, answerMaxBytes });
+  const graphql = await makeGraphql({ postgres, logger, answerMaxBytes, routes: ownRoutes }, options.graphql);
 
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
-  const measure = metrics && addServerMetrics(metrics, postgres);
+  const told = metrics && addServerMetrics(metrics, postgres);
   const metricsServer =
     metricsPort === undefined ? undefined : await metrics?.serve(config.host, metricsPort);
 
   let isReady = () => postgres.pulse.beat();
-  const names = createNames(config);
-  const { routes, document } = withOpenApi(allRoutes({ database, store, names, answerMaxBytes }), config);
+  const { routes, document } = withOpenApi(ownRoutes, config);
   const app = await createApp({
-    ...(measure && { measure }),
+    ...(told && { measure: told.measure }),
     config,
-    keys,
+    credentials: { keys, tokens, sessions },
     rateLimit,
     logger,
     local: isDemo,
@@ -111,6 +143,11 @@ export async function startServer({
       homePage,
       graphql.explorerDoor,
       claimsPage,
+      signInPages({
+        sessions,
+        provider: await makeProvider(config, logger),
+        ownUrl: () => ownUrl ?? urlAt(config.host, config.port),
+      }),
       docsPage(document),
       graphql.door,
       sparqlDoor({
@@ -125,12 +162,19 @@ export async function startServer({
     ],
   });
 
-  const listener = new Listener(app, { keepAliveMs: config.keepAliveTimeoutMs, patience });
-  const port = await listener.listen(config.port, config.host);
+  const listener = new Listener(app, {
+    ...{ keepAliveMs: config.keepAliveTimeoutMs, patience },
+    onRefused: (refusal, requestId) => {
+      logRefused(logger, refusal, requestId);
+      told?.refused(refusal.code);
+    },
+  });
+  const url = urlAt(config.host, await listener.listen(config.port, config.host));
+  ownUrl ??= url;
   return {
     app,
     metricsPort: metricsServer?.port,
-    url: `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`,
+    url,
     stop: async () => {
       isReady = () => Promise.resolve(false);
       await listener.drain(config.shutdown);
@@ -138,9 +182,15 @@ export async function startServer({
       await metricsServer?.stop();
       await rateLimit.stop();
       await keys.stop();
+      await storePulse.stop();
+      tokens?.stop();
       await postgres.end();
     },
   };
+}
+
+function urlAt(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 if (import.meta.main) {

@@ -4,16 +4,24 @@ import { Counter, Histogram } from "prom-client";
 import type { GraphHealth, Metrics } from "../process/metrics.ts";
 import { routeOf } from "./access-log.ts";
 import { ERRORS } from "./errors.ts";
+import type { ErrorCode } from "./errors.ts";
 import type { Connections } from "./postgres/connections.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 import { currentRequest } from "./request-context.ts";
 
+/** What the server tells its metrics. */
+type ServerMetrics = {
+  /** Counts and times requests; comes after nameRequest. */
+  measure: RequestHandler;
+  /** Counts what was refused before it was a request. */
+  refused: (code: ErrorCode) => void;
+};
+
 /**
  * Adds the server's metrics to those of its process.
  * @param postgres its connections; the state of the graph is read with no more rights than any key has
- * @returns counts and times requests; comes after nameRequest
  */
-export function addServerMetrics(metrics: Metrics, { pool, requests, probes }: Postgres): RequestHandler {
+export function addServerMetrics(metrics: Metrics, { pool, requests, probes }: Postgres): ServerMetrics {
   const registers = [metrics.registry];
   const seconds = new Histogram({
     name: "http_request_duration_seconds",
@@ -30,23 +38,25 @@ export function addServerMetrics(metrics: Metrics, { pool, requests, probes }: P
   });
   metrics.watchPool("server", pool, requests);
   metrics.watchGraph(() => readHealth(probes));
-  return (request, response, next) => {
+  const refused = (code: ErrorCode) => errors.inc({ code, status: ERRORS[code][0] });
+  const measure: RequestHandler = (request, response, next) => {
     const stop = seconds.startTimer();
     const context = currentRequest();
     response.once("close", () => {
       const method = METHODS.has(request.method) ? request.method : "other";
       stop({ method, route: routeOf(request), status: response.statusCode });
-      for (const code of context?.errors ?? []) errors.inc({ code, status: ERRORS[code][0] });
+      context?.errors.forEach(refused);
     });
     next();
   };
+  return { measure, refused };
 }
 
 // A caller may send any word for a method that Node knows, and each would be a series.
 const METHODS = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
 
 async function readHealth(connections: Connections): Promise<GraphHealth> {
-  const { rows } = await connections.borrow({ keyId: "" }, (connection) =>
+  const { rows } = await connections.borrow({ caller: "" }, (connection) =>
     connection.run<{ answer: string }>({
       text: "select app_private.run_as('api_read', 'select row_to_json(health)::text from rest.health') as answer",
     }),

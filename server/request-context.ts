@@ -2,6 +2,7 @@
 // of it carries, and the errors that it ended in.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { ErrorCode } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
@@ -16,6 +17,7 @@ export type RequestContext = {
 };
 
 const contexts = new AsyncLocalStorage<RequestContext>();
+const answered = new WeakMap<ServerResponse, RequestContext>();
 
 // Long enough for what proxies make, and with nothing in it that a log, a header or a shell could stumble over.
 const SANE_ID = /^[\w.:=/+-]{1,64}$/;
@@ -28,10 +30,17 @@ export const nameRequest: RequestHandler = (request, response, next) => {
   const retryAfter = (seconds: number) => {
     if (!response.headersSent) response.set(RESPONSE_HEADERS.retryAfter, String(seconds));
   };
-  contexts.run({ id, errors: new Set(), retryAfter }, next);
+  const context = { id, errors: new Set<ErrorCode>(), retryAfter };
+  answered.set(response, context);
+  contexts.run(context, next);
 };
 
 /** The request that is being answered; undefined outside of one. */
 export function currentRequest(): RequestContext | undefined {
   return contexts.getStore();
+}
+
+/** The request that a response answers, for who is not called by it; undefined before it has its name. */
+export function requestOf(response: ServerResponse): RequestContext | undefined {
+  return answered.get(response);
 }

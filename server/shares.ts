@@ -1,5 +1,6 @@
 // Who gets the next connection, or the next query of the graph. One caller may use no more than a share of them, and
 // those who wait take turns by caller, so that a caller who asks for a hundred things at once stands only in its own way.
+import { LRUCache } from "lru-cache";
 import { CallerGone, ServiceBusy } from "./postgres/unavailable.ts";
 
 /** How many there are, and how they are shared. */
@@ -7,6 +8,8 @@ export type ShareLimits = {
   slots: number;
   /** that one caller may have at a time */
   perCaller: number;
+  /** a caller who keeps its slots for longer than this has fewer at a time, while others are there */
+  slowMs: number;
   /** how long a caller waits before it is told that the service is busy */
   patienceMs: number;
   /** how many of one caller's requests may wait */
@@ -15,14 +18,46 @@ export type ShareLimits = {
   queue: number;
 };
 
-type Waiting = { admit: () => void; refuse: (error: Error) => void };
-type Caller = { running: number; readonly waiting: Set<Waiting> };
+/**
+ * A queue that has not been empty for so long, and to which more still come, does not get shorter by waiting. Whoever is
+ * first in it is refused then, for those who came less than so long ago, or have not waited for twice as long as their
+ * caller's requests take.
+ */
+const STANDING_MS = 1_000;
+// Longer than a migration keeps a table at a time: whoever waits for that is not too many.
+const FRESH_MS = 1_000;
+
+/** What a slow caller keeps: one that takes very long is not to stand before all of its others. */
+const LEAST = 2;
+
+/** How long others count as being there after they have come. */
+const COMPANY_MS = 1_000;
+/** How much of what is remembered of a caller the last time that it had a slot makes up. */
+const NEWEST = 1 / 4;
+const REMEMBERED_CALLERS = 10_000;
+
+type Waiting = { since: number; admit: () => void; refuse: (error: Error) => void };
+type Caller = {
+  running: number;
+  readonly waiting: Set<Waiting>;
+  /** Of requests that have had a slot before. */
+  readonly continuing: Set<Waiting>;
+  standingSince: number;
+  /** when the last of them came */
+  latest: number;
+};
+type Seen = { name: string; at: number };
 
 /** Shares a number of slots among callers. */
 export class Shares {
   readonly #limits: ShareLimits;
   // In the order of their turns: whoever has just been served comes last.
   readonly #callers = new Map<string, Caller>();
+  // For how many milliseconds each keeps a slot.
+  readonly #typical = new LRUCache<string, number>({ max: REMEMBERED_CALLERS });
+  // Who has come last, and who has come last before that and is somebody else.
+  #last: Seen = { name: "", at: -Infinity };
+  #other: Seen = { name: "", at: -Infinity };
   #free: number;
   #queued = 0;
 
@@ -39,23 +74,37 @@ export class Shares {
   /**
    * Takes a slot, when it is the caller's turn.
    * @param gone ends the waiting
+   * @param isUnderWay whether the request has had a slot before: among the caller's own it comes first then, or it would
+   * wait as often as it has something to ask
    * @returns what gives it back, to be called once
    * @throws ServiceBusy when the queue is full or patience has run out; CallerGone
    */
-  async take(name: string, gone?: AbortSignal): Promise<() => void> {
+  async take(name: string, gone?: AbortSignal, isUnderWay = false): Promise<() => void> {
     if (gone?.aborted) throw new CallerGone();
+    if (this.#last.name !== name) this.#other = this.#last;
+    this.#last = { name, at: performance.now() };
     let caller = this.#callers.get(name);
-    if (!caller) this.#callers.set(name, (caller = { running: 0, waiting: new Set() }));
-    if (this.#free > 0 && caller.running < this.#limits.perCaller) this.#occupy(caller);
+    if (!caller) this.#callers.set(name, (caller = newCaller()));
+    if (this.#free > 0 && this.#mayRun(name, caller)) this.#occupy(caller);
     else {
       try {
-        await this.#wait(caller, gone);
+        await this.#wait(caller, isUnderWay ? caller.continuing : caller.waiting, gone);
       } catch (error) {
         this.#forget(name, caller);
         throw error;
       }
     }
-    return () => this.#release(name, caller);
+    const began = performance.now();
+    return () => this.#release(name, caller, performance.now() - began);
+  }
+
+  /** What takes twice as long uses twice as much of the machine, so one caller may have half as much of it at a time. */
+  #mayRun(name: string, { running }: Caller): boolean {
+    const { perCaller, slowMs } = this.#limits;
+    const company = this.#last.name === name ? this.#other : this.#last;
+    const isAlone = this.#callers.size === 1 && performance.now() - company.at > COMPANY_MS;
+    const slowness = isAlone ? 1 : Math.max(1, (this.#typical.get(name) ?? 0) / slowMs);
+    return running < Math.max(Math.min(LEAST, perCaller), Math.floor(perCaller / slowness));
   }
 
   #occupy(caller: Caller): void {
@@ -63,18 +112,19 @@ export class Shares {
     caller.running++;
   }
 
-  #wait(caller: Caller, gone: AbortSignal | undefined): Promise<void> {
-    if (caller.waiting.size >= this.#limits.queuePerCaller || this.#queued >= this.#limits.queue) {
+  #wait(caller: Caller, queue: Set<Waiting>, gone: AbortSignal | undefined): Promise<void> {
+    if (queue.size >= this.#limits.queuePerCaller || this.#queued >= this.#limits.queue) {
       throw new ServiceBusy();
     }
     return new Promise((admitted, refused) => {
       const leave = () => {
         clearTimeout(patience);
         gone?.removeEventListener("abort", hangUp);
-        caller.waiting.delete(waiting);
+        queue.delete(waiting);
         this.#queued--;
       };
       const waiting: Waiting = {
+        since: performance.now(),
         admit: () => {
           leave();
           this.#occupy(caller);
@@ -88,34 +138,61 @@ export class Shares {
       const patience = setTimeout(() => waiting.refuse(new ServiceBusy()), this.#limits.patienceMs);
       const hangUp = () => waiting.refuse(new CallerGone());
       gone?.addEventListener("abort", hangUp);
-      caller.waiting.add(waiting);
+      if (!isWaiting(caller)) caller.standingSince = waiting.since;
+      caller.latest = waiting.since;
+      queue.add(waiting);
       this.#queued++;
     });
   }
 
-  #release(name: string, caller: Caller): void {
+  #release(name: string, caller: Caller, heldMs: number): void {
+    const before = this.#typical.get(name) ?? heldMs;
+    this.#typical.set(name, before + (heldMs - before) * NEWEST);
     this.#free++;
     caller.running--;
-    this.#admitNext();
     this.#forget(name, caller);
+    this.#admitNext();
   }
 
   #forget(name: string, caller: Caller): void {
-    const isIdle = caller.running === 0 && caller.waiting.size === 0;
+    const isIdle = caller.running === 0 && !isWaiting(caller);
     if (isIdle && this.#callers.get(name) === caller) this.#callers.delete(name);
   }
 
   /** Who has fewer running comes first, then whose turn it is. */
   #admitNext(): void {
-    let next: { name: string; caller: Caller } | undefined;
-    for (const [name, caller] of this.#callers) {
-      if (caller.waiting.size === 0 || caller.running >= this.#limits.perCaller) continue;
-      if (!next || caller.running < next.caller.running) next = { name, caller };
+    while (this.#free > 0) {
+      let next: { name: string; caller: Caller } | undefined;
+      for (const [name, caller] of this.#callers) {
+        if (!isWaiting(caller) || !this.#mayRun(name, caller)) continue;
+        if (!next || caller.running < next.caller.running) next = { name, caller };
+      }
+      if (!next) return;
+      this.#callers.delete(next.name);
+      this.#callers.set(next.name, next.caller);
+      this.#firstOf(next.name, next.caller)?.admit();
     }
-    if (!next) return;
-    this.#callers.delete(next.name);
-    this.#callers.set(next.name, next.caller);
-    const [first] = next.caller.waiting;
-    first?.admit();
   }
+
+  /** The first of those who wait, after those are refused who have waited in a standing queue for too long. */
+  #firstOf(name: string, { waiting, continuing, standingSince, latest }: Caller): Waiting | undefined {
+    for (const each of continuing) return each;
+    const now = performance.now();
+    const freshMs = Math.max(FRESH_MS, 2 * (this.#typical.get(name) ?? 0));
+    const isFresh = (since: number) => now - since <= freshMs;
+    const isStanding = now - standingSince > STANDING_MS && isFresh(latest);
+    for (const each of waiting) {
+      if (!isStanding || isFresh(each.since)) return each;
+      each.refuse(new ServiceBusy());
+    }
+    return undefined;
+  }
+}
+
+function newCaller(): Caller {
+  return { running: 0, waiting: new Set(), continuing: new Set(), standingSince: 0, latest: 0 };
+}
+
+function isWaiting({ waiting, continuing }: Caller): boolean {
+  return waiting.size > 0 || continuing.size > 0;
 }

@@ -28,16 +28,17 @@ export function requireUtf8Encoding(encoded: string, what: string): void {
 
 /**
  * Parses JSON. Half of a surrogate pair, which JSON can write and UTF-8 cannot, is refused.
+ * @param what it is, for the refusal
  * @throws ApiError 400 validation_failed
  */
-export function parseJson(bytes: Uint8Array): unknown {
-  const text = decodeUtf8(bytes, "The body");
+export function parseJson(bytes: Uint8Array, what = "The body"): unknown {
+  const text = decodeUtf8(bytes, what);
   try {
     // Looking at every text takes several times as long as parsing, and such escapes are rare.
     return JSON.parse(text, SURROGATE_ESCAPE.test(text) ? requireWellFormed : undefined);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    throw new ApiError("validation_failed", { message: "The body is not well-formed JSON.", cause: error });
+    throw new ApiError("validation_failed", { message: `${what} is not well-formed JSON.`, cause: error });
   }
 }
 

@@ -1,4 +1,5 @@
 // How large an answer may become, and how many of them may wait to be read.
+import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -128,11 +129,18 @@ describe("the tool endpoint", () => {
 
 describe("answers that nobody reads", () => {
   const sockets: Socket[] = [];
+  /** As many as one key may have connections for, so that none of them waits for one. */
+  const AT_ONCE = 10;
   let generous: RunningServer;
   beforeAll(async () => {
     // So long that the system's own buffers for a connection cannot take all of it.
     generous = await startServer({
-      config: { ...loadConfig({ PORT: "0" }), answerMaxBytes: 10 * MAX_BYTES },
+      config: {
+        ...loadConfig({ PORT: "0" }),
+        answerMaxBytes: 10 * MAX_BYTES,
+        databasePoolSize: 4 * AT_ONCE,
+        statementTimeoutMs: 600_000,
+      },
       databaseUrl: service.database.serverUrl,
       store: service.store,
       logger: pino({ level: "silent" }),
@@ -143,15 +151,56 @@ describe("answers that nobody reads", () => {
     await generous.stop();
   });
 
-  function askAndNotRead(key: string): void {
+  function askAndNotRead(key: string, door = "GET /v0/orgs/search?limit=10000", body = ""): Socket {
     const { port } = new URL(generous.url);
     const socket = connect(Number(port), "127.0.0.1").on("error", () => undefined);
     socket.pause();
     socket.write(
-      `GET /v0/orgs/search?limit=10000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`,
+      `${door} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
     sockets.push(socket);
+    return socket;
   }
+
+  /** What an answer begins with; the rest of it is never read. */
+  async function beginningOf(socket: Socket): Promise<string> {
+    for (;;) {
+      const read = socket.read() as Buffer | null;
+      if (read) return read.toString("latin1");
+      await once(socket, "readable");
+    }
+  }
+
+  const churches = "churches(limit: 200) { church { churchSummary } }";
+  test.each([
+    ["the church search", "GET /v0/orgs/search?limit=10000", undefined],
+    ["GraphQL", "POST /graphql", { query: `{ a: ${churches} b: ${churches} c: ${churches} }` }],
+    ["the tool endpoint", "POST /v0/mcp", toolCall({ limit: 10_000 })],
+  ])(
+    "are few, even if they were all asked for before the first was there: %s",
+    async (_, door, body) => {
+      const key = await issueTestKey(service.database.owner, "api_read");
+      const asked = Array.from({ length: AT_ONCE }, () =>
+        askAndNotRead(key, door, body && JSON.stringify(body)),
+      );
+      const answers = await Promise.all(asked.map(beginningOf));
+      const refused = answers.filter((answer) => answer.startsWith("HTTP/1.1 503"));
+      const given = answers.filter((answer) => answer.startsWith("HTTP/1.1 200"));
+      expect(given.length).toBeGreaterThan(0);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(given.length + refused.length).toBe(AT_ONCE);
+      for (const answer of refused) {
+        expect(answer).toMatch(/^retry-after: 1\r$/im);
+        expect(answer).toMatch(/service_busy/);
+        expect(answer).toMatch(/waiting to be read/);
+        expect(answer).not.toMatch(/^x-next-cursor/im);
+      }
+      expect((await call(`${generous.url}/v0/accelerators`, "GET", service.keys.read)).status).toBe(200);
+      for (const socket of sockets.splice(0)) socket.destroy();
+    },
+    120_000,
+  );
 
   test("keep their key from asking for more, and no other", async () => {
     const key = await issueTestKey(service.database.owner, "api_read");

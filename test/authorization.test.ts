@@ -2,13 +2,25 @@
 // A change to a rule in db/rules/permissions.sql or membership.sql shows up here as the cases that now differ.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, DatabaseError } from "pg";
+import { issueTestKey, keyIdOf } from "./support/database.ts";
+import type { KeyBounds } from "./support/database.ts";
 import { send } from "./support/graphql.ts";
+import { AUDIENCE, TestProvider } from "./support/oidc.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import * as world from "./support/world.ts";
 
 type Scope = "read" | "write" | "review";
-type Outcome = "allowed" | "membership_required" | "insufficient_role" | "insufficient_scope";
+/** Who says who acts: an API key of a scope, which names them, one with bounds, or a person's own token. */
+type Caller = Scope | Bounded | "person";
+type Outcome =
+  | "allowed"
+  | "membership_required"
+  | "insufficient_role"
+  | "insufficient_scope"
+  | "not_your_identity"
+  | "key_not_for_organization"
+  | "key_not_for_person";
 
 // The outcome for every operation below, and any operation for which it differs.
 type Standing = [who: string, email: string, outcome: Outcome, except?: Record<string, Outcome>];
@@ -33,14 +45,26 @@ const SCOPES: [scope: Scope, mayWrite: boolean][] = [
   ["review", true],
 ];
 
+// Keys of scope api_write with bounds, and what they refuse whoever is named; within the bounds nothing.
+const BOUNDED = {
+  "for the organization and the person": [
+    { organizations: [world.ORG], persons: STANDINGS.map(([, email]) => email) },
+    undefined,
+  ],
+  "for another organization": [{ organizations: [world.OTHER_ORG] }, "key_not_for_organization"],
+  "for another person": [{ persons: ["someone-else@river.example"] }, "key_not_for_person"],
+} as const satisfies Record<string, [KeyBounds, Outcome | undefined]>;
+type Bounded = keyof typeof BOUNDED;
+const bounded = new Map<Caller, { key: string; keyId: string }>();
+
 type Operation = {
   name: string;
   path: string;
   mutation: string;
   result: string;
   sql: string;
-  /** What is sent, by wire names. */
-  input: (email: string) => Record<string, unknown>;
+  /** What is sent, by wire names; who acts can be left out by persons. */
+  input: (email: string | null) => Record<string, unknown>;
 };
 
 // The records whose status is changed; made before the cases run.
@@ -112,10 +136,32 @@ const OPERATIONS: Operation[] = [
 let service: TestService;
 let psql: Client;
 
+/** The key or token that a caller has. */
+async function credentialOf(caller: Caller, person: string): Promise<string> {
+  if (caller === "person") return tokenOf(person);
+  return bounded.get(caller)?.key ?? service.keys[caller as Scope];
+}
+
+let provider: TestProvider;
+const tokens = new Map<string, Promise<string>>();
+/** A token of a person, who signs in once. */
+function tokenOf(email: string): Promise<string> {
+  const token = tokens.get(email) ?? provider.tokenOf(email);
+  tokens.set(email, token);
+  return token;
+}
+
 beforeAll(async () => {
-  service = await startTestService();
+  provider = await TestProvider.start();
+  service = await startTestService({
+    config: { oidc: { issuers: [provider.issuer], audience: AUDIENCE } },
+  });
   psql = new Client(service.database.serverUrl);
   await psql.connect();
+  for (const [name, [bounds]] of Object.entries(BOUNDED)) {
+    const key = await issueTestKey(service.database.owner, "api_write", bounds);
+    bounded.set(name as Bounded, { key, keyId: await keyIdOf(service.database.owner, key) });
+  }
   const make = async (operation: Operation) =>
     (await call(`${service.url}${operation.path}`, "POST", service.keys.write, operation.input(world.admin)))
       .body;
@@ -126,26 +172,44 @@ beforeAll(async () => {
 afterAll(async () => {
   await psql.end();
   await service.stop();
+  await provider.stop();
 });
 
 /** Each door returns the outcome: "allowed", or the code of the refusal. */
-const DOORS: Record<string, (operation: Operation, scope: Scope, email: string) => Promise<string>> = {
-  REST: async ({ path, input }, scope, email) => {
-    const answer = await call(`${service.url}${path}`, "POST", service.keys[scope], input(email));
+const DOORS: Record<
+  string,
+  (operation: Operation, caller: Caller, named: string | null, person: string) => Promise<string>
+> = {
+  REST: async ({ path, input }, caller, named, person) => {
+    const key = await credentialOf(caller, person);
+    const given = Object.entries(input(named)).filter(([, value]) => value !== null);
+    const answer = await call(`${service.url}${path}`, "POST", key, Object.fromEntries(given));
     if (answer.status >= 400) expect(answer.body.statusCode).toBe(answer.status);
     return answer.status < 300 ? "allowed" : `${answer.status} ${answer.body.error}`;
   },
-  GraphQL: async ({ mutation, result, input }, scope, email) => {
+  GraphQL: async ({ mutation, result, input }, caller, named, person) => {
+    const keys = { ...service.keys, write: await credentialOf(caller, person) };
     const inputType = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}Input`;
     const query = `mutation ($input: ${inputType}!) { ${mutation}(input: $input) { ${result} } }`;
-    const { errors: [error] = [] } = await send(service, query, { input: input(email) }, scope);
+    const { errors: [error] = [] } = await send(
+      { url: service.url, keys },
+      query,
+      { input: input(named) },
+      "write",
+    );
     return error ? [error.extensions["statusCode"], error.extensions["code"]].join(" ") : "allowed";
   },
-  SQL: async ({ sql, input }, scope, email) => {
+  SQL: async ({ sql, input }, caller, named, person) => {
     await psql.query("begin");
-    await psql.query(`set local role api_${scope}`);
+    const keyId = bounded.get(caller)?.keyId;
+    await psql.query(`set local role api_${keyId ? "write" : caller}`);
+    const claims = caller === "person" ? JSON.stringify({ email: person }) : "";
+    await psql.query("select set_config('app.person', $1, true), set_config('app.key_id', $2, true)", [
+      claims,
+      keyId ?? "",
+    ]);
     try {
-      await psql.query(sql, Object.values(input(email)));
+      await psql.query(sql, Object.values(input(named)));
       await psql.query("commit");
       return "allowed";
     } catch (error) {
@@ -175,15 +239,27 @@ describe.each(Object.keys(DOORS))("through %s", (door) => {
     "to %s",
     (_, operation) => {
       test.each(
-        STANDINGS.flatMap(([who, email, standing, except]) =>
-          SCOPES.map(([scope, mayWrite]) => {
-            const outcome: Outcome = mayWrite ? (except?.[operation.name] ?? standing) : "insufficient_scope";
-            return [`${who} with a key of scope api_${scope}`, scope, email, outcome] as const;
-          }),
-        ),
-      )("%s", async (_who, scope, email, outcome) => {
+        STANDINGS.flatMap(([who, email, standing, except]) => {
+          const expected = except?.[operation.name] ?? standing;
+          const someoneElse = email === world.admin ? world.contributor : world.admin;
+          type Case = [says: string, caller: Caller, named: string | null, person: string, outcome: Outcome];
+          return [
+            ...SCOPES.map(([scope, mayWrite]): Case => {
+              const outcome = mayWrite ? expected : "insufficient_scope";
+              return [`${who} named by a key of scope api_${scope}`, scope, email, email, outcome];
+            }),
+            ...(Object.keys(BOUNDED) as Bounded[]).map((key): Case => {
+              const outcome = BOUNDED[key][1] ?? expected;
+              return [`${who} named by a key ${key}`, key, email, email, outcome];
+            }),
+            [`${who} by their own token`, "person", email, email, expected],
+            [`${who} by their own token alone`, "person", null, email, expected],
+            [`${who} as somebody else`, "person", someoneElse, email, "not_your_identity"],
+          ] satisfies Case[];
+        }),
+      )("%s", async (_says, caller, named, person, outcome) => {
         const before = await traces();
-        const answered = await DOORS[door]!(operation, scope, email);
+        const answered = await DOORS[door]!(operation, caller, named, person);
         expect(answered).toBe(outcome === "allowed" ? "allowed" : `403 ${outcome}`);
         if (outcome === "allowed") expect(await traces()).not.toEqual(before);
         else expect(await traces()).toEqual(before);
@@ -232,12 +308,30 @@ test("a bare SQL session cannot set what the database decides, or write in nobod
     ["insert into app_public.status_history (to_status) values ('met')", "42501"],
     ["create table app_public.mine ()", "42501"],
   ];
-  for (const [sql, state] of refused) {
-    await psql.query("begin");
-    await psql.query("set local role api_write");
-    await expect(psql.query(sql)).rejects.toMatchObject({ code: state });
+  for (const role of ["api_write", "api_person"]) {
+    for (const [sql, state] of refused) {
+      await psql.query("begin");
+      await psql.query(`set local role ${role}`);
+      await expect(psql.query(sql)).rejects.toMatchObject({ code: state });
+      await psql.query("rollback");
+    }
+  }
+  // A person who is nobody is not one who may name anybody.
+  const kelvin = { email: "İ\u212a" };
+  for (const claims of ["", "{}", JSON.stringify({ email: "" }), JSON.stringify(kelvin)]) {
+    await psql.query("begin; set local role api_person");
+    await psql.query("select set_config('app.person', $1, true)", [claims]);
+    await expect(
+      psql.query(OPERATIONS[0]!.sql, Object.values(OPERATIONS[0]!.input(world.admin))),
+    ).rejects.toMatchObject({ code: "PT403", detail: "not_your_identity" });
     await psql.query("rollback");
   }
+  // Whoever is set acts, without being named.
+  await psql.query("begin; set local role api_person");
+  await psql.query("select set_config('app.person', $1, true)", [JSON.stringify({ email: world.admin })]);
+  const { rowCount } = await psql.query("update app_public.needs set status = 'met'");
+  expect(rowCount).toBeGreaterThan(0);
+  await psql.query("rollback");
   // Before it becomes an API role, the server's login can reach nothing.
   await expect(psql.query("select * from app_public.needs")).rejects.toMatchObject({ code: "42501" });
 });

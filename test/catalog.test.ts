@@ -1,7 +1,7 @@
 // Invariants of the catalog, so that a future table or function cannot forget them.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 
@@ -32,6 +32,18 @@ test("every view runs with its caller's rights", async () => {
       select c.oid::regclass::text as found from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where c.relkind = 'v' and n.nspname in ${OURS}
         and coalesce(c.reloptions @> array['security_invoker=true'], false) is false`),
+  ).toEqual([]);
+});
+
+test("no view reads PostgreSQL's own tables, which a migration would lock with it", async () => {
+  expect(
+    await column(`
+      select distinct c.oid::regclass::text as found
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      join pg_rewrite r on r.ev_class = c.oid
+      join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+      join pg_class read on read.oid = d.refobjid
+      where c.relkind = 'v' and n.nspname in ${OURS} and read.relnamespace = 'pg_catalog'::regnamespace`),
   ).toEqual([]);
 });
 
@@ -104,7 +116,7 @@ test("the server's login can only become an API role", async () => {
       rolcreaterole: false,
       rolcreatedb: false,
       rolbypassrls: false,
-      of: ["api_read", "api_review", "api_write"],
+      of: ["api_person", "api_read", "api_review", "api_write"],
     },
   ]);
 });
@@ -128,6 +140,57 @@ test("privileges are exactly the listed ones", async () => {
     where n.nspname in ${OURS} and acl.grantee <> p.proowner
     order by 1`);
   expect(granted.join("\n")).toMatchSnapshot();
+});
+
+describe("who acts", () => {
+  // Of the functions that callers may call, the arguments that are addresses.
+  const addresses = `
+    select p.proname as name, argument, substring(obj_description(p.oid, 'pg_proc') from '@actor (\\w+)') as actor,
+      p.prosrc as body
+    from pg_proc as p, unnest(p.proargnames[1:p.pronargs]) as argument
+    where p.pronamespace = 'app_public'::regnamespace and argument ~ 'email'
+      and exists (select from unnest(array['api_read', 'api_write', 'api_review', 'api_person']) as role
+                  where has_function_privilege(role, p.oid, 'execute'))`;
+
+  test("every address that a function takes is of who acts (@actor), or one of these, which are of somebody else", async () => {
+    expect(
+      await column(`
+        select format('%s(%s)', name, argument) as found from (${addresses}) as taken
+        where argument is distinct from actor order by 1`),
+    ).toEqual([
+      "appoint_administrator(user_email)",
+      "check_user(email)",
+      "set_member_role(user_email)",
+      "set_member_status(user_email)",
+      "set_platform_role(user_email)",
+    ]);
+  });
+
+  test("every function whose argument is who acts names them to name_actor, or to the policy of what it inserts", async () => {
+    expect(
+      await column(`
+        select format('%s(%s)', name, argument) as found from (${addresses}) as taken
+        where argument = actor
+          and position(format('app_private.name_actor(%s)', argument) in body) = 0
+          and not exists (
+            select from pg_policies as p
+            where p.cmd = 'INSERT' and body ~ format('insert into %s.%s\\M', p.schemaname, p.tablename)
+              and with_check ~ format('authorize\\([^)]*\\m%s,', argument))`),
+    ).toEqual([]);
+    // Otherwise this would be a test of nothing.
+    expect(
+      (await column(`select name as found from (${addresses}) as taken where argument = actor`)).length,
+    ).toBeGreaterThan(10);
+  });
+
+  test("whatever asks for a permission in somebody's name asks whether it is the caller's", async () => {
+    expect(
+      await column(`
+        select p.proname::text as found from pg_proc as p
+        where p.oid in ('app_private.authorize'::regproc, 'app_private.require_platform_permission'::regproc)
+          and position('app_private.require_own_identity(email)' in p.prosrc) = 0`),
+    ).toEqual([]);
+  });
 });
 
 test("every role in an organization has a title and a description", async () => {

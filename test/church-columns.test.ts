@@ -17,6 +17,7 @@ const TYPES: Record<ChurchColumn["kind"], string> = {
   size: "integer",
   boolean: "boolean",
   list: "text[]",
+  minutes: "integer[]",
   json: "jsonb",
   belief: "app_public.church_belief",
   country: "text",

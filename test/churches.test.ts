@@ -116,7 +116,14 @@ describe("by words and names", () => {
   test("the columns asked for, and no others", async () => {
     const { body } = await search("id=w1&fields=name,geojson,country");
     expect(body).toEqual({
-      items: [{ name: "Grace Chapel", geojson: { type: "Point", coordinates: [-105, 39.7] }, country: "US" }],
+      items: [
+        {
+          church_id: "w1",
+          name: "Grace Chapel",
+          geojson: { type: "Point", coordinates: [-105, 39.7] },
+          country: "US",
+        },
+      ],
       limit: 20,
       has_more: false,
       next_cursor: null,
@@ -133,7 +140,7 @@ describe("by words and names", () => {
           type: "Feature",
           id: "w1",
           geometry: { type: "Point", coordinates: [-105, 39.7] },
-          properties: { name: "Grace Chapel" },
+          properties: { church_id: "w1", name: "Grace Chapel" },
         },
       ],
       limit: 1,
@@ -155,7 +162,7 @@ describe("by words and names", () => {
     expect(Object.keys(one.body).toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
     expect(await call(`${service.url}/v0/orgs/nobody`, "GET", service.keys.read)).toMatchObject({
       status: 404,
-      body: { error: "organization_not_found" },
+      body: { error: "church_not_found" },
     });
   });
 
@@ -166,7 +173,7 @@ describe("by words and names", () => {
     ["a radius too large", "center_lat=1&center_lng=1&radius_km=201", ["radius_km"]],
     ["a radius too small", "center_lat=1&center_lng=1&radius_km=0.09", ["radius_km"]],
     ["a latitude off the earth", "center_lat=91&center_lng=1&radius_km=1", ["center_lat"]],
-    ["a longitude off the earth", "center_lat=1&center_lng=-181&radius_km=1", ["center_lng"]],
+    ["a longitude that no map sends", "center_lat=1&center_lng=-36001&radius_km=1", ["center_lng"]],
     ["something that is not a number", "center_lat=north&center_lng=1&radius_km=1", ["center_lat"]],
     ["no limit at all", "limit=", ["limit"]],
     ["a limit of 0", "limit=0", ["limit"]],

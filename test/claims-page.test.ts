@@ -52,6 +52,7 @@ inBrowser("an org_admin approves one claim with a role and rejects another with 
   const { page, trouble } = await open(`head@${org.domain}`);
 
   await page.getByText("1–2 of 2, newest first").waitFor();
+  expect(await page.getByText("An application says that it is theirs.").count()).toBe(2);
   const first = page.getByRole("article").first();
   // What people wrote is text.
   await first.getByRole("heading", { name: `<img src=x onerror=alert(1)> Silva → ${org.name}` }).waitFor();
@@ -83,6 +84,42 @@ inBrowser("an org_admin approves one claim with a role and rejects another with 
   await page.close();
 });
 
+inBrowser(
+  "an org_admin who is signed in reviews without a key, in their own name, until they sign out",
+  async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    await door.claim(m.claimOf(org, "by-session@elsewhere.example"));
+    const email = `head@${org.domain}`;
+    const { page, trouble } = await watchedPage(browser!, service.url);
+    await page.goto(`${service.url}/admin/claims`);
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByLabel("Your e-mail").fill(email);
+    await page.getByRole("button", { name: "Send the link" }).click();
+    await page.getByText("A link is on its way").waitFor();
+    const { rows: mails } = await db().query<{ link: string }>(
+      "select data ->> 'link' as link from app_private.mails where recipient = $1 and kind = 'sign_in'",
+      [email],
+    );
+    await page.goto(mails[0]!.link);
+    await page.getByText(`Signed in as ${email}.`).waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText(/is approved/).waitFor();
+    const { rows } = await db().query(
+      "select reviewer.email from app_public.organization_claims as c join app_public.users as reviewer on reviewer.user_id = c.reviewed_by where c.org_uri = $1",
+      [org.uri],
+    );
+    expect(rows).toEqual([{ email }]);
+    await page.getByRole("link", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText("You are not signed in.").waitFor();
+    await page.goto(`${service.url}/admin/claims`);
+    await page.getByLabel("API key").waitFor();
+    expect(await page.locator("#person").isVisible()).toBe(false);
+    expect(trouble).toEqual([]);
+    await page.close();
+  },
+);
+
 inBrowser("a reviewer learns in words why they see nothing, and why a decision was refused", async () => {
   const wrongKey = await open(m.support, "ek_wrong");
   await wrongKey.page.getByText("This API key is unknown, expired or revoked.").waitFor();
@@ -97,6 +134,12 @@ inBrowser("a reviewer learns in words why they see nothing, and why a decision w
   await door.review({ claimId: value.claimId, action: "approve", adminEmail: m.platformAdmin });
   await claim.getByRole("button", { name: "Approve" }).click();
   await claim.getByText("This claim has already been approved.").waitFor();
+  const member = await door.claim(m.claimOf(org, "soon@elsewhere.example"));
+  expect(member.value.status).toBe("pending");
+  await page.getByRole("button", { name: "Refresh" }).click();
+  const soon = page.getByRole("article").filter({ hasText: "soon@elsewhere.example" });
+  await soon.getByRole("button", { name: "Approve" }).click();
+  await page.getByText(`Nobody manages the members of ${org.name}.`).waitFor();
   await Promise.all([wrongKey, nobody, { page }].map((opened) => opened.page.close()));
 });
 

@@ -25,7 +25,7 @@ async function json(...args: string[]): Promise<any> /* oxlint-disable-line type
 describe("help", () => {
   test.each([
     [[], ["keys", "orgs", "members", "users", "vocabulary", "people-groups", "graph", "config"]],
-    [["keys"], ["issue", "list", "revoke"]],
+    [["keys"], ["issue", "list", "show", "rotate", "revoke"]],
     [
       ["keys", "issue"],
       ["--label <text>", "--scope <scope>", "--expires <date>", "--rate <per minute>", "--json"],
@@ -66,6 +66,24 @@ describe("what cannot be done", () => {
       ["keys", "issue", "--label", "x", "--scope", "api_read", "--expires", "2020-01-01"],
     ],
     ["a rate of zero", ["keys", "issue", "--label", "x", "--scope", "api_read", "--rate", "0"]],
+    ["rotating an unknown key", ["keys", "rotate", "00000000-0000-4000-8000-000000000000"]],
+    ["showing an unknown key", ["keys", "show", "x"]],
+    [
+      "a network that is none",
+      ["keys", "issue", "--label", "x", "--scope", "api_read", "--cidr", "10.0.0.0/33"],
+    ],
+    [
+      "a network with host bits",
+      ["keys", "issue", "--label", "x", "--scope", "api_read", "--cidr", "10.0.0.7/8"],
+    ],
+    [
+      "a person without an address",
+      ["keys", "issue", "--label", "x", "--scope", "api_read", "--person", "Ana"],
+    ],
+    [
+      "an organization that there is not",
+      ["keys", "issue", "--label", "x", "--scope", "api_read", "--org", "https://nowhere.example/"],
+    ],
     ["an unknown key", ["keys", "revoke", "00000000-0000-4000-8000-000000000000"]],
     ["something that is not a key id", ["keys", "revoke", "x"]],
     ["an organization without an address", ["orgs", "add", "--uri", "river", "--name", "River"]],
@@ -130,6 +148,7 @@ describe("keys", () => {
       scope: "api_write",
       expiresAt: "2999-12-31T00:00:00.000Z",
       ratePerMinute: 77,
+      ...{ organizations: null, persons: null, networks: null },
       createdAt: expect.any(String),
     });
     const { rows } = await database.owner.query(
@@ -172,6 +191,58 @@ describe("keys", () => {
     } finally {
       await service.stop();
     }
+  });
+
+  test("can have bounds, which are shown", async () => {
+    const org = "https://data.example.org/org/bounds";
+    await json("orgs", "add", "--uri", org, "--name", "Bounds");
+    const issued = await json(
+      ...["keys", "issue", "--label", "Bound", "--scope", "api_write", "--org", org],
+      ...["--person", "Ana@bounds.example", "--person", "ben@bounds.example"],
+      ...["--cidr", "192.0.2.0/24", "--cidr", "2001:db8::1"],
+    );
+    const bounds = {
+      organizations: [org],
+      persons: ["ana@bounds.example", "ben@bounds.example"],
+      networks: ["192.0.2.0/24", "2001:db8::1/128"],
+    };
+    expect(issued).toMatchObject(bounds);
+    const shown = await json("keys", "show", issued.keyId.toUpperCase());
+    expect(shown).toMatchObject({ ...bounds, label: "Bound", state: "live", lastUsedAt: null });
+    await database.owner.query("select app_private.note_key_uses(array[$1::uuid])", [issued.keyId]);
+    const used = await json("keys", "show", issued.keyId);
+    expect(Date.parse(used.lastUsedAt)).not.toBeNaN();
+    const listed: { keyId: string }[] = await json("keys", "list");
+    expect(listed.find(({ keyId }) => keyId === issued.keyId)).toEqual(used);
+    const { stdout } = await admin(["keys", "show", issued.keyId], settings);
+    expect(stdout).toContain("ben@bounds.example");
+  });
+
+  test("are rotated: another one of the same kind, and the old one for a while", async () => {
+    const org = "https://data.example.org/org/rotation";
+    await json("orgs", "add", "--uri", org, "--name", "Rotation");
+    const old = await json(
+      ...["keys", "issue", "--label", "Turning", "--scope", "api_write", "--rate", "7"],
+      ...["--expires", "2999-12-31", "--org", org, "--cidr", "192.0.2.0/24"],
+    );
+    const made = await json("keys", "rotate", old.keyId, "--overlap", "1.5");
+    const same = ["label", "scope", "expiresAt", "ratePerMinute", "organizations", "persons", "networks"];
+    for (const name of same) expect([name, made[name]]).toEqual([name, old[name]]);
+    expect(made.key).toMatch(/^ek_[A-Za-z0-9_-]{43}$/);
+    expect([made.key, made.keyId]).not.toEqual([old.key, old.keyId]);
+    expect(made.replaces.keyId).toBe(old.keyId);
+    // By the one clock that counts, the database's.
+    const lasts = Date.parse(made.replaces.expiresAt) - Date.parse(made.createdAt);
+    expect(lasts).toBe(1.5 * 3_600_000);
+    expect(await json("keys", "show", old.keyId)).toMatchObject({ state: "live" });
+
+    const last = await json("keys", "rotate", made.keyId, "--overlap", "0", "--expires", "2998-01-01");
+    expect(last.expiresAt).toBe("2998-01-01T00:00:00.000Z");
+    expect(await json("keys", "show", made.keyId)).toMatchObject({ state: "expired" });
+    // What is over is not begun again; nor does an overlap make a key last longer than it was to.
+    expect((await admin(["keys", "rotate", made.keyId], settings)).code).toBe(2);
+    const never = await json("keys", "rotate", old.keyId, "--overlap", "100000");
+    expect(never.replaces.expiresAt).toBe(made.replaces.expiresAt);
   });
 
   test("are listed for people as a table", async () => {

@@ -38,6 +38,8 @@ describe("the configuration", () => {
       smtpUrl: undefined,
       mailFrom: "Engagement Graph <no-reply@localhost>",
       corsOrigins: ["*"],
+      oidc: undefined,
+      signIn: undefined,
       rateLimitPerMinute: 200,
       unknownKeysPerMinute: 60,
       trustProxy: 0,
@@ -77,6 +79,26 @@ describe("the configuration", () => {
       queryUrl: SPARQL_QUERY_URL,
       updateUrl: "http://store.example:3030/engagement/update",
     });
+  });
+
+  test("splits the providers, and lets one of this machine speak plain http", () => {
+    const OIDC_ISSUER = "https://a.example/, http://localhost:9/x,http://[::1]:9";
+    expect(loadConfig({ OIDC_ISSUER, OIDC_AUDIENCE: "us" }).oidc).toEqual({
+      issuers: ["https://a.example/", "http://localhost:9/x", "http://[::1]:9"],
+      audience: "us",
+    });
+  });
+
+  test("has persons sign in at the first of the providers, with a secret or without", () => {
+    const oidc = { OIDC_ISSUER: "https://a.example,https://b.example", OIDC_AUDIENCE: "us" };
+    const signIn = { issuer: "https://a.example", clientId: "pages", clientSecret: undefined };
+    expect(loadConfig({ ...oidc, OIDC_CLIENT_ID: "pages" }).signIn).toEqual(signIn);
+    const OIDC_CLIENT_SECRET = "of the pages";
+    expect(loadConfig({ ...oidc, OIDC_CLIENT_ID: "pages", OIDC_CLIENT_SECRET }).signIn?.clientSecret).toBe(
+      OIDC_CLIENT_SECRET,
+    );
+    expect(() => loadConfig({ OIDC_CLIENT_ID: "pages" })).toThrow("OIDC_ISSUER: must be set too");
+    expect(() => loadConfig({ ...oidc, OIDC_CLIENT_SECRET })).toThrow("OIDC_CLIENT_ID: must be set too");
   });
 
   test("splits the allowed origins", () => {
@@ -133,6 +155,13 @@ describe("the configuration", () => {
     ["CORS_ORIGINS", "https://*.example", "a list of origins"],
     ["CORS_ORIGINS", "https://a.example,,https://b.example", "a list of origins"],
     ["CORS_ORIGINS", "null", "a list of origins"],
+    ["OIDC_ISSUER", "accounts.example", "http:// or https://"],
+    ["OIDC_ISSUER", "http://accounts.example", "begin with https://"],
+    ["OIDC_ISSUER", "https://a.example,http://127.0.0.1.evil.example", "begin with https://"],
+    ["OIDC_ISSUER", "https://a.example,,https://b.example", "http:// or https://"],
+    ["OIDC_ISSUER", "https://u:p@accounts.example", "without user and password"],
+    ["OIDC_ISSUER", "https://accounts.example/?a=b", "without a query"],
+    ["OIDC_AUDIENCE", " ", "not be blank"],
     ["RATE_LIMIT_PER_MINUTE", "0", "a whole number"],
     ["RATE_LIMIT_PER_MINUTE", "1e99", "a whole number"],
     ["RATE_LIMIT_PER_MINUTE", "9".repeat(400), "a whole number"],
@@ -169,6 +198,8 @@ describe("the configuration", () => {
   test.each<[string, Record<string, string>, string]>([
     ["the port of the metrics", { PORT: "4000", METRICS_PORT: "4000" }, "METRICS_PORT"],
     ["the default port for metrics", { METRICS_PORT: "3000" }, "METRICS_PORT"],
+    ["a provider without an audience", { OIDC_ISSUER: "https://a.example" }, "OIDC_AUDIENCE"],
+    ["an audience without a provider", { OIDC_AUDIENCE: "us" }, "OIDC_ISSUER"],
     ["a password without a user", { FUSEKI_URL: "http://s.example/x", FUSEKI_PASSWORD: "p" }, "FUSEKI_USER"],
     ["a user without a password", { FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u" }, "FUSEKI_PASSWORD"],
     ["a user for the embedded store", { FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" }, "FUSEKI_URL"],
@@ -228,11 +259,15 @@ describe("secrets in files", () => {
     DATABASE_LISTEN_URL: "postgres://u:p@listen.example/x",
     SMTP_URL: "smtp://u:p@mail.example",
     FUSEKI_PASSWORD: "p",
+    OIDC_CLIENT_SECRET: "p",
     SPARQL_QUERY_URL: "http://s.example/query?access-token=t",
     SPARQL_UPDATE_URL: "http://s.example/update?access-token=t",
     SPARQL_GRAPH_STORE_URL: "http://s.example/data?access-token=t",
   };
-  const rest = { FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" };
+  const rest = {
+    ...{ FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" },
+    ...{ OIDC_ISSUER: "https://p.example", OIDC_AUDIENCE: "us", OIDC_CLIENT_ID: "pages" },
+  };
 
   test("every secret can be given so, with or without a line end", async () => {
     expect(Object.keys(VALUES).toSorted()).toEqual([...SECRETS].toSorted());
@@ -379,6 +414,7 @@ test("the environment is read in one place", async () => {
     "config.ts: process.env",
     "graph/java/maven.ts: process.env.MAVEN_REPOSITORY",
     "graph/java/server.ts: process.env",
+    'process/compiled.ts: process.env["NODE_COMPILE_CACHE"]',
     'process/part.ts: process.env["npm_lifecycle_event"]',
     "process/tracing.ts: process.env",
     'server/graphql/environment.ts: process.env["GRAPHILE_ENV"]',

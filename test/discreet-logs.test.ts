@@ -196,6 +196,17 @@ test("of what a mail says that is only kept", async () => {
 });
 
 describe("of what the graph store says", () => {
+  // What the worker that was stopped had under way is looked after first, and is another story.
+  beforeEach(() =>
+    eventually(async () => {
+      const { rows } = await db().query(
+        `select state from app_private.graph_store where app_private.graph_behind_since() is null
+           and not exists (select from app_private.graph_references where synced_revision < revision)`,
+      );
+      expect(rows).toEqual([{ state: "current" }]);
+    }, 60_000),
+  );
+
   test.each(["quote500", "quote400"] as const)("when it refuses everything: %s", async (mode) => {
     proxy.mode = mode;
     expect((await post("/v0/needs", need)).status).toBe(201);

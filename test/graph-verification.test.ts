@@ -1,6 +1,8 @@
 // Drift: what changed in the store behind the service's back is found, without being asked, in all that partners query.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { GraphUnavailable } from "../graph/store.ts";
+import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { admin } from "./support/process.ts";
 import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
@@ -140,5 +142,82 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     const left = { missing: 0, stale: 0, altered: 0, foreign: 1 };
     expect(await run("--repair", "--drop-unlisted")).toMatchObject({ code: 0, value: { differences: left } });
     expect(await run()).toMatchObject({ code: 0, value: { differences: { ...left, foreign: 0 } } });
+  });
+
+  test.each([
+    ["a resource of a graph", `GRAPH <${NEEDS}> { <urn:x-foreign> <urn:p> "o" }`],
+    ["a blank node", `GRAPH <${NEEDS}> { _:b <urn:p> "blank" }`],
+    ["a resource of the bookkeeping", `GRAPH <${DATA}/projection/> { <urn:x-foreign> <urn:p> "o" }`],
+    ["what is said about a graph", `GRAPH <${NEEDS}> { <${NEEDS}> <urn:p> "o" }`],
+    ["a named graph", `GRAPH <${DATA}/countries/> { <urn:x-unlisted> <urn:p> "o" }`],
+  ])(
+    "%s is repaired when the store shows it to be gone, not when something says so",
+    async (_what, foreign) => {
+      await start({});
+      const { client } = projection.running;
+      await client.update(`INSERT DATA { ${foreign} }`);
+      const there = () => client.ask("ask { graph ?g { ?s <urn:p> ?o } }");
+      const repair = { repair: true, dropUnlisted: true };
+      const parts = {
+        ...{ pool: projection.database.owner, store: projection.store },
+        ...{ projector: projection.projector, ...repair },
+      };
+      projection.proxy.mode = "swallow";
+      await expect(verify(parts)).rejects.toThrow(GraphUnavailable);
+      expect(await there()).toBe(true);
+      projection.proxy.mode = "ok";
+      expect(await verify(parts)).toMatchObject({ differences: { foreign: 1 }, repaired: 1 });
+      expect(await there()).toBe(false);
+      expect(await verify(parts)).toMatchObject({ differences: { foreign: 0 } });
+      await projection.equal();
+      // What a graph says of itself has been left where it belongs.
+      expect(await client.ask(`ask { graph <${NEEDS}> { <${NEEDS}> <${NS}projectionTurn> ?turn } }`)).toBe(
+        true,
+      );
+    },
+  );
+
+  test("triples in no graph are dropped likewise, and nothing else", async () => {
+    await start({});
+    const { client } = projection.running;
+    await client.update('INSERT DATA { <urn:x-foreign> <urn:p> "o" }');
+    const there = () => client.ask("ask { ?s <urn:p> ?o }");
+    // Nobody can query them on Fuseki as it is configured.
+    expect(await there()).toBe(kind.name !== "Fuseki");
+    const parts = { pool: projection.database.owner, projector: projection.projector, dropUnlisted: true };
+    if (kind.name !== "Fuseki") {
+      projection.proxy.mode = "swallow";
+      await expect(verify({ ...parts, store: projection.store })).rejects.toThrow(GraphUnavailable);
+      expect(await there()).toBe(true);
+      projection.proxy.mode = "ok";
+      expect(await verify({ ...parts, store: projection.store })).toMatchObject({ repaired: 1 });
+    }
+    expect(await there()).toBe(false);
+    await projection.equal();
+  });
+
+  test("a removal that arrives late leaves alone what is there by then", async () => {
+    await start({});
+    const { client } = projection.running;
+    const insert = `INSERT DATA { GRAPH <${DATA}/countries/> { <urn:x-unlisted> <urn:p> "o" } }`;
+    await client.update(insert);
+    projection.proxy.mode = "held";
+    const { proxy } = projection;
+    const arrived = proxy.updates;
+    const parts = { pool: projection.database.owner, projector: projection.projector };
+    // Its sender gives up; the proxy does not.
+    const removal = verify({ ...parts, store: projection.store, dropUnlisted: true });
+    const given = expect(removal).rejects.toThrow(GraphUnavailable);
+    await eventually(() => Promise.resolve(expect(proxy.updates).toBeGreaterThan(arrived)), 30_000);
+    await given;
+    proxy.mode = "ok";
+    const id = await projection.declareNeed();
+    await eventually(
+      async () => expect((await projection.graphStatus("need", id)).status).toBe("synced"),
+      30_000,
+    );
+    await proxy.release();
+    expect(await client.ask("ask { graph ?g { <urn:x-unlisted> ?p ?o } }")).toBe(true);
+    expect(await verify({ ...parts, store: client, dropUnlisted: true })).toMatchObject({ repaired: 1 });
   });
 });

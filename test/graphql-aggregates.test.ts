@@ -74,6 +74,48 @@ test.each<[string, string, string, Record<string, number>]>([
   expect(await grouped(list, groupBy)).toEqual(expected);
 });
 
+test("what is read from totals is what a count gives, folded or not", async () => {
+  await service.database.owner.query(`
+    insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators, status)
+    values ('${OTHER_ORG}', 'Harbor Trust', '${admin}', '{PRA,PRA-INT}', 'active')`);
+  // A filter that leaves all.
+  const all = `filter: { orgUri: { notEqualTo: "https://data.example.org/org/none" } }`;
+  const lists: Record<string, string[][]> = {
+    needs: [["STATUS"], ["ACCELERATORS"], ["CONCERNS_COUNTRY_CODE"], ["ORG_URI"], ["ORG_URI", "STATUS"]],
+    engagementClaims: [
+      ["COUNTRY_CODE"],
+      ["STATUS", "COUNTRY_CODE"],
+      ["COUNTRY_CODE", "ENGAGEMENT_ACCELERATORS"],
+    ],
+  };
+  lists["needs"]!.push(["ACCELERATORS", "ORG_URI"], ["CONCERNS_COUNTRY_CODE", "STATUS", "ACCELERATORS"]);
+  for (const turn of ["noted", "folded"]) {
+    for (const [list, groupings] of Object.entries(lists)) {
+      for (const groupBy of groupings) {
+        const counts = `totalCount aggregates { count distinctCount { orgUri } }
+          groups: groupedAggregates(groupBy: [${groupBy.join(", ")}]) { keys count }
+          more: groupedAggregates(groupBy: [${groupBy.join(", ")}]) { keys count distinctCount { orgUri } }
+          dated: groupedAggregates(groupBy: [${groupBy.join(", ")}], orderBy: NEWEST) { keys count }`;
+        const { kept, counted } = await ask(
+          service,
+          `query ($none: ${list === "needs" ? "NeedFilter" : "EngagementClaimFilter"}) {
+            kept: ${list}(filter: $none) { ${counts} } counted: ${list}(${all}) { ${counts} }
+          }`,
+        );
+        const inOrder = (found: Group[]) =>
+          found.toSorted((a, b) => (a.keys.join() < b.keys.join() ? -1 : 1));
+        const comparable = ({ groups: all, more, ...others }: Record<"groups" | "more", Group[]>) => ({
+          ...others,
+          groups: inOrder(all),
+          more: inOrder(more),
+        });
+        expect({ turn, groupBy, ...comparable(kept) }).toEqual({ turn, groupBy, ...comparable(counted) });
+      }
+    }
+    await service.database.owner.query("select app_private.fold_record_totals()");
+  }
+});
+
 test("by month, in UTC whatever the database's time zone", async () => {
   await service.database.owner.query(
     "do $$ begin execute format('alter database %I set timezone = ''Pacific/Auckland''', current_database()); end $$",

@@ -127,6 +127,16 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
     /must not exceed 25,000/,
   ],
   [
+    "records of a chain of four lists, which it names with their sizes",
+    [
+      "{ needs(first: 2) { nodes { commitments { nodes { engagementClaims { nodes { statusHistory { nodes { toStatus } } } } } } } } }",
+    ],
+    [
+      "{ needs { nodes { commitments { edges { node { engagementClaims { nodes { statusHistory { nodes { toStatus } } } } } } } } } }",
+    ],
+    /This one has 421,050. Most of it is needs \(50\) › commitments \(20\) › engagementClaims \(20\) › statusHistory \(20\): ask for fewer/,
+  ],
+  [
     "records, by a function's own limit",
     ["{ churches(limit: 10000) { church { name } } more: churches(limit: 10000) { distanceM } }"],
     [`{ ${times(3, (n) => `a${n}: churches(limit: 10000) { church { name } }`)} }`],

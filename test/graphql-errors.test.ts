@@ -4,6 +4,7 @@ import { once } from "node:events";
 import express from "express";
 import type { AddressInfo } from "node:net";
 import { createGraphql } from "../server/graphql/door.ts";
+import { callerWith } from "../server/identity/identity.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import { refusal, send } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
@@ -146,14 +147,13 @@ describe("a mutation is refused with", () => {
     const { errors } = await send(
       service,
       declareNeed,
-      { input: { ...need, orgUri: "x", concernsCountryCode: ["KE", "XX"] } },
+      { input: { ...need, orgUri: "x", concernsCountryCode: ["KE", "xx"] } },
       "write",
     );
     expect(errors?.[0]?.extensions["details"]).toEqual([
       { path: "orgUri", message: expect.any(String) },
       { path: "concernsCountryCode[1]", message: expect.any(String) },
     ]);
-    expect(errors?.[0]?.path).toEqual(["declareNeed"]);
   });
 
   test("the other fields of a request go on", async () => {
@@ -166,7 +166,7 @@ describe("a mutation is refused with", () => {
       "write",
     );
     expect(data).toEqual({ bad: null, good: { need: { status: "open" } } });
-    expect(errors).toHaveLength(1);
+    expect(errors?.map(({ path }) => path)).toEqual([["bad"]]);
   });
 });
 
@@ -205,17 +205,17 @@ describe("over HTTP", () => {
   });
 
   test("other methods answer 405", async () => {
-    const answer = await call(`${service.url}/graphql`, "GET", service.keys.read);
-    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+    const answer = await call(`${service.url}/graphql`, "PUT", service.keys.read);
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, POST, OPTIONS"]);
     expect(answer.body.errors[0].extensions.code).toBe("method_not_allowed");
   });
 
   test.each([
-    [undefined, "missing_api_key"],
-    ["ek_unknown", "invalid_api_key"],
-  ])("the key %s answers 401 %s, before anything else", async (key, code) => {
+    [undefined, "missing_api_key", "Bearer"],
+    ["ek_unknown", "invalid_api_key", 'Bearer error="invalid_token"'],
+  ])("the key %s answers 401 %s, before anything else", async (key, code, challenge) => {
     const answer = await call(`${service.url}/graphql`, "POST", key, "{");
-    expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, challenge]);
     const requestId = answer.headers.get("x-request-id");
     expect(answer.body.errors[0].extensions).toEqual({ code, statusCode: 401, requestId });
   });
@@ -244,7 +244,7 @@ describe("what is our own fault", () => {
     const graphql = await createGraphql({ postgres, logger, answerMaxBytes: 1_000_000 });
     const app = express();
     const guard: express.RequestHandler = (request, _response, next) => {
-      request.identity = { keyId: UNKNOWN, scope: "api_read", ratePerMinute: null, expiresAt: null };
+      request.identity = callerWith({ keyId: UNKNOWN, scope: "api_read", ratePerMinute: null });
       next();
     };
     await graphql.door(app, { key: [guard], keyInQuery: [] });

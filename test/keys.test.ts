@@ -41,7 +41,7 @@ describe("every route requires a key", () => {
         ...answers[0]!.body,
         requestId: answer.headers.get("x-request-id"),
       });
-      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+      expect(answer.headers.get("www-authenticate")).toBe('Bearer error="invalid_token"');
     }
   });
 

@@ -108,7 +108,7 @@ describe("a search that fails is a result that says so", () => {
     [
       "an unknown country",
       { queryParams: { country: "XX" } },
-      [/country must be an ISO 3166-1 country code/],
+      [/country must be a country: its ISO 3166-1 code/],
     ],
     ["a foreign cursor", { queryParams: { cursor: "abc" } }, [/cursor/, /next_cursor/]],
   ];
@@ -126,9 +126,11 @@ describe("a search that fails is a result that says so", () => {
   test("a failure of the service says nothing about its cause, and is logged", async () => {
     await service.database.owner.query("alter function app_private.church_page rename to church_page_away");
     try {
-      const { body } = await post(service, toolCall({}));
+      const { body, headers } = await post(service, toolCall({}));
+      const requestId = headers.get("x-request-id");
       expect(body.result).toEqual({
         isError: true,
+        _meta: { error: { code: "internal_error", statusCode: 500, requestId } },
         content: [
           { type: "text", text: expect.stringMatching(/^internal_error: The service failed to answer/) },
         ],
@@ -222,7 +224,8 @@ describe("what HTTP refuses", () => {
     ];
     for (const [url, key, code] of cases) {
       const { status, headers, body } = await call(url, "POST", key, ping);
-      expect([status, body.error, headers.get("www-authenticate")]).toEqual([401, code, "Bearer"]);
+      const challenge = code === "missing_api_key" ? "Bearer" : 'Bearer error="invalid_token"';
+      expect([status, body.error, headers.get("www-authenticate")]).toEqual([401, code, challenge]);
     }
   });
 

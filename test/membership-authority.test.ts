@@ -68,18 +68,6 @@ describe("when contributors manage members and administrators do not", () => {
     const { value } = await door.claim(m.claimOf(bereft, "ana@elsewhere.example"));
     expect(value.resultVariant).toBe("manual-review");
   });
-
-  test("the platform needs roles:assign to make somebody a contributor, but not an administrator", async () => {
-    const review = async (email: string, role: string) => {
-      const bereft = await m.addOrganization(db());
-      const { value } = await door.claim(m.claimOf(bereft, email));
-      return door.review({ claimId: value.claimId, action: "approve", role, adminEmail: m.support });
-    };
-    expect(await review("ana@elsewhere.example", "org_contributor")).toEqual({
-      refusal: "403 permission_required",
-    });
-    expect((await review("ben@elsewhere.example", "org_admin")).value.newStatus).toBe("approved");
-  });
 });
 
 test("the platform keeps somebody who may assign roles, whatever their role is called", async () => {

@@ -48,13 +48,18 @@ test(`${CLAIMS} simultaneous first claims from the matching domain end in one au
     );
     return rows[0]!.variant;
   };
+  // All of them with one key: a machine that is slow refuses some for the time being, and they come again.
+  const overHttp = async (organization: m.TestOrganization, email: string): Promise<string> => {
+    const { value, refusal } = await rest.claim(m.claimOf(organization, email));
+    return refusal === "503 service_busy" ? overHttp(organization, email) : (value?.resultVariant ?? refusal);
+  };
   for (let round = 0; round < ROUNDS; round++) {
     const organization = await m.addOrganization(db());
     const answers = await Promise.all(
       Array.from({ length: CLAIMS }, async (_, place) => {
         const email = `person${place}@${organization.domain}`;
         if (round % 2) return inSql(organization, email);
-        return (await rest.claim(m.claimOf(organization, email))).value.resultVariant as string;
+        return overHttp(organization, email);
       }),
     );
     expect(tally(answers)).toEqual({ claimed: 1, "request-sent": CLAIMS - 1 });

@@ -66,6 +66,8 @@ describe.each(m.DOORS)("through %s", (name) => {
         isNewOrg: true,
         routedTo: "platform",
         domainMatch: true,
+        orgDomainStated: true,
+        emailVerified: false,
         orgDomain: "new-mission.example",
         newOrgType: "sending agency",
         newOrgWebsite: "https://new-mission.example",
@@ -265,7 +267,10 @@ describe.each(m.DOORS)("through %s", (name) => {
 
   test("check-user: who is known, and for which organization they act", async () => {
     const org = await m.addOrganization(db());
-    expect((await door.checkUser(`first@${org.domain}`)).value).toEqual({ exists: false });
+    expect((await door.checkUser(`first@${org.domain}`)).value).toEqual({
+      exists: false,
+      memberships: [],
+    });
     await door.claim(m.claimOf(org, `first@${org.domain}`));
     expect((await door.checkUser(`FIRST@${org.domain}`)).value).toEqual({
       exists: true,
@@ -273,6 +278,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       lastName: "Silva",
       orgUri: org.uri,
       orgName: org.name,
+      memberships: [{ orgUri: org.uri, orgName: org.name, role: "org_admin" }],
     });
     expect(await door.checkUser("not an address")).toEqual({ refusal: "400 validation_failed" });
   });
@@ -328,6 +334,8 @@ test("REST lists a claim by the names that the dashboard expects, and answers a 
         reviewed_at: null,
         review_notes: null,
         created_at: expect.any(String),
+        email_verified: false,
+        org_domain_stated: false,
       },
     ],
     total: 1,

@@ -74,16 +74,6 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     expect(await door.review(review)).toEqual({ refusal: "403 permission_required" });
   });
 
-  test("review by support where it needs roles:assign, to make somebody org_admin", async () => {
-    const { org, claimId } = await pendingClaim();
-    const review = { claimId, action: "approve", role: "org_admin" };
-    expect(await door.review({ ...review, adminEmail: m.support })).toEqual({
-      refusal: "403 permission_required",
-    });
-    expect((await door.review({ ...review, adminEmail: m.platformAdmin })).value.newStatus).toBe("approved");
-    expect(await m.membershipOf(db(), org.uri, "ana@elsewhere.example")).toBe("org_admin active");
-  });
-
   test("an api_write or api_read key on review, and an api_read key on onboarding", async () => {
     const { org, claimId } = await pendingClaim();
     const insufficient = { refusal: "403 insufficient_scope" };

@@ -70,8 +70,8 @@ describe.each(m.DOORS)("through %s", (name) => {
     const managing = ["approve members", "list members", "change a member's role", "suspend a member"];
     const MAY: Record<(typeof ROLES)[number], string[]> = {
       org_admin: [...submitting, ...managing, "manage organization metadata"],
-      org_contributor: submitting,
-      org_member: [],
+      org_contributor: [...submitting, "list members"],
+      org_member: ["list members"],
     };
 
     test.each(

@@ -223,7 +223,9 @@ test("every property that the ontology explains is used", () => {
   const names = createNames({ graphDataUrl: "", namespaceUrl: DEFAULT_NAMESPACE });
   for (const { predicate } of organizationTriples([organization], names)) used.add(predicate.value);
   // What the worker notes about itself.
-  const bookkeeping = ["projectionTurn", "projectionStore"].map((local) => DEFAULT_NAMESPACE + local);
+  const bookkeeping = ["projectionTurn", "projectionRun", "projectionStore"].map(
+    (local) => DEFAULT_NAMESPACE + local,
+  );
   expect(explained.filter((iri) => !used.has(iri) && !bookkeeping.includes(iri))).toEqual([]);
 });
 
@@ -241,13 +243,21 @@ test("dates and numbers that JSON and RDF do not have are refused", async () => 
 
 test("the triggers of records are made for the tables that records/ describes", async () => {
   const { rows } = await database.owner.query(
-    `select kind, recorded::text as table, key, author from app_private.record_tables order by kind`,
+    `select kind, recorded::text as table, key, author, accelerators, countries
+     from app_private.record_tables order by kind`,
   );
   expect(rows).toEqual(
     Object.values(RECORDS).map((record) => {
       const fields = fieldsOf(record);
-      const author = fields.find(({ type }) => type === "email")!.column;
-      return { kind: record.kind, table: `app_public.${record.table}`, key: fields[0]!.column, author };
+      const of = (form: RegExp) => fields.find(({ type }) => form.test(type))!.column;
+      return {
+        kind: record.kind,
+        table: `app_public.${record.table}`,
+        key: fields[0]!.column,
+        author: of(/^email$/),
+        accelerators: of(/^acceleratorCodes$/),
+        countries: of(/^countryCodes?$/),
+      };
     }),
   );
 });

@@ -1,52 +1,119 @@
-// Callers who never finish saying what they want, or do not say it in HTTP.
+// Callers who never finish saying what they want, or do not say it in HTTP: they are refused, and that is not hidden.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { Metrics } from "../process/metrics.ts";
+import { eventually } from "./support/eventually.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
+const lines: Record<string, unknown>[] = [];
+const metrics = new Metrics();
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService({ patience: { headersMs: 200, requestMs: 400, checkMs: 50 } });
+  const logger = pino({}, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
+  service = await startTestService({
+    // A body is waited for where its route is known, which takes a while on a machine that is busy.
+    patience: { headersMs: 200, requestMs: 3_000, checkMs: 50 },
+    ...{ logger, metrics },
+  });
 });
 afterAll(() => service.stop());
 
-/** Sends the beginning, goes on a byte at a time, and returns what is answered. */
-async function drip(beginning: string): Promise<{ status: number; body: string }> {
+/** The lines of a request, which may come a moment after its answer. */
+const linesOf = (requestId: string) =>
+  eventually(() => {
+    const found = lines.filter((line) => line["requestId"] === requestId);
+    expect(found.length).toBeGreaterThan(0);
+    return Promise.resolve(found);
+  });
+
+async function counted(code: string): Promise<number> {
+  const { values } = await metrics.registry.getSingleMetric("http_errors_total")!.get();
+  return values.find(({ labels }) => labels["code"] === code)?.value ?? 0;
+}
+
+/** Sends the beginning, goes on a byte at a time until there is an answer, and returns it. */
+async function drip(beginning: string): Promise<{ status: number; body: string; requestId: string }> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
   if (beginning) socket.write(beginning);
   const dripping = setInterval(() => beginning && socket.write("x"), 20);
-  socket.on("error", () => undefined);
+  socket.on("error", () => undefined).once("data", () => clearInterval(dripping));
   const answer = await text(socket);
   clearInterval(dripping);
   socket.destroy();
   const [head = "", body = ""] = answer.split("\r\n\r\n");
-  return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]), body };
+  const [, requestId = ""] = /^x-request-id: (.*)$/im.exec(head) ?? [];
+  return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]), body, requestId };
 }
 
 test.each([
-  ["headers", () => "GET /v0/needs HTTP/1.1\r\nhost: x\r\nx-slow: "],
+  ["headers", () => "GET /v0/needs HTTP/1.1\r\nhost: x\r\nx-slow: ", "other"],
   [
     "a body",
     () =>
       `POST /v0/needs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.keys.write}\r\n` +
       'content-type: application/json\r\ncontent-length: 200000\r\n\r\n{"orgName": "',
+    "/v0/needs",
   ],
-  ["nothing at all", () => ""],
-])("%s", async (_, beginning) => {
-  const { status, body } = await drip(beginning());
+  ["nothing at all", () => "", "other"],
+])("%s", async (_, beginning, route) => {
+  const before = await counted("request_timeout");
+  const { status, body, requestId } = await drip(beginning());
   expect(status).toBe(408);
-  expect(JSON.parse(body)).toMatchObject({ error: "request_timeout", statusCode: 408 });
+  expect(JSON.parse(body)).toMatchObject({ error: "request_timeout", statusCode: 408, requestId });
+  expect(await linesOf(requestId)).toEqual([
+    expect.objectContaining({ msg: "request", route, status: 408, errors: ["request_timeout"] }),
+  ]);
+  expect(await counted("request_timeout")).toBe(before + 1);
 });
 
-test("what is not HTTP, and more headers than there may be", async () => {
-  const noHttp = await drip("EHLO mail.example\r\n\r\n");
-  expect(noHttp.status).toBe(400);
-  expect(JSON.parse(noHttp.body)).toMatchObject({ error: "validation_failed" });
-  const tooLarge = await drip(`GET / HTTP/1.1\r\nhost: x\r\nx-large: ${"x".repeat(200_000)}`);
-  expect(tooLarge.status).toBe(431);
-  expect(JSON.parse(tooLarge.body)).toMatchObject({ error: "headers_too_large" });
+test.each([
+  ["what is not HTTP", "EHLO mail.example\r\n\r\n", 400, "validation_failed"],
+  [
+    "what is not for anybody",
+    "GET /v0/needs HTTP/1.1\r\nconnection: close\r\n\r\n",
+    400,
+    "validation_failed",
+  ],
+  [
+    "more headers than there may be",
+    `GET / HTTP/1.1\r\nhost: x\r\nx-large: ${"x".repeat(200_000)}`,
+    431,
+    "headers_too_large",
+  ],
+])("%s", async (_, sent, status, error) => {
+  const before = await counted(error);
+  const answer = await drip(sent);
+  expect(answer.status).toBe(status);
+  expect(JSON.parse(answer.body)).toMatchObject({ error, requestId: answer.requestId });
+  expect(await linesOf(answer.requestId)).toEqual([
+    expect.objectContaining({ msg: "request", route: "other", status, errors: [error] }),
+  ]);
+  expect(await counted(error)).toBe(before + 1);
+});
+
+test("the second request on a connection, behind one that was answered", async () => {
+  const first = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(first);
+  await once(socket, "data");
+  socket.write("nonsense\r\n\r\n");
+  const answer = await text(socket);
+  const [, requestId] = /^x-request-id: (.*)\r$/im.exec(answer) ?? [];
+  expect(await linesOf(requestId!)).toEqual([
+    expect.objectContaining({ route: "other", status: 400, errors: ["validation_failed"] }),
+  ]);
+});
+
+test("an expectation that nobody knows is passed over", async () => {
+  const { status } = await drip(
+    "GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n",
+  );
+  expect(status).toBe(200);
 });

@@ -64,6 +64,25 @@ describe("npm start on a fresh directory", () => {
     expect(stderr.split("\n").filter(worrying)).toEqual([]);
   });
 
+  test("prints a line for each step of the start, with the seconds it took", () => {
+    const told = service.output().stdout.split("\n");
+    const [ready] = told.filter((line) => /^Ready after \d+\.\d s\.$/.test(line));
+    const steps = told
+      .slice(0, told.indexOf(ready!))
+      .flatMap((line) => /^ *\d+\.\d s {2}(.+)$/.exec(line)?.[1] ?? []);
+    expect(steps.toSorted()).toEqual(
+      [
+        "PostgreSQL",
+        "demo data",
+        "graph store",
+        "server",
+        "starter vocabulary",
+        "tables and rules",
+        "worker",
+      ].toSorted(),
+    );
+  });
+
   test("prints a command for each step of the lifecycle, and each works as printed", async () => {
     const commands = service
       .output()
@@ -227,7 +246,8 @@ describe("npm start on a fresh directory", () => {
   test("listens on other addresses only after the demo key is revoked", async () => {
     const open = { ...settings, HOST: "0.0.0.0" };
     const refused = await run(process.execPath, ["start.ts"], open);
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).not.toContain(READY);
     expect(refused.stderr).toMatch(/^npm start: HOST: .*\n$/);
     expect(refused.stderr).toContain(`keys revoke ${DEMO_KEY_ID}`);
     expect(await processesNaming(data.dir)).toEqual([]);

@@ -181,7 +181,7 @@ describe("in GraphQL", () => {
     });
   });
 
-  test.each(["changedByKey", "changedByKeyLabel", "changedThrough", "requestId"])(
+  test.each(["changedByKey", "changedByKeyLabel", "changedByIdentity", "changedThrough", "requestId"])(
     "no other key sees %s",
     async (field) => {
       for (const scope of ["read", "write"] as const) {
@@ -206,7 +206,7 @@ test("every history has the columns of the trail, which fill themselves", async 
     `select c.relname as history,
        array(select a.attname::text from pg_attribute as a
          join pg_attrdef as d on d.adrelid = a.attrelid and d.adnum = a.attnum
-         where a.attrelid = c.oid and a.attname in ('changed_by_key', 'changed_through', 'request_id')
+         where a.attrelid = c.oid and a.attname in ('changed_by_identity', 'changed_by_key', 'changed_through', 'request_id')
          order by 1) as columns
      from pg_class as c
      where c.relnamespace in ('app_public'::regnamespace, 'app_private'::regnamespace)
@@ -216,7 +216,7 @@ test("every history has the columns of the trail, which fill themselves", async 
   for (const { history, columns } of rows) {
     expect({ history, columns }).toEqual({
       history,
-      columns: ["changed_by_key", "changed_through", "request_id"],
+      columns: ["changed_by_identity", "changed_by_key", "changed_through", "request_id"],
     });
   }
 });

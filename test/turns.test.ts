@@ -1,9 +1,12 @@
 // Whose turn it is when several keys want to, and how long the others wait.
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { CallerGone, ServiceBusy } from "../server/postgres/unavailable.ts";
 import { Shares } from "../server/shares.ts";
 
-const options = { slots: 3, perCaller: 2, queuePerCaller: 2, queue: 10, patienceMs: 60_000 };
+const options = {
+  ...{ slots: 3, perCaller: 2, queuePerCaller: 2, queue: 10 },
+  ...{ patienceMs: 60_000, slowMs: 60_000 },
+};
 const stays = new AbortController().signal;
 
 /** Takes slots and notes, by name, which have been lent. */
@@ -51,6 +54,24 @@ describe("turns", () => {
     expect(lent()).toEqual(["c1", "a3"]);
   });
 
+  test("a request that had a slot before comes first among its key's, and ahead of no other key", async () => {
+    const shares = new Shares({ ...options, slots: 1 });
+    const { take, lent, give } = taker(shares);
+    await take("a1");
+    void take("a2");
+    void take("b1");
+    const again = shares.take("a", stays, true);
+    const later = shares.take("a", stays, true);
+    await give("a1");
+    (await again)();
+    await new Promise(setImmediate);
+    expect(lent()).toEqual(["b1"]);
+    await give("b1");
+    (await later)();
+    await new Promise(setImmediate);
+    expect(lent()).toEqual(["a2"]);
+  });
+
   test("who leaves the queue takes nobody's slot", async () => {
     const { take, lent, give } = taker(new Shares({ ...options, slots: 1 }));
     await take("a1");
@@ -87,5 +108,116 @@ describe("turns", () => {
     giveBack();
     await shares.take("b", stays);
     await expect(shares.take("c", stays)).rejects.toThrow(ServiceBusy);
+  });
+});
+
+describe("by the clock", () => {
+  beforeEach(() => void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] }));
+  afterEach(() => void jest.useRealTimers());
+  const pass = (ms: number) => jest.advanceTimersByTime(ms);
+  const many = { ...options, slots: 8, perCaller: 4, queuePerCaller: 20, queue: 20, slowMs: 100 };
+
+  /** Somebody who keeps its slots for a while, ten times. */
+  async function keepsFor(ms: number, { take, give }: ReturnType<typeof taker>, name = "a0"): Promise<void> {
+    for (let i = 0; i < 10; i += 1) {
+      await take(name);
+      pass(ms);
+      await give(name);
+    }
+  }
+  const ask = async ({ take }: ReturnType<typeof taker>, name: string) => {
+    for (const n of [1, 2, 3, 4, 5]) void take(`${name}${n}`);
+    await new Promise(setImmediate);
+  };
+
+  test("a key whose requests take long has fewer at a time while others are there", async () => {
+    const shares = taker(new Shares(many));
+    await keepsFor(200, shares);
+    await shares.take("b1");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2"]);
+    // One comes when one goes, not more.
+    await shares.give("a1");
+    expect(shares.lent()).toEqual(["b1", "a2", "a3"]);
+    await shares.give("b1");
+    expect(shares.lent()).toEqual(["a2", "a3"]);
+  });
+
+  test("but two at least, and all of its share when it is alone", async () => {
+    const shares = taker(new Shares(many));
+    await keepsFor(10_000, shares);
+    await shares.take("b1");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2"]);
+    pass(2_000);
+    await shares.give("b1");
+    expect(shares.lent()).toEqual(["a1", "a2", "a3", "a4"]);
+  });
+
+  test("others are there as long as they have something, however long ago they came", async () => {
+    const shares = taker(new Shares(many));
+    await keepsFor(10_000, shares);
+    await shares.take("b1");
+    pass(2_000);
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2"]);
+  });
+
+  test("and is forgiven when they no longer do", async () => {
+    const shares = taker(new Shares(many));
+    await keepsFor(400, shares);
+    await keepsFor(5, shares);
+    await shares.take("b1");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3", "a4"]);
+  });
+
+  /** Whether each of some was refused by now. */
+  const refused = async (takes: Promise<void>[]) => {
+    const told: boolean[] = takes.map(() => false);
+    takes.forEach((take, i) => void take.catch(() => (told[i] = true)));
+    await new Promise(setImmediate);
+    return told;
+  };
+
+  test("of a queue that does not get empty, who has waited for long is refused and who has just come is served", async () => {
+    const shares = taker(new Shares({ ...many, slots: 1 }));
+    await shares.take("b1");
+    const first = shares.take("a1");
+    pass(800);
+    const second = shares.take("a2");
+    pass(800);
+    const third = shares.take("a3");
+    pass(800);
+    await shares.give("b1");
+    expect(await refused([first, second, third])).toEqual([true, true, false]);
+    expect(shares.lent()).toEqual(["a3"]);
+  });
+
+  test.each([
+    ["that was empty a moment ago", 900, ["a1", "a2"]],
+    ["to which nobody comes any more", 1_500, ["a1", "a2"]],
+  ])("a queue %s is a burst, and waits", async (_, ms, names) => {
+    const shares = taker(new Shares({ ...many, slots: 1 }));
+    await shares.take("b1");
+    const all = names.map((name) => shares.take(name));
+    pass(ms);
+    if (ms < 1_000) all.push(shares.take("a3"));
+    await shares.give("b1");
+    await shares.give("a1");
+    expect(await refused(all)).toEqual(all.map(() => false));
+    expect(shares.lent()).toEqual(["a2"]);
+  });
+
+  test("whose requests take long may wait for long", async () => {
+    const shares = taker(new Shares({ ...many, slots: 1 }));
+    await keepsFor(2_000, shares);
+    await shares.take("b1");
+    const first = shares.take("a1");
+    pass(3_000);
+    const second = shares.take("a2");
+    await shares.give("b1");
+    expect(await refused([first, second])).toEqual([false, false]);
+    expect(shares.lent()).toEqual(["a1"]);
   });
 });

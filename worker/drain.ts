@@ -84,6 +84,7 @@ async function drainHeld(
   const turnEnds = performance.now() + TURN_MS;
   let records = 0;
   let wait = SHORTEST_WAIT_MS;
+  await client.query("select app_private.mark_refused()");
   for (;;) {
     if (signal.aborted || performance.now() >= turnEnds) break;
     const writersAhead = await takeWakeups(client);

@@ -1,6 +1,8 @@
 // When one process drains: at once when woken, later when the store is down, and on its own when something
 // has been left behind.
+import { randomUUID } from "node:crypto";
 import { PATIENCE_MS } from "../graph/session.ts";
+import type { Pulse } from "../process/pulse.ts";
 import { inSpan } from "../process/tracing.ts";
 import { GraphRejected, GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
 import { BATCH_SIZE, drain } from "./drain.ts";
@@ -11,6 +13,8 @@ import { watch } from "./watch.ts";
 export interface DrainerOptions extends DrainOptions {
   /** how often the store is asked what it holds, in milliseconds; 10,000 by default */
   watchMs?: number;
+  /** of the store */
+  pulse?: Pulse;
 }
 
 export interface Drainer {
@@ -22,6 +26,8 @@ export interface Drainer {
 
 // How often a process looks for what a lost wake-up has left behind.
 const LOOK_MS = 1_000;
+// How often a process that is writing says that somebody looks after the graph.
+const BEAT_MS = 5_000;
 // A loss is to be noticed within half a minute, and a look costs the store a few milliseconds.
 const WATCH_MS = 10_000;
 const SHORTEST_RETRY_MS = 1_000;
@@ -30,31 +36,37 @@ const LONGEST_RETRY_MS = 5_000;
 const LONGEST_PATIENCE_MS = 15_000;
 // A store that is too slow for a whole batch within its time limit may be quick enough for a part.
 const SMALLEST_BATCH = 25;
+const SILENT = "The graph store does not answer.";
+const WAITING = "Changes that had to wait are being written.";
 
 /**
  * Makes the drainer of one process. Its timer makes up for anything that can happen to a wake-up: a process
  * killed with its job, a store or a database that was away. It is not itself a job, because a job can be
  * lost, doubled, or stay locked by a process that no longer exists. Time is measured by a clock that nobody can set.
  */
-export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions): Drainer {
+export function createDrainer({ watchMs = WATCH_MS, pulse, ...given }: DrainerOptions): Drainer {
   const { pool, logger } = given;
   const stopping = new AbortController();
+  const self = randomUUID();
   let options = given;
   let running: Promise<void> | undefined;
   let isLooking = false;
   let woken = false;
   let watchAt = 0;
+  let beatAt = 0;
   let failing = false;
   let retryMs = SHORTEST_RETRY_MS;
   let retryAt = 0;
   let sawWork = false;
+  // Not while it finds out what the store holds.
+  let isWriting = false;
 
   async function run(): Promise<void> {
     do {
       woken = false;
       try {
         // A trace of its own: what it brings into the graph has been asked for by many.
-        await inSpan("drain", drainOnce);
+        await inSpan("drain", drainOnce).finally(() => (isWriting = false));
       } catch (error) {
         if (stopping.signal.aborted) return;
         await later(error);
@@ -67,9 +79,11 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
       const seen = await watch(options);
       if (seen === "busy") return;
       watchAt = performance.now() + watchMs;
-      if (failing && seen === "whole") await note("behind", "Changes that had to wait are being written.");
+      await beat();
+      if (failing && seen === "whole") await note("behind", WAITING);
     }
     // Under a steady stream of writes there is always more, and other things must be done as well.
+    isWriting = true;
     const result = await drain(options, stopping.signal, watchAt);
     if (result.state === "store_unavailable") throw result.error;
     if (result.state === "busy") return;
@@ -110,10 +124,25 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
     logger.info("the graph can be written again");
   }
 
+  async function beat(): Promise<void> {
+    beatAt = performance.now() + BEAT_MS;
+    await pool.query("select app_private.note_graph_seen($1)", [self]);
+  }
+
   async function note(state: string, reason: string): Promise<void> {
     await pool
-      .query("select app_private.note_graph_state($1, $2)", [state, reason])
+      .query("select app_private.note_graph_state($1, $2, $3)", [state, reason, self])
       .catch((error: unknown) => logger.debug({ err: error }, "cannot note the state of the graph"));
+  }
+
+  /** What is under way goes on: it may still arrive, and sending it again would be no quicker. */
+  async function tell(isDown: boolean): Promise<void> {
+    if (isDown) return note("unavailable", SILENT);
+    await note("behind", WAITING);
+    // The store that comes back may not be the one that went away.
+    watchAt = 0;
+    retryAt = 0;
+    await wake();
   }
 
   async function wake(): Promise<void> {
@@ -124,10 +153,15 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
   }
 
   async function look(): Promise<void> {
-    if (running || isLooking || performance.now() < retryAt) return;
-    if (performance.now() >= watchAt) return wake();
+    if (isLooking || performance.now() < retryAt) return;
+    if (!running && performance.now() >= watchAt) return wake();
     isLooking = true;
     try {
+      if (running) {
+        // Replacing a whole graph may take minutes.
+        if (isWriting && performance.now() >= beatAt) await beat();
+        return;
+      }
       const { rows } = await pool.query<{ found: boolean }>(
         `select app_private.graph_behind_since() is not null
            or exists (select from app_private.graph_rebuilds where requested_at is not null) as found`,
@@ -138,11 +172,14 @@ export function createDrainer({ watchMs = WATCH_MS, ...given }: DrainerOptions):
       sawWork = found;
     } catch (error) {
       logger.debug({ err: error }, "cannot ask the database for dirty records");
+      // The database that comes back may be one that was set back.
+      watchAt = 0;
     } finally {
       isLooking = false;
     }
   }
 
+  pulse?.onChange((isDown) => void tell(isDown));
   const timer = setInterval(() => void look(), LOOK_MS);
   return {
     wake,

@@ -5,6 +5,7 @@ import type { Names } from "../graph/namespaces.ts";
 import { createSession } from "../graph/session.ts";
 import type { GraphSession } from "../graph/session.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { drawRun, readKnownTurns, readRuns } from "./marks.ts";
 
 export interface HoldOptions {
   pool: Pool;
@@ -54,19 +55,19 @@ async function withLock<T>(
     const { rows } = await client.query<{ locked: boolean }>(`select ${lock} as locked`, [DRAIN_LOCK]);
     if (!rows[0]!.locked) return undefined;
     // By a statement of its own, which sees what the last holder noted.
-    const { rows: known } = await client.query<{ identity: string; drain: string; last: string }>(
-      `update app_private.graph_store as s set drain = s.drain + 1
-       returning s.identity, s.drain, s.turn as last`,
-    );
-    const { identity, last } = known[0]!;
-    const drain = BigInt(known[0]!.drain);
+    const { identity, drain, last, run } = await drawRun(client);
+    const graphs = await readKnownTurns(client);
+    const origin = { identity, run, runs: await readRuns(client, last, graphs) };
     const onLag = () =>
       void pool
         .query(
           "select app_private.note_graph_state('lagging', 'Queries are answered from a copy that is behind.')",
         )
         .catch(() => undefined);
-    const session = createSession({ store, names, identity, drain, last: BigInt(last), patienceMs, onLag });
+    const session = createSession({
+      ...{ store, names, origin, drain, patienceMs, onLag },
+      ...{ last, graphs },
+    });
     return await work({ client, session, drain, lost: lost.signal });
   } finally {
     client.off("error", onError);

@@ -27,11 +27,12 @@ export async function importVocabulary(
   names: Names,
 ): Promise<VocabularyImport> {
   const { accelerators, problems } = await readVocabulary(db, turtle, names);
-  const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> }>(
+  const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> & { moved: string[] } }>(
     "select app_private.import_accelerators($1) as result",
     [JSON.stringify(accelerators)],
   );
-  return { ...rows[0]!.result, problems };
+  const { moved, ...result } = rows[0]!.result;
+  return { ...result, rechecked: await recheckAgain(db, result.rechecked, moved), problems };
 }
 
 /**
@@ -97,7 +98,13 @@ export async function importPeopleGroups(
     [JSON.stringify(peopleGroups)],
   );
   const result = rows[0]!.result;
-  // This finds records that were checked against the old registry before the import committed.
-  const again = await db.query<{ marked: string }>("select app_private.recheck_records() as marked");
-  return { ...result, rechecked: Math.max(result.rechecked, Number(again.rows[0]!.marked)) };
+  return { ...result, rechecked: await recheckAgain(db, result.rechecked, []) };
+}
+
+/** Finds the records that were written and checked against the old list before the import committed. */
+async function recheckAgain(db: Queryable, rechecked: number, moved: readonly string[]): Promise<number> {
+  const { rows } = await db.query<{ marked: string }>("select app_private.recheck_records($1) as marked", [
+    moved,
+  ]);
+  return Math.max(rechecked, Number(rows[0]!.marked));
 }

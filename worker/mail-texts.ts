@@ -13,6 +13,9 @@ export type ClaimMailData = {
   newOrgWebsite?: string;
   orgDomain?: string;
   domainMatch: boolean;
+  /** the next two: mails that were already waiting when they were introduced lack them */
+  orgDomainStated?: boolean;
+  emailVerified?: boolean;
   claimantEmail: string;
   claimantName?: string;
   statedRoles?: string[];
@@ -21,6 +24,11 @@ export type ClaimMailData = {
   roleTitle?: string;
   notes?: string;
 };
+
+/** The data for a mail with a link to sign in: app_private.send_link. */
+type LinkMailData = { link: string };
+
+export type MailData = ClaimMailData | LinkMailData;
 
 export type MailKind = (typeof choices)["mails.kind"][number];
 
@@ -42,11 +50,13 @@ const LONGEST_IN_SUBJECT = 80;
  */
 export function composeMail(
   kind: MailKind,
-  data: ClaimMailData,
+  data: MailData,
   recipientName: string | null,
   platformUrl: string,
 ): MailText {
-  const { subject, parts } = COMPOSERS[kind](data, platformUrl);
+  // Which data a kind has is decided where the mail is written: db/rules.
+  const { subject, parts } =
+    kind === "sign_in" ? signIn(data as LinkMailData) : COMPOSERS[kind](data as ClaimMailData, platformUrl);
   const greeting = recipientName ? `Hello ${line(recipientName)},` : "Hello,";
   const all: Part[] = [{ text: greeting }, ...parts, { text: "Engagement Graph" }];
   return {
@@ -58,7 +68,20 @@ export function composeMail(
 
 type Composer = (data: ClaimMailData, platformUrl: string) => { subject: string; parts: Part[] };
 
-const COMPOSERS: Record<MailKind, Composer> = {
+function signIn({ link }: LinkMailData): { subject: string; parts: Part[] } {
+  return {
+    subject: "Your link to sign in",
+    parts: [
+      { text: "Open this link in the browser in which you asked for it, within 15 minutes. It works once:" },
+      { link },
+      {
+        text: "If you have not asked for it, there is nothing you need to do: without that browser it is of no use.",
+      },
+    ],
+  };
+}
+
+const COMPOSERS: Record<Exclude<MailKind, "sign_in">, Composer> = {
   claim_approved: (data) => {
     const org = line(data.orgName);
     return {
@@ -135,12 +158,18 @@ function claimantFacts(data: ClaimMailData): [string, string][] {
   const match = data.domainMatch
     ? "the e-mail address is in this domain"
     : "the e-mail address is in another domain, or in a mail provider's";
+  const source = data.orgDomainStated ? "as they say; " : "";
+  const proof = data.emailVerified
+    ? "proven: they signed in with it"
+    : "not proven: an application says that it is theirs";
   return [
     ["Name", line(data.claimantName ?? "not given")],
-    ["E-mail", line(data.claimantEmail)],
+    ["E-mail", `${line(data.claimantEmail)} (${proof})`],
     [
       "Domain",
-      data.orgDomain ? `${line(data.orgDomain)} (${match})` : "the organization has not registered one",
+      data.orgDomain
+        ? `${line(data.orgDomain)} (${source}${match})`
+        : "the organization has not registered one",
     ],
     ...(data.statedRoles?.length
       ? [["Role, as they put it", line(data.statedRoles.join(", "))] as [string, string]]

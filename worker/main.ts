@@ -9,6 +9,7 @@ import { discreet } from "../process/log.ts";
 import { traceJobs, traceStatements } from "../process/tracing.ts";
 import { Metrics } from "../process/metrics.ts";
 import { runPart, sessionUrl } from "../process/part.ts";
+import { attended, pulseOf } from "../process/store-pulse.ts";
 import { createDrainer } from "./drainer.ts";
 import type { DrainerOptions } from "./drainer.ts";
 import { CONCURRENT_JOBS, runJobs, superviseJobs } from "./jobs.ts";
@@ -44,7 +45,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
  */
 export async function startWorker({
   databaseUrl,
-  store,
+  store: given,
   config,
   watchMs,
   ...options
@@ -70,8 +71,10 @@ export async function startWorker({
     await pool.end();
     throw error;
   }
+  const pulse = pulseOf(given);
+  const store = attended(given, pulse, true);
   const parts = { pool, store, projector: createProjector(config), logger };
-  const drainer = createDrainer({ ...parts, watchMs });
+  const drainer = createDrainer({ ...parts, pulse, watchMs });
   const verifier = startVerifier({ ...parts, ...config.graphVerification });
   const traced = traceJobs(taskList({ pool, config, drainer, logger }));
   const tasks = metrics ? addWorkerMetrics(metrics, pool, traced) : traced;
@@ -81,6 +84,7 @@ export async function startWorker({
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     await Promise.all([jobs.stop(), drainer.stop(), verifier.stop(), metricsServer?.stop()]);
+    await pulse.stop();
     await closePool(pool);
   };
   return { metricsPort: metricsServer?.port, stop: () => (stopped ??= stop()) };

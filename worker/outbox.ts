@@ -6,7 +6,7 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import { composeMail } from "./mail-texts.ts";
-import type { ClaimMailData, MailKind } from "./mail-texts.ts";
+import type { MailData, MailKind } from "./mail-texts.ts";
 import { MailRefused, MailServerUnavailable } from "./mailer.ts";
 import type { Mailer } from "./mailer.ts";
 
@@ -52,7 +52,7 @@ type MailRow = {
   kind: MailKind;
   recipient: string;
   recipient_name: string | null;
-  data: ClaimMailData;
+  data: MailData;
   subject: string | null;
   text_body: string | null;
   html_body: string | null;

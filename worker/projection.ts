@@ -4,6 +4,7 @@ import type { LoadCheck, LoadError } from "../graph/load-check.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { Names, NamesConfig } from "../graph/namespaces.ts";
 import type { RecordKind } from "../records/record.ts";
+import { requireUpdates } from "../graph/session.ts";
 import type { GraphSession } from "../graph/session.ts";
 import { GraphFailed, GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import { createTripleBuilder } from "../graph/triples.ts";
@@ -11,11 +12,14 @@ import type { RecordTriples, TripleBuilder } from "../graph/triples.ts";
 import { createTurtleWriter, replaceRecords } from "../graph/turtle.ts";
 import type { TurtleWriter } from "../graph/turtle.ts";
 import type { Numbered, Turn } from "../graph/turns.ts";
+import { noteTurns } from "./marks.ts";
 import { checkContext, readLists } from "./records.ts";
 import type { Queryable, Revision } from "./records.ts";
 
 // In characters. Stores read a whole update before they start on it.
 const LONGEST_UPDATE = 8_000_000;
+// Before a record is taken out of the graph because of what the store, or something before it, said once.
+const ATTEMPTS = 3;
 
 /** What became of one revision: in the graph, refused, or (a deleted row) gone from it. */
 interface Outcome {
@@ -24,6 +28,8 @@ interface Outcome {
   revision: string;
   state: "synced" | "rejected" | "removed";
   errors: readonly LoadError[];
+  /** whether it was the store that refused it, which it may not do again */
+  byStore: boolean;
 }
 
 /** An outcome that the store shows, after the update of this number. */
@@ -85,7 +91,8 @@ export async function prepare(
 
 /**
  * Replaces what the graph holds for the prepared revisions, in one update. If the store refuses it or fails on it, the
- * revisions are halved until the records at fault are found, and the others go in.
+ * revisions are halved until the records at fault are found, and the others go in. One counts as at fault when it is
+ * refused again and again by a store that takes other changes in between.
  * @throws GraphUnavailable when the store cannot be used now; some of it may have been written
  */
 export async function write(
@@ -100,7 +107,7 @@ export async function write(
     ...prepared.refused.map(({ revision, errors }) => outcome(revision, "rejected", errors)),
     ...prepared.gone.map((revision) => outcome(revision, "removed")),
   ];
-  async function load(accepted: Prepared["accepted"], withdrawals: readonly Outcome[]): Promise<void> {
+  async function send(accepted: Prepared["accepted"], withdrawals: readonly Outcome[]): Promise<void> {
     const update = (parts: Numbered) =>
       replaceRecords(
         writer,
@@ -109,15 +116,35 @@ export async function write(
         accepted.map(({ triples }) => triples),
         withdrawals.map(({ kind, id }) => ({ kind, iri: names.record(kind, id) })),
       );
+    const kinds = new Set(
+      [...accepted.map(({ revision }) => revision), ...withdrawals].map(({ kind }) => kind),
+    );
+    const turn = await session.update(
+      [...kinds],
+      (parts) => withinLimit(update(parts), accepted.length),
+      signal,
+    );
+    const written = [...withdrawals, ...accepted.map(({ revision }) => outcome(revision, "synced"))];
+    outcomes.push(...written.map((each) => ({ ...each, turn })));
+  }
+
+  /** @returns why the store refused it, or failed on it */
+  async function refusalOf(
+    accepted: Prepared["accepted"],
+    withdrawals: readonly Outcome[],
+  ): Promise<GraphRejected | GraphFailed | undefined> {
     try {
-      const turn = await session.update((parts) => withinLimit(update(parts), accepted.length), signal);
-      const written = [...withdrawals, ...accepted.map(({ revision }) => outcome(revision, "synced"))];
-      outcomes.push(...written.map((each) => ({ ...each, turn })));
+      await send(accepted, withdrawals);
+      return undefined;
     } catch (error) {
-      if (error instanceof GraphRejected || error instanceof GraphFailed)
-        await afterRefusal(accepted, withdrawals, error);
-      else throw error;
+      if (error instanceof GraphRejected || error instanceof GraphFailed) return error;
+      throw error;
     }
+  }
+
+  async function load(accepted: Prepared["accepted"], withdrawals: readonly Outcome[]): Promise<void> {
+    const refusal = await refusalOf(accepted, withdrawals);
+    if (refusal) await afterRefusal(accepted, withdrawals, refusal);
   }
 
   async function afterRefusal(
@@ -136,12 +163,20 @@ export async function write(
       await load(accepted.slice(middle), []);
       return;
     }
+    let last = cause;
+    for (let attempt = 2; attempt <= ATTEMPTS; attempt += 1) {
+      // A store that fails on this as well is not failing because of the record.
+      await requireUpdates(session, undefined, signal);
+      const again = await refusalOf(accepted, withdrawals);
+      if (!again) return;
+      last = again;
+    }
     const refusal = {
       path: "",
-      message: `The graph store refused the record: ${cause.message.slice(0, 300)}`,
+      message: `The graph store refused the record: ${last.message.slice(0, 300)}`,
     };
-    // A store that fails on this as well is not failing because of the record.
-    await load([], [...withdrawals, outcome(record.revision, "rejected", [refusal])]);
+    const rejected = { ...outcome(record.revision, "rejected", [refusal]), byStore: true };
+    await load([], [...withdrawals, rejected]);
   }
 
   if (prepared.accepted.length + withdrawn.length > 0) await load(prepared.accepted, withdrawn);
@@ -155,7 +190,7 @@ function withinLimit(update: string, records: number): string {
 }
 
 function outcome(revision: Revision, state: Outcome["state"], errors: readonly LoadError[] = []): Outcome {
-  return { kind: revision.kind, id: revision.id, revision: revision.revision, state, errors };
+  return { kind: revision.kind, id: revision.id, revision: revision.revision, state, errors, byStore: false };
 }
 
 /**
@@ -165,17 +200,19 @@ function outcome(revision: Revision, state: Outcome["state"], errors: readonly L
  * @returns how many were noted
  */
 export async function noteOutcomes(db: Queryable, outcomes: readonly Confirmed[]): Promise<number> {
+  const turns = new Map<RecordKind, Turn>();
+  // In the order in which they were written.
+  for (const { kind, turn } of outcomes) turns.set(kind, turn);
+  await noteTurns(db, turns);
   const { rowCount } = await db.query({
     name: "note_outcomes",
     text: `
       with written as (
         select * from unnest(
-          $1::app_public.record_kind[], $2::uuid[], $3::bigint[], $4::app_public.graph_status[], $5::jsonb[], $6::bigint[]
-        ) as w (kind, record_id, revision, state, errors, turn)
-      ), store as (
-        update app_private.graph_store set turn = greatest(turn, (select max(w.turn) from written as w))
+          $1::app_public.record_kind[], $2::uuid[], $3::bigint[], $4::app_public.graph_status[], $5::jsonb[], $6::bigint[], $7::boolean[]
+        ) as w (kind, record_id, revision, state, errors, turn, by_store)
       ), free as materialized (
-        select r.kind, r.record_id, w.revision, w.state, w.errors, w.turn
+        select r.kind, r.record_id, w.revision, w.state, w.errors, w.turn, w.by_store
         from app_private.graph_records as r
         join written as w on r.kind = w.kind and r.record_id = w.record_id
         where r.revision = w.revision
@@ -183,7 +220,10 @@ export async function noteOutcomes(db: Queryable, outcomes: readonly Confirmed[]
       )
       update app_private.graph_records as r
       set synced_revision = f.revision, synced_at = now(), dirty_since = null, state = f.state, errors = f.errors,
-        turn = f.turn
+        turn = f.turn,
+        refusals = case when f.by_store then r.refusals + 1 else 0 end,
+        -- It has been sent three times already.
+        retry_at = case when f.by_store then now() + app_private.retry_after(r.refusals + 4) end
       from free as f
       where r.kind = f.kind and r.record_id = f.record_id`,
     values: [
@@ -193,6 +233,7 @@ export async function noteOutcomes(db: Queryable, outcomes: readonly Confirmed[]
       outcomes.map((each) => (each.state === "removed" ? "synced" : each.state)),
       outcomes.map((each) => JSON.stringify(each.errors)),
       outcomes.map((each) => String(each.turn)),
+      outcomes.map((each) => each.byStore),
     ],
   });
   return rowCount ?? 0;

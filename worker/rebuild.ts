@@ -1,20 +1,23 @@
 // Writes the whole graph anew from the tables, while both are in use. That it is wanted is noted in the database, graph by
 // graph: a rebuild that is killed, or whose store is, is taken up again by the next worker or the next call.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import type { Quad } from "@rdfjs/types";
 import { requireUpdates } from "../graph/session.ts";
 import { GraphFailed, GraphRejected, GraphTimeout } from "../graph/store.ts";
+import type { Turn } from "../graph/turns.ts";
 import type { RecordKind } from "../records/record.ts";
 import type { DrainOptions } from "./drain.ts";
 import { hold, tryHold } from "./hold.ts";
 import type { Hold } from "./hold.ts";
+import { noteTurns } from "./marks.ts";
 import { markAgain, prepare } from "./projection.ts";
 import type { Projector } from "./projection.ts";
 import { countRecords, readPage } from "./records.ts";
 import { writeDirtyReferences } from "./references.ts";
 import { replaceGraph } from "./replace.ts";
-import { markRecords, watch } from "./watch.ts";
+import type { Replaced } from "./replace.ts";
+import { removalOf, strangersAmongRecords } from "./strangers.ts";
+import { markRecords, watchUntilDone } from "./watch.ts";
 
 /** How far a rebuild is, in records. */
 export interface RebuildProgress {
@@ -42,7 +45,7 @@ export async function rebuild(
 ): Promise<RebuildProgress> {
   const { pool, store, projector, logger } = options;
   await pool.query("select app_private.request_rebuild()");
-  while ((await watch(options)) === "busy") await sleep(LOOK_MS);
+  await watchUntilDone(options);
   await hold(options, ({ client, session, lost }) =>
     writeDirtyReferences(projector, client, store, session, logger, lost),
   );
@@ -93,7 +96,7 @@ export async function readProgress(db: Pool): Promise<RebuildProgress> {
 }
 
 async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold): Promise<void> {
-  const { pool, store, projector, logger } = options;
+  const { logger } = options;
   const { client, session, lost } = held;
   const { rows } = await client.query<{ requestedAt: string }>(
     `update app_private.graph_rebuilds set total = $2, written = 0, rejected = 0 where kind = $1
@@ -104,35 +107,73 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
     "select app_private.note_graph_state('rebuilding', 'Its named graphs are being replaced.')",
   );
   const doubtful: string[] = [];
-  let turn: bigint | undefined;
+  let replaced: Turn | undefined;
+  let shown: Turn;
   try {
-    const subjects = records(kind, pool, projector, doubtful);
-    ({ turn } = await replaceGraph({
-      store,
-      session,
-      graph: projector.names.graphs[kind],
-      subjects,
-      signal: lost,
-    }));
+    ({ turn: replaced, shown } = await replaceTwice(kind, options, held, doubtful));
   } catch (error) {
     if (!REFUSALS.some((refusal) => error instanceof refusal)) throw error;
-    await requireUpdates(session, lost);
+    shown = await requireUpdates(session, kind, lost);
     // Too large for the store, perhaps. Record by record it will take what it can.
     logger.error(
       { err: error, kind },
       "the graph store refused a whole graph; its records are written one by one",
     );
-    await markRecords(client, { kinds: [kind] });
+    shown = (await removeStrangers(kind, options, held)) ?? shown;
+    await markRecords(client, kind);
     await client.query("select app_private.request_verification()");
   }
   await markAgain(client, kind, doubtful);
+  await noteTurns(client, new Map([[kind, shown]]));
   // On the connection that has the lock: whoever has lost it cannot say that the graph is complete.
   await client.query(
-    `with store as (update app_private.graph_store set turn = greatest(turn, $3))
-     update app_private.graph_rebuilds set requested_at = null, turn = coalesce($3, turn)
+    `update app_private.graph_rebuilds set requested_at = null, turn = coalesce($3, turn)
      where kind = $1 and requested_at = $2::timestamptz`,
-    [kind, rows[0]!.requestedAt, turn === undefined ? null : String(turn)],
+    [kind, rows[0]!.requestedAt, replaced === undefined ? null : String(replaced)],
   );
+}
+
+/** Sends a graph whole, and once more if the store takes other changes: one failure need not be because of the graph. */
+async function replaceTwice(
+  kind: RecordKind,
+  { pool, store, projector }: DrainOptions,
+  { client, session, lost }: Hold,
+  doubtful: string[],
+): Promise<Replaced> {
+  const replace = () => {
+    const subjects = records(kind, pool, projector, doubtful);
+    return replaceGraph({ store, session, names: projector.names, name: kind, subjects, signal: lost });
+  };
+  try {
+    return await replace();
+  } catch (error) {
+    // What takes too long would take as long again.
+    if (!(error instanceof GraphRejected || error instanceof GraphFailed)) throw error;
+    await requireUpdates(session, undefined, lost);
+    doubtful.length = 0;
+    await client.query("update app_private.graph_rebuilds set written = 0, rejected = 0 where kind = $1", [
+      kind,
+    ]);
+    return replace();
+  }
+}
+
+/**
+ * Removes what no table contains from a graph that cannot be replaced as a whole.
+ * @returns the number of the last update, if one was needed
+ */
+async function removeStrangers(
+  kind: RecordKind,
+  { pool, store, projector: { names } }: DrainOptions,
+  { session, lost }: Hold,
+): Promise<Turn | undefined> {
+  const graph = names.graphs[kind];
+  let turn: Turn | undefined;
+  for await (const strangers of strangersAmongRecords({ pool, store, names }, kind)) {
+    const iris = strangers.map(({ iri }) => iri);
+    turn = await session.update([kind], (parts) => removalOf(parts, names, graph, iris), lost);
+  }
+  return turn;
 }
 
 /** The triples of all records of a kind that pass the load check, as of one moment. */

@@ -1,5 +1,6 @@
 // The named graphs of the lists, each written in full when its list has changed.
 import type { Quad } from "@rdfjs/types";
+import type { enums } from "../db/catalog.ts";
 import { documentTriples } from "../graph/documents.ts";
 import { LIST_NAMES } from "../graph/namespaces.ts";
 import type { ListName, Names } from "../graph/namespaces.ts";
@@ -13,10 +14,10 @@ import type { Organization } from "../graph/reference-triples.ts";
 import type { Logger } from "pino";
 import { requireUpdates } from "../graph/session.ts";
 import type { GraphSession } from "../graph/session.ts";
-import { GraphFailed, GraphRejected } from "../graph/store.ts";
+import { GraphFailed, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
-import type { Turn } from "../graph/turns.ts";
 import type { Accelerator, Country, PeopleGroup } from "../graph/skos.ts";
+import { noteTurns } from "./marks.ts";
 import type { Projector } from "./projection.ts";
 import type { Queryable } from "./records.ts";
 import { replaceGraph } from "./replace.ts";
@@ -76,7 +77,11 @@ export async function referenceTriples(db: Queryable, names: Names, reference: R
   return [...(await LISTS[reference](db, names))];
 }
 
-/** Writes the lists that have changed since the graph last had them, each as a whole. */
+/**
+ * Writes the lists that have changed since the graph last had them, each as a whole. One that cannot be written while
+ * the store takes other changes stays dirty and is tried again later, less and less often; nothing else waits for it.
+ * @throws GraphUnavailable when the store takes nothing
+ */
 export async function writeDirtyReferences(
   { names }: Projector,
   db: Queryable,
@@ -86,26 +91,35 @@ export async function writeDirtyReferences(
   signal?: AbortSignal,
 ): Promise<void> {
   const { rows } = await db.query<{ name: Reference; revision: string }>(
-    "select name, revision from app_private.dirty_references",
+    "select name, revision from app_private.due_references",
   );
   for (const { name, revision } of rows) {
-    let written: { turn: Turn; triples: number } | undefined;
     try {
       const subjects = portions(await referenceTriples(db, names, name));
-      written = await replaceGraph({ store, session, graph: referenceGraph(names, name), subjects, signal });
+      const { shown } = await replaceGraph({ store, session, names, name, subjects, signal });
+      await noteTurns(db, new Map([[name, shown]]));
+      await db.query("select app_private.note_list_written($1, $2)", [name, revision]);
     } catch (error) {
-      // Sending it again would not help, and records must not wait for it; `graph verify` will report it.
-      if (!(error instanceof GraphRejected || error instanceof GraphFailed)) throw error;
-      await requireUpdates(session, signal);
-      logger.error({ err: error, list: name }, "the graph store refused a list");
+      if (signal?.aborted) throw error;
+      await requireUpdates(session, undefined, signal);
+      const [trouble, reason] = troubleOf(error);
+      await db.query("select app_private.note_list_refused($1, $2, $3, $4)", [
+        name,
+        revision,
+        trouble,
+        reason,
+      ]);
+      logger.error({ err: error, list: name }, "a list could not be written to the graph");
     }
-    await db.query(
-      `with store as (update app_private.graph_store set turn = greatest(turn, $3))
-       update app_private.graph_references set synced_revision = $2, synced_at = now(), turn = $3, triples = $4
-       where name = $1`,
-      [name, revision, written && String(written.turn), written?.triples],
-    );
   }
+}
+
+/** The state of a graph that lacks a list for this reason. */
+function troubleOf(error: unknown): [(typeof enums.graph_state)[number], string] {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (error instanceof GraphUnconfirmed) return ["unconfirmed", reason];
+  const isAsFromNobody = error instanceof GraphUnavailable && !(error instanceof GraphFailed);
+  return [isAsFromNobody ? "unavailable" : "behind", reason];
 }
 
 const SUBJECTS_PER_PORTION = 500;

@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import type { Quad } from "@rdfjs/types";
 import { RDF_XML } from "../graph/media-types.ts";
+import type { GraphName, Names } from "../graph/namespaces.ts";
 import { tripleText } from "../graph/ntriples.ts";
 import { fitsXml, rdfXml } from "../graph/rdf-xml.ts";
 import type { GraphSession } from "../graph/session.ts";
@@ -12,8 +13,9 @@ import type { Turn } from "../graph/turns.ts";
 export interface ReplaceOptions {
   store: GraphStore;
   session: GraphSession;
-  /** IRI of the graph */
-  graph: string;
+  names: Names;
+  /** which graph */
+  name: GraphName;
   /** what it shall hold: groups of triples, each about one subject, in portions */
   subjects: AsyncIterable<readonly (readonly Quad[])[]>;
   signal?: AbortSignal;
@@ -25,22 +27,30 @@ const SUBJECTS_PER_UPDATE = 200;
 const STALLED_MS = 600_000;
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
+/** The two numbers of a replacement. */
+export interface Replaced {
+  /** of what was sent: a graph that says it, or more, holds all of it */
+  turn: Turn;
+  /** of the update that showed it to have arrived */
+  shown: Turn;
+}
+
 /**
- * Replaces a graph, and counts afterwards what the store shows of it.
- * @returns the update after which the store was seen to hold it all, and how many triples that is
+ * Replaces a graph, and makes sure afterwards that the store shows this edition of it and all of its triples.
  * @throws GraphUnavailable, GraphRejected, and what `subjects` throws; the graph is then as it was, or it is replaced
  * and what XML cannot hold is missing from it
  */
-export async function replaceGraph(options: ReplaceOptions): Promise<{ turn: Turn; triples: number }> {
-  const { store, session, graph, signal } = options;
+export async function replaceGraph(options: ReplaceOptions): Promise<Replaced> {
+  const { store, session, name, signal } = options;
+  const graph = options.names.contents[name];
   let triples = 0;
   const unfit: Quad[][] = [];
 
   const stalled = new AbortController();
   const onStall = () => stalled.abort(new GraphTimeout("The graph store does not read on."));
 
-  async function* counted(): AsyncGenerator<Quad[][]> {
-    for await (const portion of options.subjects) {
+  async function* counted(mark: Quad[], timer: NodeJS.Timeout): AsyncGenerator<Quad[][]> {
+    for await (const portion of marked(mark, options.subjects)) {
       timer.refresh();
       const fit: Quad[][] = [];
       for (const group of portion) {
@@ -52,36 +62,47 @@ export async function replaceGraph(options: ReplaceOptions): Promise<{ turn: Tur
     }
   }
 
-  // Whatever an earlier process still has under way has no effect from here on.
-  await session.update(({ note }) => note, signal);
-  const timer = setTimeout(onStall, STALLED_MS);
-  try {
-    await store.putGraph(graph, Readable.from(rdfXml(counted())), RDF_XML, {
-      signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,
-      timeoutMs: NO_LIMIT_MS,
-    });
-  } finally {
-    clearTimeout(timer);
-  }
+  const send = async (mark: Quad[]) => {
+    const timer = setTimeout(onStall, STALLED_MS);
+    try {
+      await store.putGraph(graph, Readable.from(rdfXml(counted(mark, timer))), RDF_XML, {
+        signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,
+        timeoutMs: NO_LIMIT_MS,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  let turn = await session.replace(name, send, signal);
   for (let start = 0; start < unfit.length; start += SUBJECTS_PER_UPDATE) {
     const lines = unfit
       .slice(start, start + SUBJECTS_PER_UPDATE)
       .flat()
       .map(tripleText);
-    await session.update(
+    turn = await session.update(
+      [name],
       ({ note, condition }) =>
         `${note} ;\nINSERT { GRAPH <${graph}> {\n${lines.join("\n")}\n} } WHERE { ${condition} }`,
       signal,
     );
   }
-  const turn = await session.update(({ note }) => note, signal);
-  const shown = await countTriples(store, graph, signal);
-  if (shown !== triples) {
+  // Has no effect, and is not shown, unless the graph is the one that was sent.
+  const shown = await session.update([name], ({ note }) => note, signal);
+  const there = await countTriples(store, graph, signal);
+  if (there !== triples) {
     throw new GraphUnconfirmed(
-      `The graph store was given ${triples} triples for <${graph}> and shows ${shown}.`,
+      `The graph store was given ${triples} triples for <${graph}> and shows ${there}.`,
     );
   }
-  return { turn, triples };
+  return { turn, shown };
+}
+
+async function* marked(
+  mark: Quad[],
+  subjects: ReplaceOptions["subjects"],
+): AsyncGenerator<readonly (readonly Quad[])[]> {
+  yield [mark];
+  yield* subjects;
 }
 
 async function countTriples(store: GraphStore, graph: string, signal?: AbortSignal): Promise<number> {

@@ -58,14 +58,17 @@ export async function projectionStatus(
   const { rows: states } = await pool.query<
     Pick<ProjectionStatus, "state" | "reason" | "since" | "verifiedAt" | "drift">
   >(
-    `select s.state, s.reason, to_json(s.since) as since, to_json(v.verified_at) as "verifiedAt", v.drift::integer
-     from app_private.graph_store as s cross join app_private.graph_verification as v`,
+    `select c.state, case when c.is_watched then s.reason else 'No worker has looked at the graph store since then.' end as reason,
+       to_json(c.since) as since, to_json(v.verified_at) as "verifiedAt", v.drift::integer
+     from app_private.graph_store as s cross join app_private.graph_condition as c
+     cross join app_private.graph_verification as v`,
   );
   const { rows: rejected } = await pool.query<ProjectionStatus["rejected"][number]>(
     `select kind, record_id as id, errors from app_private.graph_records
      where state = 'rejected' order by synced_at desc limit 20`,
   );
-  const triples = await countTriples(store, names);
+  // Counting may take long, and a store that is silent would be waited for as long.
+  const triples = (await store.isAvailable()) ? await countTriples(store, names) : undefined;
   return {
     ...states[0]!,
     rebuild: (await wanted(pool)).length > 0 ? await readProgress(pool) : null,

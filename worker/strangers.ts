@@ -6,6 +6,8 @@ import type { Names } from "../graph/namespaces.ts";
 import { termText } from "../graph/ntriples.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { namedNode } from "../graph/terms.ts";
+import { exceptMark } from "../graph/turns.ts";
+import type { Numbered } from "../graph/turns.ts";
 import { existingIds } from "./records.ts";
 
 /** A subject that is not a record: an IRI, or the label that the store gave a blank node. */
@@ -26,7 +28,7 @@ export async function* strangersAmongRecords(
   kind: RecordKind,
 ): AsyncGenerator<Stranger[]> {
   const graph = names.graphs[kind];
-  for await (const subjects of subjectsOf(store, graph)) {
+  for await (const subjects of subjectsOf(store, names, graph)) {
     const ids = new Map(subjects.map((subject) => [subject, idOf(graph, subject)]));
     const existing = await existingIds(
       pool,
@@ -60,22 +62,21 @@ function idOf(graph: string, iri: string): string | undefined {
   return UUID.test(id) ? id : undefined;
 }
 
-/** The subjects of the graph in which the service notes what it has written, but for the one that belongs there. */
-export async function strangersAmongTurns(store: GraphStore, { turnsGraph }: Names): Promise<string[]> {
+/** The subjects of the graph in which the service notes what it has written, but for what belongs there. */
+export async function strangersAmongTurns(store: GraphStore, names: Names): Promise<string[]> {
   const strangers: string[] = [];
-  for await (const subjects of subjectsOf(store, turnsGraph)) {
-    strangers.push(...subjects.filter((subject) => subject !== turnsGraph));
-  }
+  for await (const subjects of subjectsOf(store, names, names.turnsGraph)) strangers.push(...subjects);
   return strangers;
 }
 
 /** The subjects of a graph in groups, streamed: there may be as many as there are records. */
-async function* subjectsOf(store: GraphStore, graph: string): AsyncGenerator<string[]> {
-  const { body } = await store.query(`SELECT DISTINCT ?s WHERE { GRAPH <${graph}> { ?s ?p ?o } }`, {
+async function* subjectsOf(store: GraphStore, names: Names, graph: string): AsyncGenerator<string[]> {
+  const { body } = await store.query(`SELECT DISTINCT ?s WHERE { ${contentOf(names, graph)} }`, {
     accept: "text/tab-separated-values",
     // As a query of the public: the embedded store makes the answers to the service's own at once, for which this may be
     // too long.
     priority: "public",
+    fresh: true,
     timeoutMs: TIMEOUT_MS,
   });
   let subjects: string[] = [];
@@ -95,23 +96,31 @@ async function* subjectsOf(store: GraphStore, graph: string): AsyncGenerator<str
   }
 }
 
-/** Removes subjects from a graph; one blank node cannot be named, so all of them go. */
-export async function removeSubjects(
-  store: GraphStore,
+/** All that a graph holds, but for what it says of itself. */
+export function contentOf(names: Names, graph: string): string {
+  return `GRAPH <${graph}> { ?s ?p ?o ${exceptMark(names, graph)} }`;
+}
+
+/** The update that removes subjects from a graph; one blank node cannot be named, so all of them go. */
+export function removalOf(
+  { note, condition }: Numbered,
+  names: Names,
   graph: string,
   subjects: readonly string[],
-): Promise<void> {
+): string {
+  const remove = (which: string) =>
+    `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { ${condition} ${which} ${contentOf(names, graph)} }`;
   const iris = subjects.filter((subject) => !isBlank(subject));
   const values = iris.map((iri) => termText(namedNode(iri))).join(" ");
-  const remove = (condition: string) =>
-    `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { ${condition} GRAPH <${graph}> { ?s ?p ?o } }`;
-  const operations = iris.length > 0 ? [remove(`VALUES ?s { ${values} }`)] : [];
-  if (iris.length < subjects.length) {
-    operations.push(
-      `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { GRAPH <${graph}> { ?s ?p ?o FILTER isBlank(?s) } }`,
-    );
-  }
-  await store.update(operations.join(" ;\n"));
+  return [
+    note,
+    ...(iris.length > 0 ? [remove(`VALUES ?s { ${values} }`)] : []),
+    ...(iris.length < subjects.length
+      ? [
+          `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { ${condition} GRAPH <${graph}> { ?s ?p ?o FILTER isBlank(?s) } }`,
+        ]
+      : []),
+  ].join(" ;\n");
 }
 
 function isBlank(subject: string): boolean {

@@ -1,16 +1,21 @@
 // Verifies the graph against the tables, in steps: all at once for an operator, spread over time in the background.
 import { Parser } from "n3";
+import type { GraphName } from "../graph/namespaces.ts";
+import type { Numbered } from "../graph/turns.ts";
 import { RECORD_KINDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
 import { bySubject, compareRecords, differ } from "./compare.ts";
 import type { CompareOptions, DifferenceKind } from "./compare.ts";
+import { hold } from "./hold.ts";
+import { noteTurns } from "./marks.ts";
 import { markAgain } from "./projection.ts";
 import { countRecords, readPage } from "./records.ts";
 import { referenceGraph, REFERENCES, referenceTriples } from "./references.ts";
 import type { Reference } from "./references.ts";
 import {
+  contentOf,
   countUnnamed,
-  removeSubjects,
+  removalOf,
   strangersAmongRecords,
   strangersAmongTurns,
   unlistedGraphs,
@@ -163,11 +168,9 @@ async function verifyPage(
   return page.length < PAGE_SIZE ? undefined : page.at(-1)!.id;
 }
 
-async function verifySubjects(
-  kind: RecordKind,
-  { pool, store, projector, ...step }: Step,
-): Promise<undefined> {
-  const { names } = projector;
+async function verifySubjects(kind: RecordKind, step: Step): Promise<undefined> {
+  const { pool, store } = step;
+  const { names } = step.projector;
   const graph = names.graphs[kind];
   for await (const strangers of strangersAmongRecords({ pool, store, names }, kind)) {
     for (const { iri, refused } of strangers) {
@@ -176,7 +179,7 @@ async function verifySubjects(
     if (!step.repair) continue;
     const foreign = strangers.filter(({ refused }) => refused === undefined).map(({ iri }) => iri);
     const refused = strangers.flatMap(({ refused: id }) => id ?? []);
-    if (foreign.length > 0) await removeSubjects(store, graph, foreign);
+    if (foreign.length > 0) await change(step, [kind], (parts) => removalOf(parts, names, graph, foreign));
     if (refused.length > 0) await markAgain(pool, kind, refused);
     step.result.repaired += strangers.length;
   }
@@ -192,7 +195,7 @@ async function verifyReference(
   const before = countDifferences(result);
   const revision = await revisionAtRest(pool, reference);
   const expected = bySubject(await referenceTriples(pool, names, reference));
-  const text = await store.construct(`CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <${graph}> { ?s ?p ?o } }`);
+  const text = await store.construct(`CONSTRUCT { ?s ?p ?o } WHERE { ${contentOf(names, graph)} }`);
   const actual = bySubject(new Parser({ format: "N-Triples" }).parse(text));
   if (revision === undefined || (await revisionAtRest(pool, reference)) !== revision) {
     result.pending += 1;
@@ -221,26 +224,49 @@ async function revisionAtRest(
   return rows[0]?.revision;
 }
 
-async function verifyTurns({ store, projector, repair, result, found }: Step): Promise<undefined> {
-  const { names } = projector;
-  const strangers = await strangersAmongTurns(store, names);
-  for (const iri of strangers) found({ kind: "foreign", graph: names.turnsGraph, iri });
-  if (!repair || strangers.length === 0) return;
-  await removeSubjects(store, names.turnsGraph, strangers);
-  result.repaired += strangers.length;
+async function verifyTurns(step: Step): Promise<undefined> {
+  const { names } = step.projector;
+  const strangers = await strangersAmongTurns(step.store, names);
+  for (const iri of strangers) step.found({ kind: "foreign", graph: names.turnsGraph, iri });
+  if (!step.repair || strangers.length === 0) return;
+  await change(step, [], (parts) => removalOf(parts, names, names.turnsGraph, strangers));
+  step.result.repaired += strangers.length;
 }
 
 /** What is beside the service's graphs may have been put there on purpose, so only an operator has it removed. */
-async function verifyRest({ store, projector, dropUnlisted, result, found }: Step): Promise<undefined> {
-  for (const graph of await unlistedGraphs(store, projector.names)) {
+async function verifyRest(step: Step): Promise<undefined> {
+  const { store, dropUnlisted, result, found } = step;
+  for (const graph of await unlistedGraphs(store, step.projector.names)) {
     found({ kind: "foreign", graph, iri: graph });
     if (!dropUnlisted) continue;
-    await store.deleteGraph(graph);
+    const content = `GRAPH <${graph}> { ?s ?p ?o }`;
+    await change(
+      step,
+      [],
+      ({ note, condition }) => `${note} ;\nDELETE { ${content} } WHERE { ${condition} ${content} }`,
+    );
     result.repaired += 1;
   }
   if ((await countUnnamed(store)) === 0) return;
   found({ kind: "foreign", graph: "DEFAULT", iri: "DEFAULT" });
   if (!dropUnlisted) return;
-  await store.update("DROP SILENT DEFAULT");
+  // Without the condition, which DROP cannot have. Engines differ in what a DELETE takes for the default graph: RDF4J
+  // would empty every graph.
+  await change(step, [], ({ note }) => `${note} ;\nDROP SILENT DEFAULT`);
   result.repaired += 1;
+}
+
+/**
+ * Sends an update that removes something, when nobody else is writing, and waits until queries show it.
+ * @throws GraphUnavailable, GraphRejected
+ */
+async function change(
+  options: CompareOptions,
+  graphs: readonly GraphName[],
+  build: (parts: Numbered) => string,
+): Promise<void> {
+  await hold(options, async ({ client, session, lost }) => {
+    const turn = await session.update(graphs, build, lost);
+    await noteTurns(client, new Map(graphs.map((name) => [name, turn])), turn);
+  });
 }

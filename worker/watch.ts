@@ -1,22 +1,29 @@
 // Notices that the store is not the one that it was, and marks what it has lost: an empty store, another one, the same
-// one set back to an earlier state, or a database that was set back. Nothing fails when that happens, so it is looked
-// for: the graph says whose it is and which update it took last (graph/turns.ts), and the database knows what it should
-// say.
+// one set back to an earlier state, as a whole or in one of its named graphs, or a database that was set back. Nothing
+// fails when that happens, so it is looked for: the graph says whose it is and which update it and each of its named
+// graphs took last (graph/turns.ts), and the database knows what they should say.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { PATIENCE_MS } from "../graph/session.ts";
 import { GraphUnconfirmed } from "../graph/store.ts";
-import { drainOf, readMark } from "../graph/turns.ts";
-import type { Mark } from "../graph/turns.ts";
+import type { GraphName, Names } from "../graph/namespaces.ts";
+import { readMark, readMarks } from "../graph/turns.ts";
+import type { GraphMarks, GraphTurns, Mark, Said, Turn } from "../graph/turns.ts";
+import { RECORD_KINDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
 import type { DrainOptions } from "./drain.ts";
 import { tryHold } from "./hold.ts";
 import type { Hold } from "./hold.ts";
-import { referenceGraph } from "./references.ts";
-import type { Reference } from "./references.ts";
+import { noteTurns, readKnownTurns, readOwn } from "./marks.ts";
+import { REFERENCES } from "./references.ts";
 
-// No loss, although the same is done about it.
+// No losses, although the same is done about them.
 const NEVER_WRITTEN = "The graph has not been written yet";
+const NOT_NUMBERED = "Named graphs do not say yet which update changed them last";
+const NOT_NOTED = "The graph has an update that nobody noted";
+
+const OTHER_HISTORY =
+  "The database was set back to an earlier state than the graph's, or the graph to one that is forgotten";
 
 /** What is wrong with a store. */
 interface Loss {
@@ -25,24 +32,17 @@ interface Loss {
   what: Lost;
   /** what the store said of itself */
   mark: Mark;
+  graphs: GraphMarks;
   /** whether the store may hold what no table contains, which only a verification finds */
   foreign: boolean;
 }
 
-/** What must be written to the store again: everything, or what each condition that is given leaves of it. */
-interface Lost {
-  /** written after this update */
-  after?: bigint;
-  /** of these graphs */
-  kinds?: readonly RecordKind[];
-  lists?: readonly Reference[];
-}
+/** What must be written to the store again: of each of these graphs what it was given after this update, or everything. */
+type Lost = ReadonlyMap<GraphName, Turn | undefined>;
 
 const PAUSE_MS = 250;
 const TIMEOUT_MS = 5_000;
 const RECORDS_PER_STEP = 10_000;
-// Leaves room for as many drains again before the numbers of updates outgrow PostgreSQL's bigint.
-const LARGEST_DRAIN = 2n ** 42n;
 
 /**
  * Looks at what the store says of itself, and mends it if need be: marks what it has lost, so that the next drain writes
@@ -56,187 +56,177 @@ export async function watch(options: DrainOptions): Promise<"whole" | "mended" |
   return done ?? "busy";
 }
 
-/** @param drain the number of the caller's, if nobody else is writing */
-async function findLoss(
-  { pool, store, projector: { names } }: DrainOptions,
-  drain?: bigint,
-): Promise<Loss | undefined> {
+/** Does the same, however long somebody else is writing. */
+export async function watchUntilDone(options: DrainOptions): Promise<void> {
+  while ((await watch(options)) === "busy") await sleep(PAUSE_MS);
+}
+
+async function findLoss({ pool, store, projector: { names } }: DrainOptions): Promise<Loss | undefined> {
   // The database is asked first: what the store was seen to hold by then, it must still hold.
   const known = await readKnown(pool);
-  const mark = await readMark(store, names, { timeoutMs: TIMEOUT_MS });
-  const loss = await compare(pool, known, mark, drain);
-  if (loss) return loss;
-  const kinds: RecordKind[] = [];
-  for (const kind of known.kinds) if (await isEmpty(names.graphs[kind])) kinds.push(kind);
-  const lists: Reference[] = [];
-  for (const list of known.lists) if (await isEmpty(referenceGraph(names, list))) lists.push(list);
-  if (kinds.length + lists.length === 0) return undefined;
-  return {
-    reason: `The graph of ${[...kinds, ...lists].join(", ")} is empty`,
-    what: { kinds, lists },
+  const { mark, graphs } = await readMarks(store, names, { timeoutMs: TIMEOUT_MS });
+  const loss = (reason: string, what: Lost, foreign = true): Loss => ({
+    reason,
+    what,
     mark,
-    foreign: false,
-  };
+    graphs,
+    foreign,
+  });
 
-  async function isEmpty(graph: string): Promise<boolean> {
-    return !(await store.ask(`ASK { GRAPH <${graph}> { ?s ?p ?o } }`, { timeoutMs: TIMEOUT_MS }));
+  if (mark.identity !== known.identity) {
+    if (mark.identity !== undefined || mark.turn !== 0n) {
+      return loss("The graph store holds another graph", everything(names));
+    }
+    return loss(known.turn === 0n ? NEVER_WRITTEN : "The graph store is empty", everything(names), false);
   }
+  // Last: a drain has its name before the graph can say it.
+  const own = await readOwn(pool, [mark, ...graphs.values()]);
+  const behind = graphsBehind(names, known, mark, graphs, own);
+  // Which of the two has won is not known record by record.
+  if (mark.hasOverlap) return loss("Two updates have overlapped in the graph store", everything(names));
+  if (mark.run === undefined) {
+    return loss("An update was applied in part", new Map([...behind, ...changedLast(mark, graphs)]));
+  }
+  if (!own.has(mark)) return loss(OTHER_HISTORY, everything(names));
+  if (mark.turn < known.turn) return loss("The graph store was set back to an earlier state", behind);
+  if (Object.keys(names.contents).some((name) => !known.graphs.has(name as GraphName))) {
+    return loss(NOT_NUMBERED, behind);
+  }
+  if (behind.size > 0) {
+    const list = [...behind.keys()].join(", ");
+    return loss(`The graph of ${list} was emptied, replaced or set back to an earlier state`, behind);
+  }
+  // By a process that died. Or what the database knew of it is gone, and records with it.
+  const isAhead = [...graphs].some(([name, { turn }]) => turn > known.graphs.get(name)!);
+  return isAhead || mark.turn > known.turn ? loss(NOT_NOTED, new Map()) : undefined;
 }
 
 interface Known {
   identity: string;
-  turn: string;
-  /** what must not be empty */
-  kinds: RecordKind[];
-  lists: Reference[];
+  turn: Turn;
+  graphs: GraphTurns;
 }
 
 async function readKnown(db: Pool | PoolClient): Promise<Known> {
-  const { rows } = await db.query<Known>(
-    `select s.identity, s.turn,
-       array(select app_private.graphs_with_records())::text[] as kinds,
-       array(select r.name from app_private.graph_references as r
-             where r.revision = r.synced_revision and r.triples > 0 order by r.name) as lists
-     from app_private.graph_store as s`,
+  const graphs = await readKnownTurns(db);
+  const { rows } = await db.query<{ identity: string; turn: string }>(
+    "select s.identity, s.turn from app_private.graph_store as s",
   );
-  return rows[0]!;
+  return { identity: rows[0]!.identity, turn: BigInt(rows[0]!.turn), graphs };
 }
 
-async function compare(
-  db: Pool | PoolClient,
+function everything(names: Names): Lost {
+  return new Map((Object.keys(names.contents) as GraphName[]).map((name) => [name, undefined]));
+}
+
+/** What the named graphs lack: everything, if what they say is not from this database, or nothing is known of them. */
+function graphsBehind(
+  names: Names,
   known: Known,
   mark: Mark,
-  drain?: bigint,
-): Promise<Loss | undefined> {
-  if (mark.identity !== known.identity) {
-    return mark.identity === undefined && mark.turn === 0n
-      ? {
-          reason: known.turn === "0" ? NEVER_WRITTEN : "The graph store is empty",
-          what: {},
-          mark,
-          foreign: false,
-        }
-      : { reason: "The graph store holds another graph", what: {}, mark, foreign: true };
+  graphs: GraphMarks,
+  own: ReadonlySet<Said>,
+): Lost {
+  const behind = new Map<GraphName, Turn | undefined>();
+  for (const name of Object.keys(names.contents) as GraphName[]) {
+    const expected = known.graphs.get(name);
+    const said = graphs.get(name);
+    // No update of one graph is later than the last of all.
+    const isOwn = said && own.has(said) && said.turn <= mark.turn;
+    if (expected === undefined || !isOwn) behind.set(name, undefined);
+    else if (said.turn < expected) behind.set(name, said.turn);
   }
-  if (mark.hasOverlap) {
-    return {
-      reason: "Two updates have overlapped in the graph store",
-      // Which of the two has won is not known record by record.
-      what: { kinds: [], lists: [] },
-      mark,
-      foreign: true,
-    };
-  }
-  if (mark.turn < BigInt(known.turn)) {
-    return {
-      reason: "The graph store was set back to an earlier state",
-      what: { after: mark.turn },
-      mark,
-      foreign: true,
-    };
-  }
-  return drainOf(mark.turn) > (drain === undefined ? await lastDrain(db) : drain - 1n)
-    ? {
-        reason: "The database was set back to an earlier state than the graph's",
-        what: {},
-        mark,
-        foreign: true,
-      }
-    : undefined;
+  return behind;
 }
 
-async function lastDrain(db: Pool | PoolClient): Promise<bigint> {
-  const { rows } = await db.query<{ last: string }>(
-    "select s.drain as last from app_private.graph_store as s",
-  );
-  return BigInt(rows[0]!.last);
+function changedLast(mark: Mark, graphs: GraphMarks): Lost {
+  return new Map([...graphs].filter(([, { turn }]) => turn === mark.turn).map(([name]) => [name, undefined]));
 }
 
-async function mend(
-  options: DrainOptions,
-  { client, session, drain, lost }: Hold,
-): Promise<"whole" | "mended"> {
+async function mend(options: DrainOptions, { client, session, lost }: Hold): Promise<"whole" | "mended"> {
   const { store, projector, logger } = options;
-  const loss = await lastingLoss(options, drain);
+  const loss = await lastingLoss(options);
   if (!loss) return "whole";
   if (loss.reason === NEVER_WRITTEN) logger.info("the graph is written for the first time");
+  else if (loss.reason === NOT_NUMBERED)
+    logger.info("the named graphs get their numbers, and are written anew");
+  else if (loss.reason === NOT_NOTED) logger.info("an update that nobody noted is looked after");
   else logger.warn({ reason: loss.reason }, "the graph has lost something, which is written to it again");
   await client.query("select app_private.note_graph_state('behind', $1)", [`${loss.reason}.`]);
-  await markLists(client, loss.what);
-  await markRecords(client, loss.what);
+  for (const list of REFERENCES) {
+    if (loss.what.has(list)) await client.query("select app_private.mark_references($1)", [list]);
+  }
+  for (const kind of RECORD_KINDS) {
+    if (loss.what.has(kind)) await markRecords(client, kind, loss.what.get(kind));
+  }
+  // Whether or not anything is ever verified: records that no table has go only with their graph. The others are marked as
+  // well, because they are not in it.
+  const replaced = RECORD_KINDS.filter(
+    (kind) => loss.foreign && loss.what.has(kind) && loss.what.get(kind) === undefined,
+  );
+  await client.query(
+    "update app_private.graph_rebuilds set requested_at = now(), written = 0, rejected = 0 where kind::text = any ($1)",
+    [replaced],
+  );
   if (loss.foreign) await client.query("select app_private.request_verification()");
   // Marking takes a while, and what was marked is what this store lacks, not one that has come in its place since.
   const mark = await readMark(store, projector.names, { timeoutMs: TIMEOUT_MS });
-  if (mark.turn !== loss.mark.turn || mark.identity !== loss.mark.identity) {
+  if (mark.turn !== loss.mark.turn || mark.run !== loss.mark.run || mark.identity !== loss.mark.identity) {
     throw new GraphUnconfirmed("The graph store was exchanged while what it lacked was being marked.");
   }
   // Only now: a store that belongs to this database is believed to have lost nothing.
-  await align(client, mark.turn);
-  const turn = await session.adopt(lost);
-  await client.query("update app_private.graph_store set turn = $1", [String(turn)]);
+  const turn = await session.adopt(loss.graphs, lost);
+  const names = Object.keys(projector.names.contents) as GraphName[];
+  await noteTurns(client, new Map(names.map((name) => [name, turn])));
   return "mended";
 }
 
 /** A store may only seem to have lost something, while queries are answered from a copy that is a little behind. */
-async function lastingLoss(options: DrainOptions, drain: bigint): Promise<Loss | undefined> {
+async function lastingLoss(options: DrainOptions): Promise<Loss | undefined> {
   const { pool, patienceMs = PATIENCE_MS } = options;
   const { turn } = await readKnown(pool);
-  const end = turn === "0" ? 0 : performance.now() + patienceMs;
+  const end = turn === 0n ? 0 : performance.now() + patienceMs;
   for (;;) {
-    const loss = await findLoss(options, drain);
-    if (!loss || performance.now() >= end) return loss;
+    const loss = await findLoss(options);
+    if (!loss || loss.reason === NOT_NOTED || performance.now() >= end) return loss;
     await sleep(PAUSE_MS);
   }
 }
 
-/** Makes drains be numbered after those that the store has seen. A number beyond reason is not one of ours. */
-async function align(client: PoolClient, turn: bigint): Promise<void> {
-  const seen = drainOf(turn);
-  if (seen >= LARGEST_DRAIN) return;
-  await client.query("update app_private.graph_store set drain = $1 where drain < $1", [String(seen)]);
-}
-
-async function markLists(client: PoolClient, { after, kinds, lists }: Lost): Promise<void> {
-  await client.query(
-    `select app_private.mark_references(r.name) from app_private.graph_references as r
-     where ($1::bigint is null or r.turn is null or r.turn > $1) and ($2::text[] is null or r.name = any ($2))`,
-    [after === undefined ? null : String(after), lists ?? (kinds && [])],
-  );
-}
-
-/** Marks records whose state in the graph has become uncertain, in steps so small that no writer has to wait for long. */
-export async function markRecords(client: PoolClient, { after, kinds }: Lost): Promise<void> {
-  let last: { kind: RecordKind; id: string; held: Record<string, string[]> } | undefined;
+/**
+ * Marks records whose state in the graph has become uncertain, in steps so small that no writer has to wait for long.
+ * @param after only those that it was given after this update
+ */
+export async function markRecords(client: PoolClient, kind: RecordKind, after?: Turn): Promise<void> {
+  let last: { id: string; held: string[] } | undefined;
   for (;;) {
     const { rows } = await client.query<NonNullable<typeof last>>(
       `with step as materialized (
-         select r.kind, r.record_id,
-           r.state <> 'pending' and ($4::bigint is null or r.turn is null or greatest(r.turn, b.turn) > $4) as lost
+         select r.record_id,
+           r.state <> 'pending' and ($3::bigint is null or r.turn is null or greatest(r.turn, whole.turn) > $3) as lost
          from app_private.graph_records as r
-         join app_private.graph_rebuilds as b using (kind)
-         where r.kind = any (coalesce($3, enum_range(null::app_public.record_kind)))
-           and ($1::app_public.record_kind is null or (r.kind, r.record_id) > ($1, $2::uuid))
-         order by r.kind, r.record_id limit ${RECORDS_PER_STEP}
+         -- A kind that is new may never have been replaced as a whole.
+         left join app_private.graph_rebuilds as whole using (kind)
+         where r.kind = $1 and ($2::uuid is null or r.record_id > $2)
+         order by r.record_id limit ${RECORDS_PER_STEP}
        ), idle as materialized (
-         select r.kind, r.record_id from app_private.graph_records as r join step using (kind, record_id)
-         where step.lost
+         select r.record_id from app_private.graph_records as r join step using (record_id)
+         where r.kind = $1 and step.lost
          for no key update of r skip locked
        ), marked as materialized (
-         select app_private.mark_records(kind, array_agg(record_id)) from idle group by kind
+         select app_private.mark_records($1, array_agg(record_id)) from idle having count(*) > 0
        ), held as (
-         select kind, array_agg(record_id) as ids from step
-         where lost and (kind, record_id) not in (select kind, record_id from idle) group by kind
+         select array_agg(record_id) as ids from step
+         where lost and record_id not in (select record_id from idle)
        )
-       select step.kind, step.record_id as id, (select coalesce(json_object_agg(kind, ids), '{}') from held) as held
+       select step.record_id as id, (select coalesce(ids, '{}') from held) as held
        from step cross join (select count(*) from marked) as done
-       order by step.kind desc, step.record_id desc limit 1`,
-      [last?.kind ?? null, last?.id ?? null, kinds ?? null, after === undefined ? null : String(after)],
+       order by step.record_id desc limit 1`,
+      [kind, last?.id ?? null, after === undefined ? null : String(after)],
     );
     if (!rows[0]) return;
     last = rows[0];
     // A writer that holds a record may still roll back. Marked one by one: whoever waits for two can be in a deadlock.
-    for (const [kind, ids] of Object.entries(last.held)) {
-      for (const id of ids) await client.query("select app_private.mark_records($1, $2)", [kind, [id]]);
-    }
+    for (const id of last.held) await client.query("select app_private.mark_records($1, $2)", [kind, [id]]);
   }
 }

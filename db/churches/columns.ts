@@ -11,6 +11,7 @@ type ChurchKind =
   | "size"
   | "boolean"
   | "list"
+  | "minutes"
   | "json"
   | "belief"
   | "country"
@@ -49,7 +50,10 @@ export const CHURCH_COLUMNS: Readonly<Record<string, ChurchColumn>> = {
     kind: "json",
     description: "Programs and ministries in detail, as the source gives them.",
   },
-  service_times: { kind: "list" },
+  service_times: {
+    kind: "minutes",
+    description: "When services begin, in minutes of the week, 0 to 10079, counted as the source does.",
+  },
   service_languages: { kind: "list" },
   service_source_urls: { kind: "list" },
   contact_emails: { kind: "list" },

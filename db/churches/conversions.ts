@@ -3,6 +3,8 @@ import { enums } from "../catalog.ts";
 
 import type { ChurchColumn } from "./columns.ts";
 
+const MINUTES_OF_A_WEEK = 7 * 24 * 60;
+
 /** A value that cannot be accepted; the message says why. */
 export class ValueError extends Error {
   override name = "ValueError";
@@ -54,6 +56,13 @@ function conversions(
       throw new ValueError("must be true or false");
     },
     list: arrayLiteral,
+    minutes: (value) => {
+      const items = listOf(value).map((item) => (typeof item === "string" ? item.trim() : item));
+      const given = items.filter((item) => item !== "" && item !== null).map(numberOf);
+      if (given.some((minute) => !Number.isInteger(minute) || minute < 0 || minute >= MINUTES_OF_A_WEEK))
+        throw new ValueError(`must be minutes of the week, whole numbers from 0 to ${MINUTES_OF_A_WEEK - 1}`);
+      return given.length === 0 ? null : `{${given.join(",")}}`;
+    },
     json: (value) => JSON.stringify(typeof value === "string" ? parsedJson(value) : value),
     belief: (value) => {
       const belief = String(value)
@@ -100,8 +109,8 @@ function numberOf(value: unknown): number {
   return number;
 }
 
-/** A list of texts: a JSON array, or a cell with `["one","two"]` or `one; two`. */
-function arrayLiteral(value: unknown): string | null {
+/** A list: a JSON array, or a cell with `["one","two"]` or `one; two`. */
+function listOf(value: unknown): unknown[] {
   const given =
     typeof value !== "string"
       ? value
@@ -109,7 +118,13 @@ function arrayLiteral(value: unknown): string | null {
         ? parsedJson(value)
         : value.split(";");
   if (!Array.isArray(given)) throw new ValueError("must be a list");
-  const items = given.map((item) => textOf(item ?? "", 2_000)).filter((item) => item !== null);
+  return given;
+}
+
+function arrayLiteral(value: unknown): string | null {
+  const items = listOf(value)
+    .map((item) => textOf(item ?? "", 2_000))
+    .filter((item) => item !== null);
   if (items.length === 0) return null;
   return `{${items.map((item) => `"${item.replaceAll(/[\\"]/g, String.raw`\$&`)}"`).join(",")}}`;
 }

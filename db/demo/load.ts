@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import { loadDemoChurches } from "./churches.ts";
 import {
-  applicant,
+  applicants,
   commitments,
   demoId,
   engagementClaims,
@@ -63,7 +63,7 @@ export async function loadDemo(db: pg.Pool, graphDataUrl: string): Promise<void>
     await client.query("begin");
     await insertPeople(client, graphDataUrl);
     await insertRecords(client, graphDataUrl);
-    await insertApplicant(client, graphDataUrl);
+    for (const index of applicants.keys()) await insertApplicant(client, graphDataUrl, index);
     await client.query(
       `insert into app_private.api_keys (key_id, label, key_hash, scope, is_demo)
        values ($1, 'demo', $2, 'api_review', true)`,
@@ -221,7 +221,8 @@ async function rename(
   );
 }
 
-async function insertApplicant(client: pg.PoolClient, graphDataUrl: string): Promise<void> {
+async function insertApplicant(client: pg.PoolClient, graphDataUrl: string, index: number): Promise<void> {
+  const applicant = applicants[index]!;
   const { rows } = await client.query<{ id: string }>(
     `select claim.claim_id as id
      from app_public.claim_organization($1, $2, $3, $4::text[], $5, false, $6) as claim`,
@@ -240,6 +241,6 @@ async function insertApplicant(client: pg.PoolClient, graphDataUrl: string): Pro
        where data ->> 'claimId' = $1::text
      )
      update app_public.organization_claims set claim_id = $2 where claim_id = $1`,
-    [rows[0]!.id, demoId("organization claim", 0)],
+    [rows[0]!.id, demoId("organization claim", index)],
   );
 }

@@ -11,6 +11,8 @@ export const organizations: readonly DemoOrganization[] = [
   { slug: "sahel-prayer", name: "Sahel Prayer Network", type: "prayer network", members: true },
   // Nobody belongs to this one yet: the first claim from its domain is approved automatically.
   { slug: "cedar-gate", name: "Cedar Gate Mission", type: "church network", members: false },
+  // Nor to this one, for which an administrator of the platform can appoint somebody.
+  { slug: "stone-bridge", name: "Stone Bridge Assembly", type: "church network", members: false },
 ];
 
 /** One person in each role, for every organization that has members. */
@@ -37,13 +39,16 @@ export function demoId(kind: (typeof KINDS)[number], place: number): string {
 }
 
 /** Somebody who is waiting to be admitted to an organization. */
-export const applicant = {
-  org: "northern-light",
-  email: "noor@elsewhere.example",
-  firstName: "Noor",
-  lastName: "Haddad",
-  roles: ["translator"],
-} as const;
+export const applicants = [
+  {
+    org: "northern-light",
+    email: "noor@elsewhere.example",
+    firstName: "Noor",
+    lastName: "Haddad",
+    roles: ["translator"],
+  },
+  { org: "open-well", email: "tomas@elsewhere.example", firstName: "Tomas", lastName: "Vidal", roles: [] },
+] as const;
 
 type DemoRecord = {
   org: string;

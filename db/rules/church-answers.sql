@@ -42,13 +42,14 @@ begin
          format('contains the unknown column %s; the columns are %s', to_json(field), array_to_string(valid, ', '))) -> 0)
        from unnest(wanted) as field where field <> all (valid)),
       '[]'));
-    return wanted;
+    -- Without it nobody could say which church it is.
+    return case when 'church_id' = any (wanted) then wanted else array['church_id'] || wanted end;
   end if;
   return columns || case when search.radius_km is not null then '{distance_m}'::text[] else '{}' end;
 end
 $$;
 comment on function app_private.church_fields is
-  'The columns of each record in a search result: those asked for, or else all. Refuses with 400 a name that is not a column.';
+  'The columns of each record in a search result: church_id and those asked for, or else all. Refuses with 400 a name that is not a column.';
 
 -- A loop, and not one statement, so that what does not fit is not turned into JSON: that is nine tenths of the work.
 create function app_private.church_page(body jsonb, max_bytes bigint default 100000000) returns text
@@ -114,9 +115,9 @@ declare
 begin
   select row_to_json(c)::text into answer from rest.churches as c where c.church_id = body ->> 'id';
   if answer is null then
-    perform app_private.refuse('organization_not_found', 'There is no church with this church_id.');
+    perform app_private.refuse('church_not_found');
   end if;
   return answer;
 end
 $$;
-comment on function app_private.church_record is 'GET /v0/orgs/{id}: one church as JSON text; 404 organization_not_found.';
+comment on function app_private.church_record is 'GET /v0/orgs/{id}: one church as JSON text; 404 church_not_found.';

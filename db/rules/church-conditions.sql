@@ -165,14 +165,17 @@ begin
     conditions := conditions || format('c.church_id = %L', query.id);
   end if;
   if query.country is not null then
-    conditions := conditions || format('c.country = %L',
-      (select alpha2 from app_public.countries as k where upper(query.country) in (k.alpha2, k.alpha3)));
+    conditions := conditions || format('c.country = %L', app_private.country_of(query.country));
   end if;
   if cardinality(query.belief) > 0 then
     conditions := conditions || format('c.belief_type = any (%L::app_public.church_belief[])', query.belief);
   end if;
   if query.trinitarian is not null then
     conditions := conditions || format('c.trinitarian = %L', query.trinitarian);
+  end if;
+  if query.church_name is not null then
+    conditions := conditions || format('app_private.fold(c.name) like %L',
+      '%' || replace(replace(replace(app_private.fold(query.church_name), '\', '\\'), '%', '\%'), '_', '\_') || '%');
   end if;
   if query.region is not null then
     conditions := conditions || format('app_private.fold(c.region) = %L', app_private.fold(query.region));

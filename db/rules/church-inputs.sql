@@ -43,12 +43,11 @@ begin
   if query.radius_km not between 0.1 and 200 then
     problems := problems || app_private.problem('radius_km', 'must be from 0.1 to 200 kilometres');
   end if;
-  if query.country is not null and not exists (
-    select from app_public.countries as c where upper(query.country) in (c.alpha2, c.alpha3)
-  ) then
-    problems := problems || app_private.problem('country', 'must be an ISO 3166-1 country code of two or three letters');
+  if query.country is not null and app_private.country_of(query.country) is null then
+    problems := problems || app_private.problem('country',
+      'must be a country: its ISO 3166-1 code of two or three letters, or its name');
   end if;
-  foreach part in array array['q', 'country', 'region', 'locality', 'postal_code', 'id'] loop
+  foreach part in array array['q', 'country', 'region', 'locality', 'postal_code', 'id', 'church_name'] loop
     if char_length(given ->> part) > 200 then
       problems := problems || app_private.problem(part, 'must have at most 200 characters');
     end if;
@@ -67,6 +66,20 @@ begin
 end
 $$;
 comment on function app_private.church_query_problems is 'Problems with the inputs of a church search, on their own and in combination.';
+
+create function app_private.parted(items text[]) returns text[]
+language sql immutable
+return (select array_agg(part) from unnest(items) as item, unnest(string_to_array(item, ',')) as part);
+comment on function app_private.parted is 'The items of a list, of which each may be several with commas between them.';
+
+create function app_private.within_range(longitude double precision) returns double precision
+language sql immutable
+return case
+  when longitude between -180 and 180 or abs(longitude) > 36000 then longitude
+  else longitude - 360 * floor((longitude + 180) / 360)
+end;
+comment on function app_private.within_range is
+  'The same meridian from -180 to 180, for what a map sends that was turned further than once; beyond a hundred turns as it is.';
 
 create function app_private.church_limit_problems(value integer) returns jsonb
 language sql immutable

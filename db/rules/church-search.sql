@@ -121,6 +121,16 @@ begin
   query.locality := nullif(btrim(query.locality), '');
   query.postal_code := nullif(btrim(query.postal_code), '');
   query.id := nullif(query.id, '');
+  query.church_name := nullif(btrim(query.church_name), '');
+  query.languages := app_private.parted(query.languages);
+  query.programs := app_private.parted(query.programs);
+  if query.max_lng - query.min_lng >= 360 and query.min_lng >= -36000 and query.max_lng <= 36000 then
+    query.min_lng := -180;
+    query.max_lng := 180;
+  end if;
+  query.min_lng := app_private.within_range(query.min_lng);
+  query.max_lng := app_private.within_range(query.max_lng);
+  query.center_lng := app_private.within_range(query.center_lng);
   query.cursor := nullif(query.cursor, '');
   perform app_private.refuse_problems(app_private.church_query_problems(query));
 
@@ -227,7 +237,7 @@ begin
   perform app_private.refuse_problems(app_private.church_limit_problems("limit"));
   return query select * from app_private.find_churches(
     row(q, country, belief, trinitarian, region, locality, postal_code, languages, programs, id,
-        min_lat, max_lat, min_lng, max_lng, center_lat, center_lng, radius_km, cursor), "limit");
+        min_lat, max_lat, min_lng, max_lng, center_lat, center_lng, radius_km, cursor, null), "limit");
 end
 $$;
 comment on function app_public.search_churches is

@@ -1,17 +1,15 @@
 -- Review of organization claims: who may decide which claims, and what a decision does.
 
-create function app_private.may_review(claim app_public.organization_claims, reviewer_email text) returns text
+create function app_private.may_review(claim app_public.organization_claims, reviewer_email text) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select case
-    when claim.routed_to = 'organization'
-      and claim.org_uri in (select app_private.managed_organizations(reviewer_email)) then 'organization'
-    when app_private.has_platform_permission(reviewer_email, 'claims:review') then 'platform'
-  end;
+  select coalesce(claim.routed_to = 'organization', false)
+    and claim.org_uri in (select app_private.managed_organizations(reviewer_email))
+    or app_private.has_platform_permission(reviewer_email, 'claims:review');
 end;
 comment on function app_private.may_review is
-  'On whose behalf a person may review a claim: the organization that it was sent to, or the platform; null if not at all.';
+  'Whether a person may review a claim: for the organization that it was sent to, or for the platform.';
 
 create function app_public.review_organization_claim(
   claim_id uuid, action app_public.claim_review_action, admin_email text,
@@ -23,8 +21,9 @@ as $$
 declare
   claim app_public.organization_claims;
   reviewer app_public.users;
-  authority text;
+  bounds constant text[] := (app_private.key_bounds()).organizations;
 begin
+  admin_email := app_private.acting_email(admin_email);
   notes := app_private.trimmed(notes);
   role := coalesce(role, 'org_member');
   perform app_private.refuse_problems(
@@ -34,9 +33,11 @@ begin
     || app_private.text_problems('notes', notes, required => coalesce(action = 'reject', false)));
   perform app_private.name_actor(admin_email);
 
-  select * into claim from app_public.organization_claims as c where c.claim_id = review_organization_claim.claim_id;
-  authority := app_private.may_review(claim, admin_email);
-  if authority is null then
+  -- Of a claim beyond its bounds a key does not learn that there is one.
+  select * into claim from app_public.organization_claims as c
+  where c.claim_id = review_organization_claim.claim_id
+    and app_private.is_within(bounds, c.org_uri);
+  if not app_private.may_review(claim, admin_email) then
     perform app_private.refuse('permission_required', 'Reviewing this claim requires the platform permission claims:review, '
       'or the permission members:manage in the organization that it was sent to.');
   elsif claim.claim_id is null then
@@ -46,12 +47,6 @@ begin
   if reviewer.user_id = claim.user_id then
     perform app_private.refuse('permission_required',
       'You cannot review your own claim; another reviewer must decide on it.');
-  elsif action = 'approve' and authority = 'platform' and exists (
-    select from app_public.organization_permissions as p
-    where p.role = review_organization_claim.role and p.permission = 'members:manage'
-  ) then
-    -- Whoever may manage members may pass that right on, so granting it can hand over a whole organization.
-    perform app_private.require_platform_permission(admin_email, 'roles:assign');
   end if;
 
   select * into claim from app_public.organization_claims as c
@@ -75,14 +70,15 @@ begin
       where c.claim_id = claim.claim_id returning * into claim;
   end case;
   perform app_private.settle_proposal(claim.org_uri);
-  return (claim.claim_id, app_private.review_status(claim.status));
+  return (claim.claim_id, app_private.review_status(claim.status), app_private.approval_warnings(claim));
 end
 $$;
 comment on function app_public.review_organization_claim is
-  E'@resultFieldName decision\nApproves a waiting claim, with a role in the organization, or rejects it with notes that say why. Reviewers are '
+  E'@resultFieldName decision\n@actor admin_email\nApproves a waiting claim, with a role in the organization, or rejects it with notes that say why. Reviewers are '
   'people who may manage the members of the organization that the claim was sent to, and platform users with '
-  'claims:review (who need roles:assign to give a role that includes members:manage). Nobody may review their own claim. Errors: 400 validation_failed, '
-  '403 permission_required, insufficient_scope, 404 claim_not_found, 409 already_reviewed.';
+  'claims:review, who may give any role. Nobody may review their own claim. warnings says no_administrator where an approval '
+  'leaves the organization without anybody who manages its members. Errors: 400 validation_failed, '
+  '403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope, 404 claim_not_found, 409 already_reviewed.';
 
 create function app_private.settle_proposal(org_uri text) returns void
 language sql
@@ -102,7 +98,7 @@ begin atomic
         where c.org_uri = o.org_uri and app_private.review_status(c.status) = 'pending'));
 end;
 comment on function app_private.settle_proposal is
-  'A proposed organization becomes active when the first claim to it is approved, and rejected when the last one is rejected.';
+  'A proposed organization becomes active when the first claim to it is approved, and rejected when the last one is rejected or withdrawn.';
 
 create function app_public.organization_claims_for_review(
   admin_email text, status app_public.claim_review_status default null,
@@ -116,11 +112,15 @@ declare
   own text[];
   statuses app_public.organization_claim_status[];
   page app_public.organization_claim_page;
+  bounds constant text[] := (app_private.key_bounds()).organizations;
 begin
+  admin_email := app_private.acting_email(admin_email);
   perform app_private.refuse_problems(
     app_private.email_problems('adminEmail', admin_email) || app_private.page_problems("limit", "offset"));
+  perform app_private.name_actor(admin_email);
   sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
-  own := array(select app_private.managed_organizations(admin_email));
+  own := array(
+    select o from app_private.managed_organizations(admin_email) as o where app_private.is_within(bounds, o));
   if not sees_all and cardinality(own) = 0 then
     perform app_private.refuse('permission_required', 'Seeing claims requires the platform permission claims:review, '
       'or the permission members:manage in an organization.');
@@ -131,16 +131,19 @@ begin
   select count(*) into page.total
   from app_public.organization_claims as c
   where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
+    and app_private.is_within(bounds, c.org_uri)
     and (organization_claims_for_review.status is null or c.status = any (statuses));
   page.claims := array(
     select (c.claim_id, u.email, u.first_name, u.last_name, c.org_uri, c.org_name, c.is_new_org, c.email_domain,
       c.org_domain, c.domain_match, app_private.review_status(c.status), c.routed_to, c.result_variant,
-      c.new_org_website, c.new_org_type, r.email, c.reviewed_at, c.review_notes, c.created_at
+      c.new_org_website, c.new_org_type, r.email, c.reviewed_at, c.review_notes, c.created_at,
+      c.email_verified, c.org_domain_stated
     )::app_public.organization_claim_item
     from app_public.organization_claims as c
     join app_public.users as u on u.user_id = c.user_id
     left join app_public.users as r on r.user_id = c.reviewed_by
     where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
+      and app_private.is_within(bounds, c.org_uri)
       and (organization_claims_for_review.status is null or c.status = any (statuses))
     order by c.created_at desc, c.claim_id desc
     limit coalesce("limit", 50) offset coalesce("offset", 0));
@@ -148,6 +151,12 @@ begin
 end
 $$;
 comment on function app_public.organization_claims_for_review is
-  E'Organization claims, newest first. A platform user with claims:review sees all of them; someone who manages the '
-  'members of organizations sees those that were sent to these organizations. Errors: 400 validation_failed, 403 permission_required, insufficient_scope.';
+  E'@actor admin_email\nOrganization claims, newest first. A platform user with claims:review sees all of them; someone who manages the '
+  'members of organizations sees those that were sent to these organizations. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, permission_required, insufficient_scope.';
+comment on column app_public.organization_claim_item.domain_match is
+  'Whether the address is at orgDomain, which proves something only if the domain is registered (orgDomainStated) and the address is proven (emailVerified).';
+comment on column app_public.organization_claim_item.email_verified is
+  'Whether the claimant called with a token of their own, so that the address is proven; otherwise an application stated it.';
+comment on column app_public.organization_claim_item.org_domain_stated is
+  'Whether orgDomain is the word of a claimant, as that of a new organization is, and not the organization''s registered one.';
 comment on column app_public.organization_claim_item.id is E'@name claim_id\nThe claim''s claimId.';

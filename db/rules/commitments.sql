@@ -12,11 +12,9 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  new.declared_by_email := app_private.acting_email(new.declared_by_email);
   new.org_name := app_private.trimmed(new.org_name);
   new.commitment_description := app_private.trimmed(new.commitment_description);
-  new.accelerator_scope := app_private.distinct_items(new.accelerator_scope);
-  new.concerns_people_group_rop3 := app_private.distinct_items(new.concerns_people_group_rop3);
-  new.concerns_country_code := app_private.distinct_items(new.concerns_country_code);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', new.org_uri)
     || app_private.name_problems('orgName', new.org_name)
@@ -30,6 +28,10 @@ begin
     || app_private.country_problems('concernsCountryCode', new.concerns_country_code)
     || case when new.target_completion_date is null then '[]'
          else app_private.date_problems('targetCompletionDate', new.target_completion_date) end);
+  -- Only now: problems are named by their places in the list that was given, and its length is judged.
+  new.accelerator_scope := app_private.distinct_items(new.accelerator_scope);
+  new.concerns_people_group_rop3 := app_private.distinct_items(new.concerns_people_group_rop3);
+  new.concerns_country_code := app_private.distinct_items(new.concerns_country_code);
   return new;
 end
 $$;
@@ -84,9 +86,9 @@ begin
 end
 $$;
 comment on function app_public.declare_commitment is
-  E'@resultFieldName commitment\nCommits an organization to act in a scope, in answer to a need or independently of one. The person named by '
+  E'@resultFieldName commitment\n@actor declared_by_email\nCommits an organization to act in a scope, in answer to a need or independently of one. The person named by '
   'declaredByEmail must be allowed to write commitments for the organization. '
-  'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope, '
+  'Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, insufficient_scope, '
   '422 unknown_accelerator_code, unknown_need.';
 
 create function app_public.update_commitment_status(
@@ -112,8 +114,8 @@ begin
 end
 $$;
 comment on function app_public.update_commitment_status is
-  E'@resultFieldName commitment\nSets the status of a commitment; any status may follow any other. The person named by actorEmail must be '
-  'allowed to write commitments for the commitment''s organization. Errors: 400 validation_failed, 403 membership_required, insufficient_role, '
+  E'@resultFieldName commitment\n@actor actor_email\nSets the status of a commitment; any status may follow any other. The person named by actorEmail must be '
+  'allowed to write commitments for the commitment''s organization. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, '
   'insufficient_scope, 404 commitment_not_found.';
 
 create function app_public.commitments_graph_status(commitment app_public.commitments) returns app_public.graph_status

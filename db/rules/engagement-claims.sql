@@ -12,11 +12,11 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  new.claimed_by_email := app_private.acting_email(new.claimed_by_email);
   new.org_name := app_private.trimmed(new.org_name);
   new.people_group_name := app_private.trimmed(new.people_group_name);
   new.country_name := app_private.trimmed(new.country_name);
   new.description := app_private.trimmed(new.description);
-  new.engagement_accelerators := app_private.distinct_items(new.engagement_accelerators);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', new.org_uri)
     || app_private.name_problems('orgName', new.org_name)
@@ -32,6 +32,8 @@ begin
          else app_private.country_problems('countryCode', new.country_code) end
     || app_private.name_problems('countryName', new.country_name, required => false)
     || app_private.text_problems('description', new.description, required => false));
+  -- Only now: problems are named by their places in the list that was given, and its length is judged.
+  new.engagement_accelerators := app_private.distinct_items(new.engagement_accelerators);
   return new;
 end
 $$;
@@ -95,9 +97,9 @@ begin
 end
 $$;
 comment on function app_public.submit_engagement_claim is
-  E'@resultFieldName engagementClaim\nAttests that engagement has taken place, in fulfilment of a commitment or independently of one. The person named by '
+  E'@resultFieldName engagementClaim\n@actor claimed_by_email\nAttests that engagement has taken place, in fulfilment of a commitment or independently of one. The person named by '
   'claimedByEmail must be allowed to write engagement claims for the organization. '
-  'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope, '
+  'Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, insufficient_scope, '
   '422 unknown_accelerator_code, unknown_commitment.';
 
 create function app_public.update_engagement_claim_status(
@@ -123,8 +125,8 @@ begin
 end
 $$;
 comment on function app_public.update_engagement_claim_status is
-  E'@resultFieldName engagementClaim\nSets the status of an engagement claim; any status may follow any other. The person named by actorEmail must be '
-  'allowed to write engagement claims for the claim''s organization. Errors: 400 validation_failed, 403 membership_required, insufficient_role, '
+  E'@resultFieldName engagementClaim\n@actor actor_email\nSets the status of an engagement claim; any status may follow any other. The person named by actorEmail must be '
+  'allowed to write engagement claims for the claim''s organization. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, '
   'insufficient_scope, 404 engagement_claim_not_found.';
 
 create function app_public.engagement_claims_graph_status(engagement_claim app_public.engagement_claims) returns app_public.graph_status

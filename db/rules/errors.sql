@@ -9,6 +9,10 @@ begin atomic
     (403, 'membership_required',
       'The acting user is not an active member of this organization and has no approved claim to it.'),
     (403, 'insufficient_role', 'The acting user''s role in this organization does not allow this.'),
+    (403, 'not_your_identity',
+      'A person''s token acts for that person alone; leave the e-mail address of who is acting out, or give your own.'),
+    (403, 'key_not_for_organization', 'This API key is for certain organizations and cannot be used for this one.'),
+    (403, 'key_not_for_person', 'This API key is for certain persons and cannot be used in the name of this one.'),
     (403, 'permission_required', 'This requires a permission that the acting user does not have.'),
 
     (404, 'need_not_found', 'There is no need with this needId.'),
@@ -16,12 +20,15 @@ begin atomic
     (404, 'engagement_claim_not_found', 'There is no engagement claim with this claimId.'),
     (404, 'claim_not_found', 'There is no organization claim with this claimId.'),
     (404, 'organization_not_found', 'There is no organization with this orgUri.'),
+    (404, 'church_not_found', 'There is no church with this church_id.'),
     (404, 'member_not_found', 'This person is not a member of the organization.'),
     (404, 'user_not_found', 'Nobody with this e-mail address is known to the service.'),
 
-    (409, 'already_reviewed', 'This claim has already been decided.'),
+    (409, 'already_reviewed', 'This claim has already been decided or withdrawn.'),
     (409, 'already_member', 'This person already belongs to the organization.'),
     (409, 'claim_pending', 'This person''s claim to the organization is already waiting for review.'),
+    (409, 'has_administrator',
+      'This organization has somebody who manages its members, and who decides who else does.'),
     (409, 'last_admin',
       'An organization needs at least one active member who may manage its members; give someone else such a role first.'),
     (409, 'idempotency_key_reused',
@@ -31,7 +38,7 @@ begin atomic
     (422, 'unknown_need', 'concernsNeedId does not name an existing need.'),
     (422, 'unknown_commitment', 'fulfillsCommitmentId does not name an existing commitment.'),
 
-    (429, 'rate_limited', 'This API key has sent too many requests; wait as long as Retry-After says.');
+    (429, 'rate_limited', 'This API key, or this person, has sent too many requests; wait as long as Retry-After says.');
 end;
 comment on function app_private.errors is
   'The errors that the rules raise: HTTP status, code, and the sentence used where the rule has no better one.';

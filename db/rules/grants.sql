@@ -1,22 +1,31 @@
 -- What each role may touch: everything is taken away, then exactly this is given.
--- api_write includes api_read, api_review includes api_write (db/migrations/0001_foundation.sql).
+-- api_write includes api_read; api_review and api_person include api_write (roles.sql).
 
 revoke all on all tables in schema app_public, app_private, rest
-  from public, api_read, api_write, api_review, engagement_server;
+  from public, api_read, api_write, api_review, api_person, engagement_server;
 revoke all on all routines in schema app_public, app_private, rest
-  from public, api_read, api_write, api_review, engagement_server;
+  from public, api_read, api_write, api_review, api_person, engagement_server;
 revoke all on schema app_public, app_private, rest
-  from public, api_read, api_write, api_review, engagement_server;
+  from public, api_read, api_write, api_review, api_person, engagement_server;
 
 grant usage on schema app_public, app_private, rest to api_read;
 grant usage on schema app_private to engagement_server;
 
--- The server, before it becomes an API role: it may look up a key and become the role that the key stands for.
+-- The server, before it becomes an API role: it may look up a key or a session, sign persons in and
+-- out, and become the role that a caller stands for.
 grant execute on function
   app_private.authenticate,
+  app_private.note_key_uses,
   app_private.run_as,
   app_private.recall_answer,
-  app_private.keep_answer
+  app_private.keep_answer,
+  app_private.find_session,
+  app_private.ask_provider,
+  app_private.send_link,
+  app_private.take_sign_in,
+  app_private.follow_link,
+  app_private.begin_session,
+  app_private.end_session
 to engagement_server;
 grant select, insert, update, delete on app_private.rate_limits to engagement_server;
 
@@ -29,11 +38,15 @@ grant select on
   app_public.accelerators,
   app_public.people_groups,
   app_public.countries,
+  app_public.country_names,
+  app_private.names_of_countries,
   app_public.needs,
   app_public.commitments,
   app_public.engagement_claims,
   app_private.graph_records,
   app_private.dirty_records,
+  app_private.dirty_references,
+  app_private.graph_condition,
   app_private.graph_verification,
   app_private.record_totals,
   app_private.record_total_changes,
@@ -45,6 +58,7 @@ grant select on
   rest.engagement_claims,
   rest.churches,
   rest.accelerators,
+  rest.organizations,
   rest.health
 to api_read;
 
@@ -56,13 +70,16 @@ grant select on app_public.status_history to api_review;
 grant execute on function app_public.status_history_changed_by_key_label to api_review;
 
 -- Not the reason, which may name an address.
-grant select (state, since) on app_private.graph_store to api_read;
+grant select (state, since, looked_at) on app_private.graph_store to api_read;
+grant select (name, revision, synced_revision) on app_private.graph_references to api_read;
 
 grant execute on function
   app_private.current_actor,
+  app_private.current_person,
   app_private.errors,
   app_private.refuse,
   app_private.record_total,
+  app_private.record_totals_by,
   app_public.record_graph_status,
   app_public.record_graph_errors,
   app_public.needs_graph_status,
@@ -71,6 +88,14 @@ grant execute on function
   app_public.commitments_graph_errors,
   app_public.engagement_claims_graph_status,
   app_public.engagement_claims_graph_errors
+to api_read;
+
+-- Lists to choose from.
+grant execute on function
+  app_private.parts_of,
+  app_private.organizations_named,
+  app_private.people_groups_named,
+  app_private.country_of
 to api_read;
 
 -- Church search, and the checks that it shares with the lifecycle.
@@ -82,6 +107,8 @@ grant execute on function
   app_private.church_fields,
   app_private.church_query_problems,
   app_private.church_limit_problems,
+  app_private.within_range,
+  app_private.parted,
   app_private.church_conditions,
   app_private.church_tag_condition,
   app_private.church_text_query,
@@ -139,6 +166,8 @@ to api_write;
 -- What the functions above and the policies call on the caller's behalf.
 grant execute on function
   app_private.authorize,
+  app_private.acting_email,
+  app_private.require_own_identity,
   app_private.name_actor,
   app_private.check_accelerators,
   app_private.is_email,
@@ -171,14 +200,23 @@ grant execute on function
   app_public.check_user
 to api_write;
 
--- Review, members, organizations and platform roles.
+-- What people see of their own standing, and give up of it.
+grant execute on function
+  app_public.own_organization_claims,
+  app_public.withdraw_organization_claim,
+  app_public.leave_organization
+to api_write;
+
+-- Review, members, organizations and platform roles: the functions ask for the permission of whoever acts. A person who
+-- calls is who they say, so they need no scope of review.
 grant execute on function
   app_public.review_organization_claim,
   app_public.organization_claims_for_review,
+  app_public.appoint_administrator,
   app_public.set_member_role,
   app_public.set_member_status,
   app_public.organization_members,
   app_public.update_organization,
   app_public.set_platform_role,
   app_public.platform_users
-to api_review;
+to api_review, api_person;

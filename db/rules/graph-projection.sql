@@ -2,6 +2,21 @@
 -- The row in graph_records is the durable fact: dirty while its revision is not the one the graph holds.
 -- The job is only a wake-up; the worker reads what is dirty, never what a job says.
 
+create function app_private.retry_after(refusals bigint) returns interval
+language sql immutable
+set search_path = pg_catalog, pg_temp
+return least(interval '1 second' * 2 ^ least(refusals - 1, 9), interval '5 minutes');
+comment on function app_private.retry_after is
+  'How long what the store has refused so often in a row waits before it is sent again: a second, doubled each time, at '
+  'most five minutes.';
+
+create function app_private.is_due(retry_at timestamptz) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+-- A time further away than any wait was set by a clock that has been set back since.
+return (retry_at > now() and retry_at <= now() + interval '5 minutes') is not true;
+comment on function app_private.is_due is 'Whether something that is to be tried again at this time is to be tried now.';
+
 create view app_private.dirty_records with (security_invoker = true) as
 select r.kind, r.record_id, r.revision, r.dirty_since
 from app_private.graph_records as r
@@ -45,6 +60,20 @@ end
 $$;
 comment on function app_private.mark_records is
   'Marks records dirty, whether or not they were ever marked before, and wakes the worker; returns how many.';
+
+create function app_private.mark_refused() returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  with due as materialized (
+    select r.kind, r.record_id from app_private.graph_records as r
+    where r.retry_at is not null and r.state = 'rejected' and app_private.is_due(r.retry_at)
+    for no key update of r skip locked
+  )
+  select app_private.mark_records(d.kind, array_agg(d.record_id)) from due as d group by d.kind;
+end;
+comment on function app_private.mark_refused is
+  'Marks the records that the store, not the load check, refused some time ago, so that they are sent again.';
 
 do $make$
 declare

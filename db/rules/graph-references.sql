@@ -5,12 +5,44 @@ create view app_private.dirty_references with (security_invoker = true) as
 select r.name, r.revision from app_private.graph_references as r where r.revision <> r.synced_revision;
 comment on view app_private.dirty_references is 'The lists that have changed since the graph last had them.';
 
+create view app_private.due_references with (security_invoker = true) as
+select r.name, r.revision from app_private.graph_references as r
+where r.revision <> r.synced_revision and app_private.is_due(r.retry_at);
+comment on view app_private.due_references is 'The lists that are to be written now: the others were refused a moment ago.';
+
+create function app_private.note_list_refused(
+  name text, revision bigint, trouble app_public.graph_state, reason text
+) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_references as r
+  set refusals = r.refusals + 1, retry_at = now() + app_private.retry_after(r.refusals + 1),
+    trouble = note_list_refused.trouble, reason = note_list_refused.reason
+  -- What has changed since is tried at once.
+  where r.name = note_list_refused.name and r.revision = note_list_refused.revision;
+end;
+comment on function app_private.note_list_refused is
+  'Notes why a list could not be written, and when to try again; the list stays dirty.';
+
+create function app_private.note_list_written(name text, revision bigint) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_references as r
+  set synced_revision = note_list_written.revision, synced_at = now(), refusals = 0, retry_at = null, trouble = null,
+    reason = null
+  where r.name = note_list_written.name;
+end;
+comment on function app_private.note_list_written is 'Notes that the graph holds this revision of a list.';
+
 create function app_private.mark_references(name text default null) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  update app_private.graph_references as r set revision = r.revision + 1
+  -- A list with other content may be taken, so it is tried at once.
+  update app_private.graph_references as r set revision = r.revision + 1, retry_at = null
   where r.name = coalesce(mark_references.name, r.name);
   perform app_private.wake_projection();
 end
@@ -100,10 +132,13 @@ create function app_private.graph_behind_since() returns timestamptz
 language sql stable
 return least(
   (select min(d.dirty_since) from app_private.dirty_records as d),
-  (select '-infinity'::timestamptz from app_private.dirty_references limit 1),
+  (select '-infinity'::timestamptz from app_private.due_references limit 1),
+  (select min(r.retry_at) from app_private.graph_records as r
+   where r.retry_at is not null and r.state = 'rejected' and app_private.is_due(r.retry_at)),
   (select min(w.created_at) from app_private.graph_wakeups as w));
 comment on function app_private.graph_behind_since is
-  'Since when something has been waiting for the graph; null when nothing is. For a list that is not known: -infinity.';
+  'Since when something has been waiting for the graph, but for what was refused a moment ago; null when nothing is. For a '
+  'list that is not known: -infinity.';
 
 create function app_private.has_unknown_people_group(codes text[]) returns boolean
 language sql stable
@@ -187,12 +222,13 @@ begin
   result := jsonb_build_object('added', added, 'changed', changed, 'deprecated', deprecated,
     'rechecked', app_private.recheck_records(moved));
   perform app_private.note_administration('list', 'accelerators', result);
-  return result;
+  return result || jsonb_build_object('moved', moved);
 end
 $$;
 comment on function app_private.import_accelerators is
   'Imports a complete edition of the accelerator scheme, [{code, conceptUri, kind, prefLabel, definition, broaderCode}]. '
-  'A code missing from it is deprecated, not deleted. Returns {added, changed, deprecated, rechecked}.';
+  'A code missing from it is deprecated, not deleted. Returns {added, changed, deprecated, rechecked, moved}: the last are the '
+  'codes that stand for another concept now, for recheck_records once this has been committed.';
 
 create function app_private.import_people_groups(list jsonb) returns jsonb
 language plpgsql

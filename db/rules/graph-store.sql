@@ -1,49 +1,67 @@
 -- How the graph store is doing, and what is known to be wrong with what it holds.
 
-create function app_private.note_graph_state(state app_public.graph_state, reason text default null) returns void
+create function app_private.note_graph_state(
+  state app_public.graph_state, reason text default null, seen_by uuid default null
+) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
   update app_private.graph_store as s
   set state = note_graph_state.state, reason = note_graph_state.reason,
-    since = case when s.state = note_graph_state.state then s.since else now() end
-  where (s.state, s.reason) is distinct from (note_graph_state.state, note_graph_state.reason);
+    since = case when s.state = note_graph_state.state then s.since else now() end,
+    looked_at = now(), looked_by = coalesce(seen_by, s.looked_by)
+  -- A worker cut off from the store knows less than one that has just seen it. It is believed when the other is silent.
+  where seen_by is null or s.looked_by is null or s.looked_by = seen_by
+    or (s.looked_at > now() - interval '15 seconds' and s.looked_at <= now()) is not true;
 end;
 comment on function app_private.note_graph_state is
-  'Says how the graph store is doing, and in one sentence why; docs/operations.md tells what each state means.';
+  'Says how the graph store is doing, and in one sentence why; docs/operations.md tells what each state means. What a single '
+  'worker could not see, named as seen_by, does not count while another one can.';
+
+create function app_private.note_graph_seen(seen_by uuid) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_store set looked_at = now(), looked_by = seen_by;
+end;
+comment on function app_private.note_graph_seen is 'Notes that a worker has looked at the store, or is writing to it.';
+
+create view app_private.graph_condition with (security_invoker = true) as
+select
+  -- As text: a plan of the migration that adds the value cannot use it yet.
+  case when is_watched then s.state::text else 'unwatched' end::app_public.graph_state as state,
+  is_watched,
+  case when is_watched then s.since else coalesce(s.looked_at, s.since) end as since
+from app_private.graph_store as s
+-- A time ahead of now was noted by a clock that has been set back.
+cross join lateral (
+  select coalesce(s.looked_at between now() - interval '30 seconds' and now() + interval '30 seconds', false) as is_watched
+) as watched;
+comment on view app_private.graph_condition is
+  'How the graph store is doing, as long as a worker has looked at it within half a minute.';
 
 create function app_private.note_graph_current() returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select app_private.note_graph_state('current')
+  select app_private.note_graph_state(coalesce(refused.trouble, 'current'), refused.reason)
+  from (select) as always
+  left join (
+    select r.trouble, format('The list %s is not in the graph as it should be. %s', r.name, r.reason) as reason
+    from app_private.graph_references as r
+    where r.trouble is not null
+    order by r.name limit 1
+  ) as refused on true
   where not exists (select from app_private.graph_rebuilds as r where r.requested_at is not null);
 end;
 comment on function app_private.note_graph_current is
-  'Says that the graph holds everything, unless a named graph is waiting to be replaced.';
+  'Says that the graph holds everything, but for a list that it could not be given, and unless a named graph is waiting to '
+  'be replaced.';
 
-create function app_private.graphs_with_records() returns setof app_public.record_kind
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  recorded app_private.record_tables;
-  found_one boolean;
-begin
-  for recorded in select * from app_private.record_tables loop
-    execute format(
-      'select exists (
-         select from %s as t
-         join app_private.graph_records as r on r.kind = %L and r.record_id = t.%I
-         where r.state = ''synced'')', recorded.recorded, recorded.kind, recorded.key) into found_one;
-    if found_one then
-      return next recorded.kind;
-    end if;
-  end loop;
-end
-$$;
-comment on function app_private.graphs_with_records is
-  'The kinds of records of which the graph should hold at least one now.';
+-- A kind of record that a later migration adds has a named graph as well.
+insert into app_private.graph_rebuilds (kind)
+select t.kind from app_private.record_tables as t
+on conflict (kind) do nothing;
 
 create function app_private.request_rebuild() returns void
 language sql
@@ -88,6 +106,7 @@ comment on function app_private.note_verification is
   'part, the round is over.';
 
 create policy read on app_private.graph_store for select to api_read using (true);
+create policy read on app_private.graph_references for select to api_read using (true);
 create policy read on app_private.graph_verification for select to api_read using (true);
 
 create view rest.health with (security_invoker = true) as
@@ -95,13 +114,14 @@ select
   dirty.pending,
   coalesce(extract(epoch from now() - dirty.since), 0)::float8 as "oldestPendingSeconds",
   (select count(*) from app_private.graph_records as r where r.state = 'rejected') as rejected,
+  array(select d.name from app_private.dirty_references as d order by d.name) as "pendingLists",
   -- While graphs are being replaced, readers see the old ones.
-  s.state in ('current', 'rebuilding') as "isWhole",
-  s.state as "graphState",
-  s.since as "graphStateSince",
+  c.state in ('current', 'rebuilding') as "isWhole",
+  c.state as "graphState",
+  c.since as "graphStateSince",
   v.verified_at as "verifiedAt",
   v.drift
 from (select count(*) as pending, min(d.dirty_since) as since from app_private.dirty_records as d) as dirty
-cross join app_private.graph_store as s
+cross join app_private.graph_condition as c
 cross join app_private.graph_verification as v;
 comment on view rest.health is 'How far the graph is behind the tables, for GET /v0/health.';

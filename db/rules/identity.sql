@@ -1,31 +1,83 @@
--- Which key is calling, in which role, on whose behalf.
+-- Who is calling, who is acting, and who says so. The server says with each request what it has checked itself:
+--   app.key_id   an API key. It stands for an application, which is trusted to name the person who acts, within the bounds
+--                of the key: certain organizations, certain persons (app_private.key_bounds), certain networks, which are
+--                looked at before there is a transaction (app_private.authenticate).
+--   app.person   a person's token, as JSON {id, issuer, subject, email}. That person acts, and nobody else.
+-- In psql the same can be said by hand, with `set local role api_person; set local app.person = '{"email": "…"}'`.
+-- What a key may touch is granted to its scope, what a person may touch to api_person (grants.sql).
 
-create function app_private.authenticate(hash bytea)
-returns table (key_id uuid, scope name, rate_per_minute integer, expires_at timestamptz)
+create function app_private.key_state(key app_private.api_keys) returns text
+language sql stable
+return case
+  when key.revoked_at is not null then 'revoked'
+  when key.expires_at <= now() then 'expired'
+  else 'live'
+end;
+comment on function app_private.key_state is 'Whether a key is live, expired or revoked; only a live one is let in.';
+
+create function app_private.plain_address(address inet) returns inet
+language sql immutable
+return case when address <<= '::ffff:0:0/96' then inet '0.0.0.0' + (address - inet '::ffff:0:0') else address end;
+comment on function app_private.plain_address is 'An address; one of IPv4 as such, also where a socket has it within IPv6.';
+
+-- The address that nobody calls from (::) stands for one that the server does not know. A server that says nothing is one from
+-- before there were networks, and would let in whomever it is told of.
+create function app_private.authenticate(hash bytea, address inet default null)
+returns table (
+  key_id uuid, scope name, rate_per_minute integer, expires_at timestamptz, is_for_networks boolean, is_for_address boolean
+)
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select k.key_id, k.scope, k.rate_per_minute, k.expires_at
+  select k.key_id, k.scope, k.rate_per_minute, k.expires_at, k.networks is not null,
+    coalesce(app_private.plain_address(address) <<= any (k.networks), true)
   from app_private.api_keys as k
-  where k.key_hash = hash and k.revoked_at is null and (k.expires_at is null or k.expires_at > now());
+  where k.key_hash = hash and app_private.key_state(k) = 'live' and (k.networks is null or address is not null);
 end;
 comment on function app_private.authenticate is
-  'The live API key whose text has this SHA-256; no row when it is unknown, expired or revoked.';
+  'The live API key whose text has this SHA-256, and whether it may be used from an address; no row when it is unknown, expired '
+  'or revoked.';
 
 create function app_private.validate_api_key() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  problems jsonb := jsonb_build_array();
+  item text;
 begin
-  perform app_private.refuse_problems(app_private.name_problems('label', app_private.trimmed(new.label)));
+  if new.label is distinct from old.label then
+    problems := app_private.name_problems('label', app_private.trimmed(new.label));
+  end if;
+  if new.persons is distinct from old.persons then
+    foreach item in array coalesce(new.persons, '{}') loop
+      problems := problems || app_private.email_problems('persons', item);
+    end loop;
+    new.persons := lower(new.persons::text)::text[];
+  end if;
+  if new.organizations is distinct from old.organizations then
+    foreach item in array coalesce(new.organizations, '{}') loop
+      if not exists (select from app_public.organizations as o where o.org_uri = item) then
+        problems := problems || app_private.problem('organizations', format('names %s, which there is not', item));
+      end if;
+    end loop;
+  end if;
+  foreach item in array coalesce(new.networks::text[], '{}') loop
+    if item::cidr <<= '::ffff:0:0/96' then
+      problems := problems || app_private.problem('networks', format('has %s, which is IPv4: write it as such', item));
+    end if;
+  end loop;
+  perform app_private.refuse_problems(problems);
   return new;
 end
 $$;
-comment on function app_private.validate_api_key is 'Row trigger: refuses a malformed label with 400.';
+comment on function app_private.validate_api_key is
+  'Row trigger: refuses a malformed label, and bounds that could not hold, with 400.';
 create trigger validate_insert before insert on app_private.api_keys
   for each row execute function app_private.validate_api_key();
 create trigger validate_update before update on app_private.api_keys
-  for each row when (old.label is distinct from new.label) execute function app_private.validate_api_key();
+  for each row when ((old.label, old.organizations, old.persons, old.networks)
+    is distinct from (new.label, new.organizations, new.persons, new.networks)) execute function app_private.validate_api_key();
 
 create function app_private.announce_api_key() returns trigger
 language plpgsql security definer
@@ -42,22 +94,122 @@ comment on function app_private.announce_api_key is
 create trigger announce after insert or update or delete on app_private.api_keys
   for each row execute function app_private.announce_api_key();
 
+create function app_private.note_key_uses(key_ids uuid[]) returns void
+language sql security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- In order, so that two servers do not wait for each other's keys; and not for one that is gone.
+  insert into app_private.key_uses as u (key_id, last_used_at)
+  select k.key_id, now() from app_private.api_keys as k where k.key_id = any (key_ids) order by k.key_id
+  on conflict (key_id) do update set last_used_at = excluded.last_used_at
+  where u.last_used_at <= excluded.last_used_at - interval '1 minute';
+end;
+comment on function app_private.note_key_uses is
+  'Notes that keys were used just now, unless that was noted less than a minute ago.';
+
+create function app_private.current_person() returns text
+language sql stable
+-- A person without an address is nobody, and not a caller who may name anybody. Nor is one whose address is not ASCII: İ and
+-- the sign for kelvin are i and k in lower case, and so would be somebody else.
+return case
+  when current_setting('app.person', true) <> '' then
+    coalesce(substring(current_setting('app.person')::jsonb ->> 'email' from '^[!-~]+$'), '')
+  when current_setting('role') = 'api_person' then ''
+end;
+comment on function app_private.current_person is
+  'E-mail address of the person whose token came with the request; null when an API key, or nobody, is calling.';
+
+create function app_private.acting_email(email text) returns text
+language sql stable
+return coalesce(email, app_private.current_person());
+comment on function app_private.acting_email is
+  'Who acts: whom the request names, or else the person who is calling. Whether it may name them is for name_actor to say.';
+
+create function app_private.key_bounds(out organizations text[], out persons text[])
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if app_private.current_key() is not null then
+    select k.organizations, k.persons into organizations, persons
+    from app_private.api_keys as k where k.key_id = app_private.current_key();
+    if not found then
+      organizations := '{}';
+      persons := '{}';
+    end if;
+  end if;
+end
+$$;
+comment on function app_private.key_bounds is
+  'For which organizations, and as which persons, the calling key may act: null for any, which is so without a key; a key that '
+  'there is not may act for nobody.';
+
+create function app_private.is_within(bounds text[], item text) returns boolean
+language sql immutable
+return bounds is null or coalesce(item = any (bounds), false);
+comment on function app_private.is_within is 'Whether bounds have something in them; null bounds have everything.';
+
+create function app_private.require_organization(org_uri text, message text default null) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not app_private.is_within((app_private.key_bounds()).organizations, org_uri) then
+    perform app_private.refuse('key_not_for_organization', message);
+  end if;
+end
+$$;
+comment on function app_private.require_organization is
+  'Refuses with 403 key_not_for_organization when the calling key is for other organizations; without an organization, what '
+  'concerns all of them.';
+
+-- With rights of its own, to read the bounds of the key.
+create function app_private.require_own_identity(email text) returns void
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if app_private.current_person() is not null
+    and lower(email) is distinct from lower(app_private.current_person()) then
+    perform app_private.refuse('not_your_identity');
+  elsif not app_private.is_within((app_private.key_bounds()).persons, lower(email)) then
+    perform app_private.refuse('key_not_for_person');
+  end if;
+end
+$$;
+comment on function app_private.require_own_identity is
+  'Refuses with 403 not_your_identity when a person is calling and acts as somebody else, and with 403 key_not_for_person when '
+  'the calling key is for other persons.';
+
 create function app_private.name_actor(email text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  email := app_private.acting_email(email);
   perform app_private.refuse_problems(app_private.email_problems('actorEmail', email));
+  perform app_private.require_own_identity(email);
   perform set_config('app.actor_email', email, true);
 end
 $$;
 comment on function app_private.name_actor is
-  'Names the acting user for the rest of the transaction; refuses with 400 what is not an e-mail address.';
+  'Names the acting user for the rest of the transaction. Every function whose argument is the acting user calls it. '
+  'Refuses with 400 what is not an e-mail address, and with 403 not_your_identity or key_not_for_person whom the caller may '
+  'not act as.';
+
+create function app_private.act_as_the_service() returns void
+language sql
+begin atomic
+  select set_config('app.actor_email', '(the service)', true);
+end;
+comment on function app_private.act_as_the_service is 'What follows in the transaction is done by the service, and by nobody.';
 
 create function app_private.current_actor() returns text
 language sql stable
-return nullif(current_setting('app.actor_email', true), '');
-comment on function app_private.current_actor is 'E-mail address of the acting user, as named by name_actor; null when nobody was.';
+return nullif(
+  coalesce(nullif(current_setting('app.actor_email', true), ''), app_private.current_person()), '(the service)');
+comment on function app_private.current_actor is
+  'E-mail address of the acting user: as named by name_actor, or else the person who is calling; null for the service itself.';
 
 create function app_private.job_payload() returns json
 language sql stable
@@ -70,19 +222,21 @@ comment on function app_private.job_payload is
 create function app_private.run_as(
   scope name, statement text, body jsonb default '{}',
   key_id uuid default null, idempotency_key text default null, request_id text default null,
-  trace_parent text default null
+  trace_parent text default null, person jsonb default null
 ) returns text
 language plpgsql
 as $$
 declare
+  caller constant uuid := coalesce(key_id, (person ->> 'id')::uuid);
   answer text;
 begin
-  -- What the histories remember of this transaction (db/migrations/0044_trail.sql).
+  -- What the rules above ask for, and what the histories remember of this transaction (db/migrations/0044_trail.sql).
   perform set_config('app.key_id', coalesce(key_id::text, ''), true),
+    set_config('app.person', coalesce(person::text, ''), true),
     set_config('app.request_id', coalesce(request_id, ''), true),
     set_config('app.trace_parent', coalesce(trace_parent, ''), true);
   if idempotency_key is not null then
-    answer := app_private.recall_answer(key_id, idempotency_key, sha256(convert_to(statement || body, 'utf8')));
+    answer := app_private.recall_answer(caller, idempotency_key, sha256(convert_to(statement || body, 'utf8')));
     if answer is not null then
       return answer;
     end if;
@@ -91,7 +245,7 @@ begin
   execute statement into answer using body;
   if idempotency_key is not null then
     perform set_config('role', 'none', true);
-    perform app_private.keep_answer(key_id, idempotency_key, answer);
+    perform app_private.keep_answer(caller, idempotency_key, answer);
   end if;
   return answer;
 end
@@ -100,7 +254,7 @@ comment on function app_private.run_as is
   'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer. '
   'With an idempotency key, the same statement and body get the first answer again, and any other gets 409.';
 
-create function app_private.recall_answer(key_id uuid, idempotency_key text, fingerprint bytea) returns text
+create function app_private.recall_answer(caller uuid, idempotency_key text, fingerprint bytea) returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -109,13 +263,13 @@ declare
 begin
   -- If a request with the same key is still running, this waits for it, at the unique index.
   insert into app_private.idempotent_answers (key_id, idempotency_key, fingerprint)
-  values (recall_answer.key_id, recall_answer.idempotency_key, recall_answer.fingerprint)
+  values (recall_answer.caller, recall_answer.idempotency_key, recall_answer.fingerprint)
   on conflict do nothing;
   if found then
     return null;
   end if;
   select * into earlier from app_private.idempotent_answers as a
-  where a.key_id = recall_answer.key_id and a.idempotency_key = recall_answer.idempotency_key;
+  where a.key_id = recall_answer.caller and a.idempotency_key = recall_answer.idempotency_key;
   if earlier.fingerprint is distinct from recall_answer.fingerprint then
     perform app_private.refuse('idempotency_key_reused');
   end if;
@@ -125,12 +279,12 @@ $$;
 comment on function app_private.recall_answer is
   'The answer already given for this idempotency key, or null after taking the key for the current request.';
 
-create function app_private.keep_answer(key_id uuid, idempotency_key text, answer text) returns void
+create function app_private.keep_answer(caller uuid, idempotency_key text, answer text) returns void
 language sql security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   update app_private.idempotent_answers as a set answer = keep_answer.answer
-  where a.key_id = keep_answer.key_id and a.idempotency_key = keep_answer.idempotency_key;
+  where a.key_id = keep_answer.caller and a.idempotency_key = keep_answer.idempotency_key;
 end;
 comment on function app_private.keep_answer is 'Keeps the answer for a repetition of the request.';
 

@@ -8,6 +8,7 @@
 \ir validation.sql
 \ir identity.sql
 \ir limits.sql
+\ir sessions.sql
 \ir permissions.sql
 \ir membership.sql
 \ir vocabulary.sql
@@ -27,10 +28,15 @@
 \ir members.sql
 \ir platform-users.sql
 \ir organization-claims.sql
+\ir appointments.sql
 \ir claim-review.sql
+\ir own-standing.sql
 \ir mail.sql
 \ir churches.sql
 \ir trail.sql
+\ir reasons.sql
+\ir people.sql
+\ir choosing.sql
 \ir church-inputs.sql
 \ir church-conditions.sql
 \ir church-search.sql

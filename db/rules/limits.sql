@@ -7,7 +7,7 @@ language sql stable
 return nullif(current_setting('app.key_id', true), '')::uuid;
 comment on function app_private.current_key is 'The API key of the request; null in a session of psql.';
 
-create function app_private.use_up(what text, setting text, message text) returns void
+create function app_private.use_up(what text, setting text, message text, span interval default '1 day') returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -16,7 +16,7 @@ declare
   clock constant bigint := extract(epoch from clock_timestamp()) * 1000;
   used app_private.rate_limits;
 begin
-  insert into app_private.rate_limits as r (key, points, expire) values (what, 1, clock + 86400000)
+  insert into app_private.rate_limits as r (key, points, expire) values (what, 1, clock + extract(epoch from span) * 1000)
   on conflict (key) do update set
     points = case when r.expire <= clock then 1 else r.points + 1 end,
     expire = case when r.expire <= clock then excluded.expire else r.expire end
@@ -28,5 +28,5 @@ begin
 end
 $$;
 comment on function app_private.use_up is
-  'Counts one more use of something that a setting limits per day; refuses with 429 rate_limited when that is too many. '
+  'Counts one more use of something that a setting limits per day, or another span; refuses with 429 rate_limited when that is too many. '
   'Callers that count the same wait for one another until they commit.';

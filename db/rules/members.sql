@@ -9,6 +9,24 @@ where m.status = 'active'
 comment on view app_private.organization_managers is
   'Who may manage the members of which organization: active members whose role includes members:manage.';
 
+create function app_private.manages_members(role app_public.organization_role) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select exists (
+    select from app_public.organization_permissions as p
+    where p.role = manages_members.role and p.permission = 'members:manage');
+end;
+comment on function app_private.manages_members is 'Whether a role in an organization includes the management of its members.';
+
+create function app_private.is_managed(org_uri text) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select exists (select from app_private.organization_managers as m where m.org_uri = is_managed.org_uri);
+end;
+comment on function app_private.is_managed is 'Whether somebody may manage the members of an organization.';
+
 create function app_private.managed_organizations(email text) returns setof text
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -42,6 +60,8 @@ begin
     select distinct before.org_uri
     from before
     join app_public.organization_permissions as p on p.role = before.role and p.permission = 'members:manage'
+    -- Who is erased goes in any case; begin_erasure asks before.
+    join app_public.users as u on u.user_id = before.user_id and u.erased_at is null
     where before.status = 'active'
     order by 1
   loop
@@ -64,7 +84,7 @@ create trigger keep_a_manager_updated after update on app_public.memberships
 create trigger keep_a_manager_deleted after delete on app_public.memberships
   referencing old table as before for each statement execute function app_private.keep_a_manager();
 create trigger touch before update on app_public.memberships
-  for each row execute function app_private.touch();
+  for each row when (old.* is distinct from new.*) execute function app_private.touch();
 
 create function app_private.record_membership() returns trigger
 language plpgsql security definer
@@ -171,6 +191,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  admin_email := app_private.acting_email(admin_email);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', org_uri)
     || app_private.email_problems('userEmail', user_email)
@@ -182,8 +203,8 @@ begin
 end
 $$;
 comment on function app_public.set_member_role is
-  E'@resultFieldName member\nGives a member of an organization a different role. The person named by adminEmail must be allowed to '
-  'manage its members. Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope, '
+  E'@resultFieldName member\n@actor admin_email\nGives a member of an organization a different role. The person named by adminEmail must be allowed to '
+  'manage its members. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, insufficient_scope, '
   '404 member_not_found, 409 last_admin.';
 
 create function app_public.set_member_status(
@@ -193,6 +214,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  admin_email := app_private.acting_email(admin_email);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', org_uri)
     || app_private.email_problems('userEmail', user_email)
@@ -204,8 +226,8 @@ begin
 end
 $$;
 comment on function app_public.set_member_status is
-  E'@resultFieldName member\nSuspends a membership, revokes it, or makes it active again. The person named by adminEmail must be '
-  'allowed to manage the organization''s members. Errors: 400 validation_failed, 403 membership_required, '
+  E'@resultFieldName member\n@actor admin_email\nSuspends a membership, revokes it, or makes it active again. The person named by adminEmail must be '
+  'allowed to manage the organization''s members. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, '
   'insufficient_role, insufficient_scope, 404 member_not_found, 409 last_admin.';
 
 create function app_public.organization_members(org_uri text, admin_email text)
@@ -214,12 +236,17 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  admin_email := app_private.acting_email(admin_email);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', org_uri) || app_private.email_problems('adminEmail', admin_email));
-  perform app_private.authorize(org_uri, admin_email, 'members:manage');
-  return query select * from app_private.members_of(org_uri);
+  perform app_private.name_actor(admin_email);
+  perform app_private.authorize(org_uri, admin_email, 'members:read');
+  -- Who was suspended, or has left, concerns those who manage members.
+  return query select m.* from app_private.members_of(org_uri) as m
+    where m.status = 'active' or m.org_uri in (select app_private.managed_organizations(admin_email));
 end
 $$;
 comment on function app_public.organization_members is
-  E'The members of an organization, sorted by e-mail address, for those who may manage them. '
-  'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope.';
+  E'@actor admin_email\nThe members of an organization, sorted by e-mail address, for those who belong to it: the active ones, and '
+  'those who were suspended or have left for those who may manage them. '
+  'Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, insufficient_scope.';

@@ -12,11 +12,9 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  new.declared_by_email := app_private.acting_email(new.declared_by_email);
   new.org_name := app_private.trimmed(new.org_name);
   new.need_description := app_private.trimmed(new.need_description);
-  new.accelerators := app_private.distinct_items(new.accelerators);
-  new.concerns_people_group_rop3 := app_private.distinct_items(new.concerns_people_group_rop3);
-  new.concerns_country_code := app_private.distinct_items(new.concerns_country_code);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', new.org_uri)
     || app_private.name_problems('orgName', new.org_name)
@@ -28,6 +26,10 @@ begin
     || app_private.rop3_problems('concernsPeopleGroupRop3', new.concerns_people_group_rop3)
     || app_private.list_problems('concernsCountryCode', new.concerns_country_code, required => false)
     || app_private.country_problems('concernsCountryCode', new.concerns_country_code));
+  -- Only now: problems are named by their places in the list that was given, and its length is judged.
+  new.accelerators := app_private.distinct_items(new.accelerators);
+  new.concerns_people_group_rop3 := app_private.distinct_items(new.concerns_people_group_rop3);
+  new.concerns_country_code := app_private.distinct_items(new.concerns_country_code);
   return new;
 end
 $$;
@@ -72,9 +74,9 @@ begin
 end
 $$;
 comment on function app_public.declare_need is
-  E'@resultFieldName need\nDeclares that work is needed. The person named by '
+  E'@resultFieldName need\n@actor declared_by_email\nDeclares that work is needed. The person named by '
   'declaredByEmail must be allowed to write needs for the organization. '
-  'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope, '
+  'Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, insufficient_scope, '
   '422 unknown_accelerator_code.';
 
 create function app_public.update_need_status(
@@ -100,8 +102,8 @@ begin
 end
 $$;
 comment on function app_public.update_need_status is
-  E'@resultFieldName need\nSets the status of a need; any status may follow any other. The person named by actorEmail must be '
-  'allowed to write needs for the need''s organization. Errors: 400 validation_failed, 403 membership_required, insufficient_role, '
+  E'@resultFieldName need\n@actor actor_email\nSets the status of a need; any status may follow any other. The person named by actorEmail must be '
+  'allowed to write needs for the need''s organization. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, '
   'insufficient_scope, 404 need_not_found.';
 
 create function app_public.needs_graph_status(need app_public.needs) returns app_public.graph_status

@@ -1,5 +1,5 @@
 -- Organization claims: a person says that they belong to an organization.
--- Submitted → (auto-approval check) → Approved | Pending Review → Reviewed → Approved | Rejected.
+-- Submitted → (auto-approval check) → Approved | Pending Review → Reviewed → Approved | Rejected, or → Withdrawn.
 
 -- The lifecycle itself.
 
@@ -11,11 +11,11 @@ declare
   allowed constant text[] := array[
     ' → submitted',
     'submitted → approved', 'submitted → pending_review',
-    'pending_review → reviewed',
+    'pending_review → reviewed', 'pending_review → withdrawn',
     'reviewed → approved', 'reviewed → rejected'];
   step text := format('%s → %s', case tg_op when 'UPDATE' then old.status end, new.status);
 begin
-  if tg_op = 'UPDATE' and old.status in ('approved', 'rejected') then
+  if tg_op = 'UPDATE' and old.status in ('approved', 'rejected', 'withdrawn') then
     perform app_private.refuse('already_reviewed');
   elsif step <> all (allowed) then
     raise exception using errcode = 'check_violation', message = format('an organization claim cannot go %s', step);
@@ -61,6 +61,11 @@ comment on function app_private.review_status is
 
 -- Submission.
 
+insert into app_private.settings as s (name, value, description)
+values ('auto_approval_needs_verified_email', 'false',
+        'Whether only those who sign in themselves are approved without a review: an application only states whose address it is.')
+on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
+
 create function app_public.claim_organization(
   user_email text, first_name text, last_name text, roles text[], org_name text, is_new_org boolean,
   org_uri text default null, org_domain text default null,
@@ -74,6 +79,7 @@ declare
   organization app_public.organizations;
   claim app_public.organization_claims;
 begin
+  user_email := app_private.acting_email(user_email);
   org_uri := app_private.trimmed(org_uri);
   new_org_name := coalesce(app_private.trimmed(new_org_name), app_private.trimmed(org_name));
   new_org_website := app_private.trimmed(new_org_website);
@@ -97,12 +103,13 @@ begin
     || case when new_org_website is null then '[]'
          else app_private.http_uri_problems('newOrgWebsite', new_org_website) end);
   perform app_private.name_actor(user_email);
+  perform app_private.require_organization(org_uri);
 
   if app_private.current_key() is not null then
     perform app_private.use_up('claims:key:' || app_private.current_key(), 'claims_per_key_per_day',
       'Too many organization claims were submitted with this API key today.');
   end if;
-  claimant := app_private.remember_user(user_email, first_name, last_name);
+  claimant := app_private.introduce_user(user_email, first_name, last_name);
   -- Each claim is mailed to administrators.
   perform app_private.use_up('claims:user:' || claimant.user_id, 'claims_per_person_per_day',
     'This person has submitted too many organization claims today.');
@@ -120,21 +127,23 @@ begin
 
   insert into app_public.organization_claims
     (user_id, org_uri, org_name, is_new_org, new_org_type, new_org_website, stated_roles, email_domain, org_domain,
-     domain_match)
+     domain_match, org_domain_stated, email_verified)
   values
     (claimant.user_id, organization.org_uri, organization.name, is_new_org,
      case when is_new_org then app_private.trimmed(new_org_type) end, case when is_new_org then new_org_website end,
      app_private.distinct_items(roles), app_private.email_domain(user_email), organization.domain,
-     app_private.domains_match(app_private.email_domain(user_email), organization.domain))
+     app_private.domains_match(app_private.email_domain(user_email), organization.domain),
+     organization.status = 'proposed', app_private.current_person() is not null)
   returning * into claim;
   claim := app_private.route_claim(claim);
   return (claim.claim_id, claim.result_variant, claim.org_uri, claim.org_name, app_private.review_status(claim.status));
 end
 $$;
 comment on function app_public.claim_organization is
-  E'@resultFieldName claim\nClaims that a person belongs to an organization, which may be a new one. Approved at once, with the role org_admin, '
-  'when their e-mail address is at the organization''s registered domain and the organization has never been claimed; '
-  'otherwise it waits for a review. Errors: 400 validation_failed, 403 insufficient_scope, 404 organization_not_found, 409 already_member, '
+  E'@resultFieldName claim\n@actor user_email\nClaims that a person belongs to an organization, which may be a new one. Approved at once, with the role org_admin, '
+  'when their e-mail address is at the organization''s registered domain and the organization has never been claimed (with the '
+  'setting auto_approval_needs_verified_email only if they call with their own token); '
+  'otherwise it waits for a review. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, insufficient_scope, 404 organization_not_found, 409 already_member, '
   'claim_pending, 429 rate_limited.';
 
 create function app_private.refuse_second_claim(user_id uuid, org_uri text) returns void
@@ -191,16 +200,18 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  has_manager constant boolean := exists (
-    select from app_private.organization_managers as m where m.org_uri = claim.org_uri);
+  has_manager constant boolean := app_private.is_managed(claim.org_uri);
+  -- What was taken back was never claimed.
   is_first constant boolean := not exists (
       select from app_public.organization_claims as c
-      where c.org_uri = claim.org_uri and c.claim_id <> claim.claim_id)
+      where c.org_uri = claim.org_uri and c.claim_id <> claim.claim_id and c.status <> 'withdrawn')
     and not exists (
       select from app_public.memberships as m where m.org_uri = claim.org_uri and m.user_id = claim.user_id);
+  needs_proof constant boolean := (
+    select s.value::boolean from app_private.settings as s where s.name = 'auto_approval_needs_verified_email');
 begin
   -- This step is taken by the service, not by the claimant.
-  perform set_config('app.actor_email', '', true);
+  perform app_private.act_as_the_service();
   if claim.is_new_org then
     update app_public.organization_claims as c
     set status = 'pending_review', result_variant = 'new-org', routed_to = 'platform'
@@ -209,7 +220,7 @@ begin
     update app_public.organization_claims as c
     set status = 'pending_review', result_variant = 'request-sent', routed_to = 'organization'
     where c.claim_id = claim.claim_id returning * into claim;
-  elsif claim.domain_match and is_first then
+  elsif claim.domain_match and is_first and (claim.email_verified or not needs_proof) then
     perform app_private.admit(claim.org_uri, claim.user_id, 'org_admin');
     update app_public.organization_claims as c
     set status = 'approved', result_variant = 'claimed', granted_role = 'org_admin'

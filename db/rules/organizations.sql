@@ -3,10 +3,10 @@
 create policy read on app_public.organizations for select to api_read using (status = 'active');
 
 -- What the rules need to know but do not decide. `npm run migrate` writes GRAPH_DATA_URL here.
-insert into app_private.settings (name, value, description)
+insert into app_private.settings as s (name, value, description)
 values ('graph_data_url', '"https://data.example.org"',
         'GRAPH_DATA_URL: new organizations are named under its /org/. Written by every migrate.')
-on conflict (name) do update set description = excluded.description;
+on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
 
 create function app_private.validate_organization() returns trigger
 language plpgsql
@@ -35,7 +35,7 @@ comment on function app_private.validate_organization is
 create trigger validate before insert or update of org_uri, name, type, website, domain on app_public.organizations
   for each row execute function app_private.validate_organization();
 create trigger touch before update on app_public.organizations
-  for each row execute function app_private.touch();
+  for each row when (old.* is distinct from new.*) execute function app_private.touch();
 
 create function app_private.propose_organization(name text, type text, website text, domain text)
 returns app_public.organizations
@@ -74,6 +74,7 @@ as $$
 declare
   updated app_public.organizations;
 begin
+  admin_email := app_private.acting_email(admin_email);
   perform app_private.refuse_problems(
     app_private.http_uri_problems('orgUri', org_uri)
     || app_private.email_problems('adminEmail', admin_email)
@@ -101,6 +102,6 @@ begin
 end
 $$;
 comment on function app_public.update_organization is
-  E'@resultFieldName organization\nChanges an organization''s name, type, website or domain. What is left out stays unchanged; an empty text '
+  E'@resultFieldName organization\n@actor admin_email\nChanges an organization''s name, type, website or domain. What is left out stays unchanged; an empty text '
   'clears type, website or domain. The person named by adminEmail must be allowed to manage the organization. '
-  'Errors: 400 validation_failed, 403 membership_required, insufficient_role, insufficient_scope.';
+  'Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, insufficient_scope.';

@@ -23,13 +23,15 @@ with allowed (role, permission) as (
     ('org_admin', 'commitments:write'),
     ('org_admin', 'engagement_claims:write'),
     ('org_admin', 'members:manage'),
+    ('org_admin', 'members:read'),
     ('org_admin', 'organization:manage'),
 
     ('org_contributor', 'needs:write'),
     ('org_contributor', 'commitments:write'),
-    ('org_contributor', 'engagement_claims:write')
+    ('org_contributor', 'engagement_claims:write'),
+    ('org_contributor', 'members:read'),
 
-    -- org_member only reads.
+    ('org_member', 'members:read')
 ),
 removed as (
   delete from app_public.organization_permissions as p

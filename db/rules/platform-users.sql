@@ -7,6 +7,9 @@ as $$
 begin
   new.first_name := app_private.trimmed(new.first_name);
   new.last_name := app_private.trimmed(new.last_name);
+  if old.erased_at is not null and new.email = old.email then
+    perform app_private.refuse_problems(app_private.problem('email', 'is that of a person who was erased'));
+  end if;
   -- As for organizations: only what changes is looked at.
   perform app_private.refuse_problems(
     case when new.email is null or new.email is distinct from old.email
@@ -33,7 +36,23 @@ begin atomic
   returning *;
 end;
 comment on function app_private.remember_user is
-  'The person with this e-mail address, added if unknown. Names that are already known are kept.';
+  'For the operator: the person with this e-mail address, added if unknown. Names that are already known are kept.';
+
+create function app_private.introduce_user(email text, first_name text, last_name text) returns app_public.users
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  insert into app_public.users as u (email, first_name, last_name)
+  values (introduce_user.email, introduce_user.first_name, introduce_user.last_name)
+  -- The update changes nothing for an application, and is there so that it waits for, and returns, the row.
+  on conflict (lower(email)) do update
+    set first_name = case when app_private.current_person() is null then u.first_name else excluded.first_name end,
+      last_name = case when app_private.current_person() is null then u.last_name else excluded.last_name end
+  returning *;
+end;
+comment on function app_private.introduce_user is
+  'The acting person, added under the names given if unknown. Whom the service knows, only their own token renames: an '
+  'application cannot name them.';
 
 create function app_private.known_user(email text) returns app_public.users
 language plpgsql stable
@@ -51,14 +70,19 @@ end
 $$;
 comment on function app_private.known_user is 'The person with this e-mail address; refuses with 404 user_not_found.';
 
+create view app_private.platform_powers with (security_invoker = true) as
+select r.user_id, r.role, p.permission
+from app_public.platform_roles as r
+join app_public.platform_permissions as p on p.role = r.role;
+comment on view app_private.platform_powers is 'Which permissions each person has on the platform, and by which role.';
+
 create function app_private.has_platform_permission(email text, permission text) returns boolean
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select exists (
     select from app_public.users as u
-    join app_public.platform_roles as r on r.user_id = u.user_id
-    join app_public.platform_permissions as p on p.role = r.role
+    join app_private.platform_powers as p on p.user_id = u.user_id
     where lower(u.email) = lower(has_platform_permission.email)
       and p.permission = has_platform_permission.permission);
 end;
@@ -69,6 +93,9 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform app_private.require_own_identity(email);
+  perform app_private.require_organization(null,
+    'This API key is for certain organizations; it does nothing that takes a permission for all of the platform.');
   if not app_private.has_platform_permission(email, permission) then
     perform app_private.refuse('permission_required',
       format('This requires the platform permission %s, which the acting user does not have.', permission));
@@ -76,7 +103,8 @@ begin
 end
 $$;
 comment on function app_private.require_platform_permission is
-  'Refuses with 403 permission_required unless one of the person''s platform roles includes the permission.';
+  'Refuses with 403 permission_required unless one of the person''s platform roles includes the permission, and with 403 '
+  'not_your_identity, key_not_for_person or key_not_for_organization what the caller may not do in their name.';
 
 create function app_private.lock_platform_roles() returns void
 language sql volatile
@@ -95,6 +123,8 @@ begin
   if exists (
     select from before
     join app_public.platform_permissions as p on p.role = before.role and p.permission = 'roles:assign'
+    -- Who is erased goes in any case; begin_erasure asks before.
+    join app_public.users as u on u.user_id = before.user_id and u.erased_at is null
   ) then
     -- Locking those who remain makes a transaction with an old snapshot fail rather than rely on it.
     perform app_private.lock_platform_roles();
@@ -178,6 +208,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  admin_email := app_private.acting_email(admin_email);
   perform app_private.refuse_problems(
     app_private.email_problems('userEmail', user_email)
     || app_private.required_problems('role', role::text)
@@ -188,8 +219,8 @@ begin
 end
 $$;
 comment on function app_public.set_platform_role is
-  E'@resultFieldName user\nGives a person a role on the platform, or takes it away. The person named by adminEmail needs the platform '
-  'permission roles:assign. Errors: 400 validation_failed, 403 permission_required, insufficient_scope, '
+  E'@resultFieldName user\n@actor admin_email\nGives a person a role on the platform, or takes it away. The person named by adminEmail needs the platform '
+  'permission roles:assign. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope, '
   '404 user_not_found, 409 last_admin.';
 
 create function app_public.platform_users(admin_email text, "limit" integer default 50, "offset" integer default 0)
@@ -200,8 +231,10 @@ as $$
 declare
   page app_public.platform_user_page;
 begin
+  admin_email := app_private.acting_email(admin_email);
   perform app_private.refuse_problems(
     app_private.email_problems('adminEmail', admin_email) || app_private.page_problems("limit", "offset"));
+  perform app_private.name_actor(admin_email);
   perform app_private.require_platform_permission(admin_email, 'users:read');
   select count(*) into page.total from app_public.users;
   page.users := array(
@@ -212,34 +245,51 @@ begin
 end
 $$;
 comment on function app_public.platform_users is
-  E'Everybody the service knows, newest first. The person named by adminEmail needs the platform permission '
-  'users:read. Errors: 400 validation_failed, 403 permission_required, insufficient_scope.';
+  E'@actor admin_email\nEverybody the service knows, newest first. The person named by adminEmail needs the platform permission '
+  'users:read. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope.';
 
 create function app_public.check_user(email text) returns app_public.user_check
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  answer app_public.user_check;
+  bounds constant record := app_private.key_bounds();
+  person app_public.users;
+  memberships app_public.belonging[];
+  newest app_public.belonging;
 begin
   perform app_private.refuse_problems(app_private.email_problems('email', email));
-  select true, u.first_name, u.last_name, o.org_uri, o.name, o.type into answer
-  from app_public.users as u
-  left join lateral (
-    select m.org_uri, m.created_at from app_public.memberships as m
-    where m.user_id = u.user_id and m.status = 'active'
-    union all
-    select c.org_uri, c.created_at from app_public.organization_claims as c
-    where c.user_id = u.user_id and c.status = 'approved' and not exists (
-      select from app_public.memberships as m where m.user_id = u.user_id and m.org_uri = c.org_uri)
-    order by created_at desc limit 1
-  ) as belonging on true
-  left join app_public.organizations as o on o.org_uri = belonging.org_uri
-  where lower(u.email) = lower(check_user.email);
-  answer."exists" := coalesce(answer."exists", false);
-  return answer;
+  -- An application is trusted to ask about anybody within the bounds of its key, a person to ask about themselves.
+  if bounds.persons is not null then
+    perform app_private.require_own_identity(email);
+  end if;
+  if lower(email) <> lower(app_private.current_person()) then
+    perform app_private.require_platform_permission(app_private.current_person(), 'users:read');
+  end if;
+  select * into person from app_public.users as u
+  where lower(u.email) = lower(check_user.email)
+    -- Not who has only claimed to belong there: whoever has the key can claim that of anybody, and would learn their name.
+    and (bounds.organizations is null or exists (
+      select from app_private.standings as s
+      where s.user_id = u.user_id and s.acting is not null
+        and app_private.is_within(bounds.organizations, s.org_uri)));
+  memberships := array(
+    select (o.org_uri, o.name, o.type, s.acting)::app_public.belonging
+    from (
+      select distinct on (every.org_uri) every.* from app_private.standings as every
+      where every.user_id = person.user_id and every.acting is not null
+        and app_private.is_within(bounds.organizations, every.org_uri)
+      order by every.org_uri, every.since desc) as s
+    join app_public.organizations as o on o.org_uri = s.org_uri
+    order by s.since desc, o.org_uri);
+  newest := memberships[1];
+  return (person.user_id is not null, person.first_name, person.last_name,
+    newest.org_uri, newest.org_name, newest.org_type, memberships)::app_public.user_check;
 end
 $$;
 comment on function app_public.check_user is
-  E'Whether the service knows a person, and the organization that they act for (the most recent if there are several). '
-  'Errors: 400 validation_failed, 403 insufficient_scope.';
+  E'Whether the service knows a person, and the organizations that they act for, the most recent first; orgUri, orgName and '
+  'orgType are those of the first. '
+  'With a person''s token only for that person, or with the platform permission users:read; with a key that has bounds only '
+  'within them. '
+  'Errors: 400 validation_failed, 403 key_not_for_person, permission_required, insufficient_scope.';

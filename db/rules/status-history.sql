@@ -1,4 +1,4 @@
--- Every status a record has had, with the person who set it.
+-- Every status a record has had, with the person who set it, at the time that the record itself has.
 
 do $make$
 declare
@@ -13,8 +13,8 @@ begin
         set search_path = pg_catalog, pg_temp
         as $body$
         begin
-          insert into app_public.status_history (%1$s_id, to_status, changed_by_email)
-          select %2$I, status, %3$I from changed;
+          insert into app_public.status_history (%1$s_id, to_status, changed_by_email, changed_at)
+          select %2$I, status, %3$I, updated_at from changed;
           return null;
         end
         $body$;
@@ -28,8 +28,8 @@ begin
         set search_path = pg_catalog, pg_temp
         as $body$
         begin
-          insert into app_public.status_history (%1$s_id, from_status, to_status, changed_by_email)
-          select %2$I, before.status, changed.status, app_private.current_actor()
+          insert into app_public.status_history (%1$s_id, from_status, to_status, changed_by_email, changed_at)
+          select %2$I, before.status, changed.status, app_private.current_actor(), changed.updated_at
           from changed join before using (%2$I) where changed.status <> before.status;
           return null;
         end

@@ -1,4 +1,4 @@
--- The trail: what changed, by whom, through which key and request. Each history keeps its own part of it, in columns
+-- The trail: what changed, by whom, through which key or token, and request. Each history keeps its own part of it, in columns
 -- that fill themselves (db/migrations/0044_trail.sql); here is what no other file keeps, and all of it together.
 
 create function app_private.note_administration(subject text, name text, change jsonb, by_email text default null)
@@ -52,25 +52,25 @@ with changes as (
       else 'engagement_claim' end as subject,
     coalesce(h.need_id, h.commitment_id, h.engagement_claim_id)::text as name,
     jsonb_build_object('status', h.to_status) as change,
-    h.changed_by_email, h.changed_by_key, h.changed_through, h.request_id
+    h.changed_by_email, h.changed_by_key, h.changed_by_identity, h.changed_through, h.request_id
   from app_public.status_history as h
   union all
   select h.changed_at, 'organization_claim', h.claim_id::text, jsonb_build_object('status', h.to_status),
-    h.changed_by_email, h.changed_by_key, h.changed_through, h.request_id
+    h.changed_by_email, h.changed_by_key, h.changed_by_identity, h.changed_through, h.request_id
   from app_public.organization_claim_history as h
   union all
   select h.changed_at, 'role', u.email, jsonb_build_object('org_uri', h.org_uri, 'role', h.role, 'status', h.status),
-    h.changed_by_email, h.changed_by_key, h.changed_through, h.request_id
+    h.changed_by_email, h.changed_by_key, h.changed_by_identity, h.changed_through, h.request_id
   from app_private.role_history as h
   join app_public.users as u on u.user_id = h.user_id
   union all
   select h.changed_at, h.subject, h.name, h.change,
-    h.changed_by_email, h.changed_by_key, h.changed_through, h.request_id
+    h.changed_by_email, h.changed_by_key, h.changed_by_identity, h.changed_through, h.request_id
   from app_private.administration_history as h
 )
 select c.changed_at, c.subject, c.name, c.change, c.changed_by_email, c.changed_by_key, k.label as key_label,
-  c.changed_through, c.request_id
+  c.changed_by_identity, c.changed_through, c.request_id
 from changes as c
 left join app_private.api_keys as k on k.key_id = c.changed_by_key;
 comment on view app_private.trail is
-  'Every change that any history tells of, with who made it, with which key, through which program and request.';
+  'Every change that any history tells of, with who made it, who says so (a key, or the provider of a token), through which program and request.';

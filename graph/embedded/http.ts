@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { getRawBody, type RawBodyError } from "raw-body";
-import { ALIASES, BINDING_TYPES, GRAPH_TYPES, mediaType, negotiate } from "../media-types.ts";
+import { ALIASES, BINDING_TYPES, GRAPH_TYPES, mediaType, negotiate, RESULTS_JSON } from "../media-types.ts";
 import { CANCELLED_NOTICE } from "../store-body.ts";
 import type { Engine } from "./engine.ts";
 import { shapeOf } from "./query-form.ts";
@@ -31,6 +31,7 @@ class HttpError extends Error {
 }
 
 const FORM = "application/x-www-form-urlencoded";
+const YES = Buffer.from('{"head":{},"boolean":true}');
 const LONGEST_BODY = 1024 * 1024 * 1024;
 
 /** Handles requests to `…/query`, `…/sparql`, `…/update` and `…/data`; whatever comes before in the path is ignored. */
@@ -74,6 +75,8 @@ async function answerQuery(
   const { text, parameters } = await readOperation(request, url, "query");
   const shape = shapeOf(text);
   const type = chooseType(request, shape.answersGraph ? GRAPH_TYPES : [...BINDING_TYPES, ...ALIASES.keys()]);
+  // To ask this is to ask whether the store is there, and every thread may be at work for seconds.
+  if (shape.asksNothing && type === RESULTS_JSON) return { status: 200, type, body: YES };
   const question: Question = {
     kind: "query",
     sparql: text,

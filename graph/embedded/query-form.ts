@@ -1,4 +1,4 @@
-// The two things a SPARQL endpoint must know about a query before running it.
+// The things a SPARQL endpoint must know about a query before running it.
 
 // IRIs, then strings, then comments: the first of them that matches at a position decides.
 const OPAQUE =
@@ -10,6 +10,8 @@ export interface QueryShape {
   answersGraph: boolean;
   /** whether the query names its own dataset with FROM */
   namesDataset: boolean;
+  /** whether the query is `ASK {}`, to which the answer is always yes */
+  asksNothing: boolean;
 }
 
 /** Looks at a query that may be malformed; if it is, the engine will say so. */
@@ -17,8 +19,10 @@ export function shapeOf(sparql: string): QueryShape {
   const plain = sparql
     .replace(OPAQUE, (token) => (token.startsWith("<") ? "<>" : token.startsWith("#") ? " " : '""'))
     .replace(PROLOGUE, " ");
+  const asksNothing = /^\s*ask\s*\{\s*\}\s*(?:values\s*\?\w+\s*\{\s*""\s*\}\s*)?$/i.test(plain);
   const form = /\b(?:select|ask|construct|describe)\b/i.exec(plain)?.[0].toLowerCase();
   return {
+    asksNothing,
     answersGraph: form === "construct" || form === "describe",
     namesDataset: /(?<![\w?$:.-])from\s*(?:named\b\s*)?(?:<>|[^\s:{}<>]*:)/i.test(plain),
   };

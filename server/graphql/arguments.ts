@@ -1,20 +1,25 @@
 // What the arguments of one field may be: how many values, how deeply nested, how long, how many linked records.
 import { getNamedType, GraphQLBoolean, isInputObjectType } from "postgraphile/graphql";
 import type { GraphQLArgument, GraphQLInputType } from "postgraphile/graphql";
-import { ApiError } from "../errors.ts";
+import type { z } from "zod";
+import { ApiError, validationFailed } from "../errors.ts";
+import type { ErrorDetail } from "../errors.ts";
+import { pathOf } from "../rest/body.ts";
 import { BOUNDS, refuse } from "./bounds.ts";
+import { problemOf, problemsOfInput } from "./forms.ts";
 
 /**
  * Checks one argument of a field.
  * @param field its name, for the message
  * @param options.isMutation texts of mutations are left to the rules, which name the input at fault
- * @throws ApiError 400 naming the bound it exceeds
+ * @param options.body what the route of the same name takes, if there is one
+ * @throws ApiError 400 naming the bound it exceeds, or every value that is not well-formed
  */
 export function checkArgument(
   field: string,
   argument: GraphQLArgument,
   value: unknown,
-  options: { isMutation: boolean },
+  options: { isMutation: boolean; body?: z.ZodObject | undefined },
 ): void {
   const { name } = argument;
   const path = `${field}(${name}:)`;
@@ -26,10 +31,17 @@ export function checkArgument(
       throw new ApiError("validation_failed", { message: `The items in ${path} must differ.` });
   }
   const counts = { values: 0, links: 0 };
-  const visit = (part: unknown, type: GraphQLInputType | undefined, at: readonly string[]): void => {
+  const problems: ErrorDetail[] = [];
+  // The input of a mutation is the whole request, and its fields are called as in REST.
+  const from = options.isMutation && name === "input" ? [] : [name];
+  const visit = (
+    part: unknown,
+    type: GraphQLInputType | undefined,
+    at: readonly (string | number)[],
+  ): void => {
     if (at.length > BOUNDS.argumentDepth)
       refuse(`The number of levels in ${path} must not exceed`, BOUNDS.argumentDepth);
-    if (part === null && name === "filter" && at.length > 0) refuseNull([name, ...at].join("."));
+    if (part === null && name === "filter" && at.length > 0) refuseNull(pathOf([name, ...at]));
     const parts = typeof part === "object" && part !== null ? Object.entries(part) : [];
     if (parts.length === 0) {
       // An empty object or list is a condition, too.
@@ -41,6 +53,8 @@ export function checkArgument(
           BOUNDS.argumentLength,
           part.length,
         );
+      const message = problemOf(type, part);
+      if (message !== undefined) problems.push({ path: pathOf([...from, ...at]), message });
       return;
     }
     const named = type && getNamedType(type);
@@ -49,10 +63,13 @@ export function checkArgument(
       const field = !isList && isInputObjectType(named) ? named.getFields()[key] : undefined;
       if (field && isLink(named, key, field.type) && ++counts.links > BOUNDS.links)
         refuse(`The number of conditions on linked records in ${path} must not exceed`, BOUNDS.links);
-      visit(item, isList ? type : field?.type, [...at, key]);
+      visit(item, isList ? type : field?.type, [...at, isList ? Number(key) : key]);
     }
   };
   visit(value, argument.type, []);
+  const found =
+    options.body && name === "input" ? problemsOfInput(options.body, argument.type, value) : problems;
+  if (found.length > 0) throw validationFailed(found);
 }
 
 const COMBINATIONS = ["and", "or", "not"];

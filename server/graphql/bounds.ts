@@ -38,10 +38,16 @@ export const BOUNDS = {
 
 const number = new Intl.NumberFormat("en");
 
-/** @throws ApiError 400 that names the bound */
-export function refuse(what: string, bound: number, found?: number): never {
+/**
+ * @param advice how to stay within it, as a sentence
+ * @throws ApiError 400 that names the bound
+ */
+export function refuse(what: string, bound: number, found?: number, advice?: string): never {
   const counted = found === undefined ? "" : ` This one has ${number.format(found)}.`;
-  throw new ApiError("validation_failed", { message: `${what} ${number.format(bound)}.${counted}` });
+  const advised = advice === undefined ? "" : ` ${advice}`;
+  throw new ApiError("validation_failed", {
+    message: `${what} ${number.format(bound)}.${counted}${advised}`,
+  });
 }
 
 /**

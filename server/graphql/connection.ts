@@ -12,7 +12,7 @@ type Lent = { connection: Promise<BorrowedConnection>; users: number };
 /** The connection of one request: borrowed while anything is asked of it, one statement after the other. */
 export class RequestConnection {
   readonly #connections: Connections;
-  readonly #keyId: string;
+  readonly #caller: string;
   readonly #settings: Readonly<Record<string, string>>;
   readonly #stopping = new AbortController();
   #stopped: Error | undefined;
@@ -23,17 +23,18 @@ export class RequestConnection {
   #turn: Promise<unknown> = Promise.resolve();
 
   /**
+   * @param caller whose share of the connections it is
    * @param settings under which its statements run, such as the role
    * @param answerMaxBytes how many bytes of rows it may read, which is about what its answer has
    */
   constructor(
     connections: Connections,
-    keyId: string,
+    caller: string,
     settings: Readonly<Record<string, string>>,
     answerMaxBytes: number,
   ) {
     this.#connections = connections;
-    this.#keyId = keyId;
+    this.#caller = caller;
     this.#settings = settings;
     this.#answerMaxBytes = answerMaxBytes;
     this.#bytesLeft = answerMaxBytes;
@@ -69,7 +70,7 @@ export class RequestConnection {
   }
 
   #borrow(): Promise<BorrowedConnection> {
-    return this.#orStopped(this.#connections.take({ keyId: this.#keyId, gone: this.#stopping.signal }));
+    return this.#orStopped(this.#connections.take({ caller: this.#caller, gone: this.#stopping.signal }));
   }
 
   #clientOn(connection: BorrowedConnection): PgClient {

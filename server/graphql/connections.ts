@@ -5,7 +5,7 @@ import type { Pool } from "pg";
 import { makePgService } from "postgraphile/adaptors/pg";
 import type { NodePostgresPgClient } from "postgraphile/@dataplan/pg/adaptors/pg";
 import { traceParent } from "../../process/tracing.ts";
-import type { Identity } from "../identity/keys.ts";
+import type { Identity } from "../identity/identity.ts";
 import type { Connections } from "../postgres/connections.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import { hungUp } from "../hang-up.ts";
@@ -30,18 +30,19 @@ export class RequestConnections {
   }
 
   /** Begins a request, whose statements end when its caller hangs up. Its connection is found by what this returns. */
-  begin({ keyId, scope }: Pick<Identity, "keyId" | "scope">, response: ServerResponse): Settings {
+  begin({ id, role, keyId = "", person }: Identity, response: ServerResponse): Settings {
     const settings = {
       // All that the database is told about a caller; what that one may do is decided there.
-      role: scope,
+      role,
       // To compile a statement that runs for milliseconds takes longer than it does.
       jit_optimize_above_cost: "-1",
-      // What the histories remember (db/migrations/0044_trail.sql).
+      // Who says who is acting (db/rules/identity.sql), and what the histories remember (db/migrations/0044_trail.sql).
       "app.key_id": keyId,
+      "app.person": person ? JSON.stringify(person) : "",
       "app.request_id": currentRequest()?.id ?? "",
       "app.trace_parent": traceParent() ?? "",
     };
-    const connection = new RequestConnection(this.#connections, keyId, settings, this.#answerMaxBytes);
+    const connection = new RequestConnection(this.#connections, id, settings, this.#answerMaxBytes);
     this.#begun.set(settings, connection);
     const gone = hungUp(response);
     const stop = () => connection.stop(new CallerGone());

@@ -65,6 +65,8 @@ export const DescriptionsPlugin = jsonPgSmartTags(
             from_status: "Null for the first status of a record.",
             changed_by_email: "Who set it; null if the service itself did.",
             changed_by_key: "The id of the API key it was set with; only keys that may review see it.",
+            changed_by_identity:
+              "The issuer and the subject of the person's token, if one called; only keys that may review see it.",
             changed_through: "The program it was set through; only keys that may review see it.",
             request_id: "The X-Request-Id of the request that set it; only keys that may review see it.",
           }),

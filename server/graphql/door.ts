@@ -6,12 +6,15 @@ import type { Logger } from "pino";
 import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import type { GraphQLSchema } from "postgraphile/graphql";
+import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import type { Postgres } from "../postgres/postgres.ts";
+import type { RestRoute } from "../rest/route.ts";
 import { RequestConnections } from "./connections.ts";
 import { publicErrors } from "./errors.ts";
 import { EXPLORER_PATH, explorerHeaders } from "./explorer.ts";
 import { answerErrors, readRequest } from "./http.ts";
+import { allowedAt } from "./methods.ts";
 import { makePreset } from "./preset.ts";
 
 /** What the GraphQL door needs. */
@@ -21,6 +24,8 @@ export type GraphqlOptions = {
   logger: Pick<Logger, "error">;
   /** of one answer */
   answerMaxBytes: number;
+  /** The routes of REST: a mutation that is named as one of them takes what its body takes. */
+  routes?: readonly Pick<RestRoute, "operationId" | "body">[];
 };
 
 /** The parts that serve GraphQL. */
@@ -37,22 +42,28 @@ export type Graphql = {
  * Builds the schema from the database and makes it ready to be served.
  * @throws when the database cannot be read or does not give a valid schema
  */
-export async function createGraphql({ postgres, logger, answerMaxBytes }: GraphqlOptions): Promise<Graphql> {
+export async function createGraphql({
+  postgres,
+  logger,
+  answerMaxBytes,
+  routes = [],
+}: GraphqlOptions): Promise<Graphql> {
   const publicError = publicErrors(logger);
   const connections = new RequestConnections(postgres.requests, answerMaxBytes);
-  const instance = postgraphile(makePreset(postgres.pool, { publicError, connections }));
+  const bodies = new Map(routes.flatMap(({ operationId, body }) => (body ? [[operationId, body]] : [])));
+  const instance = postgraphile(makePreset(postgres.pool, { publicError, connections, bodies }));
   const server = instance.createServ(grafserv);
   await Promise.all([instance.getSchema(), server.ready()]);
   const serve = express.Router();
   await server.addTo(serve as Express, null, false);
   return {
-    door: (app, guards) => {
+    door: withAllowed(allowedAt, (app, guards) => {
       app.all("/graphql", ...guards.key, readRequest);
       app.use((request, response, next) =>
         request.path === "/graphql" ? serve(request, response, next) : next(),
       );
       app.use("/graphql", answerErrors(publicError));
-    },
+    }),
     explorerDoor: (app) => {
       app.use(EXPLORER_PATH, explorerHeaders);
       app.use((request, response, next) =>

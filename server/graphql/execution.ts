@@ -7,6 +7,7 @@ import { LRUCache } from "lru-cache";
 import type { DocumentNode, GraphQLSchema } from "postgraphile/graphql";
 import { parseWithin } from "./bounds.ts";
 import type { RequestConnections } from "./connections.ts";
+import type { Bodies } from "./forms.ts";
 import { measure } from "./measure.ts";
 
 /** How deep an operation may nest. A chain of needs, commitments and claims by edges and nodes takes 11 levels. */
@@ -35,6 +36,7 @@ type Parsed =
 export function boundedExecution(
   publicError: (error: unknown) => GraphQLError,
   connections: RequestConnections,
+  bodies: Bodies,
 ): GraphileConfig.Plugin {
   return {
     name: "BoundedExecutionPlugin",
@@ -62,6 +64,7 @@ export function boundedExecution(
                     args.document,
                     args.operationName ?? undefined,
                     args.variableValues ?? {},
+                    bodies,
                   );
                   connections.of((args.contextValue as Grafast.Context).pgSettings!).repeats(copies);
                   return execute({ ...args, schema: fields > SMALL.fields ? large : small });

@@ -2,6 +2,8 @@
 // the month or day of creation. Also how many records are in a group.
 import type { PgCodecRelation, PgSelectQueryBuilder, PgSelectSingleStep } from "postgraphile/@dataplan/pg";
 
+import { countIn } from "./totals.ts";
+
 const PERIODS = ["month", "day"] as const;
 
 // Free texts, keys and update times would make as many groups as there are records. Enums, booleans, lists and links do
@@ -33,16 +35,17 @@ export const GroupingPlugin: GraphileConfig.Plugin = {
           .filter((name) => build.behavior.pgCodecAttributeMatches([tableCodec, name], "select"))
           .flatMap((attributeName) => {
             const name = build.inflection.aggregateGroupByAttributeEnum({ resource: table, attributeName });
-            return groupingsOf(build, table, attributeName).map(
-              ({ suffix, description, apply }) =>
-                [name + suffix, { description, extensions: { grafast: { apply } } }] as const,
-            );
+            return groupingsOf(build, table, attributeName).map(({ suffix, description, apply }) => {
+              // The column where groups are of its values, for totals.ts.
+              const extensions = { grafast: { apply }, ...(!suffix && { column: attributeName }) };
+              return [name + suffix, { description, extensions }] as const;
+            });
           });
         return build.extend(values, Object.fromEntries(groupings), "Adding groupings");
       },
       GraphQLObjectType_fields(fields, build, context) {
         if (!context.scope.isPgAggregateContainerType) return fields;
-        const { sql, graphql } = build;
+        const { graphql } = build;
         const { TYPES } = build.dataplanPg;
         return build.extend(
           fields,
@@ -50,7 +53,8 @@ export const GroupingPlugin: GraphileConfig.Plugin = {
             count: context.fieldWithHooks({ fieldName: "count" }, () => ({
               description: "How many records there are.",
               type: new graphql.GraphQLNonNull(graphql.GraphQLInt),
-              plan: ($group: PgSelectSingleStep) => $group.select(sql`count(*)`, TYPES.int),
+              plan: ($group: PgSelectSingleStep) =>
+                $group.select(countIn(build, $group.getClassStep()), TYPES.int),
             })),
           },
           "Adding the count of records",

@@ -1,6 +1,7 @@
 // How many groups grouped aggregates return, and in which order.
 import type { PgSelectStep } from "postgraphile/@dataplan/pg";
 import type { GraphQLEnumType } from "postgraphile/graphql";
+import { countIn, needRecords } from "./totals.ts";
 
 /** Groups that are returned when `first` is not given. */
 export const GROUPS_DEFAULT = 100;
@@ -81,15 +82,17 @@ export const GroupsPlugin: GraphileConfig.Plugin = {
           plan($connection, fieldArgs, info) {
             const $groups = plan($connection, fieldArgs, info) as PgSelectStep;
             const created = sql`${$groups.alias}.created_at`;
+            const count = countIn(build, $groups);
             const orders = {
-              COUNT_DESC: { fragment: sql`count(*)`, codec: TYPES.bigint, direction: "DESC" },
-              COUNT_ASC: { fragment: sql`count(*)`, codec: TYPES.bigint, direction: "ASC" },
+              COUNT_DESC: { fragment: count, codec: TYPES.bigint, direction: "DESC" },
+              COUNT_ASC: { fragment: count, codec: TYPES.bigint, direction: "ASC" },
               OLDEST: { fragment: sql`min(${created})`, codec: TYPES.timestamptz, direction: "ASC" },
               NEWEST: { fragment: sql`max(${created})`, codec: TYPES.timestamptz, direction: "DESC" },
             } as const;
             // Grafast's types leave out that a plan may depend on the value of an argument.
             const $order = fieldArgs.getRaw("orderBy") as unknown as { eval: () => Order | null | undefined };
             const asked = $order.eval();
+            if (asked && asked in BY_TIME) needRecords($groups);
             $groups.orderBy(orders[asked ?? "COUNT_DESC"]);
             $groups.setFirst(lambda(fieldArgs.getRaw("first"), (first) => first ?? GROUPS_DEFAULT));
             return $groups;

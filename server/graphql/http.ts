@@ -1,61 +1,127 @@
 // GraphQL over HTTP: what a request must look like before it is read, and what every refusal looks like.
 import express from "express";
-import type { ErrorRequestHandler, RequestHandler } from "express";
-import type { GraphQLError } from "postgraphile/graphql";
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
+import type { DocumentNode, GraphQLError } from "postgraphile/graphql";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
-import { verifyJson } from "../text.ts";
+import { parseJson, verifyJson } from "../text.ts";
+import { parseWithin } from "./bounds.ts";
+import { METHODS } from "./methods.ts";
 
-const MEDIA_TYPES = ["application/graphql-response+json", "application/json"];
-const parseJson = express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson });
+const NEWER_TYPE = "application/graphql-response+json";
+const MEDIA_TYPES = [NEWER_TYPE, "application/json"];
+const parseBody = express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson });
 
 /** Refuses anything that is not a GraphQL request, and parses the body of one that is. */
 export const readRequest: RequestHandler = (request, response, next) => {
-  if (request.method !== "POST") {
-    throw new ApiError("method_not_allowed", {
-      message: "Send GraphQL requests with POST.",
-      headers: { allow: "POST, OPTIONS" },
-    });
-  }
+  if (request.method !== "POST" && request.method !== "GET") throw otherMethod(METHODS);
   if (!request.accepts(MEDIA_TYPES)) {
     throw new ApiError("not_acceptable", { message: `GraphQL answers ${MEDIA_TYPES.join(" or ")}.` });
+  }
+  if (request.method === "GET") {
+    // A key may see what another may not. Without a validator, a cache has to ask each time.
+    response.set("cache-control", "private, no-cache").vary("Accept, Authorization, Cookie");
+    readParameters(request);
+    return next();
   }
   if (!request.is("application/json")) {
     throw new ApiError("unsupported_media_type");
   }
-  parseJson(request, response, (error?: unknown) => {
+  parseBody(request, response, (error?: unknown) => {
     if (error) return next(error);
     const problem = problemOf(request.body);
     next(problem === undefined ? undefined : new ApiError("validation_failed", { message: problem }));
   });
 };
 
+function otherMethod(
+  allow: string,
+  message = "Send GraphQL requests with POST, or queries with GET.",
+): ApiError {
+  return new ApiError("method_not_allowed", { message, headers: { allow } });
+}
+
+/** Checks what came in the address. A GET changes nothing: links are followed by whoever finds them. */
+function readParameters({ query: parameters }: Request): void {
+  const { variables, extensions, ...texts } = parameters;
+  const problem = problemOf({
+    ...texts,
+    variables: parsed("variables", variables),
+    extensions: parsed("extensions", extensions),
+  });
+  if (problem !== undefined) throw new ApiError("validation_failed", { message: problem });
+  const { query, operationName } = texts as { query: string; operationName?: string };
+  const document = parsedText(query);
+  if (!document) return;
+  const operation = getOperationAST(document, operationName)?.operation;
+  if (operation === OperationTypeNode.MUTATION)
+    throw otherMethod("POST, OPTIONS", "Send mutations with POST.");
+  if (operation !== OperationTypeNode.QUERY) {
+    throw new ApiError("validation_failed", { message: "operationName must name the query to answer." });
+  }
+}
+
+function parsed(name: string, text: unknown): unknown {
+  return typeof text !== "string" ? text : parseJson(Buffer.from(text), `The parameter ${name}`);
+}
+
+function parsedText(query: string): DocumentNode | undefined {
+  try {
+    return parseWithin(query);
+  } catch {
+    // What is wrong with the text is said where it is parsed to be run.
+    return undefined;
+  }
+}
+
 function problemOf(body: unknown): string | undefined {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    return "The body must be one JSON object: {query, operationName, variables}.";
+    return "The body must be one JSON object: {query, operationName, variables, extensions}.";
   }
-  const { query, operationName, variables } = body as Record<string, unknown>;
+  const { query, operationName, variables, extensions } = body as Record<string, unknown>;
   if (typeof query !== "string" || query.trim() === "")
     return "query must be the text of a GraphQL document.";
   if (operationName !== undefined && operationName !== null && typeof operationName !== "string") {
     return "operationName must be a string.";
   }
-  if (
-    variables !== undefined &&
-    variables !== null &&
-    (typeof variables !== "object" || Array.isArray(variables))
-  ) {
-    return "variables must be an object.";
-  }
+  if (!isMap(variables)) return "variables must be an object.";
+  if (!isMap(extensions)) return "extensions must be an object.";
   return undefined;
 }
+
+function isMap(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "object" && !Array.isArray(value));
+}
+
+/** Calls an answer JSON, unless the caller says that the newer name is understood. */
+export const MediaTypePlugin: GraphileConfig.Plugin = {
+  name: "MediaTypePlugin",
+  grafserv: {
+    middleware: {
+      async processRequest(next, { requestDigest }) {
+        const result = await next();
+        const accept = requestDigest.headers["accept"] ?? "";
+        if (result && "headers" in result && !accept.includes(NEWER_TYPE)) {
+          for (const [name, value] of Object.entries(result.headers)) {
+            if (value.startsWith(NEWER_TYPE))
+              result.headers[name] = value.replace(NEWER_TYPE, "application/json");
+          }
+        }
+        return result;
+      },
+    },
+  },
+};
 
 /** Answers errors of requests to /graphql, including those of the key and the rate limit, as GraphQL does. */
 export function answerErrors(publicError: (error: unknown) => GraphQLError): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);
     const { statusCode, headers } = apiErrorFrom(error);
-    const type = request.accepts(MEDIA_TYPES) || "application/json";
+    const type = request.get("accept")?.includes(NEWER_TYPE)
+      ? request.accepts(MEDIA_TYPES) || "application/json"
+      : "application/json";
     response
       .status(statusCode)
       .set(headers)

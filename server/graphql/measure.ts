@@ -22,6 +22,7 @@ import type {
 import { ApiError } from "../errors.ts";
 import { checkArgument } from "./arguments.ts";
 import { BOUNDS, refuse } from "./bounds.ts";
+import type { Bodies } from "./forms.ts";
 import { GROUPS_DEFAULT, GROUPS_MAX } from "./groups.ts";
 import { PAGE_DEFAULT, PAGE_DEFAULT_NESTED, PAGE_MAX } from "./paging.ts";
 
@@ -37,6 +38,7 @@ export type Measured = {
 /**
  * Measures an operation of a valid document.
  * @param variables as the request brought them
+ * @param bodies what mutations take
  * @throws ApiError 400 naming the bound it exceeds
  */
 export function measure(
@@ -44,6 +46,7 @@ export function measure(
   document: DocumentNode,
   operationName: string | undefined,
   variables: Variables,
+  bodies: Bodies,
 ): Measured {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   const operation = operations.find(
@@ -55,7 +58,7 @@ export function measure(
   if (!root) {
     throw new ApiError("validation_failed", { message: `There are no ${operation.operation}s here.` });
   }
-  return new Measurement(schema, document, withDefaults(operation, variables)).ofRoot(
+  return new Measurement(schema, document, withDefaults(operation, variables), bodies).ofRoot(
     root,
     operation.selectionSet,
   );
@@ -76,21 +79,26 @@ type Place = {
   copies: number;
   /** The size of the page that its parent is or belongs to. */
   page: number | undefined;
+  /** The lists around it, with their sizes. */
+  lists: readonly string[];
 };
 
 class Measurement {
   readonly #schema: GraphQLSchema;
   readonly #fragments: Map<string, { type: string; selections: SelectionSetNode }>;
   readonly #variables: Variables;
+  readonly #bodies: Bodies;
   #fields = 0;
   #aliases = 0;
   #records = 0;
   #values = 0;
   #introspected = 0;
   #copies = 1;
+  #largest: { records: number; lists: readonly string[] } = { records: 0, lists: [] };
 
-  constructor(schema: GraphQLSchema, document: DocumentNode, variables: Variables) {
+  constructor(schema: GraphQLSchema, document: DocumentNode, variables: Variables, bodies: Bodies) {
     this.#schema = schema;
+    this.#bodies = bodies;
     this.#variables = variables;
     this.#fragments = new Map(
       document.definitions
@@ -106,12 +114,13 @@ class Measurement {
     const rootFields = this.#fieldsOf(root, selections);
     if (rootFields.length > BOUNDS.rootFields)
       refuse("The number of fields at the root of an operation must not exceed", BOUNDS.rootFields);
-    this.#each(rootFields, { times: 1, copies: 1, page: undefined });
+    this.#each(rootFields, { times: 1, copies: 1, page: undefined, lists: [] });
     if (this.#records > BOUNDS.records) {
       refuse(
         "The number of records that a request could return if all its lists were full must not exceed",
         BOUNDS.records,
         this.#records,
+        this.#advice(),
       );
     }
     if (this.#values > BOUNDS.values) {
@@ -119,6 +128,7 @@ class Measurement {
         "The number of values that a request could return if all its lists were full must not exceed",
         BOUNDS.values,
         this.#values,
+        this.#advice(),
       );
     }
     return { fields: this.#fields, copies: this.#copies };
@@ -135,7 +145,7 @@ class Measurement {
     for (const field of fields) this.#field(field, { ...place, copies });
   }
 
-  #field({ parent, node, given }: Selected, { times, copies, page }: Place): void {
+  #field({ parent, node, given }: Selected, { times, copies, page, lists }: Place): void {
     this.#fields++;
     if (node.alias && ++this.#aliases > BOUNDS.aliases)
       refuse("The number of aliases in an operation must not exceed", BOUNDS.aliases);
@@ -147,11 +157,10 @@ class Measurement {
         return this.#introspect("__Type", this.#schema.getType(typeName), node);
     }
     const field = "getFields" in parent ? parent.getFields()[name] : undefined;
+    const isMutation = parent === this.#schema.getMutationType();
+    const body = isMutation ? this.#bodies.get(name) : undefined;
     for (const argument of field?.args ?? []) {
-      if (argument.name in given)
-        checkArgument(name, argument, given[argument.name], {
-          isMutation: parent === this.#schema.getMutationType(),
-        });
+      if (argument.name in given) checkArgument(name, argument, given[argument.name], { isMutation, body });
     }
     const type = field && getNamedType(field.type);
     if (!field || !isCompositeType(type) || !node.selectionSet) {
@@ -164,8 +173,22 @@ class Measurement {
     const occurrences = times * (isList ? (pageHere ?? listSize(field, given, page)) : 1);
     // A single record that belongs to another is not counted, since the number of fields already bounds it.
     if (isList) this.#records += occurrences;
+    const size = pageHere ?? (isList && page === undefined ? listSize(field, given, page) : undefined);
+    const around = size === undefined ? lists : [...lists, `${name} (${size})`];
+    if (isList && occurrences > this.#largest.records)
+      this.#largest = { records: occurrences, lists: around };
     // Pages and their edges pass the size of the page down to the list within.
-    this.#each(this.#fieldsOf(type, node.selectionSet), { times: occurrences, copies, page: pageHere });
+    this.#each(this.#fieldsOf(type, node.selectionSet), {
+      times: occurrences,
+      copies,
+      page: pageHere,
+      lists: around,
+    });
+  }
+
+  // Pages multiply, and those that nobody has asked for do not show in the text.
+  #advice(): string {
+    return `Most of it is ${this.#largest.lists.join(" › ")}: ask for fewer in one of these lists.`;
   }
 
   // What introspection returns is known, so it is counted as it will be.
@@ -216,16 +239,19 @@ type Field = GraphQLField<unknown, unknown>;
 function pageSize({ name, args }: Field, given: Variables, isRoot: boolean): number {
   const isGroups = args.some((argument) => argument.name === "groupBy");
   const most = isGroups ? GROUPS_MAX : PAGE_MAX;
-  for (const argument of ["first", "last"]) {
-    const size = given[argument];
+  const refusePage = (path: string, message: string) => {
+    throw new ApiError("validation_failed", {
+      message: `${name}: ${path} ${message}.`,
+      details: [{ path, message }],
+    });
+  };
+  const { first, last, offset } = given;
+  if (typeof first === "number" && typeof last === "number")
+    refusePage("last", "must not be given with first");
+  if (typeof offset === "number" && offset < 0) refusePage("offset", "must be at least 0");
+  for (const [argument, size] of Object.entries({ first, last })) {
     if (typeof size !== "number") continue;
-    if (size < 0 || size > most) {
-      const message = `must be from 0 to ${most}`;
-      throw new ApiError("validation_failed", {
-        message: `${name}: ${argument} ${message}.`,
-        details: [{ path: argument, message }],
-      });
-    }
+    if (size < 0 || size > most) refusePage(argument, `must be from 0 to ${most}`);
     return size;
   }
   if (isGroups) return GROUPS_DEFAULT;

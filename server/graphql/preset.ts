@@ -5,32 +5,45 @@ import { PgAggregatesPreset } from "@graphile/pg-aggregates";
 import type { GraphQLError } from "postgraphile/graphql";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
+import { ActorsPlugin } from "./actors.ts";
 import { BehaviorsPlugin } from "./behaviors.ts";
 import type { RequestConnections } from "./connections.ts";
+import { DeliveryPlugin } from "./delivery.ts";
 import { DescriptionsPlugin, StatusDescriptionsPlugin } from "./descriptions.ts";
 import { boundedExecution } from "./execution.ts";
 import { EXPLORER_FILES, EXPLORER_PATH, ExplorerPlugin, explorerConfig } from "./explorer.ts";
 import { ExtensionTypesPlugin } from "./extensions.ts";
+import type { Bodies } from "./forms.ts";
 import { GroupingPlugin } from "./grouping.ts";
 import { GroupsPlugin } from "./groups.ts";
+import { MediaTypePlugin } from "./http.ts";
 import { ListsPlugin } from "./lists.ts";
 import { NamingPlugin } from "./naming.ts";
+import { OrdersPlugin } from "./orders.ts";
 import { PagingPlugin } from "./paging.ts";
+import { TotalsPlugin } from "./totals.ts";
 import { TagsPlugin } from "./tags.ts";
+import { UnavailablePlugin } from "./unavailable.ts";
 
 /**
  * What the schema is built from and how it is served.
  * @param options.publicError turns an error into what the caller is told
  * @param options.connections what the statements of requests run on
+ * @param options.bodies what mutations take
  */
 export function makePreset(
   pool: Pool,
-  options: { publicError: (error: unknown) => GraphQLError; connections: RequestConnections },
+  options: {
+    publicError: (error: unknown) => GraphQLError;
+    connections: RequestConnections;
+    bodies?: Bodies;
+  },
 ): GraphileConfig.Preset {
-  const { publicError, connections } = options;
+  const { publicError, connections, bodies = new Map() } = options;
   return {
     extends: [PostGraphileAmberPreset, PostGraphileConnectionFilterPreset, PgAggregatesPreset],
     plugins: [
+      ActorsPlugin,
       TagsPlugin,
       DescriptionsPlugin,
       StatusDescriptionsPlugin,
@@ -38,11 +51,16 @@ export function makePreset(
       BehaviorsPlugin,
       ExtensionTypesPlugin,
       PagingPlugin,
+      OrdersPlugin,
       GroupingPlugin,
+      TotalsPlugin,
       GroupsPlugin,
       ListsPlugin,
       ExplorerPlugin,
-      boundedExecution(publicError, connections),
+      DeliveryPlugin,
+      MediaTypePlugin,
+      boundedExecution(publicError, connections, bodies),
+      UnavailablePlugin,
     ],
     disablePlugins: [
       "NodePlugin",
@@ -59,7 +77,7 @@ export function makePreset(
     ],
     grafserv: {
       graphqlPath: "/graphql",
-      graphqlOverGET: false,
+      graphqlOverGET: true,
       graphiqlOnGraphQLGET: false,
       graphiqlPath: EXPLORER_PATH,
       graphiqlStaticPath: EXPLORER_FILES,

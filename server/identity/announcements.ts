@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { closeClient } from "../../db/close.ts";
 import type { Connections } from "../postgres/connections.ts";
-import { within } from "../postgres/patience.ts";
+import { within } from "../../process/patience.ts";
+import { DatabaseUnavailable } from "../postgres/unavailable.ts";
 
 const RETRY_MS = 500;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -53,7 +54,7 @@ export class Announcements {
     this.#arrived = (payload) => {
       if (payload === nonce) arrival.resolve(true);
     };
-    await connections.borrow({ keyId: "" }, (connection) =>
+    await connections.borrow({ caller: "" }, (connection) =>
       connection.run({ text: "select pg_notify('api_keys', $1)", values: [nonce] }),
     );
     const hasArrived = await Promise.race([arrival.promise, sleep(ARRIVAL_MS, false, { ref: false })]);
@@ -86,7 +87,7 @@ export class Announcements {
     });
     try {
       await client.connect();
-      await within(BEAT_PATIENCE_MS, client.query("listen api_keys"));
+      await within(BEAT_PATIENCE_MS, client.query("listen api_keys"), () => new DatabaseUnavailable());
       this.#listeners.listening(true);
     } catch {
       lost();
@@ -100,7 +101,7 @@ export class Announcements {
   async #watch(client: pg.Client, lost: () => void): Promise<void> {
     while (this.#client === client) {
       try {
-        await within(BEAT_PATIENCE_MS, client.query("listen api_keys"));
+        await within(BEAT_PATIENCE_MS, client.query("listen api_keys"), () => new DatabaseUnavailable());
       } catch {
         lost();
         client.connection.stream.destroy();

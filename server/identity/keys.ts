@@ -1,30 +1,12 @@
 // Which key is calling. The database decides what it may do; here it is only looked up, and remembered for a moment.
 import { createHash } from "node:crypto";
-import type { RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
-import { hungUp } from "../hang-up.ts";
 import type { Connections } from "../postgres/connections.ts";
 import { Announcements } from "./announcements.ts";
 import { KeyLookup } from "./lookup.ts";
 import type { Key } from "./lookup.ts";
-
-export type { Scope } from "./lookup.ts";
-
-/** The key of a request. */
-export type Identity = Key &
-  Readonly<{
-    /** Aborted when the caller hangs up. */
-    gone?: AbortSignal;
-  }>;
-
-declare global {
-  namespace Express {
-    interface Request {
-      identity: Identity;
-    }
-  }
-}
+import { KeyUses } from "./uses.ts";
 
 const REMEMBERED_KEYS = 10_000;
 /**
@@ -38,6 +20,8 @@ export class KeyRing {
   readonly #connections: Connections;
   readonly #lookup: KeyLookup;
   readonly #announcements: Announcements;
+  readonly #uses: KeyUses;
+  /** By hash, or by hash and address where the address matters. */
   readonly #known = new LRUCache<string, Key>({ max: REMEMBERED_KEYS, ttl: REMEMBERED_MS });
   readonly #unknown = new LRUCache<string, true>({ max: REMEMBERED_KEYS, ttl: REMEMBERED_MS });
   #isListening = false;
@@ -50,11 +34,12 @@ export class KeyRing {
   constructor(parts: { connections: Connections; statements: number; listenUrl: string }) {
     this.#connections = parts.connections;
     this.#lookup = new KeyLookup(parts.connections, parts.statements);
+    this.#uses = new KeyUses(parts.connections);
     this.#announcements = new Announcements(parts.listenUrl, {
       changed: (keyId) => {
         this.#changes++;
         this.#unknown.clear();
-        for (const [hash, key] of this.#known) if (key.keyId === keyId) this.#known.delete(hash);
+        for (const [name, key] of this.#known) if (key.keyId === keyId) this.#known.delete(name);
       },
       listening: (isListening) => {
         this.#isListening = isListening;
@@ -72,45 +57,36 @@ export class KeyRing {
     return this.#announcements.start(this.#connections);
   }
 
-  stop(): Promise<void> {
-    return this.#announcements.stop();
+  async stop(): Promise<void> {
+    await this.#uses.stop();
+    await this.#announcements.stop();
   }
 
-  /** @throws ApiError 401 invalid_api_key when the key is unknown, expired or revoked */
-  async identify(text: string): Promise<Key> {
+  /**
+   * @param address that the key is used from
+   * @throws ApiError 401 invalid_api_key when the key is unknown, expired or revoked; 403 when it is not for this address
+   */
+  async identify(text: string, address: string): Promise<Key> {
     const hash = createHash("sha256").update(text).digest("base64");
-    if (this.#unknown.has(hash)) throw new ApiError("invalid_api_key");
-    const known = this.#known.get(hash);
-    if (known && (known.expiresAt === null || known.expiresAt > Date.now())) return known;
-    const [wasListening, changes] = [this.#isListening, this.#changes];
-    const key = await this.#lookup.find(hash);
-    // What changed while it was being looked up must not be remembered as it was before.
-    if (wasListening && this.#isListening && changes === this.#changes) {
-      if (key) this.#known.set(hash, key);
-      else this.#unknown.set(hash, true);
-    }
+    const key = await this.#find(hash, address);
     if (!key) throw new ApiError("invalid_api_key");
+    if (!key.isForAddress) throw new ApiError("key_not_for_address");
+    this.#uses.note(key.keyId);
     return key;
   }
-}
 
-/**
- * Requires `Authorization: Bearer <key>` and sets request.identity.
- * @param options.inQuery also accept ?apiKey=, for clients that cannot set a header
- */
-export function requireKey(keys: KeyRing, options: { inQuery?: boolean } = {}): RequestHandler {
-  return async (request, response, next) => {
-    const header = request.get("authorization");
-    const fromQuery =
-      options.inQuery && typeof request.query["apiKey"] === "string" ? request.query["apiKey"] : undefined;
-    const key = header === undefined ? fromQuery : /^Bearer +(\S+) *$/i.exec(header)?.[1];
-    if (key === undefined) {
-      throw header === undefined
-        ? new ApiError("missing_api_key")
-        : new ApiError("invalid_api_key", { message: "The Authorization header must be: Bearer <key>." });
+  async #find(hash: string, address: string): Promise<Key | undefined> {
+    if (this.#unknown.has(hash)) return undefined;
+    const here = `${hash} ${address}`;
+    const known = this.#known.get(hash) ?? this.#known.get(here);
+    if (known && (known.expiresAt === null || known.expiresAt > Date.now())) return known;
+    const [wasListening, changes] = [this.#isListening, this.#changes];
+    const key = await this.#lookup.find(hash, address);
+    // What changed while it was being looked up must not be remembered as it was before.
+    if (wasListening && this.#isListening && changes === this.#changes) {
+      if (key) this.#known.set(key.isForNetworks ? here : hash, key);
+      else this.#unknown.set(hash, true);
     }
-    const gone = hungUp(response);
-    request.identity = { ...(await keys.identify(key)), gone };
-    next();
-  };
+    return key;
+  }
 }

@@ -12,20 +12,27 @@ export type Key = Readonly<{
   scope: Scope;
   ratePerMinute: number | null;
   expiresAt: number | null;
+  /** Whether the address that it is used from matters. */
+  isForNetworks: boolean;
+  /** Whether it may be used from the address that was asked about. */
+  isForAddress: boolean;
 }>;
 
 const AT_A_TIME = 500;
 
 type Row = {
-  hash: string;
+  question: number;
   key_id: string;
   scope: Scope;
   rate_per_minute: number | null;
   expires_at: string | null;
+  is_for_networks: boolean;
+  is_for_address: boolean;
 };
-type Asked = PromiseWithResolvers<Key | undefined>;
+type Question = { hash: string; address: string };
+type Asked = Question & PromiseWithResolvers<Key | undefined>;
 
-/** Looks up keys by their hashes in base64. */
+/** Looks up keys by their hashes in base64, and the addresses that they are used from. */
 export class KeyLookup {
   readonly #connections: Connections;
   readonly #statements: number;
@@ -38,10 +45,14 @@ export class KeyLookup {
     this.#statements = statements;
   }
 
-  /** The live key with this hash; those who ask for the same before it is looked up share the answer. */
-  find(hash: string): Promise<Key | undefined> {
-    const asked = this.#asked.get(hash) ?? Promise.withResolvers<Key | undefined>();
-    this.#asked.set(hash, asked);
+  /**
+   * The live key with this hash, as it may be used from an address; those who ask for the same before it is looked up share
+   * the answer.
+   */
+  find(hash: string, address: string): Promise<Key | undefined> {
+    const name = `${hash} ${address}`;
+    const asked = this.#asked.get(name) ?? { hash, address, ...Promise.withResolvers<Key | undefined>() };
+    this.#asked.set(name, asked);
     if (this.#running < this.#statements) void this.#run();
     return asked.promise;
   }
@@ -49,35 +60,39 @@ export class KeyLookup {
   async #run(): Promise<void> {
     this.#running++;
     while (this.#asked.size > 0) {
-      const batch = new Map(this.#asked.entries().take(AT_A_TIME));
-      for (const hash of batch.keys()) this.#asked.delete(hash);
+      const batch = [...this.#asked.entries().take(AT_A_TIME)];
+      for (const [name] of batch) this.#asked.delete(name);
+      const questions = batch.map(([, asked]) => asked);
       try {
-        const found = await this.#ask([...batch.keys()]);
-        for (const [hash, asked] of batch) asked.resolve(found.get(hash));
+        const found = await this.#ask(questions);
+        for (const [index, asked] of questions.entries()) asked.resolve(found.get(index));
       } catch (error) {
-        for (const asked of batch.values()) asked.reject(error);
+        for (const asked of questions) asked.reject(error);
       }
     }
     this.#running--;
   }
 
-  async #ask(hashes: string[]): Promise<Map<string, Key>> {
-    const { rows } = await this.#connections.borrow({ keyId: "" }, (connection) =>
+  async #ask(questions: readonly Question[]): Promise<Map<number, Key>> {
+    const { rows } = await this.#connections.borrow({ caller: "" }, (connection) =>
       connection.run<Row>({
         name: "authenticate",
-        text: `select hash, key.* from unnest($1::text[]) as hash,
-          app_private.authenticate(decode(hash, 'base64')) as key`,
-        values: [hashes],
+        text: `select asked.number::integer - 1 as question, key.*
+          from unnest($1::text[], $2::inet[]) with ordinality as asked (hash, address, number),
+          app_private.authenticate(decode(asked.hash, 'base64'), asked.address) as key`,
+        values: [questions.map(({ hash }) => hash), questions.map(({ address }) => address)],
       }),
     );
     return new Map(
       rows.map((row) => [
-        row.hash,
+        row.question,
         Object.freeze({
           keyId: row.key_id,
           scope: row.scope,
           ratePerMinute: row.rate_per_minute,
           expiresAt: row.expires_at === null ? null : Date.parse(row.expires_at),
+          isForNetworks: row.is_for_networks,
+          isForAddress: row.is_for_address,
         }),
       ]),
     );

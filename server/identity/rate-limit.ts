@@ -1,4 +1,4 @@
-// The rate limit of a key, which is one for all processes of a service. The database counts, but is not asked for each
+// The rate limit of a caller, a key or a person, which is one for all processes of a service. The database counts, but is not asked for each
 // request: a process takes a small part of the limit at a time and hands it out by itself.
 import { createHash } from "node:crypto";
 import type { RequestHandler, Response } from "express";
@@ -10,13 +10,14 @@ import { closePool } from "../../db/close.ts";
 import { createPool } from "../../db/pool.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
-import type { Pulse } from "../postgres/pulse.ts";
+import type { Pulse } from "../../process/pulse.ts";
+import { whileAlive } from "../postgres/heartbeat.ts";
 
 declare global {
   namespace Express {
     interface Request {
       /**
-       * Counts a request as more than it is, for the rate limit of its key.
+       * Counts a request as more than it is, for the rate limit of its caller.
        * @throws ApiError 429 rate_limited; 400 validation_failed for more than the limit itself
        */
       countAs: (requests: number) => Promise<void>;
@@ -37,7 +38,7 @@ const ALONE_MS = 2_000;
 /** The library's own limit is not used, because each key may have another one. */
 const UNLIMITED = 2 ** 31 - 1;
 
-/** What this process holds of the limit of a key. */
+/** What this process holds of the limit of a caller. */
 type Share = {
   limit: number;
   left: number;
@@ -51,7 +52,7 @@ type Share = {
 
 type Consumed = Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">;
 
-/** Counts the requests of each key in the database; by itself while there is none. */
+/** Counts the requests of each caller in the database; by itself while there is none. */
 export class RateLimit {
   readonly #perMinute: number;
   readonly #pool: pg.Pool;
@@ -61,7 +62,7 @@ export class RateLimit {
   #aloneUntil = 0;
 
   /**
-   * @param perMinute for keys without a limit of their own
+   * @param perMinute for callers without a limit of their own, which keys can have
    * @param pulse tells at once when the database is away
    * @param databaseUrl a connection of its own, so that requests that are slow do not delay those that are counted
    */
@@ -91,13 +92,13 @@ export class RateLimit {
 
   /** A middleware that counts a request of request.identity, and says in headers what is left. */
   readonly count: RequestHandler = async (request, response, next) => {
-    const { keyId, ratePerMinute } = request.identity;
+    const { id, ratePerMinute } = request.identity;
     let counted = 0;
     request.countAs = async (requests) => {
       const limit = ratePerMinute ?? this.#perMinute;
       counted += requests;
       if (counted > limit) throw tooMany(limit);
-      const { share, admitted } = await this.#take(keyId, limit, requests);
+      const { share, admitted } = await this.#take(id, limit, requests);
       const seconds = Math.max(1, Math.ceil((share.endsAt - Date.now()) / 1000));
       tell(response, share, admitted, seconds);
       if (!admitted)
@@ -148,7 +149,7 @@ export class RateLimit {
   async #consume(key: string, share: Share, points: number): Promise<Consumed> {
     if (Date.now() >= this.#aloneUntil && !this.#pulse.isDown) {
       try {
-        return await this.#pulse.guard(() => this.#shared.consume(key, points));
+        return await whileAlive(this.#pulse, () => this.#shared.consume(key, points));
       } catch {
         // Whatever it is, callers are better served by a limit that is less exact than by none, or by no answer.
         this.#aloneUntil = Date.now() + ALONE_MS;
@@ -164,7 +165,7 @@ export class RateLimit {
 /** To wait would not help. */
 function tooMany(limit: number): ApiError {
   return new ApiError("validation_failed", {
-    message: `These are more requests than this API key may send in a minute, which is ${limit}.`,
+    message: `These are more requests than this caller may send in a minute, which is ${limit}.`,
   });
 }
 

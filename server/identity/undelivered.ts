@@ -1,29 +1,77 @@
-// How much of what a key asked for may wait in memory for it to be read: many callers who do not read their answers, or a
+// How much of what a caller asked for may wait in memory for it to be read: many callers who do not read their answers, or a
 // few who read slowly, would otherwise fill it.
 import type { RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { whenClosed } from "../hang-up.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
-/** A middleware that refuses requests of a key with more than so many bytes of answers still to be read. */
+// What the system's own buffers for a connection take. An answer to a change is shorter: it must not be refused once the
+// change is made.
+const SHORT_BYTES = 65_536;
+
+/**
+ * A middleware that refuses requests of a caller with more than so many bytes of answers still to be read: when they come,
+ * and again when a long answer to them is there, because a hundred of them may have come before any was answered.
+ */
 export function limitUndelivered(maxBytes: number): RequestHandler {
   const open = new Map<string, Set<Response>>();
   return (request, response, next) => {
-    const { keyId } = request.identity;
-    const answers = open.get(keyId) ?? new Set();
-    let bytes = 0;
-    for (const answer of answers) bytes += answer.writableLength;
-    if (bytes > maxBytes) {
-      throw new ApiError("service_busy", {
-        message: "Answers to this API key are waiting to be read; read them before asking for more.",
-        headers: { [RESPONSE_HEADERS.retryAfter]: "1" },
-      });
-    }
-    open.set(keyId, answers.add(response));
+    const { id } = request.identity;
+    const answers = open.get(id) ?? new Set();
+    const refuseIfFull = () => {
+      if (undelivered(answers) > maxBytes) throw unread();
+    };
+    refuseIfFull();
+    open.set(id, answers.add(response));
     whenClosed(response, () => {
       answers.delete(response);
-      if (answers.size === 0) open.delete(keyId);
+      if (answers.size === 0) open.delete(id);
     });
+    beforeAnswer(response, refuseIfFull);
     next();
   };
+}
+
+function undelivered(answers: Iterable<Response>): number {
+  let bytes = 0;
+  for (const answer of answers) bytes += answer.writableLength;
+  return bytes;
+}
+
+function unread(): ApiError {
+  return new ApiError("service_busy", {
+    message:
+      "Answers to this API key, or this person, are waiting to be read; read them before asking for more.",
+    headers: { [RESPONSE_HEADERS.retryAfter]: "1" },
+  });
+}
+
+/** By the answer, what refuses to begin it. */
+const checks = new WeakMap<Response, () => void>();
+
+/**
+ * Whether an answer of so many bytes may be begun.
+ * @throws ApiError service_busy
+ */
+export function requireRoom(response: Response, bytes: number): void {
+  if (bytes > SHORT_BYTES) checks.get(response)?.();
+}
+
+/** Checks before an answer is sent at once, whichever door gives it; what that throws is answered instead. */
+function beforeAnswer(response: Response, check: () => void): void {
+  checks.set(response, check);
+  const before = new Set(response.getHeaderNames());
+  const end = response.end.bind(response);
+  response.end = ((...given: Parameters<typeof end>) => {
+    const [chunk] = given as unknown[];
+    try {
+      if (!response.headersSent && (typeof chunk === "string" || chunk instanceof Uint8Array))
+        requireRoom(response, chunk.length);
+    } catch (error) {
+      // They are about the answer that is not given.
+      for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name);
+      throw error;
+    }
+    return end(...given);
+  }) as typeof end;
 }

@@ -4,6 +4,8 @@ import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelco
 import { z } from "zod";
 import { apiErrorFrom } from "../errors.ts";
 import type { ApiError } from "../errors.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
+import { currentRequest } from "../request-context.ts";
 import { churchFeatures, churchPage, churchQuery } from "../resources/church-schemas.ts";
 import { isObject } from "./messages.ts";
 
@@ -81,7 +83,7 @@ const DEFINITION = {
 
 /**
  * Adds the tool to a server.
- * @param search runs the search on the caller's behalf
+ * @param search runs the search on the caller's behalf, and says what stands for its page
  * @param failed called with failures that are not the caller's fault
  */
 export function addChurchTool(server: McpServer, search: Search, failed: (error: ApiError) => void): void {
@@ -89,17 +91,42 @@ export function addChurchTool(server: McpServer, search: Search, failed: (error:
     const checked = checkInput(input);
     if ("problem" in checked) return refusal(checked.problem);
     try {
-      const answer = await search(checked.query);
-      return {
-        content: [{ type: "text", text: answer }],
-        structuredContent: JSON.parse(answer) as Record<string, unknown>,
-      };
+      return pageResult(await search(checked.query));
     } catch (thrown) {
       const error = apiErrorFrom(thrown);
       if (error.statusCode >= 500) failed(error);
-      return refusal(error.statusCode >= 500 ? `${error.code}: ${error.message}` : error.message);
+      return failure(error);
     }
   });
+}
+
+function pageResult(standIn: string): CallToolResult {
+  return { content: [{ type: "text", text: standIn }], structuredContent: { [standIn]: true } };
+}
+
+/**
+ * Puts a page into a reply in the place of what stands for it, as text and as structured content: the SDK would read and
+ * write every value of it several times over.
+ */
+export function withPage(reply: string, standIn: string, page: string): string {
+  return reply
+    .replace(JSON.stringify({ [standIn]: true }), () => page)
+    .replace(JSON.stringify(standIn), () => JSON.stringify(page));
+}
+
+/** A refusal with what a program needs to know of it; its text is for a model, which sees no headers. */
+function failure({ code, message, statusCode, headers }: ApiError): CallToolResult {
+  const retryAfter = headers[RESPONSE_HEADERS.retryAfter];
+  const text = statusCode >= 500 ? `${code}: ${message}` : message;
+  return {
+    ...refusal(retryAfter === undefined ? text : `${text} Retry-After: ${retryAfter} s.`),
+    _meta: {
+      error: {
+        ...{ code, statusCode, requestId: currentRequest()?.id },
+        ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }),
+      },
+    },
+  };
 }
 
 // A refusal by the tool rather than an error of the protocol: models are shown the former and seldom the latter.

@@ -1,11 +1,14 @@
 // The tool endpoint, POST /v0/mcp: church search for AI clients, in the Model Context Protocol over HTTP. It keeps no
 // state between messages and answers in plain JSON, so that any process can answer any message, and curl can read it.
+import { setImmediate } from "node:timers/promises";
 import express from "express";
 import type { Request, RequestHandler, Response } from "express";
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
+import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { parseJson, requireUtf8Charset } from "../text.ts";
 import { ACCEPTED, RPC, rpcError } from "./messages.ts";
@@ -17,6 +20,7 @@ import type { Database } from "../database.ts";
 import { currentRequest } from "../request-context.ts";
 
 const MCP_PATH = "/v0/mcp";
+const METHODS = "POST, OPTIONS";
 
 /** What the tool endpoint depends on. */
 export type McpDependencies = {
@@ -37,7 +41,8 @@ type BatchCaller = Caller & Pick<Request, "countAs">;
 /** The tool endpoint as a door of the application; its key may stand in the query. */
 export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
   const readBytes = express.raw({ limit: BODY_LIMIT, type: () => true });
-  return (app, guards) => {
+  const allowed = (path: string) => (path === MCP_PATH ? METHODS : undefined);
+  return withAllowed(allowed, (app, guards) => {
     app.all(MCP_PATH, ...guards.keyInQuery, onlyPost, onlyFrom(corsOrigins), onlyJson, readBytes);
     app.post(MCP_PATH, async (request, response) => {
       let left = answerMaxBytes;
@@ -50,13 +55,17 @@ export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDe
         },
         countAs: request.countAs,
         failed: (error) => {
-          if (error instanceof ApiError) currentRequest()?.errors.add(error.code);
+          if (error instanceof ApiError) {
+            const retryAfter = error.headers[RESPONSE_HEADERS.retryAfter];
+            currentRequest()?.errors.add(error.code);
+            if (retryAfter !== undefined) currentRequest()?.retryAfter(Number(retryAfter));
+          }
           logger.error({ err: error, route: MCP_PATH }, "a tool call failed");
         },
       };
       send(response, await answer(request.body, caller));
     });
-  };
+  });
 }
 
 async function answer(bytes: unknown, caller: BatchCaller): Promise<Reply> {
@@ -81,6 +90,8 @@ async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Re
   for (const message of messages) {
     const { body } = await answerMessage(message, caller, true);
     if (body !== undefined) answers.push(body);
+    // A long answer has kept everybody waiting; whoever came meanwhile is next.
+    await setImmediate();
   }
   return answers.length === 0 ? ACCEPTED : { status: 200, body: `[${answers.join(",")}]` };
 }
@@ -102,7 +113,7 @@ const onlyPost: RequestHandler = (request, _response, next) => {
   // There is no session to end and no stream to open.
   throw new ApiError("method_not_allowed", {
     message: "Send messages with POST.",
-    headers: { allow: "POST, OPTIONS" },
+    headers: { allow: METHODS },
   });
 };
 

@@ -1,5 +1,6 @@
 // One message of the Model Context Protocol, answered by the SDK: of revision 2026-07-28, where every message
 // says which revision it is, or of those of 2025, with or without a handshake.
+import { randomUUID } from "node:crypto";
 import {
   classifyInboundRequest,
   CLIENT_CAPABILITIES_META_KEY,
@@ -12,7 +13,7 @@ import {
 } from "@modelcontextprotocol/server";
 import packageJson from "../../package.json" with { type: "json" };
 import type { ApiError } from "../errors.ts";
-import { addChurchTool, CHURCH_TOOL } from "./church-tool.ts";
+import { addChurchTool, CHURCH_TOOL, withPage } from "./church-tool.ts";
 import type { Search } from "./church-tool.ts";
 import { isObject, readMessage, RPC, rpcError } from "./messages.ts";
 import type { Reply, RpcRequest } from "./messages.ts";
@@ -75,8 +76,17 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   }
   const problem = problemOf(request, route.kind);
   if (problem) return problem;
-  const reply = route.kind === "modern" ? await modern(request, caller) : await legacy(request, caller);
-  return inPlainWords(reply, request, caller);
+  const standIn = randomUUID();
+  let page: string | undefined;
+  const search: Search = async (query) => {
+    page = await caller.search(query);
+    return standIn;
+  };
+  const answer = route.kind === "modern" ? modern : legacy;
+  const reply = inPlainWords(await answer(request, { ...caller, search }), request, caller);
+  return page === undefined || reply.body === undefined
+    ? reply
+    : { ...reply, body: withPage(reply.body, standIn, page) };
 }
 
 /** Refuses what the SDK would refuse in the words of its schemas, or would answer with a stream. */

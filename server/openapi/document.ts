@@ -13,7 +13,9 @@ import type { Example } from "./example.ts";
 import { keyScope, mcpOperation, sparqlByGetOperation, sparqlOperation } from "./protocols.ts";
 import { TAGS } from "./tags.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { Scope } from "../identity/keys.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
+import type { Scope } from "../identity/lookup.ts";
+import { withNullable } from "../rest/body.ts";
 import { headerOf } from "../rest/input.ts";
 import type { RestRoute } from "../rest/route.ts";
 
@@ -23,10 +25,13 @@ const INTERFACE_VERSION = "0.1.0";
 const DESCRIPTION = `Needs, the commitments that answer them, and the engagement that fulfilled those; organizations \
 and their people; church search; the graph.
 
-Every route takes an API key as \`Authorization: Bearer <key>\`. A key's scope is \`api_read\`, \`api_write\` (which \
+Every route takes an API key, or the token of a person (a JWT of an OpenID provider that the service trusts), as \
+\`Authorization: Bearer …\`. With a token that person acts: the field that names who acts may be left out, and nobody else may \
+be named. A key's scope is \`api_read\`, \`api_write\` (which \
 includes reading) or \`api_review\` (which includes both); each operation names the least one that it requires.
 
-Errors look the same everywhere: \`error\` is a code to branch on, \`message\` a sentence to read. A method that a \
+Errors look the same everywhere: \`error\` is a code to branch on, \`message\` a sentence to read; who names \
+\`application/problem+json\` in \`Accept\` gets them as problem details (RFC 9457), with the same \`error\`. A method that a \
 path does not support gets 405 \`method_not_allowed\`, a path that does not exist 404 \`not_found\`. Checks are made \
 in the order 401, 429, 400, 403, then 404 and 422. Unknown query parameters are ignored, unknown fields of a body \
 refused. \`OPTIONS\` answers 204 on every path, without a key.
@@ -40,6 +45,34 @@ const IDEMPOTENCY_KEY = {
   description:
     "The same key with the same request gets the first answer again; with a different request it is refused.",
   schema: { type: "string", minLength: 1, maxLength: 255 },
+} as const;
+
+const LINK_HEADER = {
+  [RESPONSE_HEADERS.link]: {
+    required: false,
+    description: 'Where there are more records: `<…>; rel="next"`, the next page, by a cursor (`after`).',
+    schema: { type: "string" },
+  },
+} as const;
+
+const ETAG_HEADER = {
+  [RESPONSE_HEADERS.etag]: {
+    description:
+      "Names what was answered: sent as If-None-Match, it gets 304 for as long as the answer is the same.",
+    schema: { type: "string" },
+    example: 'W/"2jmj7l5rSw0yVb_vlWAYkK_YBwk"',
+  },
+} as const;
+
+const LOCATION_HEADER = {
+  [RESPONSE_HEADERS.location]: {
+    description: "Where what was created is read.",
+    schema: { type: "string" },
+  },
+} as const;
+
+const UNCHANGED = {
+  304: { description: "The answer is the one that If-None-Match names.", headers: { ...ETAG_HEADER } },
 } as const;
 
 type OpenApiDocument = ReturnType<typeof CreateDocument>;
@@ -66,9 +99,7 @@ export function withOpenApi(
       description: "OpenAPI 3.1.",
     },
     errors: [],
-    handle: async (_request, response) => {
-      response.type("application/json").send(document);
-    },
+    handle: async () => document,
   };
   const all = [...routes, own];
   const document = JSON.stringify(createOpenApi(all, config));
@@ -110,11 +141,23 @@ function createOpenApi(routes: readonly RestRoute[], config: DocumentConfig): Op
         ...(config.platformUrl ? [{ url: config.platformUrl, description: "Its public address" }] : []),
       ],
       tags: TAGS,
-      security: [{ apiKey: [] }],
+      security: [{ apiKey: [] }, { person: [] }],
       paths,
       components: {
         securitySchemes: {
-          apiKey: { type: "http", scheme: "bearer", description: "An API key: ek_…" },
+          apiKey: {
+            type: "http",
+            scheme: "bearer",
+            description:
+              "An API key: ek_… It may be issued for certain organizations (403 key_not_for_organization), for certain persons, of whom one has to be named as acting (403 key_not_for_person), and for certain networks (403 key_not_for_address). What it reads is what every key reads.",
+          },
+          person: {
+            type: "http",
+            scheme: "bearer",
+            bearerFormat: "JWT",
+            description:
+              "A token of a person, where the operator trusts a provider: it has a verified e-mail address.",
+          },
           apiKeyInQuery: {
             type: "apiKey",
             in: "query",
@@ -151,13 +194,19 @@ function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationOb
     ...(route.body && {
       requestBody: {
         required: true,
-        content: { "application/json": { schema: route.body, example: example?.body } },
+        content: { "application/json": { schema: withNullable(route.body), example: example?.body } },
       },
     }),
     responses: {
       [`${status}`]: {
         description,
-        headers: { ...ANSWER_HEADERS, ...answer.headers },
+        headers: {
+          ...ANSWER_HEADERS,
+          ...(route.method === "get" && ETAG_HEADER),
+          ...(answer.status === 201 && LOCATION_HEADER),
+          ...answer.headers,
+          ...(route.list && LINK_HEADER),
+        },
         content: {
           "application/json": { schema, example: example?.answer },
           ...Object.fromEntries(
@@ -168,6 +217,7 @@ function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationOb
           ),
         },
       },
+      ...(route.method === "get" && UNCHANGED),
       ...errorResponses(codesOf(route, example?.scope)),
     },
   };
@@ -179,6 +229,8 @@ function codesOf(route: RestRoute, scope?: Scope): ErrorCode[] {
     hasInput !== undefined && "validation_failed",
     "missing_api_key",
     "invalid_api_key",
+    "invalid_token",
+    "key_not_for_address",
     scope !== "api_read" && "insufficient_scope",
     ...route.errors,
     "not_acceptable",
@@ -188,6 +240,7 @@ function codesOf(route: RestRoute, scope?: Scope): ErrorCode[] {
     "service_busy",
     "internal_error",
     "database_unavailable",
+    "identity_provider_unavailable",
     "service_busy",
     "query_timeout",
   ];

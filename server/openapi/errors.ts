@@ -1,7 +1,7 @@
 // What the document says about errors. docs/errors.md explains what each code means; a test keeps the two in step.
 import { z } from "zod";
 import type { ZodOpenApiResponsesObject } from "zod-openapi";
-import { ERRORS } from "../errors.ts";
+import { ERRORS, PROBLEM } from "../errors.ts";
 import type { ErrorCode, ErrorDetail } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
@@ -19,6 +19,17 @@ const errorSchema = z
   })
   .meta({ id: "Error", description: "A refusal or a failure." });
 
+/** The same, as problem details. */
+const problemSchema = z
+  .object({
+    type: z.literal("about:blank"),
+    title: z.string().meta({ description: "The status in words." }),
+    status: z.int().meta({ description: "The status of the answer." }),
+    detail: z.string().meta({ description: "One sentence that a person can act on." }),
+    ...errorSchema.pick({ error: true, details: true, requestId: true }).shape,
+  })
+  .meta({ id: "Problem", description: "A refusal or a failure, as RFC 9457 has it." });
+
 // What an answer names when individual inputs are at fault.
 const DETAILS: Partial<Record<ErrorCode, readonly ErrorDetail[]>> = {
   validation_failed: [{ path: "limit", message: "must be at most 200" }],
@@ -30,7 +41,7 @@ const DETAILS: Partial<Record<ErrorCode, readonly ErrorDetail[]>> = {
 
 const MEANING: Readonly<Record<number, string>> = {
   400: "The request is not well-formed.",
-  401: "The API key is missing or not valid.",
+  401: "The API key or token is missing or not valid.",
   403: "The key or the person may not do this.",
   404: "There is no such record.",
   406: "None of the media types in Accept is available.",
@@ -82,7 +93,7 @@ export const ANSWER_HEADERS = { ...RATE_LIMIT_HEADERS, ...NAME };
 const HEADERS: Readonly<Record<number, object>> = {
   401: {
     [RESPONSE_HEADERS.authenticate]: {
-      description: "Bearer.",
+      description: 'Bearer, and error="invalid_token" where something was sent.',
       schema: { type: "string" },
       example: "Bearer",
     },
@@ -112,14 +123,17 @@ export function errorExamples(): Record<string, { summary: string; value: object
   );
 }
 
-// These answer requests that match no operation, that never became one, or that reach a laptop's demo under a name that is
-// none of its own.
+// These answer requests that match no operation, that never became one, that reach a laptop's demo under a name that is
+// none of its own, or that come with the cookie of a session, as no program's do.
 const OUTSIDE: readonly ErrorCode[] = [
   "not_found",
   "method_not_allowed",
   "request_timeout",
   "headers_too_large",
   "host_not_allowed",
+  "invalid_session",
+  "session_not_allowed",
+  "sign_in_refused",
 ];
 
 /** The responses for an operation's codes, by status. */
@@ -132,6 +146,7 @@ export function errorResponses(codes: Iterable<ErrorCode>): ZodOpenApiResponsesO
         description: MEANING[status]!,
         headers: { ...HEADERS[status], ...NAME },
         content: {
+          [PROBLEM]: { schema: problemSchema },
           "application/json": {
             schema: errorSchema,
             examples: Object.fromEntries(

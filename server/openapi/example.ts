@@ -1,4 +1,4 @@
-import type { Scope } from "../identity/keys.ts";
+import type { Scope } from "../identity/lookup.ts";
 
 /** A request and its answer, as data. */
 export type Example = Readonly<{

@@ -1,6 +1,7 @@
 // An example of every operation: a request that works on the demo data, and its answer.
 import { demoId } from "../../db/demo/records.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
+import { choosingExamples } from "./choosing-examples.ts";
 import { churchExamples } from "./church-examples.ts";
 import { WHEN } from "./example.ts";
 import type { Example } from "./example.ts";
@@ -34,11 +35,33 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
     orgUri: northernLight,
     orgName: "Northern Light Fellowship",
     orgType: "sending agency",
+    memberships: [
+      {
+        orgUri: northernLight,
+        orgName: "Northern Light Fellowship",
+        orgType: "sending agency",
+        role: "org_contributor",
+      },
+    ],
+  };
+  const ownClaim = {
+    claimId,
+    orgUri: northernLight,
+    orgName: "Northern Light Fellowship",
+    isNewOrg: false,
+    status: "pending",
+    resultVariant: "request-sent",
+    emailVerified: false,
+    role: null,
+    reviewNotes: null,
+    reviewedAt: null,
+    createdAt: WHEN,
   };
   const contributor = "contributor@northern-light.example";
   return {
     ...lifecycleExamples(graphDataUrl),
     ...churchExamples(),
+    ...choosingExamples(northernLight),
 
     claimOrganization: {
       scope: "api_write",
@@ -57,6 +80,22 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
         orgUri: cedarGate,
         orgName: "Cedar Gate Mission",
         status: "approved",
+      },
+    },
+    listOwnOrganizationClaims: {
+      scope: "api_write",
+      query: { userEmail: "noor@elsewhere.example", limit: 10 },
+      answer: { claims: [ownClaim], total: 1 },
+    },
+    withdrawOrganizationClaim: {
+      scope: "api_write",
+      body: { claimId: demoId("organization claim", 1), userEmail: "tomas@elsewhere.example" },
+      answer: {
+        ...ownClaim,
+        claimId: demoId("organization claim", 1),
+        orgUri: `${graphDataUrl}/org/open-well`,
+        orgName: "Open Well Relief",
+        status: "withdrawn",
       },
     },
     checkUser: { scope: "api_write", query: { email: contributor }, answer: known },
@@ -88,6 +127,8 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
             reviewed_at: null,
             review_notes: null,
             created_at: WHEN,
+            email_verified: false,
+            org_domain_stated: false,
           },
         ],
         total: 1,
@@ -102,7 +143,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
         role: "org_contributor",
         notes: "Noor has translated for us.",
       },
-      answer: { success: true, claimId, newStatus: "approved" },
+      answer: { success: true, claimId, newStatus: "approved", warnings: [] },
     },
 
     listMembers: {
@@ -110,6 +151,34 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
       query: { orgUri: northernLight },
       headers: { [REQUEST_HEADERS.adminEmail]: admin },
       answer: { members: [member], total: 1 },
+    },
+    leaveOrganization: {
+      scope: "api_write",
+      body: { orgUri: `${graphDataUrl}/org/sahel-prayer`, userEmail: "contributor@sahel-prayer.example" },
+      answer: {
+        ...member,
+        orgUri: `${graphDataUrl}/org/sahel-prayer`,
+        userEmail: "contributor@sahel-prayer.example",
+        firstName: "Jonas",
+        lastName: "Lindqvist",
+        status: "revoked",
+      },
+    },
+    appointAdministrator: {
+      scope: "api_review",
+      body: {
+        orgUri: `${graphDataUrl}/org/stone-bridge`,
+        userEmail: "noor@elsewhere.example",
+        adminEmail: PLATFORM_ADMIN,
+      },
+      answer: {
+        ...member,
+        orgUri: `${graphDataUrl}/org/stone-bridge`,
+        userEmail: "noor@elsewhere.example",
+        firstName: "Noor",
+        lastName: "Haddad",
+        role: "org_admin",
+      },
     },
     setMemberRole: {
       scope: "api_review",
@@ -143,7 +212,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
       scope: "api_review",
       query: { limit: 1 },
       headers: { [REQUEST_HEADERS.adminEmail]: PLATFORM_ADMIN },
-      answer: { users: [platformUser(northernLight, [])], total: 16 },
+      answer: { users: [platformUser(northernLight, [])], total: 17 },
     },
     getOpenApi: {
       scope: "api_read",

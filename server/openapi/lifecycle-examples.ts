@@ -60,7 +60,25 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     status: "active",
     ...stamps,
   });
+  const history = (status: string, changedByEmail: string) => ({
+    history: [{ status, changedAt: WHEN, changedByEmail }],
+  });
   return {
+    getNeedHistory: {
+      scope: "api_read",
+      params: { needId },
+      answer: history("open", "admin@northern-light.example"),
+    },
+    getCommitmentHistory: {
+      scope: "api_read",
+      params: { commitmentId },
+      answer: history("declared", "contributor@harbor-scripture.example"),
+    },
+    getEngagementClaimHistory: {
+      scope: "api_read",
+      params: { claimId },
+      answer: history("active", "contributor@harbor-scripture.example"),
+    },
     listNeeds: {
       scope: "api_read",
       query: { status: "open", countryCode: "NE", limit: 10 },
@@ -166,6 +184,7 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
         pending: 0,
         oldestPendingSeconds: 0,
         rejected: 0,
+        pendingLists: [],
         graphState: "current",
         graphStateSince: "2026-11-21T09:30:00+00:00",
         verifiedAt: null,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { ZodOpenApiOperationObject } from "zod-openapi";
 import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
-import type { Scope } from "../identity/keys.ts";
+import type { Scope } from "../identity/lookup.ts";
 import { errorResponses, ANSWER_HEADERS } from "./errors.ts";
 
 /** These narrow the default dataset; both may be repeated. */
@@ -25,6 +25,8 @@ const COMMON_ERRORS = [
   "validation_failed",
   "missing_api_key",
   "invalid_api_key",
+  "invalid_token",
+  "key_not_for_address",
   "rate_limited",
   "service_busy",
 ] as const;
@@ -148,7 +150,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
         "the key as ?apiKey=.",
       "api_read",
     ),
-    security: [{ apiKey: [] }, { apiKeyInQuery: [] }],
+    security: [{ apiKey: [] }, { person: [] }, { apiKeyInQuery: [] }],
     requestBody: {
       required: true,
       content: {
@@ -219,6 +221,9 @@ export function mcpOperation(): ZodOpenApiOperationObject {
       ...errorResponses([
         "missing_api_key",
         "invalid_api_key",
+        "invalid_token",
+        "key_not_for_address",
+        "identity_provider_unavailable",
         "origin_not_allowed",
         "payload_too_large",
         "unsupported_media_type",

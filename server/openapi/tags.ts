@@ -11,6 +11,7 @@ export const TAGS: { name: string; description: string }[] = [
       "Work that organizations attest to be done, in fulfilment of a commitment or independently of one.",
   },
   { name: "Vocabulary", description: "The codes by which records are classified." },
+  { name: "Organizations", description: "The organizations that are public, for a person to choose from." },
   { name: "Church search", description: "Churches by words, place, tradition, language and program." },
   { name: "Graph", description: "The records as RDF, for SPARQL." },
   { name: "Tools", description: "What AI clients call." },

@@ -2,18 +2,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import type pg from "pg";
+import { within } from "../../process/patience.ts";
+import type { Pulse } from "../../process/pulse.ts";
 import { traceStatement } from "../../process/tracing.ts";
 import { cancelStatement } from "./cancel.ts";
-import { within } from "./patience.ts";
+import { whileAlive } from "./heartbeat.ts";
 import { makeRoom } from "./prepared.ts";
-import type { Pulse } from "./pulse.ts";
 import { QueryUnder, SETTINGS } from "./query.ts";
+import { currentRequest } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
 import type { Shares } from "../shares.ts";
 import { CallerGone, DatabaseUnavailable, isLost, StatementTimeout } from "./unavailable.ts";
 
 /** On whose behalf a connection is used. */
 export type Borrower = Readonly<{
-  keyId: string;
+  /** whose share it is: the id of the caller, or nothing for the service itself */
+  caller: string;
   /** Aborted when the caller hangs up; what runs is cancelled then. */
   gone?: AbortSignal;
 }>;
@@ -40,6 +44,8 @@ export class Connections {
   readonly #made = new WeakMap<pg.PoolClient, number>();
   readonly #prepared = new WeakSet<pg.PoolClient>();
   readonly #lost = new WeakSet<pg.PoolClient>();
+  // Requests that have had a connection before.
+  readonly #underWay = new WeakSet<RequestContext>();
   #mayPrepare = true;
   #told: (seconds: number) => void = noop;
 
@@ -95,7 +101,10 @@ export class Connections {
     if (this.#pulse.isDown) throw new DatabaseUnavailable();
     const began = performance.now();
     const waited = () => this.#told((performance.now() - began) / 1_000);
-    const giveBack = await this.#shares.take(borrower.keyId, borrower.gone).finally(waited);
+    const request = currentRequest();
+    const isUnderWay = request !== undefined && this.#underWay.has(request);
+    const giveBack = await this.#shares.take(borrower.caller, borrower.gone, isUnderWay).finally(waited);
+    if (request) this.#underWay.add(request);
     try {
       const client = await this.#connect();
       return new BorrowedConnection({
@@ -118,7 +127,9 @@ export class Connections {
       try {
         client = await (isOpen
           ? connecting
-          : this.#pulse.guard(() => within(CONNECT_PATIENCE_MS, connecting)));
+          : whileAlive(this.#pulse, () =>
+              within(CONNECT_PATIENCE_MS, connecting, () => new DatabaseUnavailable()),
+            ));
       } catch (error) {
         // It may still succeed, when nobody waits for it any more.
         connecting.then(
@@ -232,7 +243,8 @@ export class BorrowedConnection {
     };
     gone?.addEventListener("abort", hangUp, { once: true });
     try {
-      return await pulse.guard(
+      return await whileAlive(
+        pulse,
         () => {
           running = send();
           return Promise.race([running, overdue.promise]);

@@ -4,7 +4,8 @@ import pg from "pg";
 import { createPool } from "../../db/pool.ts";
 import { closePool } from "../../db/close.ts";
 import { Connections } from "./connections.ts";
-import { Pulse } from "./pulse.ts";
+import { Pulse } from "../../process/pulse.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { Shares } from "../shares.ts";
 
 /** How many requests may wait, in all and of one key, and for how long. */
@@ -14,6 +15,8 @@ const PATIENCE_MS = 2_000;
 
 /** How much of the pool one key can have. */
 const SHARE = 1 / 4;
+/** Most requests need a few milliseconds; a search that reads everything needs hundreds. */
+const SLOW_MS = 100;
 
 // When a connection is given up that nobody waits for any more.
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -45,6 +48,7 @@ export class Postgres {
   readonly pulse: Pulse;
   /** The one behind requests, for the start of the service. */
   readonly pool: pg.Pool;
+  readonly #heartbeat: Heartbeat;
   readonly #open: (max: number) => pg.Pool;
   readonly #pools: pg.Pool[] = [];
 
@@ -58,7 +62,8 @@ export class Postgres {
         connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
         keepAlive: true,
       });
-    this.pulse = new Pulse(() => new pg.Client({ connectionString: url, keepAlive: true }));
+    this.#heartbeat = new Heartbeat(() => new pg.Client({ connectionString: url, keepAlive: true }));
+    this.pulse = new Pulse(this.#heartbeat);
     this.requests = this.#connections(poolSize, Math.ceil(poolSize * SHARE), statementTimeoutMs);
     this.lookups = this.#connections(LOOKUPS, LOOKUPS, OWN_TIMEOUT_MS);
     this.probes = this.#connections(PROBES, PROBES, OWN_TIMEOUT_MS);
@@ -67,17 +72,18 @@ export class Postgres {
 
   /** @throws when the database cannot be reached */
   start(): Promise<void> {
-    return this.pulse.start();
+    return this.#heartbeat.start();
   }
 
   async end(): Promise<void> {
     await Promise.all([...this.#pools.map(closePool), this.pulse.stop()]);
+    await this.#heartbeat.stop();
   }
 
   #connections(slots: number, perCaller: number, timeoutMs: number): Connections {
     const pool = this.#open(slots);
     this.#pools.push(pool);
-    const limits = { patienceMs: PATIENCE_MS, queuePerCaller: QUEUE_PER_KEY, queue: QUEUE };
+    const limits = { slowMs: SLOW_MS, patienceMs: PATIENCE_MS, queuePerCaller: QUEUE_PER_KEY, queue: QUEUE };
     const shares = new Shares({ slots, perCaller, ...limits });
     return new Connections({ pool, shares, pulse: this.pulse, timeoutMs });
   }

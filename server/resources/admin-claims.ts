@@ -16,7 +16,11 @@ const claimItem = z
     is_new_org: z.boolean(),
     email_domain: z.string(),
     org_domain: z.string().nullable(),
-    domain_match: z.boolean(),
+    domain_match: z
+      .boolean()
+      .describe(
+        "Whether the address is at org_domain, which may be the claimant's own word (org_domain_stated).",
+      ),
     status: m.claimStatus,
     routed_to: z.enum(choices["organization_claims.routed_to"]).nullable(),
     result_variant: m.resultVariant,
@@ -26,13 +30,23 @@ const claimItem = z
     reviewed_at: s.timestamp.nullable(),
     review_notes: z.string().nullable(),
     created_at: s.timestamp,
+    email_verified: z
+      .boolean()
+      .describe(
+        "Whether the claimant called with a token of their own; otherwise an application stated the address.",
+      ),
+    org_domain_stated: z
+      .boolean()
+      .describe(
+        "Whether org_domain is what a claimant says of a new organization, and not its registered domain.",
+      ),
   })
   .meta({ id: "OrganizationClaim" });
 
 const claimReview = z.strictObject({
   claimId: s.uuid,
   action: s.oneOf(enums.claim_review_action),
-  adminEmail: s.email,
+  adminEmail: s.actingEmail,
   notes: m.optionalText.describe("Why; required to reject. The claimant gets to read it."),
   role: m.organizationRole
     .nullable()
@@ -57,7 +71,7 @@ export const claimReviewRoutes: RestRoute[] = [
       schema: z.object({ claims: z.array(claimItem), total: z.int() }),
       description: "The page, and how many claims match in all.",
     },
-    errors: ["permission_required"],
+    errors: ["not_your_identity", "key_not_for_person", "permission_required"],
     statement: `
       select json_build_object('claims', page.claims, 'total', page.total)::text
       from app_public.organization_claims_for_review(
@@ -71,21 +85,31 @@ export const claimReviewRoutes: RestRoute[] = [
     tag: "Claim review",
     summary: "Approve or reject a claim",
     description:
-      "Nobody may review their own claim. To give a role that includes members:manage, a platform user needs roles:assign " +
-      "as well as claims:review.",
+      "Nobody may review their own claim. An approval that leaves the organization without anybody who manages its members " +
+      "is made, and answered with the warning no_administrator.",
     body: claimReview,
     answer: {
       status: 200,
       schema: z.object({
         success: z.literal(true),
         claimId: s.uuid,
-        newStatus: m.claimStatus.exclude(["pending"]),
+        newStatus: m.claimStatus.exclude(["pending"]).exclude(["withdrawn"]),
+        warnings: z.array(z.object({ code: z.string(), message: z.string() })),
       }),
       description: "The claim is decided; the claimant is told by e-mail.",
     },
-    errors: ["permission_required", "claim_not_found", "already_reviewed"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "permission_required",
+      "claim_not_found",
+      "already_reviewed",
+    ],
     statement: `
-      select json_build_object('success', true, 'claimId', decision.claim_id, 'newStatus', decision.new_status)::text
+      select json_build_object(
+        'success', true, 'claimId', decision.claim_id, 'newStatus', decision.new_status,
+        'warnings', decision.warnings)::text
       from app_public.review_organization_claim(
         ($1 ->> 'claimId')::uuid, ($1 ->> 'action')::app_public.claim_review_action, $1 ->> 'adminEmail',
         $1 ->> 'notes', ($1 ->> 'role')::app_public.organization_role) as decision`,

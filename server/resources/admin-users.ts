@@ -29,7 +29,7 @@ const platformRoleChange = z.strictObject({
   userEmail: s.email,
   role: platformRole,
   action: s.oneOf(enums.platform_role_action).default("grant"),
-  adminEmail: s.email,
+  adminEmail: s.actingEmail,
 });
 
 const USER = `json_build_object(
@@ -56,7 +56,7 @@ export const userRoutes: RestRoute[] = [
       schema: z.object({ users: z.array(platformUser), total: z.int() }),
       description: "The page, and how many people there are in all.",
     },
-    errors: ["permission_required"],
+    errors: ["not_your_identity", "key_not_for_person", "key_not_for_organization", "permission_required"],
     statement: `
       select json_build_object(
         'users', (
@@ -75,7 +75,14 @@ export const userRoutes: RestRoute[] = [
     summary: "Give a person a role on the platform, or take it away",
     body: platformRoleChange,
     answer: { status: 200, schema: platformUser, description: "The person, with their roles." },
-    errors: ["permission_required", "user_not_found", "last_admin"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "permission_required",
+      "user_not_found",
+      "last_admin",
+    ],
     statement: `
       select ${USER}::text
       from app_public.set_platform_role(

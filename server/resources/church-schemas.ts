@@ -5,8 +5,12 @@ import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import type { ChurchColumn } from "../../db/churches/columns.ts";
+import { wholeNumber } from "../rest/schemas.ts";
 
 const MAX_TEXT = 200;
+
+// A map that was turned round and round goes on counting; a hundred turns, within which degrees stay exact.
+const FARTHEST = 36_000;
 
 const churchBelief = z.enum(enums.church_belief, {
   error: `must be one of ${enums.church_belief.join(", ")}`,
@@ -30,7 +34,7 @@ const texts = (description: string, ...examples: string[][]) =>
     .optional()
     .meta({ description, examples });
 
-const degrees = (limit: 90 | 180, description: string, example: number) =>
+const degrees = (limit: number, description: string, example: number) =>
   z
     .number({ error: "must be a number" })
     .min(-limit, `must be from -${limit} to ${limit}`)
@@ -47,6 +51,7 @@ const kinds: Record<ChurchColumn["kind"], (column: ChurchColumn) => z.ZodType> =
   size: () => z.int(),
   boolean: () => z.boolean(),
   list: () => z.array(z.string()),
+  minutes: () => z.array(z.int()),
   json: () => z.unknown(),
   belief: () => churchBelief,
   country: () => z.string(),
@@ -96,7 +101,7 @@ const fields = z
   .optional()
   .meta({
     description:
-      "Columns to return, separated by commas; all of them if left out. geojson is the location as a GeoJSON Point.",
+      "Columns to return, separated by commas; all of them if left out. church_id is always there. geojson is the location as a GeoJSON Point.",
     examples: ["church_id,name,locality,region,country,website"],
   });
 
@@ -106,7 +111,11 @@ export const churchQuery = z.object({
     "Words from the church's name, denomination or place, best match first. Case and accents are ignored, and a misspelt word finds the words most like it.",
     "grace chapel denver",
   ),
-  country: text("Country, ISO 3166-1 alpha-2 or alpha-3, in upper or lower case.", "US", "CAN"),
+  country: text(
+    "Country: its code, ISO 3166-1 alpha-2 or alpha-3, or its name; case and accents are ignored.",
+    "US",
+    "CAN",
+  ),
   belief: z
     .array(churchBelief, { error: "must be a list" })
     .optional()
@@ -121,23 +130,29 @@ export const churchQuery = z.object({
   ),
   locality: text("City or town, matched in full; case and accents are ignored.", "El Cajon"),
   postal_code: text("Beginning of the postal code.", "920"),
-  languages: texts("Languages of services; any of those given, and part of a name is enough.", ["spanish"]),
-  programs: texts("Programs or ministries; any of those given, and part of a name is enough.", ["youth"]),
+  languages: texts(
+    "Languages of services; any of those given, also with commas between them, and part of a name is enough.",
+    ["spanish"],
+  ),
+  programs: texts(
+    "Programs or ministries; any of those given, also with commas between them, and part of a name is enough.",
+    ["youth"],
+  ),
   id: text("The church_id of a single church."),
   min_lat: degrees(90, "South side of a box. A box needs all four sides.", 32.5),
   max_lat: degrees(90, "North side of a box.", 33.1),
   min_lng: degrees(
-    180,
-    "West side of a box; greater than max_lng if the box crosses the 180th meridian.",
+    FARTHEST,
+    "West side of a box; greater than max_lng if the box crosses the 180th meridian. Degrees beyond 180 are brought into range.",
     -117.3,
   ),
-  max_lng: degrees(180, "East side of a box.", -116.8),
+  max_lng: degrees(FARTHEST, "East side of a box.", -116.8),
   center_lat: degrees(
     90,
     "Latitude of the centre of a radius search, which needs center_lat, center_lng and radius_km.",
     32.7948,
   ),
-  center_lng: degrees(180, "Longitude of the centre of a radius search.", -116.9625),
+  center_lng: degrees(FARTHEST, "Longitude of the centre of a radius search.", -116.9625),
   radius_km: z
     .number({ error: "must be a number" })
     .min(0.1, "must be from 0.1 to 200 kilometres")
@@ -147,12 +162,7 @@ export const churchQuery = z.object({
       description: "Radius in kilometres. Results are sorted by distance and include distance_m.",
       examples: [25],
     }),
-  limit: z
-    .int({ error: "must be an integer" })
-    .min(1, "must be at least 1")
-    .max(10_000, "must be at most 10000")
-    .default(20)
-    .meta({ description: "How many churches to return at most." }),
+  limit: wholeNumber(1, 10_000).default(20).meta({ description: "How many churches to return at most." }),
   cursor: textUpTo(2_000)
     .optional()
     .meta({ description: "The next_cursor of the previous page; send it with the same filters." }),
@@ -162,6 +172,15 @@ export const churchQuery = z.object({
     .default("json")
     .meta({ description: "geojson returns a FeatureCollection." }),
 });
+
+/** What the earlier service called its inputs, and still understood: each is one more filter. */
+export const olderChurchQuery = {
+  church_name: text("Part of the church's name; case and accents are ignored. Use q.").meta({
+    deprecated: true,
+  }),
+  language: text("Use languages.").meta({ deprecated: true }),
+  program: text("Use programs.").meta({ deprecated: true }),
+};
 
 const found = church
   .partial()

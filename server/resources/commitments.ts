@@ -7,21 +7,20 @@ import { item, withGraphContent } from "./commitments-from-graph.ts";
 import type { Commitment } from "./commitments-from-graph.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
-import { listStatement, statusFilter } from "../rest/list.ts";
+import { listInput, orgUriFilter, readPage, statusFilter } from "../rest/list.ts";
 import type { ListQuery } from "../rest/list.ts";
 import * as r from "../rest/records.ts";
 import type { Database } from "../database.ts";
 
 const statusChange = r.statusChangeOf(commitment);
 
-/** What GET /v0/commitments asks of the table. */
-export const commitmentList: ListQuery = {
+const list: ListQuery = {
   record: commitment,
   items: "commitments",
   filters: {
-    orgUri: `"orgUri" = $1 ->> 'orgUri'`,
+    orgUri: orgUriFilter,
     status: statusFilter,
-    concernsNeedId: `"concernsNeedId" = ($1 ->> 'concernsNeedId')::uuid`,
+    concernsNeedId: { condition: `"concernsNeedId" = ($1 ->> 'concernsNeedId')::uuid` },
   },
 };
 
@@ -54,11 +53,10 @@ function listRoute({
       "what they contain from the graph. A commitment that the graph does not hold as it is now comes from the " +
       "database; its graphStatus is then pending or rejected. The header X-Data-Source says graph, or database if the " +
       "graph could not be reached and all of the list is from the database.",
-    query: z.object({
+    query: listInput(list, {
       orgUri: s.filterText,
       status: r.statusOf(commitment).optional(),
       concernsNeedId: s.uuid.optional(),
-      ...s.paging,
     }),
     answer: {
       status: 200,
@@ -72,12 +70,13 @@ function listRoute({
       description: "The page, and how many commitments match in all.",
     },
     errors: [],
+    list,
     handle: async (request, response, input) => {
-      const answer = await database.answer(request.identity, listStatement(commitmentList, input), input);
-      const page = JSON.parse(answer ?? "") as { commitments: Commitment[]; total: number };
+      const body = await readPage(database, list, input, { request, response });
+      const page = JSON.parse(body) as { commitments: Commitment[]; total: number };
       const commitments = await withGraphContent(store, names, page.commitments);
       response.set(RESPONSE_HEADERS.dataSource, commitments ? "graph" : "database");
-      response.json(commitments ? { ...page, commitments } : page);
+      return commitments ? JSON.stringify({ ...page, commitments }) : body;
     },
   };
 }
@@ -109,10 +108,14 @@ const recordRoutes: RestRoute[] = [
     idempotent: true,
     answer: {
       status: 201,
+      location: "/v0/commitments/{commitmentId}",
       schema: r.createdOf(commitment),
       description: "The commitment was recorded; it reaches the graph within seconds.",
     },
     errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
       "membership_required",
       "insufficient_role",
       "unknown_accelerator_code",
@@ -129,7 +132,14 @@ const recordRoutes: RestRoute[] = [
     summary: "Set the status of a commitment; any status may follow any other",
     body: statusChange.body,
     answer: { status: 200, schema: statusChange.answer, description: "The commitment now has this status." },
-    errors: ["membership_required", "insufficient_role", "commitment_not_found"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "membership_required",
+      "insufficient_role",
+      "commitment_not_found",
+    ],
     statement: r.statusStatement(commitment),
   },
 ];

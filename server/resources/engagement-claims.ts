@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { engagementClaim } from "../../records/engagement-claim.ts";
-import { listStatement, statusFilter } from "../rest/list.ts";
+import { listInput, orgUriFilter, statusFilter } from "../rest/list.ts";
+import type { ListQuery } from "../rest/list.ts";
 import * as r from "../rest/records.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
@@ -8,11 +9,15 @@ import * as s from "../rest/schemas.ts";
 const item = r.itemOf(engagementClaim, "EngagementClaim");
 const statusChange = r.statusChangeOf(engagementClaim);
 
-const filters = {
-  orgUri: `"orgUri" = $1 ->> 'orgUri'`,
-  status: statusFilter,
-  rop3: `"peopleGroupRop3" = $1 ->> 'rop3'`,
-  countryCode: `"countryCode" = $1 ->> 'countryCode'`,
+const list: ListQuery = {
+  record: engagementClaim,
+  items: "claims",
+  filters: {
+    orgUri: orgUriFilter,
+    status: statusFilter,
+    rop3: { condition: `"peopleGroupRop3" = $1 ->> 'rop3'` },
+    countryCode: { condition: `"countryCode" = $1 ->> 'countryCode'`, kept: "country" },
+  },
 };
 
 export const engagementClaimRoutes: RestRoute[] = [
@@ -22,12 +27,11 @@ export const engagementClaimRoutes: RestRoute[] = [
     operationId: "listEngagementClaims",
     tag: "Engagement claims",
     summary: "List engagement claims, newest first",
-    query: z.object({
+    query: listInput(list, {
       orgUri: s.filterText,
       rop3: s.rop3.optional(),
       countryCode: s.countryCode.optional(),
       status: r.statusOf(engagementClaim).default(r.initialStatusOf(engagementClaim)),
-      ...s.paging,
     }),
     answer: {
       status: 200,
@@ -35,7 +39,7 @@ export const engagementClaimRoutes: RestRoute[] = [
       description: "The page, and how many engagement claims match in all.",
     },
     errors: [],
-    statement: (input) => listStatement({ record: engagementClaim, items: "claims", filters }, input),
+    list,
   },
   {
     method: "get",
@@ -63,10 +67,14 @@ export const engagementClaimRoutes: RestRoute[] = [
     idempotent: true,
     answer: {
       status: 201,
+      location: "/v0/engagement-claims/{claimId}",
       schema: r.createdOf(engagementClaim),
       description: "The engagement claim was recorded; it reaches the graph within seconds.",
     },
     errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
       "membership_required",
       "insufficient_role",
       "unknown_accelerator_code",
@@ -87,7 +95,14 @@ export const engagementClaimRoutes: RestRoute[] = [
       schema: statusChange.answer,
       description: "The engagement claim now has this status.",
     },
-    errors: ["membership_required", "insufficient_role", "engagement_claim_not_found"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "membership_required",
+      "insufficient_role",
+      "engagement_claim_not_found",
+    ],
     statement: r.statusStatement(engagementClaim),
   },
 ];

@@ -1,25 +1,17 @@
 import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
 import type { GraphStore } from "../../graph/store.ts";
+import { within } from "../../process/patience.ts";
 import type { RestRoute } from "../rest/route.ts";
 import type { Database } from "../database.ts";
 
 const COUNT_AGE_MS = 5_000;
+// A monitor takes a service that is silent for longer to be dead.
+const COUNT_PATIENCE_MS = 1_500;
 
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
 export function healthRoutes({ database, store }: { database: Database; store: GraphStore }): RestRoute[] {
-  // Counting triples is an expensive query, and monitors ask often.
-  let counted: { at: number; triples: Promise<number | null> } | undefined;
-  const tripleCount = () => {
-    if (!counted || performance.now() - counted.at > COUNT_AGE_MS) {
-      const triples = store
-        .select("select (count(*) as ?n) where { graph ?g { ?s ?p ?o } }")
-        .then((rows) => Number(rows[0]?.["n"]?.value ?? 0))
-        .catch(() => null);
-      counted = { at: performance.now(), triples };
-    }
-    return counted.triples;
-  };
+  const countTriples = tripleCounter(store);
   return [
     {
       method: "get",
@@ -35,6 +27,7 @@ export function healthRoutes({ database, store }: { database: Database; store: G
           pending: z.int(),
           oldestPendingSeconds: z.number(),
           rejected: z.int(),
+          pendingLists: z.array(z.string()),
           graphState: z.enum(enums.graph_state),
           graphStateSince: z.string(),
           verifiedAt: z.string().nullable(),
@@ -42,19 +35,46 @@ export function healthRoutes({ database, store }: { database: Database; store: G
         }),
         description:
           "degraded: the graph store does not answer (tripleCount is null), or the graph is known to be behind " +
-          "(graphState). Writes are kept until it is not. verifiedAt is when the whole graph was last compared with the " +
+          "(graphState). A store that takes long to count leaves the last count, or null, in tripleCount. Writes are kept until it is not. " +
+          "pendingLists names the lists whose graph is not up to date. verifiedAt is when the whole graph was last compared with the " +
           "tables, and drift how many differences were found and left.",
       },
       errors: [],
-      handle: async (request, response) => {
-        const [triples, answer] = await Promise.all([
-          tripleCount(),
+      handle: async (request) => {
+        const [isThere, { triples, hasFailed }, answer] = await Promise.all([
+          store.isAvailable(),
+          countTriples(),
           database.answer(request.identity, `select row_to_json(health)::text from rest.health`),
         ]);
         const { isWhole, ...health } = JSON.parse(answer ?? "{}") as { isWhole?: boolean };
-        const isOk = triples !== null && isWhole === true;
-        response.json({ status: isOk ? "ok" : "degraded", tripleCount: triples, ...health });
+        const isOk = isThere && !hasFailed && isWhole === true;
+        const tripleCount = isThere ? triples : null;
+        return JSON.stringify({ status: isOk ? "ok" : "degraded", tripleCount, ...health });
       },
     },
   ];
+}
+
+/** What is known of the number of triples: counting them is an expensive query, and monitors ask often. */
+function tripleCounter(store: GraphStore): () => Promise<{ triples: number | null; hasFailed: boolean }> {
+  let known: { triples: number | null; hasFailed: boolean } = { triples: null, hasFailed: false };
+  let countedAt = Number.NEGATIVE_INFINITY;
+  let counting: Promise<void> | undefined;
+  async function count(): Promise<void> {
+    try {
+      const rows = await store.select("select (count(*) as ?n) where { graph ?g { ?s ?p ?o } }");
+      known = { triples: Number(rows[0]?.["n"]?.value ?? 0), hasFailed: false };
+      countedAt = performance.now();
+    } catch {
+      known = { triples: null, hasFailed: true };
+    } finally {
+      counting = undefined;
+    }
+  }
+  return async () => {
+    if (performance.now() - countedAt > COUNT_AGE_MS) counting ??= count();
+    const late = () => new Error("the count takes long");
+    if (counting) await within(COUNT_PATIENCE_MS, counting, late).catch(() => undefined);
+    return known;
+  };
 }

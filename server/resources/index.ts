@@ -6,9 +6,11 @@ import type { RestRoute } from "../rest/route.ts";
 import { acceleratorRoutes } from "./accelerators.ts";
 import { claimReviewRoutes } from "./admin-claims.ts";
 import { userRoutes } from "./admin-users.ts";
+import { choosingRoutes } from "./choosing.ts";
 import { commitmentRoutes } from "./commitments.ts";
 import { engagementClaimRoutes } from "./engagement-claims.ts";
 import { healthRoutes } from "./health.ts";
+import { historyRoutes } from "./history.ts";
 import { needRoutes } from "./needs.ts";
 import { onboardingRoutes } from "./onboarding.ts";
 import { memberRoutes } from "./orgs-members.ts";
@@ -26,7 +28,9 @@ export function allRoutes(parts: {
     ...needRoutes,
     ...commitmentRoutes(parts),
     ...engagementClaimRoutes,
+    ...historyRoutes,
     ...acceleratorRoutes,
+    ...choosingRoutes,
     ...onboardingRoutes,
     ...claimReviewRoutes,
     ...memberRoutes,

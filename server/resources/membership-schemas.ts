@@ -19,4 +19,4 @@ export const domain = z
   .meta({ examples: ["river.example"] });
 
 /** The person who is asking, where a GET has no body to name them in. */
-export const actingAdmin = z.object({ adminEmail: s.email.describe("The person who is asking.") });
+export const actingAdmin = z.object({ adminEmail: s.actingEmail });

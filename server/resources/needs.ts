@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { need } from "../../records/need.ts";
-import { listStatement, statusFilter } from "../rest/list.ts";
+import { listInput, orgUriFilter, statusFilter } from "../rest/list.ts";
+import type { ListQuery } from "../rest/list.ts";
 import * as r from "../rest/records.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
@@ -8,12 +9,24 @@ import * as s from "../rest/schemas.ts";
 const item = r.itemOf(need, "Need");
 const statusChange = r.statusChangeOf(need);
 
-const filters = {
-  orgUri: `"orgUri" = $1 ->> 'orgUri'`,
-  status: statusFilter,
-  accelerator: `accelerators @> array[$1 ->> 'accelerator']`,
-  rop3: `"concernsPeopleGroupRop3" @> array[$1 ->> 'rop3']`,
-  countryCode: `"concernsCountryCode" @> array[$1 ->> 'countryCode']`,
+const list: ListQuery = {
+  record: need,
+  items: "needs",
+  filters: {
+    orgUri: orgUriFilter,
+    status: statusFilter,
+    accelerator: {
+      condition: `accelerators @> array[$1 ->> 'accelerator']`,
+      kept: "accelerator",
+      unordered: true,
+    },
+    rop3: { condition: `"concernsPeopleGroupRop3" @> array[$1 ->> 'rop3']`, unordered: true },
+    countryCode: {
+      condition: `"concernsCountryCode" @> array[$1 ->> 'countryCode']`,
+      kept: "country",
+      unordered: true,
+    },
+  },
 };
 
 export const needRoutes: RestRoute[] = [
@@ -23,13 +36,12 @@ export const needRoutes: RestRoute[] = [
     operationId: "listNeeds",
     tag: "Needs",
     summary: "List needs, newest first",
-    query: z.object({
+    query: listInput(list, {
       orgUri: s.filterText,
       status: r.statusOf(need).optional(),
       accelerator: s.filterText,
       rop3: s.rop3.optional(),
       countryCode: s.countryCode.optional(),
-      ...s.paging,
     }),
     answer: {
       status: 200,
@@ -37,7 +49,7 @@ export const needRoutes: RestRoute[] = [
       description: "The page, and how many needs match in all.",
     },
     errors: [],
-    statement: (input) => listStatement({ record: need, items: "needs", filters }, input),
+    list,
   },
   {
     method: "get",
@@ -65,10 +77,14 @@ export const needRoutes: RestRoute[] = [
     idempotent: true,
     answer: {
       status: 201,
+      location: "/v0/needs/{needId}",
       schema: r.createdOf(need),
       description: "The need was recorded; it reaches the graph within seconds.",
     },
     errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
       "membership_required",
       "insufficient_role",
       "unknown_accelerator_code",
@@ -84,7 +100,14 @@ export const needRoutes: RestRoute[] = [
     summary: "Set the status of a need; any status may follow any other",
     body: statusChange.body,
     answer: { status: 200, schema: statusChange.answer, description: "The need now has this status." },
-    errors: ["membership_required", "insufficient_role", "need_not_found"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "membership_required",
+      "insufficient_role",
+      "need_not_found",
+    ],
     statement: r.statusStatement(need),
   },
 ];

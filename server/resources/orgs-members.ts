@@ -20,14 +20,24 @@ const memberRoleChange = z.strictObject({
   orgUri: s.httpUri,
   userEmail: s.email,
   role: m.organizationRole,
-  adminEmail: s.email,
+  adminEmail: s.actingEmail,
+});
+
+const administratorAppointment = z.strictObject({
+  orgUri: s.httpUri,
+  userEmail: s.email,
+  role: m.organizationRole
+    .nullable()
+    .optional()
+    .describe("A role that manages members; org_admin by default."),
+  adminEmail: s.actingEmail,
 });
 
 const memberStatusChange = z.strictObject({
   orgUri: s.httpUri,
   userEmail: s.email,
   status: m.membershipStatus,
-  adminEmail: s.email,
+  adminEmail: s.actingEmail,
 });
 
 const MEMBER = `json_build_object(
@@ -41,19 +51,71 @@ export const memberRoutes: RestRoute[] = [
     path: "/v0/orgs/members",
     operationId: "listMembers",
     tag: "Members",
-    summary: "List the members of an organization, sorted by e-mail address, for those who may manage them",
+    summary: "List the members of an organization, sorted by e-mail address, for those who belong to it",
     headers: m.actingAdmin,
     query: z.object({ orgUri: s.httpUri }),
     answer: {
       status: 200,
       schema: z.object({ members: z.array(member), total: z.int() }),
-      description: "All members, whatever their status.",
+      description:
+        "The active members; to those who may manage members also those who were suspended or have left.",
     },
-    errors: ["membership_required", "insufficient_role"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "membership_required",
+      "insufficient_role",
+    ],
     statement: `
       select json_build_object(
         'members', coalesce(json_agg(${MEMBER} order by lower(member.user_email)), '[]'), 'total', count(*))::text
       from app_public.organization_members($1 ->> 'orgUri', $1 ->> 'adminEmail') as member`,
+  },
+  {
+    method: "post",
+    path: "/v0/orgs/members/leave",
+    operationId: "leaveOrganization",
+    tag: "Members",
+    summary: "End one's own membership",
+    body: z.strictObject({ orgUri: s.httpUri, userEmail: s.actingEmail }),
+    answer: { status: 200, schema: member, description: "The membership, revoked." },
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "membership_required",
+      "last_admin",
+    ],
+    statement: `
+      select ${MEMBER}::text from app_public.leave_organization($1 ->> 'orgUri', $1 ->> 'userEmail') as member`,
+  },
+  {
+    method: "post",
+    path: "/v0/orgs/members/appoint",
+    operationId: "appointAdministrator",
+    tag: "Members",
+    summary: "Make a person the administrator of an organization that nobody manages",
+    body: administratorAppointment,
+    answer: {
+      status: 200,
+      schema: member,
+      description: "The member, active, in a role that manages members.",
+    },
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "permission_required",
+      "organization_not_found",
+      "user_not_found",
+      "has_administrator",
+    ],
+    statement: `
+      select ${MEMBER}::text
+      from app_public.appoint_administrator(
+        $1 ->> 'orgUri', $1 ->> 'userEmail', $1 ->> 'adminEmail',
+        ($1 ->> 'role')::app_public.organization_role) as member`,
   },
   {
     method: "post",
@@ -63,7 +125,15 @@ export const memberRoutes: RestRoute[] = [
     summary: "Give a member a different role",
     body: memberRoleChange,
     answer: { status: 200, schema: member, description: "The member, with the new role." },
-    errors: ["membership_required", "insufficient_role", "member_not_found", "last_admin"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "membership_required",
+      "insufficient_role",
+      "member_not_found",
+      "last_admin",
+    ],
     statement: `
       select ${MEMBER}::text
       from app_public.set_member_role(
@@ -78,7 +148,15 @@ export const memberRoutes: RestRoute[] = [
     summary: "Suspend or revoke a membership, or make it active again",
     body: memberStatusChange,
     answer: { status: 200, schema: member, description: "The member, with the new status." },
-    errors: ["membership_required", "insufficient_role", "member_not_found", "last_admin"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "membership_required",
+      "insufficient_role",
+      "member_not_found",
+      "last_admin",
+    ],
     statement: `
       select ${MEMBER}::text
       from app_public.set_member_status(

@@ -6,7 +6,7 @@ import * as m from "./membership-schemas.ts";
 
 const organizationChange = z.strictObject({
   orgUri: s.httpUri,
-  adminEmail: s.email,
+  adminEmail: s.actingEmail,
   // A name or type that is longer than new ones may be can be sent again with what changes.
   name: s.requiredText
     .optional()
@@ -37,7 +37,13 @@ export const organizationRoutes: RestRoute[] = [
     description: "What is left out stays unchanged; an empty text clears type, website or domain.",
     body: organizationChange,
     answer: { status: 200, schema: organization, description: "The organization after the change." },
-    errors: ["membership_required", "insufficient_role"],
+    errors: [
+      "not_your_identity",
+      "key_not_for_person",
+      "key_not_for_organization",
+      "membership_required",
+      "insufficient_role",
+    ],
     statement: `
       select json_build_object(
         'orgUri', organization.org_uri, 'name', organization.name, 'type', organization.type,

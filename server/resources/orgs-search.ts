@@ -1,6 +1,7 @@
 import { z } from "zod";
-import type { Identity } from "../identity/keys.ts";
-import { church, churchFeatures, churchPage, churchQuery } from "./church-schemas.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
+import type { Identity } from "../identity/identity.ts";
+import { church, churchFeatures, churchPage, churchQuery, olderChurchQuery } from "./church-schemas.ts";
 import type { RestRoute } from "../rest/route.ts";
 import type { Database } from "../database.ts";
 
@@ -22,6 +23,21 @@ export async function searchChurches(
   return (await database.answer(identity, PAGE, { query, maxBytes })) ?? "";
 }
 
+// A page may have ten megabytes, of which only the end is of interest; its form is that of app_private.church_page.
+const END_OF_PAGE = /"limit":(\d+),"has_more":(?:true|false),"next_cursor":(?:null|"([^"]*)")\}$/;
+const LONGEST_END = 2_200;
+
+/** The inputs by their names of today. */
+function withToday({ language, program, ...query }: Record<string, unknown>): Record<string, unknown> {
+  const both = (many: unknown, one: unknown) =>
+    one === undefined ? many : [...((many ?? []) as string[]), one];
+  return {
+    ...query,
+    languages: both(query["languages"], language),
+    programs: both(query["programs"], program),
+  };
+}
+
 /** The routes of church search. */
 export function churchRoutes(database: Database, answerMaxBytes: number): RestRoute[] {
   return [
@@ -36,17 +52,30 @@ export function churchRoutes(database: Database, answerMaxBytes: number): RestRo
         "distance, of a free text by rank, in a box from its middle outwards, others by church_id. For the next " +
         "page send next_cursor as cursor with the same filters: paging lists every church exactly once, whatever is " +
         "added in the meantime. A page that would be too long for one answer ends early, with has_more and its cursor.",
-      query: churchQuery,
+      query: churchQuery.extend(olderChurchQuery),
       answer: {
         status: 200,
         schema: churchPage,
         alternatives: { [GEOJSON]: churchFeatures },
+        headers: {
+          [RESPONSE_HEADERS.limit]: { description: "The limit, as in the body.", schema: { type: "string" } },
+          [RESPONSE_HEADERS.nextCursor]: {
+            required: false,
+            description: "The next_cursor of the body, where there is one.",
+            schema: { type: "string" },
+          },
+        },
         description: "A page of the churches found.",
       },
       errors: [],
       handle: async (request, response, input) => {
-        const answer = await searchChurches(database, request.identity, input, answerMaxBytes);
-        response.type(input["format"] === "geojson" ? GEOJSON : "application/json").send(answer);
+        const query = withToday(input);
+        const answer = await searchChurches(database, request.identity, query, answerMaxBytes);
+        const [, limit, cursor] = END_OF_PAGE.exec(answer.slice(-LONGEST_END)) ?? [];
+        response.set(RESPONSE_HEADERS.limit, limit);
+        if (cursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, cursor);
+        if (input["format"] === "geojson") response.type(GEOJSON);
+        return answer;
       },
     },
     {
@@ -57,7 +86,7 @@ export function churchRoutes(database: Database, answerMaxBytes: number): RestRo
       summary: "Read one church",
       params: z.object({ id: z.string().meta({ description: "Its church_id." }) }),
       answer: { status: 200, schema: church, description: "The church." },
-      errors: ["organization_not_found"],
+      errors: ["church_not_found"],
       statement: "select app_private.church_record($1)",
     },
   ];

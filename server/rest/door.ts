@@ -1,9 +1,12 @@
 // The REST door: serves the routes under /v0.
 import type { Request, Response } from "express";
 import type { Database } from "../database.ts";
+import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
-import { ApiError } from "../errors.ts";
-import { idempotencyKey, inputReader } from "./input.ts";
+import { ApiError, apiErrorFrom, validationFailed } from "../errors.ts";
+import { requireAcceptable, sendAnswer } from "./answer.ts";
+import { headerOf, idempotencyKey, inputReader } from "./input.ts";
+import { readPage } from "./list.ts";
 import type { RestRoute } from "./route.ts";
 
 /** Serves the routes, and answers 405 for the other methods of their paths. */
@@ -11,21 +14,38 @@ export function restDoor(routes: readonly RestRoute[], database: Database): Door
   const byPath = Map.groupBy(routes, (route) => route.path);
   // Literal paths come first, so that /v0/needs/status is not taken for /v0/needs/{needId}.
   const literalFirst = [...byPath].toSorted(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")));
-  return (app, guards) => {
+  const allowed = allowedAt(literalFirst);
+  return withAllowed(allowed, (app, guards) => {
     app.use("/v0", ...guards.key);
     for (const [path, served] of literalFirst) {
       const at = app.route(path.replaceAll(/\{(\w+)\}/g, ":$1"));
       for (const route of served) at[route.method](handler(route, database));
       at.all((request) => {
-        const allowed = served.map((route) => route.method.toUpperCase());
         throw new ApiError("method_not_allowed", {
           message: `${request.path} does not support ${request.method}.`,
-          headers: {
-            allow: [...allowed, ...(allowed.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", "),
-          },
+          headers: { allow: allowed(request.path) ?? "" },
         });
       });
     }
+  });
+}
+
+/** The methods by paths, which are matched as Express does it. */
+function allowedAt(
+  byPath: readonly (readonly [path: string, served: readonly RestRoute[]])[],
+): (path: string) => string | undefined {
+  const known = byPath.map(([path, served]) => {
+    const methods = served.map((route) => route.method.toUpperCase());
+    return {
+      parts: path.split("/"),
+      methods: [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", "),
+    };
+  });
+  return (path) => {
+    const given = path.replace(/\/$/, "").split("/");
+    const fits = (part: string, at: number) =>
+      part.startsWith("{") ? given[at] !== "" : part === given[at]?.toLowerCase();
+    return known.find(({ parts }) => parts.length === given.length && parts.every(fits))?.methods;
   };
 }
 
@@ -33,16 +53,41 @@ function handler(route: RestRoute, database: Database) {
   const readInput = inputReader(route);
   const types = ["application/json", ...Object.keys(route.answer.alternatives ?? {})];
   return async (request: Request, response: Response): Promise<void> => {
-    if (!request.accepts(types)) {
-      throw new ApiError("not_acceptable", { message: `This route can answer with ${types.join(" and ")}.` });
-    }
+    requireAcceptable(request, types);
     const input = await readInput(request, response);
-    if (route.handle) return route.handle(request, response, input);
-
+    if (route.handle) return sendAnswer(request, response, await route.handle(request, response, input));
+    if (route.list) {
+      return sendAnswer(
+        request,
+        response,
+        await readPage(database, route.list, input, { request, response }),
+      );
+    }
     const statement =
       typeof route.statement === "function" ? route.statement(input) : (route.statement ?? "");
-    const answer = await database.answer(request.identity, statement, input, idempotencyKey(route, request));
+    const answer = await database
+      .answer(request.identity, statement, input, idempotencyKey(route, request))
+      .catch((error: unknown) => {
+        throw byHeaders(route, error);
+      });
     if (answer === null) throw new ApiError(route.missing ?? "not_found");
-    response.status(route.answer.status).type("application/json").send(answer);
+    response.status(route.answer.status);
+    if (route.answer.status === 201) response.location(filled(route.answer.location, answer));
+    return sendAnswer(request, response, answer);
   };
+}
+
+/** The rules know the inputs of a route by their names, a caller knows some of them by the header that they came in. */
+function byHeaders({ headers }: RestRoute, error: unknown): unknown {
+  const { code, details } = apiErrorFrom(error);
+  if (!headers || code !== "validation_failed" || !details) return error;
+  return validationFailed(
+    details.map(({ path, message }) => ({ path: path in headers.shape ? headerOf(path) : path, message })),
+  );
+}
+
+/** A path with the ids from what was created. */
+function filled(path: string, created: string): string {
+  const ids = JSON.parse(created) as Record<string, string>;
+  return path.replaceAll(/\{(\w+)\}/g, (_, id: string) => ids[id] ?? "");
 }

@@ -6,14 +6,19 @@ import { ApiError, validationFailed } from "../errors.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { verifyJson } from "../text.ts";
+import { detailOf, readAs } from "./body.ts";
 import { coercion } from "./coerce.ts";
 import type { Input, RestRoute } from "./route.ts";
 
 const parseBody = express.json({
   limit: BODY_LIMIT,
-  strict: true,
+  // What is JSON and no object is refused in words of its own.
+  strict: false,
   type: () => true,
-  verify: verifyJson,
+  verify: (request, response, body, charset) => {
+    if (body.length === 0) throw emptyBody();
+    verifyJson(request, response, body, charset);
+  },
 });
 
 /**
@@ -22,21 +27,29 @@ const parseBody = express.json({
  */
 export function inputReader(route: RestRoute): (request: Request, response: Response) => Promise<Input> {
   const { params, query, headers, body } = route;
-  const parts: [z.ZodObject, (request: Request) => unknown][] = [];
+  const parts: [z.ZodObject, (request: Request) => unknown, typeof readAs?][] = [];
   if (params) parts.push([params, ofStrings(params, (request) => request.params)]);
   if (query) parts.push([query, ofStrings(query, (request) => request.query)]);
   if (headers) parts.push([headers, (request) => headerValues(headers, request)]);
-  if (body) parts.push([body, (request) => (request.body as unknown) ?? {}]);
+  if (body) parts.push([body, (request) => request.body as unknown, readAs]);
   return async (request, response) => {
     if (body) await readBody(request, response);
-    const results = parts.map(([schema, read]) => ({ schema, result: schema.safeParse(read(request)) }));
+    const results = parts.map(([schema, read, parse = strictly]) => ({
+      schema,
+      result: parse(schema, read(request)),
+    }));
     const problems = results.flatMap(({ schema, result }) =>
-      (result.error?.issues ?? []).map((issue) => detailOf(issue, schema === headers)),
+      (result.error?.issues ?? []).map((issue) => {
+        const { path, message } = detailOf(issue);
+        return { path: schema === headers ? headerOf(path) : path, message };
+      }),
     );
     if (problems.length > 0) throw validationFailed(problems);
     return Object.assign({}, ...results.map(({ result }) => result.data)) as Input;
   };
 }
+
+const strictly: typeof readAs = (schema, value) => schema.safeParse(value);
 
 /** The Idempotency-Key of a request to a route that takes one. */
 export function idempotencyKey(route: RestRoute, request: Request): string | undefined {
@@ -61,22 +74,24 @@ function ofStrings(schema: z.ZodObject, read: (request: Request) => object) {
   return (request: Request) => coerce(read(request) as Record<string, unknown>);
 }
 
-function readBody(request: Request, response: Response): Promise<void> {
+async function readBody(request: Request, response: Response): Promise<void> {
+  // Without a body there is nothing that a media type could be of.
+  const length = request.get("content-length") ?? "0";
+  if (request.get("transfer-encoding") === undefined && Number(length) === 0) throw emptyBody();
   if (!request.is("application/json")) throw new ApiError("unsupported_media_type");
-  return new Promise((done, failed) => {
+  await new Promise<void>((done, failed) => {
     parseBody(request, response, (error?: unknown) => (error ? failed(error) : done()));
+  });
+  const body = request.body as unknown;
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) return;
+  const given = body === null ? "null" : Array.isArray(body) ? "a list" : `a ${typeof body}`;
+  throw new ApiError("validation_failed", {
+    message: `The body must be a JSON object with the fields of this request, not ${given}.`,
   });
 }
 
-function detailOf(issue: z.core.$ZodIssue, inHeaders: boolean): { path: string; message: string } {
-  const unknown = issue.code === "unrecognized_keys" ? issue.keys.join(", ") : undefined;
-  const path = [...issue.path, ...(unknown ? [unknown] : [])].reduce<string>(
-    (text, part) =>
-      typeof part === "number" ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part),
-    "",
-  );
-  return {
-    path: inHeaders ? headerOf(path) : path,
-    message: unknown ? "is not a field of this request" : issue.message,
-  };
+function emptyBody(): ApiError {
+  return new ApiError("validation_failed", {
+    message: "The body is empty; send a JSON object with the fields of this request.",
+  });
 }

@@ -1,8 +1,14 @@
-// The statement for a list of records.
+// Lists of records: what may be asked of them, and the statement that answers.
+import type { Request, Response } from "express";
 import { escapeLiteral } from "pg";
+import { z } from "zod";
 import { idOf } from "../../records/record.ts";
 import type { RecordDescription } from "../../records/record.ts";
+import type { Database } from "../database.ts";
+import { cursorOf, readCursor } from "./cursor.ts";
+import type { Place } from "./cursor.ts";
 import type { Input } from "./route.ts";
+import { paging } from "./schemas.ts";
 
 /** A list of records. */
 export type ListQuery = {
@@ -10,45 +16,161 @@ export type ListQuery = {
   /** The member of the answer that holds the items. */
   items: string;
   /** A condition for each filter that a caller may give; $1 is the input. */
-  filters: Record<string, string | ((value: unknown) => string)>;
+  filters: Record<string, Filter>;
 };
+
+type Filter = {
+  condition: string | ((value: unknown) => string);
+  /** The argument of app_private.record_total with the same meaning; see there for those that are not kept together. */
+  kept?: "org_uri" | "status" | "accelerator" | "country";
+  /** Looks for a code in a list: an index finds such records, but in no order. */
+  unordered?: true;
+};
+
+export const orgUriFilter: Filter = { condition: `"orgUri" = $1 ->> 'orgUri'`, kept: "org_uri" };
 
 /**
  * The filter on a status. The value is a literal in the statement, because PostgreSQL cannot estimate a parameter
  * that it has to cast to an enum, and would plan a rare status as if it were a common one.
  */
-export function statusFilter(value: unknown): string {
-  return `status = ${escapeLiteral(String(value))}`;
+export const statusFilter: Filter = {
+  condition: (value) => `status = ${escapeLiteral(String(value))}`,
+  kept: "status",
+};
+
+/** What a caller may ask of a list: its filters, and which page. */
+export function listInput(list: ListQuery, filters: z.ZodRawShape): z.ZodObject {
+  return z
+    .object({
+      ...filters,
+      ...paging,
+      after: z
+        .string()
+        .optional()
+        .meta({
+          description:
+            "Where the page before ended, as the header Link of its answer says: the next page, however far down the " +
+            "list, as fast as the first, without losing or repeating records that were there. For the same filters, and " +
+            "instead of offset.",
+        }),
+    })
+    .superRefine((input: Input, context) => {
+      if (input["after"] === undefined) return;
+      if (!placeIn(list, input))
+        context.addIssue({
+          code: "custom",
+          path: ["after"],
+          message: "must be a cursor of this list and these filters",
+        });
+      if (input["offset"] !== 0)
+        context.addIssue({
+          code: "custom",
+          path: ["offset"],
+          message: "must not be given together with after",
+        });
+    });
 }
 
-// The filters by which totals are kept; see db/rules/record-totals.sql.
-const KEPT: readonly string[] = ["orgUri", "status"];
+/** The input by which a list is filtered, in an order of its own. */
+function filteredBy({ record, filters }: ListQuery, input: Input): unknown {
+  return [record.kind, ...Object.keys(filters).map((name) => [name, input[name]])];
+}
+
+function placeIn(list: ListQuery, input: Input): Place | undefined {
+  return readCursor(String(input["after"]), filteredBy(list, input));
+}
+
+/**
+ * Reads a page of a list, and names the next one in the header Link.
+ * @returns the JSON of the answer
+ */
+export async function readPage(
+  database: Database,
+  list: ListQuery,
+  input: Input,
+  { request, response }: { request: Request; response: Response },
+): Promise<string> {
+  const answer = (await database.answer(request.identity, listStatement(list, input), input)) ?? "";
+  const end = answer.indexOf("\n");
+  const [createdAt, id] = answer.slice(0, end).split(" ");
+  if (id) {
+    const after = cursorOf({ createdAt: Number(createdAt), id }, filteredBy(list, input));
+    const given = ["limit", ...Object.keys(list.filters)].filter((name) => input[name] !== undefined);
+    const query = new URLSearchParams();
+    for (const name of given) query.set(name, String(input[name]));
+    query.set("after", after);
+    response.links({ next: `${request.path}?${query.toString()}` });
+  }
+  return answer.slice(end + 1);
+}
 
 /**
  * The statement for a list: newest first, ties by id, with the total of all matches. It contains only the filters
  * that were given, so that PostgreSQL plans for these and no others. The page is found by its ids, which the indexes
  * hold: what else an item has would be worked out for every row that is skipped as well.
+ * @returns SQL for a line with the place of the last item, empty if no more follow, and then the JSON of the answer
  */
-export function listStatement({ record, items, filters }: ListQuery, input: Input): string {
+export function listStatement(list: ListQuery, input: Input): string {
+  const { record, items, filters } = list;
   const given = Object.entries(filters).filter(([name]) => input[name] !== undefined);
-  const conditions = given.map(([name, filter]) =>
-    typeof filter === "string" ? filter : filter(input[name]),
+  const conditions = given.map(([name, { condition }]) =>
+    typeof condition === "string" ? condition : condition(input[name]),
   );
-  const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   const view = `rest.${record.table}`;
   const id = `"${idOf(record)}"`;
-  const total = given.every(([name]) => KEPT.includes(name))
-    ? `app_private.record_total('${record.kind}', $1 ->> 'orgUri', $1 ->> 'status')`
-    : `(select count(*) from ${view} ${where})`;
+  const order = (of: string) => `order by ${of}."createdAt" desc, ${of}.${id} desc`;
+  const place = input["after"] === undefined ? undefined : placeIn(list, input);
+  const after = place
+    ? [
+        `(item."createdAt", item.${id}) < ` +
+          `(timestamptz 'epoch' + ${place.createdAt} * interval '1 microsecond', '${place.id}'::uuid)`,
+      ]
+    : [];
+  const ids = (from: string, where: readonly string[]) =>
+    `select item.${id}, item."createdAt" from ${from} as item ${where.length > 0 ? `where ${where.join(" and ")}` : ""}`;
+  const page = (from: string, where: readonly string[]) => `
+    (${ids(from, where)} ${order("item")}
+     limit ($1 ->> 'limit')::integer + 1 offset ($1 ->> 'offset')::bigint)`;
+  const total = keptTotal(record, given);
+  const among = keptTotal(
+    record,
+    given.filter(([, { unordered }]) => !unordered),
+  );
+  // Records with a code are found either by it, all of them, and put in order; or among the newest of all, where one in
+  // so many has the code. PostgreSQL would have to guess which takes fewer steps, and go through everything for a code
+  // that nothing has; the totals tell.
+  const areFew = "(select is_short from counted)";
+  const found = !given.some(([, { unordered }]) => unordered)
+    ? `counted as materialized (select ${total ?? `(select count(*) from (${ids(view, conditions)}) as matching)`} as total),
+       page as materialized ${page(view, [...conditions, ...after])}`
+    : total === undefined
+      ? `matching as materialized (${ids(view, conditions)}),
+         counted as materialized (select count(*) as total from matching),
+         page as materialized ${page("matching", after)}`
+      : `counted as materialized (
+           select total, total::float8 ^ 2 <= among::float8 * (($1 ->> 'limit')::integer + ($1 ->> 'offset')::bigint) as is_short
+           from (select ${total} as total, ${among} as among) as totals),
+         matching as materialized (${ids(view, [...conditions, areFew])}),
+         page as materialized (
+           ${page("matching", after)} union all ${page(view, [...conditions, ...after, `not ${areFew}`])})`;
   return `
-    with page as materialized (
-      select ${id} from ${view} ${where}
-      order by "createdAt" desc, ${id} desc
-      limit ($1 ->> 'limit')::integer offset ($1 ->> 'offset')::bigint
-    )
-    select json_build_object(
-      '${items}', coalesce((
-        select json_agg(item order by item."createdAt" desc, item.${id} desc)
-        from page join ${view} as item using (${id})), '[]'),
-      'total', ${total})::text`;
+    with ${found},
+    shown as materialized (select * from page ${order("page")} limit ($1 ->> 'limit')::integer)
+    select coalesce((
+        select concat_ws(' ', (extract(epoch from shown."createdAt") * 1000000)::bigint, shown.${id}) from shown
+        where (select count(*) from page) > ($1 ->> 'limit')::integer
+        order by shown."createdAt", shown.${id} limit 1), '')
+      || E'\\n'
+      || json_build_object(
+        '${items}', coalesce((
+          select json_agg(item ${order("item")}) from shown join ${view} as item using (${id})), '[]'),
+        'total', (select total from counted))`;
+}
+
+/** The total of a list as it is kept; undefined where it has to be counted. */
+function keptTotal(record: RecordDescription, given: readonly [string, Filter][]): string | undefined {
+  const is = (argument: Filter["kept"]) => given.some(([, { kept }]) => kept === argument);
+  if (is(undefined) || (is("org_uri") && (is("accelerator") || is("country")))) return undefined;
+  const args = given.map(([name, { kept }]) => `${kept} => $1 ->> '${name}'`);
+  return `app_private.record_total(${[`'${record.kind}'`, ...args].join(", ")})`;
 }

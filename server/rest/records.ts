@@ -68,13 +68,15 @@ export function createdOf(record: RecordDescription) {
 /** What a caller gives to set a record's status, and the answer. */
 export function statusChangeOf(record: RecordDescription) {
   const changed = { [idOf(record)]: s.uuid, status: statusOf(record) };
-  return { body: z.strictObject({ ...changed, actorEmail: s.email }), answer: z.object(changed) };
+  return { body: z.strictObject({ ...changed, actorEmail: s.actingEmail }), answer: z.object(changed) };
 }
 
-/** Creates a record; its $1 is the input. What is left out is left to the function's own default. */
+/** Creates a record; its $1 is the input. What is left out is left to the function's own default, and who acts to the rules. */
 export function createStatement(record: RecordDescription, input: Input): string {
   const known = columnsOf(record);
-  const given = fieldsOf(record).filter(({ name }) => input[name] !== undefined);
+  const given = fieldsOf(record).filter(
+    (field) => field.input === "actor" || input[field.name] !== undefined,
+  );
   const types = given.map(({ name, column }) => `"${name}" ${known[column]?.type ?? "text"}`);
   const named = given.map(({ name, column }) => `${column} => given."${name}"`);
   return `

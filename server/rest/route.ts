@@ -3,6 +3,7 @@
 import type { Request, Response } from "express";
 import type { z } from "zod";
 import type { ErrorCode } from "../errors.ts";
+import type { ListQuery } from "./list.ts";
 
 /** The checked input of a request: path parameters, query, headers and body together. */
 export type Input = Record<string, unknown>;
@@ -23,22 +24,29 @@ export type RestRoute = {
   body?: z.ZodObject;
   /** Status and schema of success. */
   answer: {
-    status: 200 | 201;
     schema: z.ZodType;
     /** Schemas of media types besides application/json. */
     alternatives?: Record<string, z.ZodType>;
     /** Headers that only this route sends. */
-    headers?: Record<string, { description: string; schema: { type: "string"; enum?: string[] } }>;
+    headers?: Record<
+      string,
+      { description: string; required?: false; schema: { type: "string"; enum?: string[] } }
+    >;
     description: string;
-  };
+  } & (
+    | { status: 200 }
+    | { status: 201; /** The path at which what was created is read, as of a route. */ location: string }
+  );
   /** Registered error codes that this route can return besides those that every route can. */
   errors: readonly ErrorCode[];
   /** Takes an Idempotency-Key. */
   idempotent?: boolean;
   /** SQL that returns one JSON text; its $1 is the input. If there is no row, the answer is `missing`. */
   statement?: string | ((input: Input) => string);
+  /** Instead of a statement: the records of which the answer is a page. */
+  list?: ListQuery;
   /** The refusal when the statement returns null. */
   missing?: ErrorCode;
-  /** Instead of a statement, for a route whose answer does not come from one. */
-  handle?: (request: Request, response: Response, input: Input) => Promise<void>;
+  /** For a route whose answer does not come from its statement, or its list, as it is: makes its text. */
+  handle?: (request: Request, response: Response, input: Input) => Promise<string>;
 };

@@ -1,14 +1,23 @@
 // The wire formats that the records share. What is well-formed is decided in db/rules/validation.sql; these say the
-// same before a request gets there, in OpenAPI and to the tool endpoint.
+// same before a request gets there, in OpenAPI and to the tool endpoint. They refuse nothing that it would accept, except
+// where it cannot know: once a text is a date or a UUID, there are no others.
 import { z } from "zod";
 import { enums, longestText } from "../../db/catalog.ts";
 import type { FieldType } from "../../records/record.ts";
+
+/** PostgreSQL has no texts with it. */
+export const NUL = "must not contain a NUL character";
+
+/** In characters as PostgreSQL counts them; JavaScript takes an emoji for two. */
+function hasAtMost(longest: number) {
+  return (value: string) => value.length <= longest || Array.from(value).length <= longest;
+}
 
 /** Free text; the database trims it, and says which characters it may have. NUL cannot be stored. */
 function textOfAtMost(longest: number) {
   return z
     .string({ error: "must be text" })
-    .refine((value) => !value.includes("\0"), "must not contain a NUL character")
+    .refine((value) => !value.includes("\0"), NUL)
     .refine(
       (value) => value.length <= longest || Array.from(value.trim()).length <= longest,
       `must have at most ${longest.toLocaleString("en")} characters`,
@@ -40,16 +49,21 @@ export const email = z
   .max(254, "must be an e-mail address")
   .meta({ format: "email", examples: ["ana@river.example"] });
 
+/** Who acts. Whether it may be left out is for the database to say, which knows who is calling. */
+export const actingEmail = email
+  .optional()
+  .meta({ description: "Who is acting. Required with an API key; with a person's token it is that person." });
+
 // The same as app_private.is_http_uri.
 export const httpUri = z
   .string({ error: "must be an absolute http or https URI" })
   .regex(
     // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
-    /^https?:\/\/[^\][/?#\s<>"{}|\\^`@]+(?:[/?#][^\][\s<>"{}|\\^`\u0001-\u0020\u007f-\u009f]*)?$/,
+    /^https?:\/\/[^\][/?#<>"{}|\\^`@\u0001-\u0020\u007f-\u009f]+(?:[/?#][^\][<>"{}|\\^`\u0001-\u0020\u007f-\u009f]*)?$/,
     "must be an absolute http or https URI",
   )
-  .max(2048, "must be an absolute http or https URI")
-  .meta({ format: "uri", examples: ["https://data.example.org/org/river-mission"] });
+  .refine(hasAtMost(2048), "must be an absolute http or https URI")
+  .meta({ format: "uri", maxLength: 2048, examples: ["https://data.example.org/org/river-mission"] });
 
 export const rop3 = z
   .string({ error: "must be a ROP3 code of six digits" })
@@ -66,19 +80,24 @@ export const countryCode = z
   .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 country code of two upper-case letters")
   .meta({ examples: ["KE"] });
 
-const date = z.iso
+export const date = z.iso
   .date({ error: "must be a calendar date, YYYY-MM-DD" })
-  .refine((value) => value >= "0001-01-01", "must be a calendar date, YYYY-MM-DD")
+  .refine((value) => !value.startsWith("0000-"), "must be a calendar date, YYYY-MM-DD")
   .meta({ examples: ["2027-06-30"] });
 
-export const timestamp = z.iso.datetime({ offset: true });
+const INSTANT = "must be a time with its offset, such as 2027-06-30T12:00:00Z";
+
+/** A point in time that PostgreSQL has: from year 1, and at most 15 hours and 59 minutes from UTC. */
+export const timestamp = z.iso
+  .datetime({ offset: true, error: INSTANT })
+  .refine((value) => !value.startsWith("0000-") && !/[+-](?:1[6-9]|2\d):\d\d$/.test(value), INSTANT);
 
 const acceleratorCode = z
   .string({ error: "must be a code of the accelerator scheme" })
   .min(1, "must be a code of the accelerator scheme")
-  .max(64, "must be a code of the accelerator scheme")
-  .refine((value) => !value.includes("\0"), "must not contain a NUL character")
-  .meta({ examples: ["PRA-INT"] });
+  .refine(hasAtMost(64), "must be a code of the accelerator scheme")
+  .refine((value) => !value.includes("\0"), NUL)
+  .meta({ maxLength: 64, examples: ["PRA-INT"] });
 
 const list = <T extends z.ZodType>(item: T) =>
   z.array(item, { error: "must be a list" }).max(100, "must have at most 100 items");
@@ -116,14 +135,22 @@ function both(type: z.ZodType) {
   return { given: type, shown: type };
 }
 
-/** limit and offset of every list. */
+/** A whole number within bounds. One beyond what is counted exactly is out of range as well, and not another type. */
+export function wholeNumber(least: number, most: number) {
+  const outOfRange = { too_small: `must be at least ${least}`, too_big: `must be at most ${most}` };
+  return z
+    .int({
+      abort: true,
+      error: ({ code }) => outOfRange[code as keyof typeof outOfRange] ?? "must be an integer",
+    })
+    .min(least, outOfRange.too_small)
+    .max(most, outOfRange.too_big);
+}
+
+/** limit and offset of every list; PostgreSQL counts rows that are skipped as integers. */
 export const paging = {
-  limit: z
-    .int({ error: "must be an integer" })
-    .min(1, "must be at least 1")
-    .max(200, "must be at most 200")
-    .default(50),
-  offset: z.int({ error: "must be an integer" }).min(0, "must be at least 0").default(0),
+  limit: wholeNumber(1, 200).default(50),
+  offset: wholeNumber(0, 2_147_483_647).default(0),
 };
 
 /** A filter that compares a text exactly. */

@@ -11,6 +11,7 @@ import {
   GraphUnavailable,
   type GraphStore,
 } from "../../graph/store.ts";
+import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
@@ -35,9 +36,11 @@ export type SparqlDependencies = {
 };
 
 const PATH = "/v0/sparql";
+const METHODS = "GET, HEAD, POST, OPTIONS";
 const WAITING_PER_KEY = 8;
 const WAITING = 200;
 const WAIT_MS = 5_000;
+const SLOW_MS = 1_000;
 /** How long a store may go on with a query whose caller has left: so long its slot is not lent again. */
 const ABANDONED_MS = 1_000;
 const MAX_BYTES = 64 * 1024;
@@ -50,6 +53,7 @@ export function sparqlDoor(dependencies: SparqlDependencies): Door {
     slots: concurrency,
     // So that there is always one for another key.
     perCaller: Math.max(1, Math.ceil(concurrency / 2)),
+    slowMs: SLOW_MS,
     patienceMs: waitMs,
     queuePerCaller: WAITING_PER_KEY,
     queue: WAITING,
@@ -61,15 +65,16 @@ export function sparqlDoor(dependencies: SparqlDependencies): Door {
   const refuseMethod: RequestHandler = () => {
     throw new ApiError("method_not_allowed", {
       message: "Send queries with GET or POST.",
-      headers: { allow: "GET, HEAD, POST, OPTIONS" },
+      headers: { allow: METHODS },
     });
   };
 
-  return (app, guards) => {
+  const allowed = (path: string) => (path === PATH ? METHODS : undefined);
+  return withAllowed(allowed, (app, guards) => {
     app.get(PATH, ...guards.key, query);
     app.post(PATH, ...guards.key, query);
     app.all(PATH, ...guards.key, refuseMethod);
-  };
+  });
 }
 
 async function answer(
@@ -101,7 +106,7 @@ async function answer(
   };
   let body: Readable;
   try {
-    giveBack = await shares.take(request.identity.keyId, gone);
+    giveBack = await shares.take(request.identity.id, gone);
     ({ body } = await store.query(query.text, {
       accept: ALIASES.get(type) ?? type,
       defaultGraphs: asked?.defaultGraphs,

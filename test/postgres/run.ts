@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 /** SQL, authorization, lifecycle, graph and search; without what is slow and asks PostgreSQL nothing of its own. */
 const SUITES =
   "authorization|catalog|church-(columns|places)|churches|closed-lists|expiry|graph-verification|graphql-aggregates|" +
-  "input|keys|lifecycle|list-plans|membership-(authority|concurrency|domains|lifecycle|refusals|roles)|migrate|projection|" +
+  "input|keys|lifecycle|membership-(authority|concurrency|domains|lifecycle|refusals|roles)|migrate|plans|projection|" +
   "record|rest-records|upgrade|vocabulary";
 
 /** The other stores are asked by the whole suite; what a release of PostgreSQL changes does not depend on them. */

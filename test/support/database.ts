@@ -56,21 +56,39 @@ async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<v
   }
 }
 
+/** For whom, as whom and from where a key may be used. */
+export type KeyBounds = {
+  readonly organizations?: readonly string[];
+  readonly persons?: readonly string[];
+  readonly networks?: readonly string[];
+};
+
+/** The id of a key by its text. */
+export async function keyIdOf(db: pg.Pool, key: string): Promise<string> {
+  const { rows } = await db.query<{ key_id: string }>(
+    "select key_id from app_private.api_keys where key_hash = sha256(convert_to($1, 'utf8'))",
+    [key],
+  );
+  return rows[0]!.key_id;
+}
+
 /** Puts an API key into a database and returns its text. */
 export async function issueTestKey(
   db: pg.Pool,
   scope: "api_read" | "api_write" | "api_review",
-  options: { expiresAt?: string; ratePerMinute?: number } = {},
+  options: { expiresAt?: string; ratePerMinute?: number } & KeyBounds = {},
 ): Promise<string> {
   const key = `ek_${randomBytes(32).toString("base64url")}`;
   await db.query(
-    `insert into app_private.api_keys (label, key_hash, scope, expires_at, rate_per_minute)
-     values ('test', $1, $2, $3, $4)`,
+    `insert into app_private.api_keys
+       (label, key_hash, scope, expires_at, rate_per_minute, organizations, persons, networks)
+     values ('test', $1, $2, $3, $4, $5, $6, $7)`,
     [
       createHash("sha256").update(key).digest(),
       scope,
       options.expiresAt ?? null,
       options.ratePerMinute ?? 1_000_000,
+      ...[options.organizations, options.persons, options.networks],
     ],
   );
   return key;

@@ -4,6 +4,8 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+// The threads and commands that tests start begin with what Node has compiled for the ones before.
+import "../../process/compiled.ts";
 import { startEmbeddedPostgres } from "../../db/embedded.ts";
 import { migrate } from "../../db/migrate.ts";
 import type { EmbeddedPostgres } from "../../db/embedded.ts";

@@ -2,7 +2,7 @@
 import { JavaServerNotAvailable } from "../../graph/java/maven.ts";
 
 /** What keeps a JVM small and makes it start quickly, at the cost of its speed later. */
-export const JAVA_OPTIONS = ["-Xmx768m", "-XX:TieredStopAtLevel=1"];
+export const JAVA_OPTIONS = ["-Xmx768m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
 /** Whether this machine has, or can fetch, what a store needs. */
 export function isAvailable(fetched: Promise<unknown>): Promise<boolean> {

@@ -18,6 +18,10 @@ export type MembershipDoor = {
   claim: (input: Fields, scope?: Scope) => Promise<Reply>;
   review: (input: Fields, scope?: Scope) => Promise<Reply>;
   claims: (adminEmail: string, filter?: Fields, scope?: Scope) => Promise<Reply>;
+  ownClaims: (userEmail?: string, filter?: Fields, scope?: Scope) => Promise<Reply>;
+  withdraw: (input: Fields, scope?: Scope) => Promise<Reply>;
+  leave: (input: Fields, scope?: Scope) => Promise<Reply>;
+  appoint: (input: Fields, scope?: Scope) => Promise<Reply>;
   checkUser: (email: string, scope?: Scope) => Promise<Reply>;
   members: (orgUri: string, adminEmail: string, scope?: Scope) => Promise<Reply>;
   setMemberRole: (input: Fields, scope?: Scope) => Promise<Reply>;
@@ -53,6 +57,11 @@ function restDoor(service: () => TestService): MembershipDoor {
     review: post("/v0/admin/claims/review", "review"),
     claims: (adminEmail, filter = {}, scope = "review") =>
       send("GET", `/v0/admin/claims?${queryOf(filter)}`, scope, undefined, adminEmail),
+    ownClaims: (userEmail, filter = {}, scope = "write") =>
+      send("GET", `/v0/onboarding/claims?${queryOf({ ...(userEmail && { userEmail }), ...filter })}`, scope),
+    withdraw: post("/v0/onboarding/claims/withdraw", "write"),
+    leave: post("/v0/orgs/members/leave", "write"),
+    appoint: post("/v0/orgs/members/appoint", "review"),
     checkUser: (email, scope = "write") =>
       send("GET", `/v0/onboarding/check-user?${queryOf({ email })}`, scope),
     members: (orgUri, adminEmail, scope = "review") =>
@@ -85,10 +94,12 @@ function graphqlDoor(service: () => TestService): MembershipDoor {
         (data) => data[name][result],
       );
   const member = "orgUri userEmail firstName lastName role status";
+  const ownClaim =
+    "claimId orgUri orgName isNewOrg status resultVariant emailVerified role reviewNotes reviewedAt createdAt";
   const user = `userId email firstName lastName platformRoles memberships { orgUri orgName role status } createdAt`;
   return {
     claim: mutation("claimOrganization", "claim", "claimId resultVariant orgUri orgName status", "write"),
-    review: mutation("reviewOrganizationClaim", "decision", "claimId newStatus"),
+    review: mutation("reviewOrganizationClaim", "decision", "claimId newStatus warnings { code message }"),
     claims: (adminEmail, filter = {}, scope = "review") =>
       send(
         `query ($adminEmail: String!, $status: ClaimReviewStatus, $limit: Int, $offset: Int) {
@@ -96,17 +107,32 @@ function graphqlDoor(service: () => TestService): MembershipDoor {
              total
              claims { claimId userEmail userFirstName userLastName orgUri orgName isNewOrg emailDomain orgDomain
                domainMatch status routedTo resultVariant newOrgWebsite newOrgType reviewedBy reviewedAt reviewNotes
-               createdAt } } }`,
+               createdAt emailVerified orgDomainStated } } }`,
         { adminEmail, ...filter },
         scope,
         ({ organizationClaimsForReview: page }) => ({ ...page, total: Number(page.total) }),
       ),
+    ownClaims: (userEmail, filter = {}, scope = "write") =>
+      send(
+        `query ($userEmail: String, $limit: Int, $offset: Int) {
+           ownOrganizationClaims(userEmail: $userEmail, limit: $limit, offset: $offset) { total claims { ${ownClaim} } } }`,
+        { userEmail, ...filter },
+        scope,
+        ({ ownOrganizationClaims: page }) => ({ ...page, total: Number(page.total) }),
+      ),
+    withdraw: mutation("withdrawOrganizationClaim", "claim", ownClaim, "write"),
+    leave: mutation("leaveOrganization", "member", member, "write"),
+    appoint: mutation("appointAdministrator", "member", member),
     checkUser: (email, scope = "write") =>
       send(
-        "query ($email: String!) { checkUser(email: $email) { exists firstName lastName orgUri orgName orgType } }",
+        `query ($email: String!) { checkUser(email: $email) {
+           exists firstName lastName orgUri orgName orgType memberships { orgUri orgName orgType role } } }`,
         { email },
         scope,
-        ({ checkUser }) => withoutNulls(checkUser),
+        ({ checkUser: { memberships, ...found } }) => ({
+          ...withoutNulls(found),
+          ...(memberships && { memberships: memberships.map(withoutNulls) }),
+        }),
       ),
     members: (orgUri, adminEmail, scope = "review") =>
       send(

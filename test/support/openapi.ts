@@ -10,7 +10,7 @@ export type Operation = {
   requestBody?: { content: Record<string, Media> };
   responses: Record<
     string,
-    { description: string; headers?: Record<string, unknown>; content?: Record<string, Media> }
+    { description: string; headers?: Record<string, { required?: boolean }>; content?: Record<string, Media> }
   >;
 };
 

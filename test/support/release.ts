@@ -1,6 +1,7 @@
 // What a database holds, table by table, and a database of an earlier release.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import pg from "pg";
@@ -21,6 +22,18 @@ export async function restoreRelease(url: string): Promise<void> {
     await client.query(dump);
   } finally {
     await client.end();
+  }
+}
+
+/** Makes the schema of graphile-worker as it was at one of its own migrations. */
+export async function installJobQueue(db: pg.Pool, upTo: number): Promise<void> {
+  const folder = join(fileURLToPath(import.meta.resolve("graphile-worker")), "../../sql");
+  await db.query(`create schema graphile_worker;
+    create table graphile_worker.migrations (id int primary key, ts timestamptz default now() not null)`);
+  for (let id = 1; id <= upTo; id += 1) {
+    const sql = await readFile(join(folder, `${String(id).padStart(6, "0")}.sql`), "utf8");
+    await db.query(sql.replaceAll(":GRAPHILE_WORKER_SCHEMA", "graphile_worker"));
+    await db.query("insert into graphile_worker.migrations (id) values ($1)", [id]);
   }
 }
 

@@ -1,6 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { expect } from "@jest/globals";
 import type { Express } from "express";
 import { pino } from "pino";
 import type { Logger } from "pino";
@@ -9,9 +10,10 @@ import type { Config } from "../../config.ts";
 import { startEmbeddedStore } from "../../graph/embedded/index.ts";
 import { createGraphStore, storeUrls } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
+import type { Metrics } from "../../process/metrics.ts";
 import type { Patience } from "../../server/listener.ts";
 import { startServer } from "../../server/main.ts";
-import type { RunningServer } from "../../server/main.ts";
+import type { RunningServer, ServerOptions } from "../../server/main.ts";
 import { startWorker } from "../../worker/main.ts";
 import { createTestDatabase, issueTestKey } from "./database.ts";
 import type { TestDatabase } from "./database.ts";
@@ -75,6 +77,8 @@ const NO_STORE = "http://127.0.0.1:9";
  * @param options.config differences from the default configuration
  * @param options.logger where the server logs; nowhere by default
  * @param options.patience with callers who are slow
+ * @param options.metrics what it counts
+ * @param options.graphql when its schema is built; at the start for test files that speak of it
  */
 export async function startTestService(
   options: {
@@ -84,6 +88,8 @@ export async function startTestService(
     world?: boolean;
     logger?: Logger;
     patience?: Patience;
+    metrics?: Metrics;
+    graphql?: ServerOptions["graphql"];
   } = {},
 ): Promise<TestService> {
   const database = options.database ?? (await createTestDatabase());
@@ -101,6 +107,8 @@ export async function startTestService(
     databaseUrl: database.serverUrl,
     store,
     ...(options.patience && { patience: options.patience }),
+    ...(options.metrics && { metrics: options.metrics }),
+    graphql: options.graphql ?? (await whenGraphqlIsBuilt()),
     logger: options.logger ?? pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
   });
   const [read, write, review] = await Promise.all(
@@ -149,7 +157,7 @@ export async function call(
 }
 
 /** Another server on the database of a service, with settings as its environment would give them. */
-export function startAnotherServer(
+export async function startAnotherServer(
   { database, store }: Pick<TestService, "database" | "store">,
   environment: NodeJS.ProcessEnv = {},
 ): Promise<RunningServer> {
@@ -157,6 +165,13 @@ export function startAnotherServer(
     config: loadConfig({ PORT: "0", ...environment }),
     databaseUrl: database.serverUrl,
     store,
+    graphql: await whenGraphqlIsBuilt(),
     logger: pino({ level: "silent" }),
   });
+}
+
+/** To load and to build it takes longer than all the rest, and most test files have nothing to say about it. */
+async function whenGraphqlIsBuilt(): Promise<ServerOptions["graphql"]> {
+  const { testPath } = expect.getState();
+  return /graphql/i.test(await readFile(testPath!, "utf8")) ? "at the start" : "on demand";
 }

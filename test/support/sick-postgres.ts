@@ -81,11 +81,18 @@ async function processesOf(cluster: string): Promise<number[]> {
 export async function forwardTo(port: () => number): Promise<{
   port: number;
   muffle: () => void;
+  /** Takes connections from now on, and passes nothing on; those that are open go on. */
+  deafen: () => void;
   sever: () => void;
   close: () => void;
 }> {
   const open = new Set<Socket>();
+  let isDeaf = false;
   const server = createServer((caller) => {
+    if (isDeaf) {
+      open.add(caller.on("error", () => undefined));
+      return;
+    }
     const target = connect(port(), "127.0.0.1");
     for (const [socket, other] of [
       [caller, target],
@@ -110,6 +117,7 @@ export async function forwardTo(port: () => number): Promise<{
     muffle: () => {
       for (const socket of open) socket.unpipe().pause();
     },
+    deafen: () => (isDeaf = true),
     sever,
     close: () => {
       server.close();

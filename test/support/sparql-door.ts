@@ -4,6 +4,7 @@ import express from "express";
 import { pino } from "pino";
 import { errorHandler } from "../../server/errors.ts";
 import { sparqlDoor } from "../../server/sparql/door.ts";
+import { callerWith } from "../../server/identity/identity.ts";
 import type { SparqlDependencies } from "../../server/sparql/door.ts";
 
 /** A door that is listening; the key of a request is what its header `x-key` says. */
@@ -14,12 +15,8 @@ export async function startSparqlDoor(
 ): Promise<RunningDoor> {
   const app = express();
   const withKey: express.RequestHandler = (request, _response, next) => {
-    request.identity = {
-      keyId: request.get("x-key") ?? "a key",
-      scope: "api_read",
-      ratePerMinute: null,
-      expiresAt: null,
-    };
+    const keyId = request.get("x-key") ?? "a key";
+    request.identity = callerWith({ keyId, scope: "api_read", ratePerMinute: null });
     next();
   };
   await sparqlDoor({ namedGraphs: [], concurrency: 3, ...dependencies })(app, {

@@ -7,6 +7,11 @@ export const foldRecordTotals: TaskDefinition = {
   create:
     ({ pool }) =>
     async () => {
-      await pool.query("select app_private.fold_record_totals()");
+      for (;;) {
+        const { rows } = await pool.query<{ folded: string }>(
+          "select app_private.fold_record_totals() as folded",
+        );
+        if (rows[0]?.folded === "0") return;
+      }
     },
 };

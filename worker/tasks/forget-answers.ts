@@ -1,6 +1,6 @@
 import type { TaskDefinition } from "./task.ts";
 
-/** Forgets the answers that were kept for Idempotency-Keys, after a day. */
+/** Forgets the answers that were kept for Idempotency-Keys, after a day, and sessions and links that are over. */
 export const forgetAnswers: TaskDefinition = {
   name: "forget_answers",
   schedule: "17 * * * *",
@@ -8,5 +8,6 @@ export const forgetAnswers: TaskDefinition = {
     ({ pool }) =>
     async () => {
       await pool.query("select app_private.forget_old_answers()");
+      await pool.query("select app_private.forget_old_sessions()");
     },
 };

@@ -4,9 +4,23 @@ const PAGE = 20;
 const byId = (id) => document.getElementById(id);
 const message = byId("message");
 
-/** Whom the requests name and which key they carry; kept only in memory. */
-let reviewer = { email: "", key: "" };
+/** Whom the requests name and which key they carry; kept only in memory. Undefined: they go by the session. */
+let reviewer;
 let offset = 0;
+
+void goBySession();
+
+/** Shows the claims at once to who is signed in. */
+async function goBySession() {
+  const { email } = await fetch("/sign-in/session").then(
+    (response) => response.json(),
+    () => ({ email: null }),
+  );
+  if (email === null) return;
+  byId("person").querySelector("b").textContent = email;
+  byId("person").hidden = false;
+  if (await showClaims()) showReview();
+}
 
 byId("sign-in").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -17,12 +31,14 @@ async function signIn(form) {
   const given = new FormData(form);
   reviewer = { email: given.get("email").trim(), key: given.get("key").trim() };
   offset = 0;
-  if (await showClaims()) {
-    byId("sign-in").hidden = true;
-    byId("review").hidden = false;
-    byId("list-title").setAttribute("tabindex", "-1");
-    byId("list-title").focus();
-  }
+  if (await showClaims()) showReview();
+}
+
+function showReview() {
+  byId("sign-in").hidden = true;
+  byId("review").hidden = false;
+  byId("list-title").setAttribute("tabindex", "-1");
+  byId("list-title").focus();
 }
 
 byId("filter").addEventListener("submit", (event) => {
@@ -64,10 +80,11 @@ function claimItem(claim) {
   find("h3").textContent = `${name} → ${claim.org_name}`;
   find("h3").tabIndex = -1;
   const hint = find(".hint");
-  hint.textContent = claim.domain_match
-    ? "✓ The e-mail address is at the organization's domain."
-    : "The e-mail address is not at the organization's domain.";
-  hint.classList.toggle("good", claim.domain_match);
+  const isTelling = claim.domain_match && claim.email_verified && !claim.org_domain_stated;
+  hint.textContent = `${isTelling ? "✓ " : ""}${domainHint(claim)} ${
+    claim.email_verified ? "They signed in with it." : "An application says that it is theirs."
+  }`;
+  hint.classList.toggle("good", isTelling);
   find("dl").append(
     ...facts(claim).flatMap(([label, value]) => [element("dt", label), element("dd", value)]),
   );
@@ -86,12 +103,26 @@ function claimItem(claim) {
   return item;
 }
 
+function domainHint(claim) {
+  if (claim.org_domain_stated) {
+    return claim.domain_match
+      ? "The e-mail address is at the domain that they say is the organization's."
+      : "The e-mail address is not at a domain that they say is the organization's.";
+  }
+  return claim.domain_match
+    ? "The e-mail address is at the organization's domain."
+    : "The e-mail address is not at the organization's domain.";
+}
+
 function facts(claim) {
   const routed = claim.routed_to === "organization" ? "the organization's administrators" : "the platform";
   const all = [
     ["E-mail", claim.user_email],
     ["Organization", claim.org_uri],
-    ["Its domain", claim.org_domain ?? "none registered"],
+    [
+      claim.org_domain_stated ? "Its domain, as they say" : "Its domain",
+      claim.org_domain ?? "none registered",
+    ],
     ["New organization", claim.is_new_org ? "yes: does it exist, under this name, and only once?" : null],
     ["Type", claim.new_org_type],
     ["Website", claim.new_org_website],
@@ -117,17 +148,20 @@ async function decide(claim, name, form, action) {
   const buttons = form.querySelectorAll("button");
   for (const button of buttons) button.disabled = true;
   try {
-    const { newStatus } = await send("POST", "/v0/admin/claims/review", {
+    const { newStatus, warnings } = await send("POST", "/v0/admin/claims/review", {
       claimId: claim.id,
       action,
-      adminEmail: reviewer.email,
+      ...(reviewer && { adminEmail: reviewer.email }),
       ...(notes && { notes }),
       ...(action === "approve" && { role: form.elements.role.value }),
     });
     // The page may have become empty.
     if (offset > 0 && byId("claims").children.length === 1) offset -= PAGE;
     await showClaims();
-    say(`The claim of ${name} to ${claim.org_name} is ${newStatus}. They will get an e-mail.`);
+    say(
+      `The claim of ${name} to ${claim.org_name} is ${newStatus}. They will get an e-mail.` +
+        warnings.map((warning) => ` ${warning.message}`).join(""),
+    );
     message.focus();
   } catch (error) {
     problem.textContent = error.message;
@@ -142,8 +176,9 @@ async function send(method, path, body) {
     response = await fetch(path, {
       method,
       headers: {
-        authorization: `Bearer ${reviewer.key}`,
-        "x-admin-email": reviewer.email,
+        ...(reviewer
+          ? { authorization: `Bearer ${reviewer.key}`, "x-admin-email": reviewer.email }
+          : { "x-session-request": "1" }),
         ...(body && { "content-type": "application/json" }),
       },
       ...(body && { body: JSON.stringify(body) }),

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DatabaseUnavailable } from "./unavailable.ts";
 
 const SLICE_MS = 100;
 
 /**
  * Waits for work, but not for ever. It counts in slices, so that time in which this process itself was too busy to read
  * an answer counts as one of them.
- * @throws DatabaseUnavailable when the time is over
+ * @param late makes the error that is thrown when the time is over
  */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   let isOver = false;
   const over = Promise.withResolvers<never>();
   over.promise.catch(() => undefined);
@@ -17,7 +16,7 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
       await sleep(SLICE_MS);
       if (isOver) return;
     }
-    over.reject(new DatabaseUnavailable());
+    over.reject(late());
   };
   void count();
   try {

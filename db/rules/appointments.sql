@@ -1,0 +1,55 @@
+-- Organizations that nobody manages: who says so, and who may change it.
+
+create function app_private.approval_warnings(claim app_public.organization_claims)
+returns app_public.review_warning[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+return case
+  when claim.status = 'approved' and not app_private.is_managed(claim.org_uri) then array[(
+    'no_administrator',
+    format('Nobody manages the members of %s. An administrator of the platform can appoint the claimant or somebody '
+      'else (appointAdministrator); until then claims to it go to the platform.', claim.org_name)
+  )::app_public.review_warning]
+  else array[]::app_public.review_warning[]
+end;
+comment on function app_private.approval_warnings is
+  'What a reviewer is told about an approval: no_administrator where it leaves the organization without anybody who may '
+  'manage its members.';
+
+create function app_public.appoint_administrator(
+  org_uri text, user_email text, admin_email text, role app_public.organization_role default 'org_admin'
+) returns app_public.organization_member
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  organization app_public.organizations;
+begin
+  admin_email := app_private.acting_email(admin_email);
+  role := coalesce(role, 'org_admin');
+  perform app_private.refuse_problems(
+    app_private.http_uri_problems('orgUri', org_uri)
+    || app_private.email_problems('userEmail', user_email)
+    || case when app_private.manages_members(role) then '[]'
+         else app_private.problem('role', 'must be a role that includes members:manage') end
+    || app_private.email_problems('adminEmail', admin_email));
+  perform app_private.name_actor(admin_email);
+  perform app_private.require_platform_permission(admin_email, 'roles:assign');
+  if lower(user_email) = lower(admin_email) then
+    perform app_private.refuse('permission_required',
+      'You cannot appoint yourself; another administrator of the platform must.');
+  end if;
+  organization := app_private.lock_organization(org_uri);
+  if organization.org_uri is null or organization.status <> 'active' then
+    perform app_private.refuse('organization_not_found');
+  elsif app_private.is_managed(org_uri) then
+    perform app_private.refuse('has_administrator');
+  end if;
+  return app_private.add_member(org_uri, (app_private.known_user(user_email)).email, role);
+end
+$$;
+comment on function app_public.appoint_administrator is
+  E'@resultFieldName member\n@actor admin_email\nMakes a person whom the service knows the administrator of an organization that nobody manages. The '
+  'person named by adminEmail needs the platform permission roles:assign, and cannot appoint themself. Errors: '
+  '400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope, 404 organization_not_found, '
+  'user_not_found, 409 has_administrator.';

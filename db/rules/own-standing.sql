@@ -1,0 +1,112 @@
+-- What people see of their own standing, and what they give up of it: their claims, and where they belong.
+
+create function app_private.own_claim(claim app_public.organization_claims) returns app_public.own_organization_claim
+language sql stable
+set search_path = pg_catalog, pg_temp
+return (claim.claim_id, claim.org_uri, claim.org_name, claim.is_new_org, app_private.review_status(claim.status),
+  claim.result_variant, claim.email_verified, claim.granted_role, claim.review_notes, claim.reviewed_at, claim.created_at
+)::app_public.own_organization_claim;
+comment on function app_private.own_claim is
+  'A claim as the claimant sees it: not who reviewed it, and nothing about other people.';
+
+create function app_public.own_organization_claims(user_email text, "limit" integer default 50, "offset" integer default 0)
+returns app_public.own_organization_claim_page
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  bounds constant text[] := (app_private.key_bounds()).organizations;
+  claimant uuid;
+  page app_public.own_organization_claim_page;
+begin
+  user_email := app_private.acting_email(user_email);
+  perform app_private.refuse_problems(
+    app_private.email_problems('userEmail', user_email) || app_private.page_problems("limit", "offset"));
+  perform app_private.name_actor(user_email);
+  claimant := (select u.user_id from app_public.users as u where lower(u.email) = lower(user_email));
+  select count(*) into page.total from app_public.organization_claims as c
+  where c.user_id = claimant and app_private.is_within(bounds, c.org_uri);
+  page.claims := array(
+    select app_private.own_claim(c) from app_public.organization_claims as c
+    where c.user_id = claimant and app_private.is_within(bounds, c.org_uri)
+    order by c.created_at desc, c.claim_id desc
+    limit coalesce("limit", 50) offset coalesce("offset", 0));
+  return page;
+end
+$$;
+comment on function app_public.own_organization_claims is
+  E'@actor user_email\nThe organization claims that a person made, newest first, and what became of each. '
+  'With a key that has bounds only those within them. '
+  'Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, insufficient_scope.';
+
+create function app_public.withdraw_organization_claim(claim_id uuid, user_email text)
+returns app_public.own_organization_claim
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  claim app_public.organization_claims;
+begin
+  user_email := app_private.acting_email(user_email);
+  perform app_private.refuse_problems(
+    app_private.required_problems('claimId', claim_id::text)
+    || app_private.email_problems('userEmail', user_email));
+  perform app_private.name_actor(user_email);
+  -- As a review does: first the claim, then its organization.
+  select c.* into claim
+  from app_public.organization_claims as c
+  join app_public.users as u on u.user_id = c.user_id
+  where c.claim_id = withdraw_organization_claim.claim_id and lower(u.email) = lower(user_email)
+    and app_private.is_within((app_private.key_bounds()).organizations, c.org_uri)
+  for no key update of c;
+  -- Somebody else's claim is none, nor one beyond the bounds of the key: nobody learns of it here.
+  if not found then
+    perform app_private.refuse('claim_not_found');
+  elsif claim.status <> 'pending_review' then
+    perform app_private.refuse('already_reviewed',
+      format('This claim has already been %s.', app_private.review_status(claim.status)));
+  end if;
+  perform app_private.lock_organization(claim.org_uri);
+  update app_public.organization_claims as c set status = 'withdrawn'
+  where c.claim_id = claim.claim_id returning * into claim;
+  perform app_private.settle_proposal(claim.org_uri);
+  return app_private.own_claim(claim);
+end
+$$;
+comment on function app_public.withdraw_organization_claim is
+  E'@resultFieldName claim\n@actor user_email\nTakes back a person''s own claim while it waits for its review. With the last claim to a new '
+  'organization its proposal goes too. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, insufficient_scope, '
+  '404 claim_not_found, 409 already_reviewed.';
+
+create function app_public.leave_organization(org_uri text, user_email text) returns app_public.organization_member
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  leaver uuid;
+begin
+  user_email := app_private.acting_email(user_email);
+  perform app_private.refuse_problems(
+    app_private.http_uri_problems('orgUri', org_uri) || app_private.email_problems('userEmail', user_email));
+  perform app_private.name_actor(user_email);
+  perform app_private.require_organization(org_uri);
+  perform app_private.lock_organization(org_uri);
+  -- Who acts by an approved claim alone gets a membership that is revoked, or the claim would stand in for it still. Who
+  -- is suspended stays so: having left, they could claim again.
+  insert into app_public.memberships as m (org_uri, user_id, role, status)
+  select s.org_uri, s.user_id, s.acting, 'revoked'
+  from app_private.standings as s
+  join app_public.users as u on u.user_id = s.user_id
+  where s.org_uri = leave_organization.org_uri and lower(u.email) = lower(user_email) and s.acting is not null
+  limit 1
+  on conflict on constraint memberships_pkey do update set status = 'revoked'
+  returning m.user_id into leaver;
+  if not found then
+    perform app_private.refuse('membership_required');
+  end if;
+  return app_private.member(org_uri, leaver);
+end
+$$;
+comment on function app_public.leave_organization is
+  E'@resultFieldName member\n@actor user_email\nEnds a person''s own membership of an organization, or what an approved claim stands for; they may claim '
+  'again. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_scope, 409 last_admin.';

@@ -1,0 +1,327 @@
+-- What the service keeps on a person: all of it, and how it is made nobody's. For the operator; docs/operations.md has more.
+-- Both go through every column that can hold an address, as the catalog has them, so that no table is forgotten.
+
+create function app_private.text_columns() returns table (relation regclass, name name, type text, reads_as text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select c.oid::regclass as relation, a.attname as name, format_type(a.atttypid, a.atttypmod),
+    case when t.typname in ('json', 'jsonb') then 'jsonb' when t.typcategory = 'A' then 'text[]' else 'text' end as reads_as
+  from pg_class as c
+  join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  join pg_type as t on t.oid = a.atttypid
+  left join pg_type as item on item.oid = t.typelem and t.typcategory = 'A'
+  where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text in ('app_public', 'app_private', 'graphile_worker')
+    and (t.typcategory = 'S' or t.typname in ('json', 'jsonb') or item.typcategory = 'S')
+    -- A published directory, which the next import would bring back.
+    and format('%s.%s', c.relnamespace::regnamespace, c.relname) not in (
+      'app_public.churches', 'app_private.church_words', 'app_private.church_tags');
+end;
+comment on function app_private.text_columns is
+  'Every column, of the worker''s tables too, that can hold an address; the directory of churches aside.';
+
+create function app_private.address_pattern(email text) returns text
+language sql immutable
+-- Not within a longer address, neither before nor behind.
+return '(?<![[:alnum:]._%+-])' || regexp_replace(email, '([^[:alnum:]@])', '\\\1', 'g') || '(?![[:alnum:]-]|\.[[:alnum:]])';
+comment on function app_private.address_pattern is 'Regular expression of an e-mail address where it stands by itself.';
+
+create function app_private.name_pattern(person app_public.users) returns text
+language sql immutable
+-- A first name alone may be anybody's. No name: a pattern that finds nothing.
+return coalesce('\m' || regexp_replace(person.first_name || ' ' || person.last_name, '([^[:alnum:] ])', '\\\1', 'g') || '\M',
+  '(?!)');
+comment on function app_private.name_pattern is 'Regular expression of a person''s full name.';
+
+create function app_private.substituted(value text, pattern text, substitute text) returns text
+language sql immutable
+return regexp_replace(value, pattern, substitute, 'gi');
+comment on function app_private.substituted(text, text, text) is 'A text with something else for what a pattern finds, in any case.';
+
+create function app_private.substituted(value text[], pattern text, substitute text) returns text[]
+language sql immutable
+begin atomic
+  select case when value is not null then
+    coalesce(array_agg(regexp_replace(t.item, pattern, substitute, 'gi') order by t.place), '{}') end
+  from unnest(value) with ordinality as t (item, place);
+end;
+comment on function app_private.substituted(text[], text, text) is 'The same in each item of a list.';
+
+create function app_private.substituted(value jsonb, pattern text, substitute text) returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- By value, not in the JSON's text: there an address may follow upon the n of \n.
+  case jsonb_typeof(value)
+    when 'string' then
+      return to_jsonb(regexp_replace(value #>> '{}', pattern, substitute, 'gi'));
+    when 'array' then
+      return (select coalesce(jsonb_agg(app_private.substituted(t.item, pattern, substitute) order by t.place), '[]')
+        from jsonb_array_elements(value) with ordinality as t (item, place));
+    when 'object' then
+      return (select coalesce(jsonb_object_agg(
+          regexp_replace(t.key, pattern, substitute, 'gi'), app_private.substituted(t.value, pattern, substitute)), '{}')
+        from jsonb_each(value) as t);
+    else
+      return value;
+  end case;
+end
+$$;
+comment on function app_private.substituted(jsonb, text, text) is 'The same in each string of a JSON value, keys included.';
+
+-- In the conditions $1 is the address, $2 the person's id, $3 the pattern of the address.
+create function app_private.mention_condition(relation regclass) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select string_agg(format(
+      '(strpos(lower(t.%1$I::text), lower($1)) > 0 and t.%1$I::%2$s is distinct from app_private.substituted(t.%1$I::%2$s, $3, ''''))',
+      c.name, c.reads_as), ' or ')
+  from app_private.text_columns() as c where c.relation = mention_condition.relation;
+end;
+comment on function app_private.mention_condition is 'SQL: whether a row t of a table mentions the address.';
+
+create function app_private.belonging_condition(relation regclass) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select concat_ws(' or ', app_private.mention_condition(relation), case when relation::text = 'app_public.users'
+      then 't.user_id = $2' end, (
+    select string_agg(format('t.%I = $2', a.attname), ' or ')
+    from pg_constraint as k
+    join pg_attribute as a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+    where k.contype = 'f' and k.conrelid = relation and k.confrelid::regclass::text = 'app_public.users'));
+end;
+comment on function app_private.belonging_condition is
+  'SQL: whether a row t of a table mentions the address or refers to the person; null where none can.';
+
+create function app_private.export_person(email text) returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  person constant uuid := (select u.user_id from app_public.users as u where lower(u.email) = lower(export_person.email));
+  kept jsonb := jsonb_build_object();
+  found jsonb;
+  searched record;
+begin
+  for searched in
+    select c.oid::regclass as relation, nullif(concat_ws(' or ', nullif(app_private.belonging_condition(c.oid), ''), (
+        -- What is deleted with a row is part of it.
+        select string_agg(format('t.%I in (select t.%I from %s as t where %s)',
+          part.attname, whole.attname, k.confrelid::regclass, app_private.belonging_condition(k.confrelid)), ' or ')
+        from pg_constraint as k
+        join pg_attribute as part on part.attrelid = k.conrelid and part.attnum = k.conkey[1]
+        join pg_attribute as whole on whole.attrelid = k.confrelid and whole.attnum = k.confkey[1]
+        where k.contype = 'f' and k.confdeltype = 'c' and k.conrelid = c.oid)), '') as condition,
+      -- Of a key only its hash is one.
+      array(select a.attname::text from pg_attribute as a
+        where a.attrelid = c.oid and a.atttypid = 'bytea'::regtype and not a.attisdropped) as secrets
+    from pg_class as c
+    where c.oid in (select t.relation from app_private.text_columns() as t union
+      select k.conrelid from pg_constraint as k where k.confrelid = 'app_public.users'::regclass)
+    order by c.oid::regclass::text
+  loop
+    execute format('select jsonb_agg(to_jsonb(t) - $4) from %s as t where %s', searched.relation, searched.condition)
+      into found using email, person, app_private.address_pattern(email), searched.secrets;
+    if found is not null then
+      kept := kept || jsonb_build_object(searched.relation::text, found);
+    end if;
+  end loop;
+  return kept;
+end
+$$;
+comment on function app_private.export_person is
+  'Every row that mentions a person''s address or refers to them, by table: of records, memberships, claims, histories, mails.';
+
+create function app_private.refuse_erased() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- Shared, so that an erasure waits for what it would not see, or is waited for.
+  if (select u.erased_at from app_public.users as u where u.user_id = new.user_id for share) is not null then
+    perform app_private.refuse(tg_argv[0], 'This person was erased.');
+  end if;
+  return new;
+end
+$$;
+comment on function app_private.refuse_erased is 'Row trigger (error): an erased person gets nothing again that somebody could act by in their name.';
+create trigger refuse_erased before insert or update on app_public.memberships
+  for each row when (new.status = 'active') execute function app_private.refuse_erased('member_not_found');
+create trigger refuse_erased before insert or update on app_public.platform_roles
+  for each row execute function app_private.refuse_erased('user_not_found');
+
+create function app_private.begin_erasure(email text, forced boolean) returns text[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  person app_public.users;
+  bereft text[] := array[]::text[];
+begin
+  -- As whoever else changes who manages what: first the organizations, then the person.
+  perform app_private.lock_platform_roles();
+  perform app_private.lock_organization(concerned.org_uri) from (
+    select m.org_uri from app_public.memberships as m join app_public.users as u on u.user_id = m.user_id
+    where lower(u.email) = lower(begin_erasure.email)
+    union
+    select c.org_uri from app_public.organization_claims as c join app_public.users as u on u.user_id = c.user_id
+    where lower(u.email) = lower(begin_erasure.email)
+    order by 1) as concerned;
+  select * into person from app_public.users as u
+  where lower(u.email) = lower(begin_erasure.email) and u.erased_at is null for no key update;
+  if not found then
+    return bereft;
+  end if;
+  bereft := array(
+    select m.org_uri from app_private.organization_managers as m
+    group by m.org_uri having array_agg(m.user_id) = array[person.user_id]
+    order by m.org_uri)
+    || array(select 'the platform' from app_private.platform_powers as p where p.permission = 'roles:assign'
+      having array_agg(distinct p.user_id) = array[person.user_id]);
+  if cardinality(bereft) > 0 and not forced then
+    perform app_private.refuse('last_admin', format('Without this person nobody would administer %s. Give someone else '
+      'such a role first, or force it.', array_to_string(bereft, ', ')));
+  end if;
+  update app_public.users as u set erased_at = now() where u.user_id = person.user_id;
+  delete from app_public.platform_roles as r where r.user_id = person.user_id;
+  update app_public.memberships as m set status = 'revoked' where m.user_id = person.user_id and m.status <> 'revoked';
+  -- Nor does a claim stand in for a membership that was revoked.
+  insert into app_public.memberships (org_uri, user_id, status)
+  select distinct c.org_uri, c.user_id, 'revoked'::app_public.membership_status
+  from app_public.organization_claims as c where c.user_id = person.user_id and c.status = 'approved'
+  on conflict do nothing;
+  return bereft;
+end
+$$;
+comment on function app_private.begin_erasure is
+  'Takes everything away that a person may do, and has their address refused until it is replaced. Returns what is left '
+  'without anybody who administers it, and refuses with 409 last_admin to leave it so unless forced.';
+
+create function app_private.close_claims(person uuid) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  closed text;
+begin
+  -- As a review does: first the claim, then its organization.
+  perform from app_public.organization_claims as c where c.user_id = person order by c.claim_id for no key update;
+  for closed in
+    select c.org_uri from app_public.organization_claims as c
+    where c.user_id = person and app_private.review_status(c.status) = 'pending'
+    order by c.org_uri
+  loop
+    perform app_private.lock_organization(closed);
+    update app_public.organization_claims as c set status = 'reviewed', review_notes = 'This person was erased.'
+    where c.user_id = person and c.org_uri = closed and c.status = 'pending_review';
+    update app_public.organization_claims as c set status = 'rejected'
+    where c.user_id = person and c.org_uri = closed and c.status = 'reviewed';
+    perform app_private.settle_proposal(closed);
+  end loop;
+end
+$$;
+comment on function app_private.close_claims is 'Rejects what a person has claimed and nobody has decided.';
+
+create function app_private.erase_name(person app_public.users, pseudonym text) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- Nobody is told any more; what was told keeps what it was about, not whom.
+  delete from app_private.mails as m
+  where lower(m.recipient) = lower(person.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;
+  update app_private.mails as m set recipient_name = null, subject = null, text_body = null, html_body = null
+  where lower(m.recipient) = lower(person.email);
+  update app_private.mails as m
+  set data = app_private.substituted(m.data - 'claimantName', app_private.name_pattern(person), pseudonym),
+    subject = null, text_body = null, html_body = null
+  where lower(m.data ->> 'claimantEmail') = lower(person.email);
+  update app_public.organization_claims as c
+  set review_notes = app_private.substituted(c.review_notes, app_private.name_pattern(person), pseudonym),
+    stated_roles = app_private.substituted(c.stated_roles, app_private.name_pattern(person), pseudonym)
+  where c.user_id = person.user_id;
+  update app_public.users as u set email = pseudonym, first_name = null, last_name = null
+  where u.user_id = person.user_id;
+end;
+comment on function app_private.erase_name is 'Takes a person''s name, and their mails, out of what is about them.';
+
+create function app_private.erase_identities(email text, pseudonym text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  identities constant text[] := array(
+    select distinct t.changed_by_identity from app_private.trail as t
+    where lower(t.changed_by_email) = lower(erase_identities.email) and t.changed_by_identity is not null);
+  history regclass;
+begin
+  for history in
+    select a.attrelid::regclass from pg_attribute as a join pg_class as c on c.oid = a.attrelid
+    where a.attname = 'changed_by_identity' and c.relkind = 'r' and not a.attisdropped
+  loop
+    execute format('update %s set changed_by_identity = $1 where changed_by_identity = any ($2)', history)
+      using pseudonym, identities;
+  end loop;
+end
+$$;
+comment on function app_private.erase_identities is
+  'Replaces what a provider calls a person in histories: issuer and subject are as good as the address.';
+
+create function app_private.finish_erasure(email text) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  pseudonym constant text := format('erased-%s@erased.invalid', gen_random_uuid());
+  pattern constant text := app_private.address_pattern(email);
+  person app_public.users;
+  swept record;
+  changed bigint;
+  counts jsonb := jsonb_build_object();
+begin
+  select * into person from app_public.users as u where lower(u.email) = lower(finish_erasure.email) for no key update;
+  if person.user_id is not null and person.erased_at is null then
+    raise exception 'begin_erasure comes first';
+  elsif person.user_id is not null then
+    perform app_private.close_claims(person.user_id);
+    perform app_private.erase_name(person, pseudonym);
+    counts := jsonb_build_object('app_public.users', 1);
+  end if;
+  perform app_private.erase_identities(email, pseudonym);
+  perform app_private.end_sessions(email);
+  -- They hold names as well, and for a day only: who repeats such a request is answered anew.
+  execute format('delete from app_private.idempotent_answers as t where %s',
+    app_private.mention_condition('app_private.idempotent_answers')) using email, null::uuid, pattern;
+  for swept in
+    select c.relation, app_private.mention_condition(c.relation) as condition,
+      string_agg(format('%1$I = app_private.substituted(t.%1$I::%2$s, $3, $4)::%3$s', c.name, c.reads_as, c.type), ', ') as changes
+    from app_private.text_columns() as c group by c.relation order by c.relation::text
+  loop
+    execute format('update %s as t set %s where %s', swept.relation, swept.changes, swept.condition)
+      using email, null::uuid, pattern, pseudonym;
+    get diagnostics changed = row_count;
+    if changed > 0 then
+      counts := counts || jsonb_build_object(swept.relation::text, changed);
+    end if;
+  end loop;
+  if counts = '{}' then
+    return jsonb_build_object('pseudonym', null, 'changed', counts);
+  end if;
+  perform app_private.note_administration('person', pseudonym, '{"erased": true}');
+  return jsonb_build_object('pseudonym', pseudonym, 'changed', counts);
+end
+$$;
+comment on function app_private.finish_erasure is
+  'Replaces a person''s address by a pseudonym, wherever it stands, in one transaction. For when nobody can be writing it any '
+  'more: after begin_erasure, and after all that was under way then. Returns the pseudonym and how many rows have it, by table.';
+
+create function app_private.churches_naming(email text) returns bigint
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select count(*) from app_public.churches as c
+  where strpos(lower(to_jsonb(c)::text), lower(churches_naming.email)) > 0;
+end;
+comment on function app_private.churches_naming is 'How many churches of the directory have an address.';

@@ -1,0 +1,132 @@
+// What migrations and rules make of a database, as text that two states of it can be compared by.
+import type pg from "pg";
+
+/** Kinds of what there is, in the order in which a reader wants to hear of them. */
+export const KINDS = [
+  "permission",
+  "policy",
+  "grant",
+  "function",
+  "trigger",
+  "view",
+  "type",
+  "table",
+  "column",
+  "constraint",
+  "index",
+  "comment",
+] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+/** Something that there is: named within its kind, and what it consists of. */
+export type Item = { kind: Kind; name: string; definition: string };
+
+/** Everything of some schemas, and what each role may do by the lists of permissions; within a transaction. */
+export async function snapshot(client: pg.ClientBase, schemas: readonly string[]): Promise<Item[]> {
+  const { rows: path } = await client.query<{ path: string }>(
+    // Names are written in full where the path does not lead to them.
+    "select current_setting('search_path') as path, set_config('search_path', '', true)",
+  );
+  const { rows } = await client.query<Item>(CATALOG, [schemas]);
+  await client.query("select set_config('search_path', $1, true)", [path[0]!.path]);
+  return [...(await permissions(client)), ...rows];
+}
+
+async function permissions(client: pg.ClientBase): Promise<Item[]> {
+  const items: Item[] = [];
+  const { rows: kinds } = await client.query<{ kind: string; relation: string }>(
+    `select regexp_replace(relname, '_permissions$', '') as kind, oid::regclass::text as relation from pg_class
+     where relnamespace = to_regnamespace('app_public') and relkind = 'r' and relname like '%\\_permissions'`,
+  );
+  for (const { kind, relation } of kinds) {
+    const { rows: cells } = await client.query<Item>(
+      `select 'permission' as kind, format('%s %s %s', $1::text, role, permission) as name, '' as definition
+       from ${relation}`,
+      [kind],
+    );
+    items.push(...cells);
+  }
+  return items;
+}
+
+const CATALOG = `
+  with ours as (select oid, nspname from pg_namespace where nspname = any ($1)),
+  relations as (select c.* from pg_class as c join ours on ours.oid = c.relnamespace),
+  routines as (select p.* from pg_proc as p join ours on ours.oid = p.pronamespace)
+  select 'policy' as kind, format('%I on %I.%I', policyname, schemaname, tablename) as name,
+    format(E'for %s to %s', lower(cmd), array_to_string(roles, ', '))
+      || coalesce(E'\\nusing ' || qual, '') || coalesce(E'\\nwith check ' || with_check, '') as definition
+  from pg_policies where schemaname = any ($1)
+
+  union all
+  select distinct 'grant', format('%s: %s %s', case acl.grantee when 0 then 'public' else acl.grantee::regrole::text end,
+    lower(acl.privilege_type), object), case when acl.is_grantable then 'with grant option' else '' end
+  from (
+    select oid::regclass::text as object, relacl as acl, relowner as owner from relations
+    union all
+    select format('%s (%I)', r.oid::regclass, a.attname), a.attacl, r.relowner
+    from relations as r join pg_attribute as a on a.attrelid = r.oid and not a.attisdropped
+    union all
+    select oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner)), proowner from routines
+    union all
+    select 'schema ' || nspname, nspacl, nspowner from pg_namespace where nspname = any ($1)
+  ) as granted, lateral aclexplode(granted.acl) as acl
+  where acl.grantee <> granted.owner
+
+  union all
+  select 'function', oid::regprocedure::text,
+    case prokind when 'a' then 'aggregate' else rtrim(pg_get_functiondef(oid)) end
+  from routines
+
+  union all
+  select 'trigger', format('%I on %s', t.tgname, t.tgrelid::regclass), pg_get_triggerdef(t.oid)
+  from pg_trigger as t join relations as r on r.oid = t.tgrelid where not t.tgisinternal
+
+  union all
+  select 'view', oid::regclass::text, concat_ws(E'\\n', 'with (' || array_to_string(reloptions, ', ') || ')',
+    trim(pg_get_viewdef(oid)))
+  from relations where relkind = 'v'
+
+  union all
+  select 'type', t.oid::regtype::text,
+    (select string_agg(quote_literal(enumlabel), E'\\n' order by enumsortorder) from pg_enum where enumtypid = t.oid)
+  from pg_type as t join ours on ours.oid = t.typnamespace where t.typtype = 'e'
+
+  union all
+  select 'table', r.oid::regclass::text, concat_ws(', ', case r.relpersistence when 'u' then 'unlogged' end,
+    case when r.relrowsecurity then 'row level security' end, array_to_string(r.reloptions, ', '))
+  from relations as r where r.relkind in ('r', 'p', 'S')
+
+  union all
+  select 'column', format('%s.%I', r.oid::regclass, a.attname),
+    concat_ws(' ', format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
+      'default ' || pg_get_expr(d.adbin, d.adrelid), nullif(a.attidentity, '')::text)
+  from relations as r
+  join pg_attribute as a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+  left join pg_attrdef as d on (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+  where r.relkind in ('r', 'p', 'c')
+
+  union all
+  select 'constraint', format('%s on %s', k.conname, coalesce(nullif(k.conrelid, 0)::regclass::text, k.contypid::regtype::text)),
+    pg_get_constraintdef(k.oid)
+  from pg_constraint as k join ours on ours.oid = k.connamespace
+  -- That a column is not null, it says itself; releases differ in whether it is a constraint as well.
+  where k.contype not in ('t', 'n')
+
+  union all
+  select 'index', i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
+  from pg_index as i join relations as r on r.oid = i.indexrelid
+
+  union all
+  select 'comment', case
+      when d.classoid = 'pg_proc'::regclass then 'on function ' || d.objoid::regprocedure
+      when d.classoid = 'pg_type'::regclass then 'on type ' || d.objoid::regtype
+      when d.objsubid > 0 then format('on column %s.%I', d.objoid::regclass,
+        (select attname from pg_attribute where (attrelid, attnum) = (d.objoid, d.objsubid)))
+      else 'on ' || d.objoid::regclass end,
+    d.description
+  from pg_description as d
+  where d.classoid = 'pg_class'::regclass and d.objoid in (select oid from relations)
+    or d.classoid = 'pg_proc'::regclass and d.objoid in (select oid from routines)
+    or d.classoid = 'pg_type'::regclass and d.objoid in (select t.oid from pg_type as t join ours on ours.oid = t.typnamespace)`;

@@ -1,0 +1,9 @@
+// What /graphql supports; apart from what answers there, which is heavy, and may not be loaded yet.
+
+/** As in the header Allow. */
+export const METHODS = "GET, POST, OPTIONS";
+
+/** @see Door */
+export function allowedAt(path: string): string | undefined {
+  return path === "/graphql" ? METHODS : undefined;
+}

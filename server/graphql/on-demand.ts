@@ -1,0 +1,63 @@
+// GraphQL for a process that may never be asked for it: PostGraphile is loaded, and its schema built, with the first
+// request. That request waits a second or two; until then it costs neither time at the start nor memory.
+import express from "express";
+import type { ErrorRequestHandler, Express, Router } from "express";
+import { withAllowed } from "../door.ts";
+import type { Door } from "../door.ts";
+import { whileAlive } from "../postgres/heartbeat.ts";
+import type { Postgres } from "../postgres/postgres.ts";
+import type { Graphql, GraphqlOptions } from "./door.ts";
+import { EXPLORER_PATH } from "./explorer.ts";
+import { allowedAt } from "./methods.ts";
+
+/** The same doors as createGraphql makes. */
+export function graphqlOnDemand(
+  options: GraphqlOptions & { postgres: Pick<Postgres, "pulse"> },
+): Pick<Graphql, "door" | "explorerDoor" | "release"> {
+  const { pulse } = options.postgres;
+  let building: Promise<Graphql> | undefined;
+
+  async function build(): Promise<Graphql> {
+    const { createGraphql } = await import("./door.ts");
+    return createGraphql(options);
+  }
+
+  /** Everybody who asks meanwhile waits for the same one; after a failure the next request tries again. */
+  function graphql(): Promise<Graphql> {
+    building ??= build().catch((error: unknown) => {
+      building = undefined;
+      throw error;
+    });
+    return building;
+  }
+
+  const refuse: ErrorRequestHandler = async (error: unknown, request, response, next) => {
+    const { answerErrors } = await import("./http.ts");
+    const { publicErrors } = await import("./errors.ts");
+    return answerErrors(publicErrors(options.logger))(error, request, response, next);
+  };
+
+  /** A door that is made when somebody first stands before it, and all that it does itself until then is wait. */
+  function onDemand(path: string, name: "door" | "explorerDoor"): Door {
+    return (app, guards) => {
+      let made: Router | undefined;
+      app.use(async (request, response, next) => {
+        if (request.path !== path && !request.path.startsWith(`${path}/`)) return next();
+        if (!made) {
+          const { [name]: door } = await whileAlive(pulse, graphql);
+          const router = express.Router();
+          await door(router as Express, guards);
+          made ??= router;
+        }
+        made(request, response, next);
+      });
+      if (name === "door") app.use(path, refuse);
+    };
+  }
+
+  return {
+    door: withAllowed(allowedAt, onDemand("/graphql", "door")),
+    explorerDoor: onDemand(EXPLORER_PATH, "explorerDoor"),
+    release: async () => (await building?.catch(() => undefined))?.release(),
+  };
+}

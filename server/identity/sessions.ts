@@ -1,0 +1,116 @@
+// Sessions and how they begin, as the server sees them: it makes the secrets and hands their hashes to the database, which
+// decides (db/rules/sessions.sql). Nothing is remembered here, so a session that is ended is over with the next request.
+import { createHash, randomBytes } from "node:crypto";
+import type { Connections } from "../postgres/connections.ts";
+import type { Person } from "./identity.ts";
+
+/** What may be known of a browser that signs in. */
+export type Browser = Readonly<{
+  /** the text of its cookie for signing in */
+  secret: string;
+  /** the session that it has, which ends with the new one */
+  session: string | undefined;
+  /** where it is, as limits count it */
+  network: string;
+}>;
+
+/** A new secret: 256 bits in base64url. */
+export function newSecret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** Begins, finds and ends sessions. */
+export class Sessions {
+  readonly #connections: Connections;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  /**
+   * The person whose session it is; undefined when it is over.
+   * @param network whose share of the connections it takes, because nobody knows yet who it is
+   */
+  async find(secret: string, network: string): Promise<Person | undefined> {
+    const found = "app_private.find_session($1)";
+    const person = await this.#call<Person | null>(network, found, [hashOf(secret)]);
+    return person ?? undefined;
+  }
+
+  /**
+   * Has a link mailed.
+   * @param link leads to the page that finishes it, with the secret in it
+   * @throws what PostgreSQL raised: 400 validation_failed, 429 rate_limited
+   */
+  async sendLink(
+    email: string,
+    { secret, link, returnTo, browser }: { secret: string; link: string; returnTo: string; browser: Browser },
+  ): Promise<void> {
+    await this.#call(browser.network, "app_private.send_link($1, $2, $3, $4, $5, $6)", [
+      ...[email, hashOf(secret), hashOf(browser.secret), returnTo, link, browser.network],
+    ]);
+  }
+
+  /**
+   * Begins a session for whoever has the secret of a link.
+   * @returns the text of the session, and where they wanted to be; undefined when the link is no good
+   */
+  async followLink(
+    secret: string,
+    browser: Browser,
+  ): Promise<{ session: string; returnTo: string } | undefined> {
+    const session = newSecret();
+    const returnTo = await this.#call<string | null>(
+      browser.network,
+      "app_private.follow_link($1, $2, $3, $4)",
+      [...[hashOf(secret), hashOf(browser.secret), hashOf(session), hashOf(browser.session ?? "")]],
+    );
+    return returnTo === null ? undefined : { session, returnTo };
+  }
+
+  /** Notes that a browser is sent to the provider. */
+  async askProvider(state: string, { secret, network }: Browser, returnTo: string): Promise<void> {
+    await this.#call(network, "app_private.ask_provider($1, $2, $3, $4)", [
+      hashOf(state),
+      hashOf(secret),
+      returnTo,
+      network,
+    ]);
+  }
+
+  /** Where a browser wanted to be that comes back from the provider; undefined when it was not sent there. */
+  async backFromProvider(state: string, { secret, network }: Browser): Promise<string | undefined> {
+    const taken = "(app_private.take_sign_in($1, $2, false)).return_to";
+    return (await this.#call<string | null>(network, taken, [hashOf(state), hashOf(secret)])) ?? undefined;
+  }
+
+  /** Begins a session for whom the provider vouches for; returns its text. */
+  async begin({ email, issuer, subject }: Omit<Person, "id">, browser: Browser): Promise<string> {
+    const session = newSecret();
+    await this.#call(browser.network, "app_private.begin_session($1, $2, $3, $4, $5)", [
+      ...[hashOf(session), hashOf(browser.session ?? ""), email, issuer, subject],
+    ]);
+    return session;
+  }
+
+  /** @param everywhere all sessions of the same person too */
+  async end(secret: string, network: string, everywhere: boolean): Promise<void> {
+    await this.#call(network, "app_private.end_session($1, $2)", [hashOf(secret), everywhere]);
+  }
+
+  /** @param expression a call of one of the functions of sessions.sql */
+  async #call<T>(network: string, expression: string, values: readonly unknown[]): Promise<T> {
+    const { rows } = await this.#connections.borrow({ caller: `sign-in ${network}` }, (connection) =>
+      connection.run<{ answer: T }>({
+        name: `session: ${expression}`,
+        text: `select ${expression} as answer`,
+        values: [...values],
+      }),
+    );
+    return rows[0]!.answer;
+  }
+}
+
+function hashOf(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}

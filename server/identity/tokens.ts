@@ -1,0 +1,122 @@
+// Tokens of persons: JSON Web Tokens that an OpenID provider has signed. Here it is checked that the token is genuine, for
+// this service, and of now; whom it makes the actor, and what they may do, the database decides.
+import { createHash } from "node:crypto";
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose";
+import type { JWTPayload, JWTVerifyOptions, JWTVerifyResult } from "jose";
+import type { Logger } from "pino";
+import type { Config } from "../../config.ts";
+import { ApiError } from "../errors.ts";
+import type { Person } from "./identity.ts";
+import { ProviderKeys } from "./provider.ts";
+
+/** Those with a public key: whoever can check a token must not be able to make one. */
+const ALGORITHMS = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+/** A provider signs other things too, such as logout tokens, which say nothing about who is calling. */
+const TYPES: readonly unknown[] = [undefined, "jwt", "at+jwt", "application/at+jwt"];
+const CLOCK_TOLERANCE_SECONDS = 10;
+const LONGEST_TOKEN = 16_384;
+const LONGEST_NAME = 255;
+
+/** Tells the person of a token. */
+export class PersonTokens {
+  readonly #audience: string;
+  readonly #providers: ReadonlyMap<string, ProviderKeys>;
+
+  constructor({ issuers, audience }: NonNullable<Config["oidc"]>, logger: Pick<Logger, "warn">) {
+    this.#audience = audience;
+    this.#providers = new Map(issuers.map((issuer) => [issuer, new ProviderKeys(issuer, logger)]));
+  }
+
+  start(): void {
+    for (const provider of this.#providers.values()) provider.start();
+  }
+
+  stop(): void {
+    for (const provider of this.#providers.values()) provider.stop();
+  }
+
+  /** @throws ApiError 401 invalid_token; 503 identity_provider_unavailable when nobody can tell */
+  async identify(token: string): Promise<Person> {
+    const issuer = this.#claimedIssuer(token);
+    const provider = this.#providers.get(issuer);
+    if (!provider) throw invalid("This token comes from a provider that this service does not trust.");
+    try {
+      const { payload } = await verify(token, provider, {
+        issuer,
+        audience: this.#audience,
+        algorithms: ALGORITHMS,
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        requiredClaims: ["exp", "sub"],
+      });
+      return personOf(issuer, payload);
+    } catch (error) {
+      throw error instanceof ApiError ? error : invalid(reasonOf(error), error);
+    }
+  }
+
+  /** What the token says before anybody has looked at its signature: good only to choose whom to ask about it. */
+  #claimedIssuer(token: string): string {
+    if (token.length > LONGEST_TOKEN)
+      throw invalid(`This token is longer than ${LONGEST_TOKEN.toLocaleString("en")} characters.`);
+    try {
+      const { typ, kid } = decodeProtectedHeader(token);
+      if (!TYPES.includes(typ?.toLowerCase())) throw invalid("This is another kind of token.");
+      if (kid !== undefined && (typeof kid !== "string" || kid.length > LONGEST_NAME)) throw invalid();
+      return decodeJwt(token).iss ?? "";
+    } catch (error) {
+      throw error instanceof ApiError ? error : invalid(undefined, error);
+    }
+  }
+}
+
+async function verify(
+  token: string,
+  provider: ProviderKeys,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  try {
+    return await jwtVerify(token, provider.find, options);
+  } catch (error) {
+    const header = decodeProtectedHeader(token);
+    // A provider with a single key need not name it, so that a new one looks like a wrong signature.
+    if (!(error instanceof errors.JWSSignatureVerificationFailed) || header.kid !== undefined) throw error;
+    await provider.renew(header);
+    return jwtVerify(token, provider.find, options);
+  }
+}
+
+/**
+ * The person that the claims of a genuine token are about.
+ * @throws ApiError 401 invalid_token when that is nobody whose address the provider has verified
+ */
+export function personOf(issuer: string, { sub: subject, email, email_verified }: JWTPayload): Person {
+  // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
+  if (typeof subject !== "string" || !/^[^\u0000-\u001f\u007f]{1,255}$/.test(subject)) {
+    throw invalid("This token does not say whose it is.");
+  }
+  // Beyond ASCII two addresses can be the same in lower case: admİn@… is not admin@….
+  if (typeof email !== "string" || !/^[!-?A-~]+@[!-?A-~]+$/.test(email) || email.length > 254) {
+    throw invalid("This token has no e-mail address (email); ask the provider for the scope email.");
+  }
+  if (email_verified !== true) {
+    throw invalid("The provider has not verified the e-mail address of this token (email_verified).");
+  }
+  const digest = createHash("sha256").update(`${issuer} ${subject}`).digest("hex");
+  const id = digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+  return { id, issuer, subject, email };
+}
+
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof errors.JWTExpired) return "This token has expired; get a new one.";
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return undefined;
+  const { claim } = error;
+  if (claim === "aud") return "This token is for another audience.";
+  return claim === "nbf" ? "This token is not valid yet." : `This token is not complete: ${claim}.`;
+}
+
+function invalid(message?: string, cause?: unknown): ApiError {
+  return new ApiError("invalid_token", { ...(message !== undefined && { message }), cause });
+}

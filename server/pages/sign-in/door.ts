@@ -1,0 +1,252 @@
+// Signing in and out on the service's own pages: by a link that is mailed, or at an OpenID provider.
+import { createHash } from "node:crypto";
+import express from "express";
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
+import { isLoopback } from "../../../config.ts";
+import type { Door } from "../../door.ts";
+import { ApiError, apiErrorFrom } from "../../errors.ts";
+import { BROWSER, clearCookie, readCookie, SESSION, setCookie } from "../../identity/cookies.ts";
+import { isFromOwnPage } from "../../identity/own-page.ts";
+import { newSecret } from "../../identity/sessions.ts";
+import type { Browser, Sessions } from "../../identity/sessions.ts";
+import { limitNetwork, networkOf } from "../../identity/network.ts";
+import { currentRequest } from "../../request-context.ts";
+import { html, sendPage } from "./html.ts";
+import { ownPath } from "./own-path.ts";
+import type { SignInProvider } from "./provider.ts";
+
+/** What signing in needs. */
+export type SignInParts = {
+  sessions: Sessions;
+  /** Undefined: a link is mailed. */
+  provider: SignInProvider | undefined;
+  /** The address that mails and the provider lead to, without a trailing slash. */
+  ownUrl: () => string;
+};
+
+const SIGN_IN = "/sign-in";
+const SIGN_OUT = "/sign-out";
+const CALLBACK = `${SIGN_IN}/callback`;
+/** As long as a link is good for (db/rules/sessions.sql) and the way to it. */
+const BROWSER_SECONDS = 3_600;
+const FORM_LIMIT = "8kb";
+/** From one network: people behind one address, and nobody who tries secrets. */
+const REQUESTS_PER_MINUTE = 300;
+
+/** /sign-in, /sign-out, and who is signed in, for pages to show. */
+export function signInPages(parts: SignInParts): Door {
+  return (app) => {
+    const form = [express.urlencoded({ extended: false, limit: FORM_LIMIT }), requireForm];
+    app.use([SIGN_IN, SIGN_OUT], limitNetwork(REQUESTS_PER_MINUTE), requireHttps(parts.ownUrl));
+    app.get(SIGN_IN, showSignIn(parts));
+    app.post(SIGN_IN, form, sendLink(parts));
+    app.get(`${SIGN_IN}/provider`, goToProvider(parts));
+    app.get(CALLBACK, finish(parts));
+    app.get(`${SIGN_IN}/session`, tellSession(parts));
+    app.get(SIGN_OUT, showSignOut(parts));
+    app.post(SIGN_OUT, form, signOut(parts));
+    app.use([SIGN_IN, SIGN_OUT], showError);
+  };
+}
+
+function showSignIn({ provider, ownUrl }: SignInParts): RequestHandler {
+  return (request, response) => {
+    const elsewhere = ownName(request, ownUrl());
+    if (elsewhere) return response.redirect(303, elsewhere);
+    const returnTo = ownPath(request.query["returnTo"]);
+    if (request.query["sent"] !== undefined) {
+      return sendPage(
+        response,
+        "Look into your mail",
+        html`<p>
+          A link is on its way to the address that you gave. It works once, for 15 minutes, and only in this
+          browser.
+        </p>`,
+      );
+    }
+    if (provider) {
+      const query = new URLSearchParams({ returnTo });
+      return sendPage(
+        response,
+        "Sign in",
+        html`<p>
+          <a href="${{ text: `${SIGN_IN}/provider?${query.toString()}` }}">Sign in with your account</a>
+        </p>`,
+      );
+    }
+    const browser = readCookie(request, BROWSER) ?? newSecret();
+    setCookie(response, BROWSER, browser, BROWSER_SECONDS);
+    sendPage(
+      response,
+      "Sign in",
+      html`<form method="post" action="${{ text: SIGN_IN }}">
+        <p>There is no password: you get a link by mail, which signs you in.</p>
+        <label>
+          Your e-mail
+          <input name="email" type="email" autocomplete="email" maxlength="254" required />
+        </label>
+        <input name="returnTo" type="hidden" value="${{ text: returnTo }}" />
+        <input name="form" type="hidden" value="${{ text: formToken(browser) }}" />
+        <button type="submit">Send the link</button>
+      </form>`,
+    );
+  };
+}
+
+function sendLink({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
+  return async (request, response) => {
+    if (provider) throw new ApiError("sign_in_refused", { message: "Sign in at the provider." });
+    const browser = browserOf(request);
+    const { email, returnTo } = request.body as Record<string, unknown>;
+    const secret = newSecret();
+    await sessions.sendLink(typeof email === "string" ? email.trim() : "", {
+      ...{ secret, browser, returnTo: ownPath(returnTo) },
+      // Never to the host that the request names: whoever asks would choose where the secret is sent to.
+      link: `${ownUrl()}${CALLBACK}?token=${secret}`,
+    });
+    response.redirect(303, `${SIGN_IN}?sent`);
+  };
+}
+
+function goToProvider({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
+  return async (request, response) => {
+    // A page elsewhere must not sign people in who have not asked for it.
+    if (!provider || !isFromOwnPage(request)) throw new ApiError("sign_in_refused", { message: BEGIN_HERE });
+    const secret = readCookie(request, BROWSER) ?? newSecret();
+    setCookie(response, BROWSER, secret, BROWSER_SECONDS);
+    const state = newSecret();
+    const address = await provider.begin({ state, browser: secret }, `${ownUrl()}${CALLBACK}`);
+    const browser = { secret, session: undefined, network: networkOf(request) };
+    await sessions.askProvider(state, browser, ownPath(request.query["returnTo"]));
+    response.redirect(303, address);
+  };
+}
+
+function finish({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
+  return async (request, response) => {
+    const browser = browserOf(request);
+    const { token, state } = request.query;
+    let signedIn: { session: string; returnTo: string } | undefined;
+    if (typeof token === "string") {
+      signedIn = await sessions.followLink(token, browser);
+    } else if (typeof state === "string" && provider) {
+      const returnTo = await sessions.backFromProvider(state, browser);
+      if (returnTo !== undefined) {
+        const address = new URL(request.originalUrl, ownUrl());
+        const person = await provider.finish(address, { state, browser: browser.secret });
+        signedIn = { session: await sessions.begin(person, browser), returnTo };
+      }
+    }
+    if (!signedIn) throw new ApiError("sign_in_refused");
+    clearCookie(response, BROWSER);
+    setCookie(response, SESSION, signedIn.session);
+    response.set("cache-control", "no-store").set("referrer-policy", "no-referrer");
+    response.redirect(303, signedIn.returnTo);
+  };
+}
+
+function tellSession({ sessions }: SignInParts): RequestHandler {
+  return async (request, response) => {
+    const session = readCookie(request, SESSION);
+    const person =
+      session !== undefined && isFromOwnPage(request)
+        ? await sessions.find(session, networkOf(request))
+        : undefined;
+    response.set("cache-control", "no-store").json({ email: person?.email ?? null });
+  };
+}
+
+function showSignOut({ sessions }: SignInParts): RequestHandler {
+  return async (request, response) => {
+    const session = readCookie(request, SESSION);
+    const person = session === undefined ? undefined : await sessions.find(session, networkOf(request));
+    if (session === undefined || !person) {
+      return sendPage(
+        response,
+        "Signed out",
+        html`<p>You are not signed in. <a href="/sign-in">Sign in</a></p>`,
+      );
+    }
+    sendPage(
+      response,
+      "Sign out",
+      html`<form method="post" action="${{ text: SIGN_OUT }}">
+        <p>You are signed in as ${{ text: person.email }}.</p>
+        <input name="form" type="hidden" value="${{ text: formToken(session) }}" />
+        <div class="actions">
+          <button type="submit">Sign out</button>
+          <button type="submit" name="everywhere" value="yes">Sign out everywhere</button>
+        </div>
+      </form>`,
+    );
+  };
+}
+
+function signOut({ sessions }: SignInParts): RequestHandler {
+  return async (request, response) => {
+    const { everywhere } = request.body as Record<string, unknown>;
+    const session = readCookie(request, SESSION);
+    if (session !== undefined) await sessions.end(session, networkOf(request), everywhere === "yes");
+    clearCookie(response, SESSION);
+    response.redirect(303, SIGN_OUT);
+  };
+}
+
+const BEGIN_HERE = "Sign-in begins on this service's own page: /sign-in.";
+
+/** A form of ours, sent by the browser that it was made for. */
+const requireForm: RequestHandler = (request, _response, next) => {
+  const { form } = (request.body ?? {}) as Record<string, unknown>;
+  const secrets = [BROWSER, SESSION].map((name) => readCookie(request, name));
+  const isOurs = secrets.some((secret) => secret !== undefined && form === formToken(secret));
+  if (!isFromOwnPage(request) || !isOurs) {
+    throw new ApiError("session_not_allowed", {
+      message: "This form did not come from this service's own page, or too long ago; load the page again.",
+    });
+  }
+  next();
+};
+
+/** Says that who sends a form has seen the page: other sites can make a browser send its cookie, and not read it. */
+function formToken(secret: string): string {
+  return createHash("sha256").update(`form ${secret}`).digest("base64url");
+}
+
+/** Where the service is on https, nobody signs in over http, nor where the proxy's word for it is not believed. */
+function requireHttps(ownUrl: () => string): RequestHandler {
+  return (request, _response, next) => {
+    if (request.secure || !ownUrl().startsWith("https:")) return next();
+    throw new ApiError("sign_in_refused", {
+      message: "Sign-in is over https alone; behind a proxy, TRUST_PROXY lets this service know of it.",
+    });
+  };
+}
+
+/** On one's own machine: localhost and 127.0.0.1 are the same place and not the same cookies. */
+function ownName(request: Request, ownUrl: string): string | undefined {
+  const own = new URL(ownUrl);
+  const isElsewhere =
+    request.get("host") !== own.host && isLoopback(request.hostname) && isLoopback(own.hostname);
+  return isElsewhere ? new URL(request.originalUrl, own).href : undefined;
+}
+
+function browserOf(request: Request): Browser {
+  const secret = readCookie(request, BROWSER);
+  if (secret === undefined) throw new ApiError("sign_in_refused");
+  return { secret, session: readCookie(request, SESSION), network: networkOf(request) };
+}
+
+const showError: ErrorRequestHandler = (error: unknown, _request, response: Response, next) => {
+  const refusal = apiErrorFrom(error);
+  // What has failed is logged where all failures are.
+  if (refusal.statusCode >= 500 && refusal.code !== "identity_provider_unavailable") return next(error);
+  currentRequest()?.errors.add(refusal.code);
+  response.set(refusal.headers);
+  sendPage(
+    response,
+    "That did not work",
+    html`<p role="alert">${{ text: refusal.message }}</p>
+      <p><a href="${{ text: SIGN_IN }}">Sign in</a></p>`,
+    refusal.statusCode,
+  );
+};

@@ -1,0 +1,110 @@
+// Signing in at an OpenID provider: the code flow, with PKCE, state and nonce. Verifier and nonce are made from the secret
+// in the browser's cookie, so that they are kept nowhere, and an answer is of use to no other browser.
+import { createHmac } from "node:crypto";
+import * as oidc from "openid-client";
+import type { Logger } from "pino";
+import type { Config } from "../../../config.ts";
+import { ApiError } from "../../errors.ts";
+import type { Person } from "../../identity/identity.ts";
+import { personOf } from "../../identity/tokens.ts";
+
+const PATIENCE_SECONDS = 5;
+
+/** What one sign-in is bound to. */
+export type Attempt = Readonly<{ state: string; browser: string }>;
+
+/** A provider at which persons sign in. */
+export class SignInProvider {
+  readonly #settings: NonNullable<Config["signIn"]>;
+  readonly #logger: Pick<Logger, "warn">;
+  #found: Promise<oidc.Configuration> | undefined;
+
+  constructor(settings: NonNullable<Config["signIn"]>, logger: Pick<Logger, "warn">) {
+    this.#settings = settings;
+    this.#logger = logger;
+  }
+
+  /**
+   * Where to send a browser.
+   * @throws ApiError 503 identity_provider_unavailable
+   */
+  async begin(attempt: Attempt, callback: string): Promise<string> {
+    const found = await this.#discover();
+    return oidc.buildAuthorizationUrl(found, {
+      ...{
+        redirect_uri: callback,
+        scope: "openid email",
+        state: attempt.state,
+        nonce: derived("nonce", attempt),
+      },
+      code_challenge: await oidc.calculatePKCECodeChallenge(derived("verifier", attempt)),
+      code_challenge_method: "S256",
+    }).href;
+  }
+
+  /**
+   * Who has come back.
+   * @param address to which the provider has sent the browser, with the code
+   * @throws ApiError 403 sign_in_refused; 503 identity_provider_unavailable
+   */
+  async finish(address: URL, attempt: Attempt): Promise<Person> {
+    const found = await this.#discover();
+    try {
+      const answer = await oidc.authorizationCodeGrant(found, address, {
+        ...{ expectedState: attempt.state, expectedNonce: derived("nonce", attempt), idTokenExpected: true },
+        pkceCodeVerifier: derived("verifier", attempt),
+      });
+      return personOf(this.#settings.issuer, answer.claims() ?? {});
+    } catch (cause) {
+      if (cause instanceof ApiError) throw new ApiError("sign_in_refused", { cause, message: cause.message });
+      this.#logger.warn({ err: cause }, "a sign-in at the provider has failed");
+      if (cause instanceof oidc.AuthorizationResponseError) {
+        const message = "The provider has not signed you in. Begin again.";
+        throw new ApiError("sign_in_refused", { cause, message });
+      }
+      throw new ApiError(isAway(cause) ? "identity_provider_unavailable" : "sign_in_refused", { cause });
+    }
+  }
+
+  /** What the provider says of itself: asked when it is first needed, and again after it could not be told. */
+  async #discover(): Promise<oidc.Configuration> {
+    this.#found ??= this.#ask();
+    try {
+      return await this.#found;
+    } catch (cause) {
+      this.#found = undefined;
+      this.#logger.warn({ err: cause }, "the provider that persons sign in at cannot be asked");
+      throw new ApiError("identity_provider_unavailable", { cause });
+    }
+  }
+
+  async #ask(): Promise<oidc.Configuration> {
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const found = await oidc.discovery(
+      new URL(issuer),
+      clientId,
+      undefined,
+      clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
+      {
+        timeout: PATIENCE_SECONDS,
+        // The configuration lets http through for this machine alone.
+        ...(issuer.startsWith("http:") && { execute: [oidc.allowInsecureRequests] }),
+      },
+    );
+    oidc.enableNonRepudiationChecks(found);
+    return found;
+  }
+}
+
+function derived(purpose: "nonce" | "verifier", { state, browser }: Attempt): string {
+  return createHmac("sha256", browser).update(`${purpose} ${state}`).digest("base64url");
+}
+
+/** Whether the provider cannot be reached, or answers with something that is not its own: a proxy's page. */
+function isAway(error: unknown): boolean {
+  if (error instanceof oidc.ClientError) {
+    return error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_RESPONSE_IS_NOT_CONFORM";
+  }
+  // What fetch throws.
+  return error instanceof TypeError;
+}

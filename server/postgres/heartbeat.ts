@@ -1,0 +1,92 @@
+// Whether PostgreSQL is there, found out through a connection that is used for nothing else.
+import { DatabaseError } from "pg";
+import type pg from "pg";
+import { closeClient } from "../../db/close.ts";
+import { Pulse } from "../../process/pulse.ts";
+import type { Signs } from "../../process/pulse.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
+
+// The server is there but has no room, or no longer likes the password: connections that are open still work.
+const IS_THERE = /^(53|28)/;
+
+/** The connection that asks. */
+export class Heartbeat implements Signs {
+  // Together below two seconds: until it is asked, until it counts as dead.
+  readonly askAfterMs = 500;
+  readonly patienceMs = 1_000;
+  readonly #connect: () => pg.Client;
+  #client: pg.Client | undefined;
+
+  /** @param connect makes a client that is not connected yet */
+  constructor(connect: () => pg.Client) {
+    this.#connect = connect;
+  }
+
+  /**
+   * Connects for the first time, however long that takes.
+   * @throws what connecting throws
+   */
+  async start(): Promise<void> {
+    this.#client = this.#open();
+    await this.#client.connect();
+  }
+
+  async ask(late: AbortSignal): Promise<boolean> {
+    const client = this.#client ?? this.#open();
+    const isNew = this.#client === undefined;
+    this.#client = client;
+    late.addEventListener("abort", () => this.#drop(client), { once: true });
+    try {
+      if (isNew) await client.connect();
+      await client.query("select");
+      return true;
+    } catch (error) {
+      this.#drop(client);
+      if (error instanceof DatabaseError && IS_THERE.test(error.code ?? "")) return false;
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#client) await closeClient(this.#client);
+  }
+
+  #open(): pg.Client {
+    const client = this.#connect();
+    const drop = () => this.#drop(client);
+    client.on("error", drop);
+    client.on("end", drop);
+    return client;
+  }
+
+  #drop(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    client.connection.stream.destroy();
+  }
+}
+
+/**
+ * Waits for work in the database, but no longer than the database lives.
+ * @throws DatabaseUnavailable, at once when it is known to be down
+ */
+export async function whileAlive<T>(
+  pulse: Pulse,
+  work: () => Promise<T>,
+  options: { isOutcomeUnknown?: boolean } = {},
+): Promise<T> {
+  if (pulse.isDown) throw new DatabaseUnavailable();
+  const lost = Promise.withResolvers<never>();
+  const attendance = pulse.attend((cause) => lost.reject(new DatabaseUnavailable({ ...options, cause })));
+  const working = work();
+  try {
+    const result = await Promise.race([working, lost.promise]);
+    attendance.answered();
+    return result;
+  } finally {
+    attendance.end();
+    // Whoever waited has the error already; what comes of the work after that concerns nobody.
+    working.catch(() => undefined);
+    lost.promise.catch(() => undefined);
+  }
+}

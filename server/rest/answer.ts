@@ -1,0 +1,81 @@
+// How an answer of REST is sent: with what lets a client ask whether it has changed, and shorter for those who unpack it.
+import { hash } from "node:crypto";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { Request, Response } from "express";
+import Negotiator from "negotiator";
+import { ApiError, namesProblem } from "../errors.ts";
+
+/** Shorter texts fit into the packet that their headers take. */
+const WORTH_PACKING = 1_000;
+
+/** Best first. Whole, and not as a stream: what waits to be read is counted by what is left of the answer. */
+const PACKERS: Readonly<Record<string, (text: string) => Promise<Buffer>>> = {
+  br: (text) =>
+    promisify(brotliCompress)(text, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: 4,
+        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+      },
+    }),
+  gzip: promisify(gzip),
+};
+
+/**
+ * Sends a text, which is JSON unless the answer has a type already.
+ * A client may keep what it has read, and is to ask with If-None-Match whether that still holds; nobody else may keep it.
+ */
+export async function sendAnswer(request: Request, response: Response, body: string): Promise<void> {
+  if (!response.get("content-type")) response.type("application/json");
+  response.vary("accept-encoding");
+  if (["GET", "HEAD"].includes(request.method)) {
+    const etag = `W/"${hash("sha1", body, "base64url")}"`;
+    response.set({ "cache-control": "private, no-cache", etag });
+    if (knows(request, etag)) {
+      response.status(304).end();
+      return;
+    }
+  } else {
+    response.set("cache-control", "no-store");
+  }
+  const packer = body.length < WORTH_PACKING ? undefined : packerFor(request);
+  if (!packer) {
+    response.send(body);
+    return;
+  }
+  response.set("content-encoding", packer);
+  response.send(await PACKERS[packer]!(body));
+}
+
+/**
+ * Whether the client has this answer already. Not as Express tells it (request.fresh): a browser's fetch adds
+ * `Cache-Control: no-cache` to what is asked with If-None-Match, which asks for a look here and not for all of it again.
+ */
+function knows(request: Request, etag: string): boolean {
+  const known = request
+    .get("if-none-match")
+    ?.split(",")
+    .map((tag) => tag.trim().replace(/^W\//, ""));
+  return known !== undefined && (known.includes("*") || known.includes(etag.slice(2)));
+}
+
+/** What the client unpacks; where it would as soon have one as another, the best. */
+function packerFor(request: Request): string | undefined {
+  if (request.get("accept-encoding") === undefined) return undefined;
+  const preferred = Object.keys(PACKERS);
+  // Its types are those of an earlier version.
+  const negotiator = new Negotiator(request) as unknown as {
+    encoding: (available: string[], options: { preferred: string[] }) => string | undefined;
+  };
+  const chosen = negotiator.encoding([...preferred, "identity"], { preferred });
+  return chosen === "identity" ? undefined : chosen;
+}
+
+/**
+ * Refuses a request that accepts none of the types in which a route answers. Who names nothing but the type for problems
+ * wants those in it, and cannot mean that there should be no answer otherwise.
+ */
+export function requireAcceptable(request: Request, types: string[]): void {
+  if (request.accepts(types) || namesProblem(request)) return;
+  throw new ApiError("not_acceptable", { message: `This route can answer with ${types.join(" and ")}.` });
+}

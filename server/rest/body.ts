@@ -1,0 +1,52 @@
+// What the bodies of all routes have in common, for REST and for the mutations of GraphQL that have the same name as a
+// route: the same judgement in the same words.
+import type { z } from "zod";
+import type { ErrorDetail } from "../errors.ts";
+
+/** The body of a route as callers may send it: what may be left out may also be null, which means the same. */
+export function withNullable(body: z.ZodObject): z.ZodObject {
+  return body.extend(
+    Object.fromEntries(
+      optionalOf(body)
+        .map((name) => [name, body.shape[name] as z.ZodType] as const)
+        .filter(([, field]) => !field.safeParse(null).success)
+        .map(([name, field]) => [name, field.nullable().meta(field.meta() ?? {})]),
+    ),
+  );
+}
+
+/** Reads a body; what is null and may be left out is left out. */
+export function readAs(body: z.ZodObject, value: unknown): ReturnType<z.ZodObject["safeParse"]> {
+  if (typeof value !== "object" || value === null) return body.safeParse(value);
+  const given = { ...value } as Record<string, unknown>;
+  for (const name of optionalOf(body)) if (given[name] === null) delete given[name];
+  return body.safeParse(given);
+}
+
+/** One problem that a schema has found. */
+export function detailOf(issue: z.core.$ZodIssue): ErrorDetail {
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys.join(", ") : undefined;
+  return {
+    path: pathOf([...issue.path, ...(unknown === undefined ? [] : [unknown])]),
+    message: unknown === undefined ? issue.message : "is not a field of this request",
+  };
+}
+
+/** A path as refusals write it: filter.needId.in[0]. */
+export function pathOf(parts: readonly PropertyKey[]): string {
+  return parts.reduce<string>(
+    (text, part) =>
+      typeof part === "number" ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part),
+    "",
+  );
+}
+
+const known = new WeakMap<z.ZodObject, readonly string[]>();
+
+function optionalOf(body: z.ZodObject): readonly string[] {
+  const names =
+    known.get(body) ??
+    Object.keys(body.shape).filter((name) => (body.shape[name] as z.ZodType).safeParse(undefined).success);
+  known.set(body, names);
+  return names;
+}

@@ -1,0 +1,196 @@
+// Why somebody may do something, or may not: the words of the operator's tool against what the rules decide.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { createTestDatabase, issueTestKey, keyIdOf } from "./support/database.ts";
+import type { KeyBounds, TestDatabase } from "./support/database.ts";
+import { addPlatformPeople, platformAdmin, support } from "./support/membership.ts";
+import { admin as tool, ROOT } from "./support/process.ts";
+import * as world from "./support/world.ts";
+
+// Each call of the tool is a process, which takes a while on a machine that is busy.
+jest.setTimeout(600_000);
+
+const { ORG } = world;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await world.buildWorld(database.owner);
+  await addPlatformPeople(database.owner);
+});
+afterAll(() => database.drop());
+
+async function json(...args: string[]): Promise<any> /* oxlint-disable-line typescript/no-explicit-any */ {
+  const { stdout } = await tool([...args, "--json"], { DATABASE_URL: database.url });
+  return JSON.parse(stdout);
+}
+
+const explain = (email: string, permission: string, ...more: string[]) =>
+  json("authorization", "explain", "--email", email, "--org", ORG, "--permission", permission, ...more);
+
+/** The line that a reason points to. */
+async function lineAt({ file, line }: { file: string; line: number }): Promise<string> {
+  return (await readFile(join(ROOT, file), "utf8")).split("\n")[line - 1]!;
+}
+
+test("who is refused, and with what, is told as the rules decide it: everybody, every permission", async () => {
+  const { rows } = await database.owner.query<Record<"email" | "org_uri" | "permission" | "told", string>>(
+    `select u.email, o.org_uri, p.permission,
+       (select r.refusal from app_private.authorization_reasons(o.org_uri, u.email, p.permission) as r
+        where not r.holds limit 1) as told
+     from (select email from app_public.users union all select 'nobody@nowhere.example') as u
+     cross join (select org_uri from app_public.organizations union all select 'https://data.example.org/none') as o
+     cross join (select permission from app_public.organization_permissions
+       union select permission from app_public.platform_permissions) as p`,
+  );
+  expect(rows.length).toBeGreaterThan(100);
+  const { rows: platform } = await database.owner.query<{ permission: string }>(
+    "select distinct permission from app_public.platform_permissions",
+  );
+  for (const { email, org_uri, permission, told } of rows) {
+    const asked = platform.some((row) => row.permission === permission)
+      ? database.owner.query("select app_private.require_platform_permission($1, $2)", [email, permission])
+      : database.owner.query("select app_private.authorize($1, $2, $3)", [org_uri, email, permission]);
+    const decided = await asked.then(
+      () => null,
+      (error: { detail: string }) => error.detail,
+    );
+    expect([email, org_uri, permission, told]).toEqual([email, org_uri, permission, decided]);
+  }
+});
+
+test("who-can names exactly those whom the rules let through", async () => {
+  const { rows } = await database.owner.query<Record<"org_uri" | "permission", string>>(
+    `select o.org_uri, p.permission from app_public.organizations as o
+     cross join (select permission from app_public.organization_permissions
+       union select permission from app_public.platform_permissions) as p`,
+  );
+  for (const { org_uri, permission } of rows) {
+    const { rows: found } = await database.owner.query<{ listed: string[]; allowed: string[] }>(
+      `select array(select email from app_private.holders_of($1, $2) order by 1) as listed,
+         array(select u.email from app_public.users as u where not exists (
+           select from app_private.authorization_reasons($1, u.email, $2) as r where not r.holds) order by 1) as allowed`,
+      [org_uri, permission],
+    );
+    expect([org_uri, permission, found[0]!.listed]).toEqual([org_uri, permission, found[0]!.allowed]);
+  }
+  expect(
+    await json("authorization", "who-can", "--org", ORG, "--permission", "commitments:write"),
+  ).toMatchObject([
+    { email: world.admin, reason: expect.stringContaining("org_admin") },
+    { email: world.claimant, reason: expect.stringContaining("claim") },
+    { email: world.contributor, reason: expect.stringContaining("org_contributor") },
+  ]);
+  expect(await json("authorization", "who-can", "--org", ORG, "--permission", "users:read")).toMatchObject([
+    { email: platformAdmin },
+    { email: support },
+  ]);
+  expect(
+    await json("authorization", "who-can", "--org", `${ORG}-not`, "--permission", "needs:write"),
+  ).toMatchObject({ error: "organization_not_found" });
+});
+
+test("each reason has the file and line of its rule", async () => {
+  const yes = await explain(world.contributor.toUpperCase(), "needs:write");
+  expect(yes).toMatchObject({ allowed: true, refusal: null });
+  const [standing, role] = yes.reasons;
+  expect(await lineAt(standing.place)).toMatch(/^create view app_private\.standings /);
+  expect(await lineAt(role.place)).toContain("('org_contributor', 'needs:write')");
+
+  const no = await explain(world.contributor, "members:manage");
+  expect(no).toMatchObject({ allowed: false, refusal: "insufficient_role" });
+  expect(await lineAt(no.reasons[1].place)).toMatch(/^insert into app_public\.organization_permissions /);
+
+  const platform = await explain(support, "roles:assign");
+  expect(platform).toMatchObject({ allowed: false, refusal: "permission_required" });
+  expect(await lineAt(platform.reasons[0].place)).toMatch(/^insert into app_public\.platform_permissions /);
+
+  const { code, stdout } = await tool(
+    [
+      ...["authorization", "explain", "--email", world.suspendedClaimant, "--org", ORG],
+      ...["--permission", "needs:write"],
+    ],
+    { DATABASE_URL: database.url },
+  );
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^No: .* membership_required\.\n/);
+  expect(stdout).toMatch(
+    /\nno +The membership \(org_contributor\) is suspended.* db\/rules\/membership\.sql:\d+\n/,
+  );
+});
+
+test("the key comes first: what it is, and what its scope gets to", async () => {
+  const keyOf = async (scope: "api_read" | "api_write") => {
+    const key = await issueTestKey(database.owner, scope);
+    return { key, id: await keyIdOf(database.owner, key) };
+  };
+  const read = await keyOf("api_read");
+  const write = await keyOf("api_write");
+
+  const refused = await explain(world.contributor, "needs:write", "--key", read.id);
+  expect(refused).toMatchObject({ allowed: false, refusal: "insufficient_scope" });
+  expect(refused.reasons.map((reason: { holds: boolean }) => reason.holds)).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ]);
+
+  const allowed = await explain(world.contributor, "needs:write", "--key", write.id);
+  expect(allowed).toMatchObject({
+    allowed: true,
+    reasons: [{}, { place: { file: "db/rules/needs.sql" } }, {}, {}],
+  });
+  expect(await lineAt(allowed.reasons[0].place)).toMatch(/^create function app_private\.key_state/);
+  expect(await lineAt(allowed.reasons[1].place)).toMatch(/^create policy \w+ on app_public\.needs /);
+
+  const manage = await explain(world.admin, "members:manage", "--key", write.id);
+  expect(manage).toMatchObject({ refusal: "insufficient_scope" });
+  expect(await lineAt(manage.reasons[1].place)).toContain("app_public.set_member_role");
+
+  await database.owner.query("update app_private.api_keys set revoked_at = now() where key_id = $1", [
+    write.id,
+  ]);
+  expect(await explain(world.contributor, "needs:write", "--key", write.id)).toMatchObject({
+    refusal: "invalid_api_key",
+    reasons: [{ reason: expect.stringContaining("revoked") }, {}, {}, {}],
+  });
+  expect(await explain(world.contributor, "needs:write", "--key", "no-such-key")).toMatchObject({
+    refusal: "invalid_api_key",
+  });
+  expect(await explain(world.contributor, "needs:write", "--key", read.key)).toMatchObject({
+    error: "failed",
+  });
+});
+
+test("of a key with bounds it is told what they have to do with it", async () => {
+  const bounded = async (bounds: KeyBounds) =>
+    keyIdOf(database.owner, await issueTestKey(database.owner, "api_review", bounds));
+  const asked = async (bounds: KeyBounds, permission = "members:manage") => {
+    const { refusal, reasons } = await explain(world.admin, permission, "--key", await bounded(bounds));
+    for (const { place } of reasons) expect(place).not.toBeNull();
+    return { refusal, told: reasons.length };
+  };
+  expect(await asked({})).toEqual({ refusal: null, told: 4 });
+  const within = { organizations: [ORG], persons: [world.admin.toUpperCase()], networks: ["192.0.2.0/24"] };
+  expect(await asked(within)).toEqual({ refusal: null, told: 7 });
+  expect(await asked({ persons: [world.member] })).toMatchObject({ refusal: "key_not_for_person" });
+  expect(await asked({ organizations: [world.OTHER_ORG] })).toMatchObject({
+    refusal: "key_not_for_organization",
+  });
+  // What is for all of the platform is for no key of certain organizations, this one or not.
+  expect(await asked({ organizations: [ORG] }, "users:read")).toMatchObject({
+    refusal: "key_not_for_organization",
+  });
+  expect(await asked({ organizations: [ORG] }, "claims:review")).toMatchObject({
+    refusal: "permission_required",
+  });
+});
+
+test("a permission that nobody ever has is answered with those there are", async () => {
+  expect(await explain(world.admin, "needs:dream")).toMatchObject({
+    error: "validation_failed",
+    message: expect.stringContaining("needs:write"),
+  });
+});

@@ -1,0 +1,58 @@
+// Connections that are lent where the server goes on with those that it has and answers on no new one.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import pg from "pg";
+import { createPool } from "../db/pool.ts";
+import { Connections } from "../server/postgres/connections.ts";
+import { Pulse } from "../process/pulse.ts";
+import { Heartbeat } from "../server/postgres/heartbeat.ts";
+import { DatabaseUnavailable } from "../server/postgres/unavailable.ts";
+import { Shares } from "../server/shares.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { forwardTo } from "./support/sick-postgres.ts";
+
+let database: TestDatabase;
+let line: Awaited<ReturnType<typeof forwardTo>>;
+let pool: pg.Pool;
+let heartbeat: Heartbeat;
+let pulse: Pulse;
+let connections: Connections;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const url = new URL(database.serverUrl);
+  const { port } = url;
+  line = await forwardTo(() => Number(port));
+  url.port = String(line.port);
+  // The pool itself would wait for as long as it takes.
+  pool = createPool(url.href, { max: 5 });
+  heartbeat = new Heartbeat(() => new pg.Client(database.serverUrl));
+  pulse = new Pulse(heartbeat);
+  await heartbeat.start();
+  const limits = { slots: 5, perCaller: 5, queuePerCaller: 0, queue: 0, patienceMs: 60_000, slowMs: 60_000 };
+  connections = new Connections({ pool, shares: new Shares(limits), pulse, timeoutMs: 60_000 });
+});
+afterAll(async () => {
+  await pulse.stop();
+  await heartbeat.stop();
+  line.close();
+  await pool.end();
+  await database.drop();
+});
+
+test("those who ask at once for more than are open: who gets one works, the others are told in time", async () => {
+  const borrower = { caller: "a" };
+  (await connections.take(borrower)).release();
+  line.deafen();
+  // All in one turn, before any of them has taken what is open.
+  const asked = await Promise.allSettled(Array.from({ length: 3 }, () => connections.take(borrower)));
+  expect(asked.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+  const [first, ...others] = asked;
+  if (first?.status !== "fulfilled") throw new Error("not lent");
+  await expect(first.value.run({ text: "select" })).resolves.toMatchObject({ rowCount: 1 });
+  first.value.release();
+  for (const other of others) {
+    expect(other).toMatchObject({ reason: expect.any(DatabaseUnavailable) });
+  }
+  // Those that nobody has waited for take no slot.
+  expect(connections.usage).toEqual({ used: 0, waiting: 0 });
+});

@@ -1,0 +1,350 @@
+// Marks that say what this database would say and were not written by it as it is: of a history that it has left, of
+// another installation, by hand, or by half an update.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { drain } from "../worker/drain.ts";
+import { verify } from "../worker/verify.ts";
+import { eventually } from "./support/eventually.ts";
+import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
+import type { Projection, SharedStore } from "./support/projection.ts";
+import { testStores } from "./support/stores.ts";
+
+const PATIENCE_MS = 60_000;
+// An update without effect may be waited for as for one that a copy shows late, for a minute.
+jest.setTimeout(240_000);
+const WATCH_MS = 500;
+// A worker that looks this seldom notices only what an update runs into.
+const NEVER_MS = 3_600_000;
+const NEEDS = `${DATA}/needs/`;
+const ACCELERATORS = `${DATA}/accelerators/`;
+const MARK = `${NS}projectionTurn`;
+const RUN = `${NS}projectionRun`;
+// What a restored database knows of the past.
+const RESTORED = [
+  ...["app_public.needs", "app_private.graph_records", "app_private.graph_references"],
+  ...["app_private.graph_store", "app_private.graph_marks", "app_private.graph_runs"],
+];
+
+describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
+  let store: SharedStore;
+  let projection: Projection;
+
+  beforeAll(async () => {
+    store = await startSharedStore(kind);
+  });
+  afterAll(() => store.remove());
+  beforeEach(async () => {
+    projection = await startProjection(store, 10_000);
+  });
+  afterEach(() => projection.stop());
+
+  const owner = () => projection.database.owner;
+  const client = () => projection.running.client;
+
+  async function current(): Promise<void> {
+    await projection.settled(PATIENCE_MS);
+    await eventually(async () => expect(await projection.graphState()).toBe("current"), PATIENCE_MS);
+  }
+
+  /** Waits until the graph is right, however often it was thought to be before. */
+  async function right(): Promise<void> {
+    await eventually(async () => {
+      await current();
+      await projection.equal();
+    }, PATIENCE_MS);
+  }
+
+  /** The whole store, to be put back later. */
+  async function backUpStore(): Promise<() => Promise<void>> {
+    const graphs = await client().select("select distinct ?g where { graph ?g { ?s ?p ?o } }");
+    const copies = await Promise.all(
+      graphs.map(async ({ g }) => ({
+        graph: g!.value,
+        text: await client().construct(`construct { ?s ?p ?o } where { graph <${g!.value}> { ?s ?p ?o } }`),
+      })),
+    );
+    return async () => {
+      await client().update("DROP ALL");
+      for (const { graph, text } of copies) await client().putGraph(graph, text, "application/n-triples");
+    };
+  }
+
+  /** What the database knows, to be put back later without anything taking notice. */
+  async function backUpDatabase(): Promise<() => Promise<void>> {
+    await owner().query("create schema backup");
+    for (const table of RESTORED) {
+      await owner().query(`create table backup.${table.split(".")[1]} as select * from ${table}`);
+    }
+    return async () => {
+      const connection = await owner().connect();
+      await connection.query("begin");
+      await connection.query("set local session_replication_role = replica");
+      for (const table of RESTORED) {
+        const { rows } = await connection.query<{ columns: string }>(
+          `select string_agg(quote_ident(attname), ', ') as columns from pg_attribute
+           where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+          [table],
+        );
+        const { columns } = rows[0]!;
+        await connection.query(`delete from ${table}`);
+        await connection.query(
+          `insert into ${table} (${columns}) overriding system value select ${columns} from backup.${table.split(".")[1]}`,
+        );
+      }
+      await connection.query("commit");
+      connection.release();
+    };
+  }
+
+  /** Whether somebody has asked for everything to be verified. */
+  async function isUrgent(): Promise<boolean> {
+    const { rows } = await owner().query<{ urgent: boolean }>(
+      "select urgent from app_private.graph_verification",
+    );
+    return rows[0]!.urgent;
+  }
+
+  /** Has the graph of the needs say something else of itself. */
+  const say = (triples: string) =>
+    client().update(
+      `DELETE { GRAPH <${NEEDS}> { <${NEEDS}> ?p ?o } } INSERT { GRAPH <${NEEDS}> { <${NEEDS}> ${triples} } }
+       WHERE { GRAPH <${NEEDS}> { <${NEEDS}> ?p ?o } }`,
+    );
+  const alter = () =>
+    client().update(
+      `DELETE { GRAPH <${NEEDS}> { ?s <${NS}needStatus> ?old } } INSERT { GRAPH <${NEEDS}> { ?s <${NS}needStatus> "withdrawn" } }
+       WHERE { GRAPH <${NEEDS}> { ?s <${NS}needStatus> ?old } }`,
+    );
+  async function said(graph: string): Promise<{ turn: bigint; run: string }> {
+    const rows = await client().select(
+      `select ?turn ?run where { graph <${graph}> { <${graph}> <${MARK}> ?turn ; <${RUN}> ?run } }`,
+    );
+    expect(rows).toHaveLength(1);
+    return { turn: BigInt(rows[0]!["turn"]!.value), run: rows[0]!["run"]!.value };
+  }
+
+  test.each(["is looked for", "is not covered up by the next write"])(
+    "the database was set back by one write: it %s",
+    async (how) => {
+      const worker = await projection.startWorker(WATCH_MS);
+      const [id] = await projection.declareNeeds(5);
+      await current();
+      await worker.stop();
+      const restore = await backUpDatabase();
+      const again = await projection.startWorker(WATCH_MS);
+      await projection.setNeedStatus(id!, "met");
+      await current();
+      await again.stop();
+      await restore();
+      if (how !== "is looked for") {
+        await projection.declareNeed();
+        const { store: door, projector, logger } = projection;
+        const result = await drain({ pool: owner(), store: door, projector, logger, patienceMs: 100 });
+        expect(result.state).toBe("store_unavailable");
+      }
+      await projection.startWorker(WATCH_MS);
+      await right();
+    },
+  );
+
+  test("the mending of a database that was set back fails the first time", async () => {
+    const worker = await projection.startWorker(NEVER_MS);
+    const [id] = await projection.declareNeeds(5);
+    await current();
+    const restore = await backUpDatabase();
+    await projection.setNeedStatus(id!, "met");
+    await current();
+    await worker.stop();
+    await restore();
+    await owner().query(`
+      create function public.fail() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
+      create trigger fail before update on app_private.graph_verification
+        for each row execute function public.fail()`);
+    await projection.startWorker(WATCH_MS);
+    const drains = async () =>
+      (await owner().query<{ drain: string }>("select drain from app_private.graph_store")).rows[0]!.drain;
+    const first = BigInt(await drains());
+    await eventually(async () => expect(BigInt(await drains())).toBeGreaterThan(first + 1n), PATIENCE_MS);
+    await owner().query("drop function public.fail cascade");
+    await right();
+  });
+
+  test.each(["the whole store", "the graph of the needs alone"])(
+    "two histories with the same numbers: %s is restored from the one that was left",
+    async (what) => {
+      let worker = await projection.startWorker(WATCH_MS);
+      const ids = await projection.declareNeeds(8);
+      await current();
+      await worker.stop();
+      const restoreDatabase = await backUpDatabase();
+      const restoreStore = await backUpStore();
+      const history = async (some: string[], status: string) => {
+        worker = await projection.startWorker(WATCH_MS);
+        for (const id of some) {
+          await projection.setNeedStatus(id, status);
+          await projection.declareNeed();
+          await current();
+        }
+        await worker.stop();
+      };
+      await history(ids.slice(0, 3), "met");
+      const first = await backUpStore();
+      const needs = await client().construct(
+        `construct { ?s ?p ?o } where { graph <${NEEDS}> { ?s ?p ?o } }`,
+      );
+      await restoreDatabase();
+      await restoreStore();
+      await history(ids.slice(3, 6), "withdrawn");
+      if (what === "the whole store") await first();
+      else await client().putGraph(NEEDS, needs, "application/n-triples");
+      await projection.startWorker(WATCH_MS);
+      await right();
+    },
+  );
+
+  describe("a graph of another installation", () => {
+    const stranger = `"7b0e6f4e-6a39-4f0c-9d55-0a1c9a3f6b11"`;
+
+    test.each([
+      ["a larger number", 1_000_000n],
+      ["the same number", 0n],
+      ["a smaller number", -1n],
+    ])("with %s", async (_what, difference) => {
+      await projection.startWorker(WATCH_MS);
+      await projection.declareNeeds(5);
+      await current();
+      const { turn } = await said(NEEDS);
+      await alter();
+      await say(`<${MARK}> ${turn + difference} ; <${RUN}> ${stranger}`);
+      await right();
+    });
+
+    test("is not covered up by the next write", async () => {
+      await projection.startWorker(NEVER_MS);
+      await projection.declareNeeds(5);
+      await current();
+      const { turn } = await said(NEEDS);
+      await alter();
+      await say(`<${MARK}> ${turn} ; <${RUN}> ${stranger}`);
+      await projection.declareNeed();
+      await right();
+    });
+
+    test("mixed into one's own is not covered up by the next write", async () => {
+      await projection.startWorker(NEVER_MS);
+      await projection.declareNeeds(5);
+      await current();
+      await alter();
+      await client().update(`INSERT DATA { GRAPH <${NEEDS}> { <${NEEDS}> <${RUN}> ${stranger} } }`);
+      await projection.declareNeed();
+      await right();
+    });
+  });
+
+  test.each([
+    ["beyond reason", 9_000_000_000_000_000n],
+    ["beyond what PostgreSQL can count to", 10n ** 40n],
+    ["of one of the next drains", 2_000_000n],
+    ["beyond the last update of all", 500n],
+  ])("a number by hand, %s", async (_what, more) => {
+    await projection.startWorker(WATCH_MS);
+    const [id] = await projection.declareNeeds(5);
+    await current();
+    const { turn, run } = await said(NEEDS);
+    await alter();
+    await say(`<${MARK}> ${turn + more} ; <${RUN}> "${run}"`);
+    await right();
+    await projection.setNeedStatus(id!, "met");
+    await right();
+    expect((await said(NEEDS)).turn).toBeLessThan(turn + 52_000_000n);
+  });
+
+  test("an update of which only the beginning was applied does not count", async () => {
+    await projection.startWorker(NEVER_MS);
+    const [id] = await projection.declareNeeds(5);
+    await current();
+    let cut = 0;
+    projection.proxy.truncate = (update) => {
+      const at = update.search(/ ;\nDELETE \{ GRAPH <[^>]*> \{ \?s \?p \?o \} \}\nWHERE/);
+      if (at < 0) return update;
+      cut += 1;
+      return update.slice(0, at);
+    };
+    await projection.setNeedStatus(id!, "met");
+    const added = await projection.declareNeed();
+    await eventually(async () => expect(await projection.graphState()).toBe("unconfirmed"), PATIENCE_MS);
+    expect(cut).toBeGreaterThan(0);
+    expect((await projection.graphStatus("need", added)).status).toBe("pending");
+    projection.proxy.truncate = undefined;
+    await right();
+    expect((await projection.graphStatus("need", added)).status).toBe("synced");
+  });
+
+  test("a database that could not be asked for a while may have been set back", async () => {
+    await projection.startWorker(NEVER_MS);
+    await projection.declareNeeds(5);
+    await current();
+    const ask = "app_private.graph_behind_since()";
+    await client().update(`DROP GRAPH <${NEEDS}>`);
+    await owner().query(`alter function ${ask} rename to elsewhere`);
+    await eventually(async () => expect(await isUrgent()).toBe(true), PATIENCE_MS);
+    await owner().query("alter function app_private.elsewhere() rename to graph_behind_since");
+    await right();
+  });
+
+  test("what a worker wrote and could not note has everything verified, and nothing written again", async () => {
+    const worker = await projection.startWorker(WATCH_MS);
+    await projection.declareNeeds(5);
+    await current();
+    await worker.stop();
+    await owner().query("update app_private.graph_marks set turn = turn - 1");
+    await owner().query("update app_private.graph_store set turn = turn - 1");
+    const { rows: before } = await owner().query(
+      "select record_id, synced_at from app_private.graph_records",
+    );
+    await projection.startWorker(WATCH_MS);
+    await eventually(async () => expect(await isUrgent()).toBe(true), PATIENCE_MS);
+    await right();
+    const { rows: after } = await owner().query("select record_id, synced_at from app_private.graph_records");
+    expect(new Set(after)).toEqual(new Set(before));
+  });
+
+  test("what an operator has removed is noted", async () => {
+    const worker = await projection.startWorker(WATCH_MS);
+    await current();
+    await worker.stop();
+    await client().update(`INSERT DATA { GRAPH <urn:x-unlisted> { <urn:s> <urn:p> "o" } }`);
+    await verify({
+      ...{ pool: owner(), store: projection.store, projector: projection.projector },
+      ...{ repair: true, dropUnlisted: true },
+    });
+    const { rows } = await owner().query<{ turn: string }>("select turn from app_private.graph_store");
+    expect(BigInt(rows[0]!.turn)).toBe((await said(`${DATA}/projection/`)).turn);
+  });
+
+  test("drains are forgotten, but for those that graphs should say", async () => {
+    const worker = await projection.startWorker(WATCH_MS);
+    await projection.declareNeeds(5);
+    await current();
+    await worker.stop();
+    const lists = await said(ACCELERATORS);
+    await owner().query(
+      "insert into app_private.graph_runs (drain) select i from generate_series(1000, 1100) as i",
+    );
+    await owner().query("update app_private.graph_store set drain = 150999");
+    const again = await projection.startWorker(WATCH_MS);
+    await projection.declareNeed();
+    await current();
+    await again.stop();
+    const { rows } = await owner().query(
+      "select from app_private.graph_runs where drain between 1000 and 1100",
+    );
+    expect(rows).toEqual([]);
+    const arrived = projection.proxy.updates;
+    await projection.startWorker(WATCH_MS);
+    await projection.declareNeed();
+    await right();
+    // The need, and nothing that would have been taken for lost.
+    expect(projection.proxy.updates).toBe(arrived + 1);
+    expect(await said(ACCELERATORS)).toEqual(lists);
+  });
+});

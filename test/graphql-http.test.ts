@@ -1,0 +1,106 @@
+// GraphQL over HTTP, as its specification has it: the public audits, and what they leave open.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { serverAudits } from "graphql-http";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { admin, ORG } from "./support/world.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+const audits = serverAudits({
+  url: () => `${service.url}/graphql`,
+  fetchFn: (url: string, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers);
+    headers.set("authorization", `Bearer ${service.keys.read}`);
+    return fetch(url, { ...init, headers });
+  },
+});
+
+describe("the audits of graphql-http", () => {
+  test("are all there", () => expect(audits).toHaveLength(61));
+
+  test.each(audits.map((audit) => [audit.name, audit] as const))("%s", async (_name, audit) => {
+    const result = await audit.fn();
+    expect([result.status, "reason" in result ? result.reason : ""]).toEqual(["ok", ""]);
+  });
+});
+
+describe("by GET", () => {
+  const get = (parameters: Record<string, string>, key = service.keys.read, method = "GET") =>
+    call(`${service.url}/graphql?${new URLSearchParams(parameters).toString()}`, method, key);
+
+  test("a query with variables is answered, for this key alone", async () => {
+    const answer = await get({
+      query: "query A { __typename } query B($code: String!) { accelerator(code: $code) { prefLabel } }",
+      operationName: "B",
+      variables: '{"code": "PRA"}',
+      extensions: "{}",
+    });
+    expect([answer.status, answer.body]).toEqual([200, { data: { accelerator: { prefLabel: "Prayer" } } }]);
+    expect(answer.headers.get("cache-control")).toBe("private, no-cache");
+    expect(answer.headers.get("vary")).toMatch(/Authorization/);
+  });
+
+  test("a mutation is refused with 405, and changes nothing", async () => {
+    const parameters = {
+      query: `query A { __typename } mutation B($input: DeclareNeedInput!) { declareNeed(input: $input) { need { needId } } }`,
+      operationName: "B",
+      variables: JSON.stringify({
+        input: {
+          ...{ orgUri: ORG, orgName: "River", declaredByEmail: admin },
+          ...{ needDescription: "By a link", accelerators: ["PRA"] },
+        },
+      }),
+    };
+    const answer = await get(parameters, service.keys.write);
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+    expect(answer.body.errors[0].extensions.code).toBe("method_not_allowed");
+    const { rows } = await service.database.owner.query("select from app_public.needs");
+    expect(rows).toEqual([]);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["no query", {}],
+    ["variables that are no JSON", { query: "{ __typename }", variables: "{" }],
+    ["variables that are a list", { query: "{ __typename }", variables: "[]" }],
+    ["half of a surrogate pair", { query: "{ __typename }", variables: '{"a": "\\ud800"}' }],
+    ["extensions that are empty", { query: "{ __typename }", extensions: "" }],
+    ["a text with a syntax error", { query: "{" }],
+    ["two operations and no name", { query: "query A { __typename } query B { __typename }" }],
+    ["a subscription", { query: "subscription { x }" }],
+  ])("%s is refused with 400", async (_name, parameters) => {
+    const answer = await get(parameters);
+    expect([answer.status, answer.body.errors[0].extensions.code]).toEqual([400, "validation_failed"]);
+  });
+
+  test("without a key it is 401", async () => {
+    const answer = await call(`${service.url}/graphql?query={__typename}`, "GET", undefined);
+    expect([answer.status, answer.body.errors[0].extensions.code]).toEqual([401, "missing_api_key"]);
+  });
+
+  test.each(["PUT", "DELETE", "PATCH"])("%s answers 405", async (method) => {
+    const answer = await get({ query: "{ __typename }" }, service.keys.read, method);
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, POST, OPTIONS"]);
+  });
+});
+
+test.each(["application/json", "application/graphql-response+json", "*/*", "text/event-stream, */*"])(
+  "a subscription is refused to who accepts %s",
+  async (accept) => {
+    const answer = await call(
+      `${service.url}/graphql`,
+      "POST",
+      service.keys.read,
+      { query: "subscription { x }" },
+      { accept },
+    );
+    expect([answer.status, answer.body.errors[0].extensions.code]).toEqual([
+      accept === "application/json" ? 200 : 400,
+      "validation_failed",
+    ]);
+  },
+);

@@ -1,0 +1,57 @@
+// GraphQL where its schema is built with the first request, as npm start does it.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { eventually } from "./support/eventually.ts";
+import { ask, send } from "./support/graphql.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+const QUERY = "{ accelerators(first: 1) { nodes { code } } }";
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ graphql: "on demand" });
+});
+afterAll(() => service.stop());
+
+/** The server's statements that wait for a lock. */
+const waiting = async () => {
+  const { rows } = await service.database.owner.query<{ pid: number }>(
+    `select pid from pg_stat_activity
+     where datname = current_database() and usename = 'engagement_server' and wait_event_type = 'Lock'`,
+  );
+  return rows.map(({ pid }) => pid);
+};
+
+test("whoever asks first is told what went wrong, others notice nothing, and the next request builds it", async () => {
+  const client = await service.database.owner.connect();
+  try {
+    // Whoever reads the catalog has to wait for it.
+    await client.query("begin; lock table app_public.needs in access exclusive mode");
+    const first = [send(service, QUERY), send(service, QUERY)];
+    await eventually(async () => expect(await waiting()).toHaveLength(1));
+    expect((await call(`${service.url}/v0/accelerators`, "GET", service.keys.read)).status).toBe(200);
+    await client.query("select pg_terminate_backend($1)", [(await waiting())[0]]);
+    for (const { status, errors } of await Promise.all(first)) {
+      expect(status).toBe(503);
+      expect(errors?.[0]?.extensions).toMatchObject({ code: "database_unavailable", statusCode: 503 });
+    }
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+  expect(await ask(service, QUERY)).toEqual({ accelerators: { nodes: [{ code: expect.any(String) }] } });
+  expect((await call(`${service.url}/graphiql`, "GET", undefined)).status).toBe(200);
+});
+
+test("a caller without a key is refused as ever", async () => {
+  const answer = await call(`${service.url}/graphql`, "POST", undefined, { query: QUERY });
+  expect(answer.status).toBe(401);
+  expect(answer.body).toMatchObject({ errors: [{ extensions: { code: "missing_api_key" } }] });
+});
+
+test("what only begins like its path is nothing", async () => {
+  for (const path of ["/graphqlx", "/graphql/x", "/graphiqlx"]) {
+    expect((await call(service.url + path, "GET", undefined)).status).toBe(404);
+  }
+});

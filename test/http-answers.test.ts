@@ -1,0 +1,293 @@
+// What HTTP has for answers: validators, packing, where things are, which methods there are, problem details.
+import { request as send } from "node:http";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { operationsOf } from "./support/openapi.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.stop());
+
+const NOWHERE = "00000000-0000-4000-8000-000000000000";
+const need = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  declaredByEmail: contributor,
+  needDescription: "Audio Scriptures. ".repeat(100).trim(),
+  accelerators: ["PRA-INT"],
+};
+const commitment = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  declaredByEmail: contributor,
+  commitmentDescription: "We record them",
+  acceleratorScope: ["PRA-INT"],
+};
+const claim = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  claimedByEmail: contributor,
+  engagementAccelerators: ["PRA-INT"],
+  countryCode: "KE",
+};
+const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
+  call(`${service.url}${path}`, method, service.keys.read, undefined, headers);
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  call(`${service.url}${path}`, "POST", service.keys.write, body, headers);
+
+test.each([
+  ["/v0/needs", need, "needId"],
+  ["/v0/commitments", commitment, "commitmentId"],
+  ["/v0/engagement-claims/submit", claim, "claimId"],
+])("POST %s says where to read what it made, also when it is repeated", async (path, body, id) => {
+  const headers = { "idempotency-key": path };
+  for (const made of [await post(path, body, headers), await post(path, body, headers)]) {
+    const location = made.headers.get("location")!;
+    expect(made).toMatchObject({ status: 201 });
+    expect(made.headers.get("cache-control")).toBe("no-store");
+    expect((await get(location)).body).toMatchObject({ ...body, [id]: made.body[id] });
+  }
+});
+
+describe("a validator", () => {
+  test("spares an answer that has not changed, and not one that has", async () => {
+    const { body } = await post("/v0/needs", need);
+    for (const path of [`/v0/needs/${body.needId}`, "/v0/needs", "/v0/accelerators", "/v0/openapi.json"]) {
+      const first = await get(path);
+      const etag = first.headers.get("etag")!;
+      expect(etag).toMatch(/^W\/"[^"]+"$/);
+      expect(first.headers.get("cache-control")).toBe("private, no-cache");
+      for (const method of ["GET", "HEAD"]) {
+        for (const known of [etag, etag.slice(2), `"other", ${etag}`, "*"]) {
+          const again = await get(path, { "if-none-match": known }, method);
+          expect({ path, known, status: again.status, body: again.body }).toEqual({
+            path,
+            known,
+            status: 304,
+            body: "",
+          });
+          expect(again.headers.get("etag")).toBe(etag);
+        }
+        expect((await get(path, { "if-none-match": '"other"' }, method)).status).toBe(200);
+      }
+    }
+    const before = (await get(`/v0/needs/${body.needId}`)).headers.get("etag")!;
+    await post("/v0/needs/status", { needId: body.needId, status: "met", actorEmail: contributor });
+    const after = await get(`/v0/needs/${body.needId}`, { "if-none-match": before });
+    expect(after).toMatchObject({ status: 200, body: { status: "met" } });
+    expect(after.headers.get("etag")).not.toBe(before);
+  });
+
+  test("is of no use to a key that may not read, nor for what is not there", async () => {
+    const etag = (await get("/v0/needs")).headers.get("etag")!;
+    const strange = await call(`${service.url}/v0/needs`, "GET", undefined, undefined, {
+      "if-none-match": etag,
+    });
+    const absent = await get(`/v0/needs/${NOWHERE}`, { "if-none-match": "*" });
+    expect([strange.status, absent.status]).toEqual([401, 404]);
+    for (const { headers } of [strange, absent]) {
+      expect([headers.get("etag"), headers.get("cache-control")]).toEqual([null, "no-store"]);
+    }
+  });
+});
+
+/** The bytes of an answer as they come, which fetch would unpack. */
+function raw(path: string, headers: Record<string, string>, method = "GET") {
+  return new Promise<{ encoding: string | undefined; length: number; vary: string; bytes: Buffer }>(
+    (done, failed) => {
+      const url = `${service.url}${path}`;
+      send(
+        url,
+        { method, headers: { authorization: `Bearer ${service.keys.read}`, ...headers } },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.on("end", () =>
+            done({
+              encoding: response.headers["content-encoding"],
+              length: Number(response.headers["content-length"]),
+              vary: String(response.headers.vary),
+              bytes: Buffer.concat(chunks),
+            }),
+          );
+        },
+      )
+        .on("error", failed)
+        .end();
+    },
+  );
+}
+
+describe("an answer is packed", () => {
+  test.each([
+    ["gzip, deflate, br", "br"],
+    ["gzip", "gzip"],
+    ["br;q=0.1, gzip;q=0.9", "gzip"],
+    ["*", "br"],
+    ["deflate", undefined],
+    ["br;q=0, gzip;q=0", undefined],
+    ["identity, gzip;q=0.5", undefined],
+    [undefined, undefined],
+  ])("for %j as %j", async (accepted, encoding) => {
+    await post("/v0/needs", need);
+    const plain = await raw("/v0/needs", {});
+    const packed = await raw("/v0/needs", accepted === undefined ? {} : { "accept-encoding": accepted });
+    expect(packed.encoding).toBe(encoding);
+    expect(packed.vary.toLowerCase()).toContain("accept-encoding");
+    const unpack =
+      { br: brotliDecompressSync, gzip: gunzipSync }[encoding ?? ""] ?? ((bytes: Buffer) => bytes);
+    expect(String(unpack(packed.bytes))).toBe(String(plain.bytes));
+    expect(packed.length).toBe(packed.bytes.length);
+    if (encoding) expect(packed.length).toBeLessThan(plain.length / 2);
+    const head = await raw(
+      "/v0/needs",
+      accepted === undefined ? {} : { "accept-encoding": accepted },
+      "HEAD",
+    );
+    expect([head.length, head.bytes.length]).toEqual([packed.length, 0]);
+  });
+
+  test("unless that would not make it shorter", async () => {
+    expect(
+      (await raw("/v0/needs?limit=1&countryCode=ZZ", { "accept-encoding": "br" })).encoding,
+    ).toBeUndefined();
+  });
+});
+
+test("OPTIONS says which methods each path supports, and these are those that it supports", async () => {
+  const { body } = await get("/v0/openapi.json");
+  const byPath = Map.groupBy(operationsOf(body), ({ path }) => path);
+  for (const [path, operations] of byPath) {
+    const methods = operations.map(({ method }) => method.toUpperCase());
+    const expected = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].toSorted();
+    const at = path.replaceAll(/\{\w+\}/g, NOWHERE);
+    const asked = await call(`${service.url}${at}`, "OPTIONS", undefined);
+    expect({ path, status: asked.status, body: asked.body }).toEqual({ path, status: 204, body: "" });
+    const allowed = (answer: typeof asked) => answer.headers.get("allow")?.split(", ").toSorted();
+    expect({ path, allowed: allowed(asked) }).toEqual({ path, allowed: expected });
+    const refused = await call(`${service.url}${at}`, "DELETE", service.keys.review);
+    expect({ path, allowed: allowed(refused) }).toEqual({ path, allowed: expected });
+  }
+  const graphql = await call(`${service.url}/graphql`, "OPTIONS", undefined);
+  expect(graphql.headers.get("allow")).toBe("GET, POST, OPTIONS");
+  for (const path of ["/v0/nothing", "/v0/needs/", "/v0/Needs/STATUS"]) {
+    const { headers } = await call(`${service.url}${path}`, "OPTIONS", undefined);
+    const allow = {
+      "/v0/nothing": null,
+      "/v0/needs/": "GET, POST, HEAD, OPTIONS",
+      "/v0/Needs/STATUS": "POST, OPTIONS",
+    };
+    expect(headers.get("allow")).toBe(allow[path as keyof typeof allow]);
+  }
+});
+
+describe("problem details", () => {
+  const PROBLEM = "application/problem+json";
+  const told = async (path: string, accept: string) => {
+    const { status, body, headers } = await get(path, { accept });
+    return { status, body, type: headers.get("content-type")!.split(";")[0], vary: headers.get("vary") };
+  };
+
+  test.each([PROBLEM, `application/json, ${PROBLEM};q=0.5`, `*/*, ${PROBLEM}`])(
+    "for who accepts %s",
+    async (accept) => {
+      expect(await told(`/v0/needs/${NOWHERE}`, accept)).toEqual({
+        status: 404,
+        type: PROBLEM,
+        vary: expect.stringContaining("accept"),
+        body: {
+          type: "about:blank",
+          title: "Not Found",
+          status: 404,
+          detail: "There is no need with this needId.",
+          error: "need_not_found",
+          requestId: expect.any(String),
+        },
+      });
+      expect((await told("/v0/needs?limit=0", accept)).body).toMatchObject({
+        error: "validation_failed",
+        details: [{ path: "limit", message: "must be at least 1" }],
+      });
+      expect((await told("/v0/nothing", accept)).type).toBe(PROBLEM);
+      expect(await told("/v0/needs", accept)).toMatchObject({ status: 200, type: "application/json" });
+    },
+  );
+
+  test.each(["*/*", "application/*", `application/json, ${PROBLEM};q=0`])(
+    "not for who accepts %s",
+    async (accept) => {
+      expect(await told(`/v0/needs/${NOWHERE}`, accept)).toMatchObject({
+        status: 404,
+        type: "application/json",
+        body: { error: "need_not_found", statusCode: 404 },
+      });
+    },
+  );
+});
+
+describe("what is sent is named", () => {
+  test.each([
+    ["null", "The body must be a JSON object with the fields of this request, not null."],
+    ["[]", "The body must be a JSON object with the fields of this request, not a list."],
+    ["[{}]", "The body must be a JSON object with the fields of this request, not a list."],
+    ['"text"', "The body must be a JSON object with the fields of this request, not a string."],
+    ["7", "The body must be a JSON object with the fields of this request, not a number."],
+    ["", "The body is empty; send a JSON object with the fields of this request."],
+    ["{", "The body is not well-formed JSON."],
+  ])("a body of %j", async (body, message) => {
+    for (const path of ["/v0/needs", "/v0/needs/status", "/v0/onboarding/check-user"]) {
+      expect(await post(path, body)).toMatchObject({
+        status: 400,
+        body: { error: "validation_failed", message },
+      });
+    }
+  });
+
+  test("no body at all", async () => {
+    expect(await post("/v0/needs", undefined)).toMatchObject({
+      status: 400,
+      body: { message: "The body is empty; send a JSON object with the fields of this request." },
+    });
+  });
+
+  test.each([
+    ["offset=1e30", "offset must be at most 2147483647."],
+    ["offset=2147483648", "offset must be at most 2147483647."],
+    ["offset=-1e30", "offset must be at least 0."],
+    ["offset=1.5", "offset must be an integer."],
+    ["limit=99999999999999999999", "limit must be at most 200."],
+    ["limit=ten", "limit must be an integer."],
+  ])("%s", async (query, message) => {
+    for (const [path, key] of [
+      ["needs", "read"],
+      ["commitments", "read"],
+      ["organizations", "read"],
+      ["admin/users", "review"],
+      ["admin/claims", "review"],
+    ] as const) {
+      const answer = await call(`${service.url}/v0/${path}?${query}`, "GET", service.keys[key], undefined, {
+        "x-admin-email": contributor,
+      });
+      expect({ path, ...answer }).toMatchObject({ path, status: 400, body: { message } });
+    }
+    const most = await get("/v0/needs?offset=2147483647");
+    expect(most).toMatchObject({ status: 200, body: { needs: [] } });
+  });
+
+  test("a header section that is too long", async () => {
+    const answer = await get("/v0/needs", { "x-long": "x".repeat(200_000) });
+    expect(answer).toMatchObject({ status: 431, body: { error: "headers_too_large", statusCode: 431 } });
+  });
+
+  test("a church that is not there", async () => {
+    expect(await get("/v0/orgs/no-such-church")).toMatchObject({
+      status: 404,
+      body: { error: "church_not_found" },
+    });
+  });
+});

@@ -1,0 +1,206 @@
+// npm run migrate -- --plan: what a migration would change, and that nothing of it has happened.
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import pg from "pg";
+import { planReport } from "../admin/plan-report.ts";
+import { migrate, MigrationError, SCHEMAS } from "../db/migrate.ts";
+import { OutOfPatience } from "../db/patience.ts";
+import { changesAnything, planMigration } from "../db/plan.ts";
+import { snapshot } from "../db/snapshot.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { run } from "./support/process.ts";
+
+jest.setTimeout(600_000);
+
+let database: TestDatabase;
+let directory: string;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  directory = await mkdtemp(join(tmpdir(), "engagement-graph-plan-"));
+  for (const folder of ["migrations", "rules"]) {
+    await cp(join(import.meta.dirname, "../db", folder), join(directory, folder), { recursive: true });
+  }
+});
+afterEach(async () => {
+  await database.drop();
+  await rm(directory, { recursive: true });
+});
+
+const plan = () => planMigration(database.url, { directory });
+
+async function edit(file: string, from: string, to: string): Promise<void> {
+  const path = join(directory, file);
+  const written = await readFile(path, "utf8");
+  expect(written).toContain(from);
+  await writeFile(path, written.replace(from, to));
+}
+
+/** All that a plan could have changed. */
+async function state(): Promise<unknown> {
+  const client = await database.owner.connect();
+  try {
+    await client.query("begin");
+    const items = await snapshot(client, SCHEMAS);
+    const { rows: earlier } = await client.query("select oid, nspname from pg_namespace order by 1");
+    const { rows: permissions } = await client.query("select * from app_public.organization_permissions");
+    const { rows: applied } = await client.query("select * from app_migrations.applied order by 1");
+    const { rows: functions } = await client.query("select oid from pg_proc order by 1");
+    const made = items.map((item) => JSON.stringify(item)).toSorted();
+    return { made, earlier, permissions, applied, functions };
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
+
+test("a database that is as the tree has it would not change, and an empty one would get it all", async () => {
+  const nothing = await plan();
+  expect(nothing).toMatchObject({ pending: [], changes: [], rows: [], untried: [] });
+  expect(changesAnything(nothing)).toBe(false);
+  expect(planReport(nothing, "text")).toEqual(["Migrating would change nothing."]);
+
+  const empty = await createTestDatabase({ template: false });
+  try {
+    const all = await planMigration(empty.url, { directory });
+    expect(all.untried).toEqual([]);
+    expect(all.pending).toContain("0001_foundation");
+    expect(all.changes.map(({ name }) => name)).toContain("declare on app_public.needs");
+    const { rows } = await empty.owner.query("select from pg_namespace where nspname ~ '^app_'");
+    expect(rows).toEqual([]);
+  } finally {
+    await empty.drop();
+  }
+});
+
+test("a changed rule is told by what it means, and nothing has happened", async () => {
+  const before = await state();
+  await edit(
+    "rules/permissions.sql",
+    "('org_contributor', 'needs:write'),",
+    "('org_contributor', 'needs:write'),\n    ('org_contributor', 'members:manage'),",
+  );
+  await edit("rules/permissions.sql", "    ('support', 'claims:review'),\n", "");
+  await edit(
+    "rules/grants.sql",
+    "  app_public.check_user\nto api_write;",
+    "  app_public.check_user\nto api_read;",
+  );
+  await edit(
+    "rules/needs.sql",
+    "for select to api_read using (true)",
+    "for select to api_read using (status = 'open')",
+  );
+  await edit(
+    "rules/membership.sql",
+    "if acting is null then",
+    "if acting is null or permission is null then",
+  );
+  await edit(
+    "rules/needs.sql",
+    "create trigger validate before insert on app_public.needs",
+    "create trigger validate before insert or update on app_public.needs",
+  );
+  const found = await plan();
+  const text = planReport(found, "text").join("\n");
+  expect(text).toContain(
+    "+ org_contributor in an organization gains members:manage, asked for by keep_a_manager, ",
+  );
+  expect(text).toContain("- support on the platform loses claims:review, asked for by mail_claim_step, ");
+  expect(text).toContain("+ api_read: execute app_public.check_user(text)");
+  expect(text).toContain("- api_write: execute app_public.check_user(text)");
+  expect(text).toMatch(/~ read on app_public\.needs\n.*\n +-using true\n +\+using \(status = 'open'::/);
+  expect(text).toMatch(
+    /~ app_private\.authority\(text,text,text\)\n[^~]*\n +- *if acting is null then\n +\+ *if acting is null or/,
+  );
+  expect(text).toMatch(
+    /~ validate on app_public\.needs\n[^~]*\+CREATE TRIGGER validate BEFORE INSERT OR UPDATE/,
+  );
+  // The statement grants a second function as well.
+  expect(found.changes.map(({ kind }) => kind).toSorted()).toEqual([
+    ...["function", "grant", "grant", "grant", "grant"],
+    ...["permission", "permission", "policy", "trigger"],
+  ]);
+  expect(planReport(found, "markdown")).toContain("### Who may do what");
+  expect(await state()).toEqual(before);
+  // What was told is what comes.
+  await migrate(database.url, { directory });
+  expect(changesAnything(await plan())).toBe(false);
+});
+
+test("a migration is tried together with the rules that need it", async () => {
+  const before = await state();
+  await writeFile(
+    join(directory, "migrations/9000_budget.sql"),
+    "alter table app_public.needs add column budget numeric not null default 0; insert into app_public.users (email) values ('a@b.example')",
+  );
+  await edit("rules/needs.sql", "n.accelerators, n.concerns", "n.accelerators, n.budget, n.concerns");
+  const found = await plan();
+  expect(found).toMatchObject({ pending: ["9000_budget"], untried: [] });
+  const text = planReport(found, "text").join("\n");
+  expect(text).toMatch(/\+ app_public\.needs\.budget\n +\+numeric not null default 0/);
+  expect(text).toMatch(/~ rest\.needs\n/);
+  expect(text).toContain("~ app_public.users: 1 added");
+  expect(await state()).toEqual(before);
+});
+
+test("what cannot be tried before a new value of a list is committed is named", async () => {
+  await writeFile(
+    join(directory, "migrations/9000_role.sql"),
+    "alter type app_public.organization_role add value 'coordinator'",
+  );
+  await edit(
+    "rules/permissions.sql",
+    "('org_contributor', 'needs:write'),",
+    "('org_contributor', 'needs:write'),\n    ('coordinator', 'needs:write'),",
+  );
+  const found = await plan();
+  expect(found.pending).toEqual(["9000_role"]);
+  expect(found.untried.map(({ what }) => what)).toEqual(["db/rules", "settings and documents"]);
+  expect(found.changes.map(({ name }) => name)).toEqual(["app_public.organization_role"]);
+  expect(changesAnything(found)).toBe(true);
+});
+
+test("a rule that fails is an error, with its place", async () => {
+  const before = await state();
+  await writeFile(join(directory, "rules/needs.sql"), "select 1;\nselect nonsense;\n");
+  await expect(plan()).rejects.toThrow(MigrationError);
+  await expect(plan()).rejects.toThrow("db/rules/needs.sql:2");
+  expect(await state()).toEqual(before);
+});
+
+test("a table that somebody keeps is not waited for longer than migrate does", async () => {
+  const holder = new pg.Client(database.url);
+  await holder.connect();
+  try {
+    await holder.query("begin; lock table app_public.needs in access share mode");
+    await expect(planMigration(database.url, { directory, patienceMs: 1 })).rejects.toThrow(OutOfPatience);
+  } finally {
+    await holder.end();
+  }
+});
+
+test("the command ends with 0 for no change, 1 for one, and 2 for what cannot be", async () => {
+  const settings = { DATABASE_URL: database.url };
+  const command = (...args: string[]) => run(process.execPath, ["admin/migrate.ts", ...args], settings);
+  expect(await command("--plan")).toMatchObject({ code: 0, stdout: "Migrating would change nothing.\n" });
+  // What a migration does besides is planned as well.
+  expect(
+    await run(process.execPath, ["admin/migrate.ts", "--plan"], {
+      ...settings,
+      GRAPH_DATA_URL: "https://graph.example",
+    }),
+  ).toMatchObject({ code: 1, stdout: expect.stringContaining("~ app_private.settings: 1 changed") });
+  await database.owner.query(
+    "insert into app_public.organization_permissions values ('org_member', 'needs:write')",
+  );
+  expect(await command("--plan", "--markdown")).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("`org_member in an organization loses needs:write, asked for by "),
+  });
+  expect(await command("--markdown")).toMatchObject({ code: 2 });
+  await database.owner.query("insert into app_migrations.applied values ('9999_later', 'x')");
+  expect(await command("--plan")).toMatchObject({ code: 2, stderr: expect.stringContaining("9999_later") });
+});

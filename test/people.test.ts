@@ -1,0 +1,354 @@
+// What is kept on a person, and that nothing is after an erasure: found by looking through every table there is.
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { pino } from "pino";
+import { sendMails } from "../worker/outbox.ts";
+import { eventually } from "./support/eventually.ts";
+import * as m from "./support/membership.ts";
+import { admin as tool, launch } from "./support/process.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+// Each call of the tool is a process, which takes a while on a machine that is busy.
+jest.setTimeout(600_000);
+
+let service: TestService;
+let door: m.MembershipDoor;
+let organization: m.TestOrganization;
+let person: string;
+let boss: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await m.addPlatformPeople(db());
+  door = m.membershipDoor("REST", () => service);
+});
+afterAll(() => service.stop());
+beforeEach(async () => {
+  organization = await m.addOrganization(db(), { boss: "org_admin" });
+  person = `pat.o'perez@${organization.domain}`;
+  boss = `boss@${organization.domain}`;
+});
+
+const db = () => service.database.owner;
+const settings = () => ({ DATABASE_URL: service.database.url });
+
+/** Runs a command with --json; its exit code and value. */
+async function json(...args: string[]): Promise<any> /* oxlint-disable-line typescript/no-explicit-any */ {
+  const { code, stdout } = await tool([...args, "--json"], settings());
+  return { code, ...JSON.parse(stdout) };
+}
+const erase = (email: string, ...more: string[]) => json("people", "erase", "--email", email, ...more);
+
+/** The tables that have a text in any of their rows, in every schema that is not PostgreSQL's own. */
+async function tablesWith(text: string): Promise<string[]> {
+  const { rows } = await db().query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class as c
+     where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text !~ '^(pg_|information_schema)' order by 1`,
+  );
+  const found: string[] = [];
+  for (const { name } of rows) {
+    const { rows: hits } = await db().query(
+      `select from ${name} as t where strpos(lower(to_jsonb(t)::text), lower($1)) > 0 limit 1`,
+      [text],
+    );
+    if (hits.length > 0) found.push(name);
+  }
+  return found;
+}
+
+const declaration = (email: string) => ({
+  orgUri: organization.uri,
+  orgName: organization.name,
+  declaredByEmail: email,
+  needDescription: `Wells.\n${email.toUpperCase()} knows more.`,
+  accelerators: ["PRA"],
+});
+
+const subject = () => `subject of ${organization.domain}`;
+
+/** Does something as the person who has come with a token. */
+async function byToken(statement: string, ...values: string[]): Promise<void> {
+  const client = await db().connect();
+  try {
+    await client.query("begin");
+    await client.query("select set_config('app.person', $1, true)", [
+      JSON.stringify({ id: "pat", issuer: "https://id.example", subject: subject(), email: person }),
+    ]);
+    await client.query(statement, values);
+    await client.query("commit");
+  } finally {
+    client.release();
+  }
+}
+
+/** Leaves the person's address wherever the service writes one. */
+async function beEverywhere(): Promise<{ needId: string }> {
+  const { url, keys } = service;
+  const ok = async (path: string, body: object) => {
+    const answer = await call(`${url}${path}`, "POST", keys.review, body);
+    expect([path, answer.status < 300, answer.body]).toEqual([path, true, answer.body]);
+    return answer.body;
+  };
+  // A claim, with names, which is approved; what the person says and is said of them.
+  const { claimId } = await ok("/v0/onboarding/claim-org", {
+    ...m.claimOf(organization, person),
+    ...{ firstName: "Pat", lastName: "O'Perez", roles: ["Pat O'Perez, director"] },
+  });
+  await ok("/v0/admin/claims/review", {
+    ...{ claimId, action: "approve", adminEmail: boss, role: "org_admin" },
+    notes: `I have met Pat O'Perez, ${person}.`,
+  });
+  await ok("/v0/admin/users/role", { userEmail: person, role: "support", adminEmail: m.platformAdmin });
+  const { needId } = await ok("/v0/needs", declaration(person));
+  await ok("/v0/needs/status", { needId, status: "met", actorEmail: person });
+  await byToken("update app_public.needs set status = 'open' where need_id = $1", needId);
+  const { commitmentId } = await ok("/v0/commitments", {
+    ...{ orgUri: organization.uri, orgName: organization.name, declaredByEmail: person },
+    ...{ commitmentDescription: "Pumps", acceleratorScope: ["PRA"], concernsNeedId: needId },
+  });
+  await ok("/v0/engagement-claims/submit", {
+    ...{ orgUri: organization.uri, orgName: organization.name, claimedByEmail: person },
+    ...{ engagementAccelerators: ["PRA"], countryCode: "NE", fulfillsCommitmentId: commitmentId },
+  });
+  await ok("/v0/orgs/metadata", { orgUri: organization.uri, type: "Mission", adminEmail: person });
+  // Another's claim, of which the person is told and on which they decide.
+  const other = await ok("/v0/onboarding/claim-org", m.claimOf(organization, `new@${organization.domain}`));
+  await ok("/v0/admin/claims/review", { claimId: other.claimId, action: "approve", adminEmail: person });
+  await sendMails({
+    ...{ pool: db(), mailer: undefined, platformUrl: "https://platform.example" },
+    logger: pino({ level: "silent" }),
+  });
+  // One mail that waits, and one claim.
+  const elsewhere = await m.addOrganization(db());
+  await ok("/v0/onboarding/claim-org", m.claimOf(elsewhere, person));
+  await ok("/v0/onboarding/claim-org", m.claimOf(organization, `later@${organization.domain}`));
+  await db().query(
+    "insert into app_private.api_keys (label, key_hash, scope) values ($1, sha256($2), 'api_read')",
+    [`Laptop of ${person}`, person],
+  );
+  // What an answer holds is up to the routes: none of those that are kept names anybody today.
+  await db().query(
+    `insert into app_private.idempotent_answers (key_id, idempotency_key, fingerprint, answer)
+     select key_id, $1, '', json_build_object('email', $1::text, 'name', 'Pat O''Perez')::text
+     from app_private.api_keys limit 1`,
+    [person],
+  );
+  await db().query(
+    `select graphile_worker.add_job('forgotten', json_build_object('to', $1::text, 'list', array['a', $1::text]));`,
+    [person],
+  );
+  await db().query(
+    `update graphile_worker._private_jobs set last_error = 'no mailbox ' || $1, attempts = max_attempts
+     where payload::text like '%' || $1 || '%'`,
+    [person],
+  );
+  return { needId };
+}
+
+test("what was used at every door is nowhere afterwards, and one pseudonym stands for it", async () => {
+  const neighbour = `xpat.o'perez@${organization.domain}`;
+  const longer = `${person}.org`;
+  const { needId } = await beEverywhere();
+  await db().query("insert into app_public.users (email) values ($1), ($2)", [neighbour, longer]);
+  await db().query(
+    "create table app_private.later (words varchar, many text[], document json, words_b jsonb)",
+  );
+  await db().query(
+    "insert into app_private.later values ($1::text, array['to', $1::text], to_json($2::text), null)",
+    [person, `first\n${person}`],
+  );
+  const before = await tablesWith(person);
+  expect(before).toEqual(
+    expect.arrayContaining([
+      ...["app_private.administration_history", "app_private.api_keys", "app_private.idempotent_answers"],
+      ...["app_private.later", "app_private.mails", "app_private.role_history", "app_public.commitments"],
+      ...["app_public.engagement_claims", "app_public.needs", "app_public.organization_claim_history"],
+      ...["app_public.organization_claims", "app_public.status_history", "app_public.users"],
+      "graphile_worker._private_jobs",
+    ]),
+  );
+
+  expect(await tablesWith(subject())).toEqual(["app_public.status_history"]);
+
+  const exported = await json("people", "export", "--email", person.toUpperCase());
+  expect(exported.kept).toMatchObject({
+    "app_public.users": [{ first_name: "Pat" }],
+    "app_public.memberships": [{ role: "org_admin" }],
+    "app_public.platform_roles": [{ role: "support" }],
+    "app_public.needs": [{ need_id: needId }],
+  });
+  const ownSteps = exported.kept["app_public.organization_claim_history"].map(
+    (step: { to_status: string }) => step.to_status,
+  );
+  expect(ownSteps).toContain("approved");
+  // Rows that mention nobody are in the trail of their claim; what has a column of its own is there with all others.
+  expect(Object.keys(exported.kept)).toEqual(expect.arrayContaining(before));
+  expect(JSON.stringify(exported.kept)).not.toContain("key_hash");
+
+  const erased = await erase(person.toUpperCase());
+  expect(erased).toMatchObject({ code: 0, bereft: [], churches: 0 });
+  const { pseudonym } = erased;
+  expect(pseudonym).toMatch(/^erased-[0-9a-f-]{36}@erased\.invalid$/);
+  expect(
+    await tablesWith(person).then((tables) => tables.filter((name) => name !== "app_public.users")),
+  ).toEqual([]);
+  const { rows: left } = await db().query(
+    'select email from app_public.users where strpos(email, $1) > 0 order by email collate "C"',
+    [person],
+  );
+  expect(left.map(({ email }) => email)).toEqual([longer, neighbour]);
+  expect(await tablesWith(subject())).toEqual([]);
+  expect(await tablesWith("O'Perez,")).toEqual([]);
+  expect(await tablesWith("Pat O'Perez")).toEqual([]);
+  // Whatever had the address has the pseudonym, but for answers, which are gone.
+  expect(await tablesWith(pseudonym)).toEqual(
+    before.filter((name) => name !== "app_private.idempotent_answers"),
+  );
+  const { rows: mails } = await db().query(
+    "select from app_private.mails where recipient = $1 and num_nonnulls(sent_at, kept_at, failed_at) = 0",
+    [pseudonym],
+  );
+  expect(mails).toEqual([]);
+  const { rows: trail } = await db().query("select subject from app_private.trail where name = $1", [
+    pseudonym,
+  ]);
+  expect(trail.map(({ subject }) => subject)).toContain("person");
+  await db().query("drop table app_private.later");
+  await db().query("delete from app_public.users where email in ($1, $2)", [longer, neighbour]);
+
+  // Once more is no harm, and nothing is kept.
+  expect(await erase(person)).toMatchObject({ code: 0, pseudonym: null, changed: {} });
+  expect(await json("people", "export", "--email", person)).toMatchObject({ code: 0, kept: {} });
+});
+
+test("nobody acts in the name of an erased person, who may come back as somebody new", async () => {
+  await beEverywhere();
+  const { pseudonym } = await erase(person);
+  for (const email of [person, pseudonym]) {
+    expect(await door.declareNeed(declaration(email))).toEqual({ refusal: "403 membership_required" });
+  }
+  expect(
+    await door.setMemberStatus({
+      ...{ orgUri: organization.uri, userEmail: pseudonym, status: "active", adminEmail: boss },
+    }),
+  ).toEqual({ refusal: "404 member_not_found" });
+  expect(
+    await door.setPlatformRole({ userEmail: pseudonym, role: "admin", adminEmail: m.platformAdmin }),
+  ).toEqual({ refusal: "404 user_not_found" });
+  expect(await door.claim(m.claimOf(organization, pseudonym))).toEqual({ refusal: "400 validation_failed" });
+  const { rows: open } = await db().query(
+    `select from app_public.organization_claims join app_public.users using (user_id)
+     where email = $1 and status not in ('approved', 'rejected')`,
+    [pseudonym],
+  );
+  expect(open).toEqual([]);
+
+  expect(await door.claim(m.claimOf(organization, person))).toMatchObject({
+    value: { resultVariant: "request-sent" },
+  });
+  const { rows } = await db().query("select from app_public.users where lower(email) = lower($1)", [person]);
+  expect(rows).toHaveLength(1);
+});
+
+test("an approved claim does not stand in for an erased person either", async () => {
+  await db().query(
+    `with person as (insert into app_public.users (email) values ($1) returning user_id)
+     insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain)
+     select user_id, $2, 'x', 'x.example' from person`,
+    [person, organization.uri],
+  );
+  await db().query(
+    `update app_public.organization_claims set status = 'approved' where user_id = (
+       select user_id from app_public.users where email = $1)`,
+    [person],
+  );
+  expect(await door.declareNeed(declaration(person))).toMatchObject({ value: { status: "open" } });
+  // The directory would have it again with the next import, so the operator is told of it.
+  await db().query(
+    "insert into app_public.churches (church_id, name, contact_emails) values ($1, 'x', array[$2])",
+    [organization.domain, person],
+  );
+  const { pseudonym, churches } = await erase(person);
+  expect(churches).toBe(1);
+  await db().query("delete from app_public.churches");
+  expect(await door.declareNeed(declaration(pseudonym))).toEqual({ refusal: "403 membership_required" });
+});
+
+describe("the last who administers", () => {
+  test("an organization is kept, unless forced", async () => {
+    expect(await erase(boss)).toMatchObject({
+      code: 2,
+      error: "last_admin",
+      message: expect.stringContaining(organization.uri),
+    });
+    expect(await m.membershipOf(db(), organization.uri, boss)).toBe("org_admin active");
+    // Nor is it done by halves.
+    await expect(db().query("select app_private.finish_erasure($1)", [boss])).rejects.toThrow(
+      "begin_erasure",
+    );
+    expect(await erase(boss, "--force")).toMatchObject({ code: 0, bereft: [organization.uri] });
+    const { rows } = await db().query("select from app_private.organization_managers where org_uri = $1", [
+      organization.uri,
+    ]);
+    expect(rows).toEqual([]);
+  });
+
+  test("the platform is kept as well", async () => {
+    expect(await erase(m.platformAdmin)).toMatchObject({
+      code: 2,
+      error: "last_admin",
+      message: expect.stringContaining("the platform"),
+    });
+    const { rows } = await db().query(
+      "select from app_private.platform_powers where permission = 'roles:assign'",
+    );
+    expect(rows).toHaveLength(1);
+  });
+});
+
+test("what was let through before is waited for, and what comes meanwhile is refused", async () => {
+  await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
+  const writer = await db().connect();
+  try {
+    await writer.query("begin");
+    await writer.query("select app_private.authorize($1, $2, 'needs:write')", [organization.uri, person]);
+    const erasing = launch(
+      process.execPath,
+      ["admin/main.ts", "people", "erase", "--email", person, "--json"],
+      settings(),
+    );
+    await eventually(async () => {
+      expect(erasing.output().stderr).toMatch(/^waiting for process \d+ of PostgreSQL/);
+    }, 120_000);
+    expect(await door.declareNeed(declaration(person))).toEqual({ refusal: "403 membership_required" });
+    // It has been authorized already.
+    await writer.query(
+      `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+       values ($1, 'x', $2, 'late', '{PRA}')`,
+      [organization.uri, person],
+    );
+    await writer.query("commit");
+    expect([await erasing.ended, erasing.output().stdout]).toEqual([0, expect.stringContaining("erased-")]);
+    expect(await tablesWith(person)).toEqual([]);
+  } finally {
+    writer.release();
+  }
+});
+
+test("every column is looked through, unless its type can hold no address", async () => {
+  const { rows } = await db().query<{ found: string }>(
+    `select format('%s.%s %s', c.oid::regclass, a.attname, format_type(a.atttypid, a.atttypmod)) as found
+     from pg_attribute as a
+     join pg_class as c on c.oid = a.attrelid and c.relkind in ('r', 'p')
+     join pg_type as t on t.oid = a.atttypid
+     where c.relnamespace::regnamespace::text !~ '^(pg_|information_schema)' and a.attnum > 0 and not a.attisdropped
+       and c.relname !~ '^church' and t.typtype <> 'e' and t.typcategory not in ('N', 'B', 'D', 'T')
+       and t.typname not in ('uuid', 'bytea', '_cidr')
+       and not exists (select from app_private.text_columns() as x where (x.relation, x.name) = (c.oid, a.attname))
+     order by 1`,
+  );
+  // The names of migrations are nobody's.
+  expect(rows.map(({ found }) => found)).toEqual(
+    ["app_migrations.applied.version text", "app_migrations.applied.checksum text"].toSorted(),
+  );
+});

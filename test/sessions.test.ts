@@ -1,0 +1,251 @@
+// A session as the third kind of caller, beside key and token: what it opens, to whom, and how it ends.
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { admin as runAdmin } from "./support/process.ts";
+import { startAnotherServer, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
+import { admin, contributor, member, ORG, stranger } from "./support/world.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  await db().query("update app_private.settings set value = '1000' where name like 'sign_in%'");
+});
+afterAll(() => service.stop());
+
+const db = () => service.database.owner;
+const signedIn = (email: string) => new Visitor(service).signIn(email);
+const need = { orgUri: ORG, orgName: "River Mission", needDescription: "Prayer", accelerators: ["PRA-INT"] };
+const READ = "{ needs { totalCount } }";
+const COOKIE = "engagement-session";
+
+describe("a session", () => {
+  test("reads and writes as its person at the doors that pages use, and as nobody else", async () => {
+    const visitor = await signedIn(contributor);
+    expect((await visitor.call("/v0/needs")).status).toBe(200);
+    expect((await visitor.call("/graphql", { query: READ })).body.data.needs).toBeDefined();
+    const declared = await visitor.call("/v0/needs", need);
+    expect(declared.status).toBe(201);
+    const { rows } = await db().query(
+      `select t.changed_by_email, t.changed_by_key, t.changed_by_identity = format('session %s', s.session_id) as is_session
+       from app_private.trail as t, app_private.sessions as s where t.name = $1 and s.email = $2`,
+      [declared.body.needId, contributor],
+    );
+    expect(rows).toEqual([{ changed_by_email: contributor, changed_by_key: null, is_session: true }]);
+    const foreign = await visitor.call("/v0/needs", { ...need, declaredByEmail: admin });
+    expect([foreign.status, foreign.body.error]).toEqual([403, "not_your_identity"]);
+    for (const email of [member, stranger]) {
+      const refused = await (await signedIn(email)).call("/v0/needs", need);
+      expect([refused.status, refused.body.error]).toEqual([
+        403,
+        email === member ? "insufficient_role" : "membership_required",
+      ]);
+    }
+  });
+
+  test("is no way in for AI clients, and stands back where a key or a token is sent", async () => {
+    const visitor = await signedIn(contributor);
+    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+    expect((await visitor.call("/v0/mcp", ping)).status).toBe(401);
+    const wrong = await visitor.call("/v0/needs", undefined, { authorization: "Bearer ek_wrong" });
+    expect([wrong.status, wrong.body.error]).toEqual([401, "invalid_api_key"]);
+  });
+
+  test("is limited as its person, however many of them they have", async () => {
+    const limited = await startAnotherServer(service, { RATE_LIMIT_PER_MINUTE: "1" });
+    try {
+      const [one, another] = [
+        await signedIn("limited@river.example"),
+        await signedIn("limited@river.example"),
+      ];
+      const at = `${limited.url}/v0/needs`;
+      expect((await one.call(at)).status).toBe(200);
+      expect((await another.call(at)).body.error).toBe("rate_limited");
+    } finally {
+      await limited.stop();
+    }
+  });
+});
+
+describe("what somebody else does with it", () => {
+  test("the database has nothing in it that signs anybody in", async () => {
+    const visitor = await signedIn(contributor);
+    const secret = visitor.cookies.get(COOKIE)!;
+    const { rows } = await db().query<{ all: string; hash: Buffer }>(
+      `select to_jsonb(s)::text as all, secret_hash as hash from app_private.sessions as s where email = $1`,
+      [contributor],
+    );
+    expect(rows.map(({ hash }) => hash)).toContainEqual(createHash("sha256").update(secret).digest());
+    for (const { all, hash } of rows) {
+      expect(all).not.toContain(secret);
+      for (const stolen of [hash.toString("base64url"), hash.toString("hex")]) {
+        visitor.cookies.set(COOKIE, stolen);
+        expect((await visitor.call("/v0/needs")).status).toBe(401);
+      }
+    }
+  });
+
+  test.each([
+    ["a page of another site", { "sec-fetch-site": "cross-site" }],
+    ["a page of a sister site", { "sec-fetch-site": "same-site" }],
+    ["a page elsewhere, in a browser that says no more", { origin: "https://elsewhere.example" }],
+    ["a page that hides its origin", { origin: "null" }],
+  ])("%s neither reads nor writes by it", async (_who, headers: Record<string, string>) => {
+    const visitor = await signedIn(contributor);
+    const cookie = `${COOKIE}=${visitor.cookies.get(COOKIE)}`;
+    const before = await db().query("select count(*) from app_public.needs");
+    for (const [path, body] of [["/v0/needs"], ["/v0/needs", need], ["/graphql", { query: READ }]] as const) {
+      const answer = await fetch(`${service.url}${path}`, {
+        method: body ? "POST" : "GET",
+        headers: { cookie, "x-session-request": "1", "content-type": "application/json", ...headers },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      expect(answer.status).toBe(403);
+      expect(await answer.text()).toContain("session_not_allowed");
+      expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+    }
+    expect((await db().query("select count(*) from app_public.needs")).rows).toEqual(before.rows);
+  });
+
+  test("nothing is changed without the header that no form can send and no preflight allows", async () => {
+    const visitor = await signedIn(contributor);
+    const send = (headers: Record<string, string>) =>
+      visitor.open("/v0/needs", {
+        ...{ method: "POST", body: JSON.stringify(need) },
+        headers: { "content-type": "application/json", ...headers },
+      });
+    expect((await send({})).text).toContain("session_not_allowed");
+    expect((await send({ "x-session-request": "1" })).status).toBe(201);
+    const preflight = await fetch(`${service.url}/v0/needs`, {
+      method: "OPTIONS",
+      headers: { origin: "https://elsewhere.example", "access-control-request-method": "POST" },
+    });
+    expect(preflight.headers.get("access-control-allow-headers")).not.toContain("x-session-request");
+  });
+
+  test("a browser that says nothing of itself reads, and changes nothing", async () => {
+    const visitor = await signedIn(contributor);
+    const headers = { cookie: `${COOKIE}=${visitor.cookies.get(COOKIE)}`, "x-session-request": "1" };
+    expect((await fetch(`${service.url}/v0/needs`, { headers })).status).toBe(200);
+    const body = JSON.stringify(need);
+    const write = (more: object) =>
+      fetch(`${service.url}/v0/needs`, {
+        ...{ method: "POST", body },
+        headers: { ...headers, "content-type": "application/json", ...more },
+      });
+    expect((await write({})).status).toBe(403);
+    expect((await write({ origin: service.url })).status).toBe(201);
+  });
+
+  test("one that is made up is refused, and counts as a wrong key does", async () => {
+    const limited = await startAnotherServer(service, { UNKNOWN_KEYS_PER_MINUTE: "2" });
+    try {
+      const statuses: number[] = [];
+      for (const letter of "abc") {
+        const headers = { cookie: `${COOKIE}=${letter.repeat(43)}` };
+        statuses.push((await fetch(`${limited.url}/v0/needs`, { headers })).status);
+      }
+      expect(statuses).toEqual([401, 401, 429]);
+    } finally {
+      await limited.stop();
+    }
+  });
+});
+
+describe("the end of a session", () => {
+  test.each([
+    ["after twelve hours without use", "last_used_at = now() - interval '12 hours 1 second'", 401],
+    ["not before", "last_used_at = now() - interval '11 hours 59 minutes'", 200],
+    ["after seven days, however much it is used", "created_at = now() - interval '7 days 1 second'", 401],
+    ["not before either", "created_at = now() - interval '6 days 23 hours 59 minutes'", 200],
+  ])("comes %s", async (_when, change, status) => {
+    const email = `over-${Math.random()}@river.example`;
+    const visitor = await signedIn(email);
+    await db().query(`update app_private.sessions set ${change} where email = $1`, [email]);
+    const answer = await visitor.call("/v0/needs");
+    expect([answer.status, answer.body.error]).toEqual([
+      status,
+      status === 401 ? "invalid_session" : undefined,
+    ]);
+    await db().query("select app_private.forget_old_sessions()");
+    const { rows } = await db().query("select from app_private.sessions where email = $1", [email]);
+    expect(rows.length).toBe(status === 200 ? 1 : 0);
+  });
+
+  test("is put off by use", async () => {
+    const visitor = await signedIn("in-use@river.example");
+    await db().query(
+      "update app_private.sessions set last_used_at = now() - interval '11 hours' where email = 'in-use@river.example'",
+    );
+    await visitor.call("/v0/needs");
+    const { rows } = await db().query(
+      "select last_used_at > now() - interval '1 minute' as fresh from app_private.sessions where email = 'in-use@river.example'",
+    );
+    expect(rows).toEqual([{ fresh: true }]);
+  });
+
+  test("is at once and in every process, for one or for all of a person's", async () => {
+    const email = "Busy@river.example";
+    const [here, there] = [await signedIn(email), await signedIn(email)];
+    const elsewhere = await signedIn(email);
+    const other = await signedIn(contributor);
+    const second = await startAnotherServer(service, { RATE_LIMIT_PER_MINUTE: "1000000" });
+    const statusAt = async (visitor: Visitor) => (await visitor.call(`${second.url}/v0/needs`)).status;
+    try {
+      expect(await Promise.all([here, there, elsewhere].map(statusAt))).toEqual([200, 200, 200]);
+      await here.submit(await here.open("/sign-out"), "/sign-out", {});
+      expect(here.cookies.has(COOKIE)).toBe(false);
+      expect(await Promise.all([here, there, elsewhere].map(statusAt))).toEqual([401, 200, 200]);
+      const waiting = new Visitor(service);
+      const link = await waiting.linkFor(email.toLowerCase());
+      await there.submit(await there.open("/sign-out"), "/sign-out", { everywhere: "yes" });
+      expect(await Promise.all([there, elsewhere, other].map(statusAt))).toEqual([401, 401, 200]);
+      // Nor is there a way back in that was open before.
+      expect((await waiting.open(link)).status).toBe(403);
+      const { rows } = await db().query("select from app_private.sign_ins where lower(email) = lower($1)", [
+        email,
+      ]);
+      expect(rows).toEqual([]);
+    } finally {
+      await second.stop();
+    }
+  });
+
+  test("is not for another site to order", async () => {
+    const visitor = await signedIn(contributor);
+    const page = await visitor.open("/sign-out");
+    const answers = [
+      await visitor.submit(page, "/sign-out", {}, { headers: { "sec-fetch-site": "cross-site" } }),
+      await visitor.submit({ text: "" }, "/sign-out", {}),
+      await visitor.submit({ text: "" }, "/sign-out", { form: "guessed" }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect((await visitor.call("/v0/needs")).status).toBe(200);
+  });
+
+  test("comes with the erasure of the person", async () => {
+    const email = "leaving@river.example";
+    const visitor = await signedIn(email);
+    await db().query("select app_private.begin_erasure($1, false)", [email]);
+    await db().query("select app_private.finish_erasure($1)", [email]);
+    expect((await visitor.call("/v0/needs")).status).toBe(401);
+    const { rows } = await db().query("select from app_private.sessions where email like 'erased-%'");
+    expect(rows).toEqual([]);
+  });
+
+  test("can be had from the operator's tool, which lists them too", async () => {
+    const email = "watched@river.example";
+    const visitor = await signedIn(email);
+    const env = { DATABASE_URL: service.database.url };
+    const listed = await runAdmin(["sessions", "list", "--email", email, "--json"], env);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ email, issuer: null }]);
+    expect(listed.stdout).not.toContain(visitor.cookies.get(COOKIE));
+    const ended = await runAdmin(["sessions", "end", "--email", email.toUpperCase(), "--json"], env);
+    expect(JSON.parse(ended.stdout)).toEqual({ email: email.toUpperCase(), ended: 1 });
+    expect((await visitor.call("/v0/needs")).status).toBe(401);
+    expect(JSON.parse((await runAdmin(["sessions", "list", "--json"], env)).stdout)).not.toContainEqual(
+      expect.objectContaining({ email }),
+    );
+  });
+});

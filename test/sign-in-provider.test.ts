@@ -1,0 +1,169 @@
+// Signing in at an OpenID provider: a real one, in this process (test/support/oidc.ts).
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { AUDIENCE, TestProvider } from "./support/oidc.ts";
+import { startAnotherServer, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+const CLIENT = "pages";
+const SECRET = "of the pages";
+
+let provider: TestProvider;
+let service: TestService;
+beforeAll(async () => {
+  provider = await TestProvider.start();
+  service = await startTestService({
+    config: {
+      oidc: { issuers: [provider.issuer], audience: AUDIENCE },
+      signIn: { issuer: provider.issuer, clientId: CLIENT, clientSecret: SECRET },
+    },
+  });
+  provider.register(CLIENT, `${service.url}/sign-in/callback`, SECRET);
+});
+afterAll(async () => {
+  await service.stop();
+  await provider.stop();
+});
+
+const db = () => service.database.owner;
+
+/** Begins on the service's page; returns the address at the provider. */
+async function begin(visitor: Visitor, returnTo = "/docs"): Promise<string> {
+  const page = await visitor.open(`/sign-in?${new URLSearchParams({ returnTo }).toString()}`);
+  const [, link] = /<a href="(\/sign-in\/provider[^"]*)"/.exec(page.text) ?? [];
+  const { status, location } = await visitor.open(link!.replaceAll("&amp;", "&"));
+  expect(status).toBe(303);
+  return location!;
+}
+
+/** Comes back from the provider. */
+const comeBack = (visitor: Visitor, address: string) =>
+  visitor.open(address.slice(service.url.length), { headers: { "sec-fetch-site": "cross-site" } });
+
+/** Through the provider as a person, up to the way back. */
+async function vouched(visitor: Visitor, email: string, returnTo?: string): Promise<string> {
+  provider.person = email;
+  return provider.follow(await begin(visitor, returnTo));
+}
+
+const sessions = async () => (await db().query("select from app_private.sessions")).rows.length;
+
+test("whoever the provider vouches for is signed in, and is the same caller as with their token", async () => {
+  const visitor = new Visitor(service);
+  const answer = await comeBack(visitor, await vouched(visitor, contributor, "/admin/claims"));
+  expect([answer.status, answer.location]).toEqual([303, "/admin/claims"]);
+  expect(answer.cookies.find((cookie) => cookie.startsWith("engagement-session="))).toMatch(
+    /HttpOnly; SameSite=Lax$/,
+  );
+  const need = {
+    orgUri: ORG,
+    orgName: "River Mission",
+    needDescription: "Prayer",
+    accelerators: ["PRA-INT"],
+  };
+  const declared = await visitor.call("/v0/needs", need);
+  expect(declared.status).toBe(201);
+  const { rows } = await db().query(
+    "select changed_by_email, changed_by_identity from app_private.trail where name = $1",
+    [declared.body.needId],
+  );
+  const identity = `${provider.issuer} ${contributor}`;
+  expect(rows).toEqual([{ changed_by_email: contributor, changed_by_identity: identity }]);
+  const { rows: callers } = await db().query(
+    "select replace(app_private.session_person(s) ->> 'id', '-', '') as id from app_private.sessions as s",
+  );
+  expect(callers).toContainEqual({ id: createHash("sha256").update(identity).digest("hex").slice(0, 32) });
+});
+
+test("the provider is asked with PKCE, state and nonce, which are new each time and stand nowhere", async () => {
+  const [one, another] = [new Visitor(service), new Visitor(service)];
+  const asked = [await begin(one), await begin(one), await begin(another)].map(
+    (at) => new URL(at).searchParams,
+  );
+  for (const name of ["state", "nonce", "code_challenge"]) {
+    expect(new Set(asked.map((parameters) => parameters.get(name))).size).toBe(3);
+  }
+  expect(asked[0]!.get("code_challenge_method")).toBe("S256");
+  const { rows } = await db().query<{ kept: string }>(
+    "select to_jsonb(s)::text as kept from app_private.sign_ins as s",
+  );
+  for (const secret of asked.flatMap((parameters) => [parameters.get("state"), parameters.get("nonce")])) {
+    expect(rows.map(({ kept }) => kept).join()).not.toContain(secret);
+  }
+});
+
+test("an answer is good once, and in the browser that asked alone", async () => {
+  const visitor = new Visitor(service);
+  const address = await vouched(visitor, contributor);
+  const before = await sessions();
+  const thief = new Visitor(service);
+  await begin(thief);
+  for (const other of [new Visitor(service), thief])
+    expect((await comeBack(other, address)).status).toBe(403);
+  expect(await sessions()).toBe(before);
+  const cookies = new Map(visitor.cookies);
+  expect((await comeBack(visitor, address)).status).toBe(303);
+  for (const [name, value] of cookies) visitor.cookies.set(name, value);
+  expect((await comeBack(visitor, address)).status).toBe(403);
+  expect(await sessions()).toBe(before + 1);
+});
+
+test("a code that was given for another sign-in is refused", async () => {
+  const [victim, thief] = [new Visitor(service), new Visitor(service)];
+  const stolen = new URL(await vouched(victim, contributor)).searchParams.get("code")!;
+  const own = new URL(await vouched(thief, "thief@elsewhere.example"));
+  own.searchParams.set("code", stolen);
+  const before = await sessions();
+  expect((await comeBack(thief, own.href)).status).toBe(403);
+  expect(await sessions()).toBe(before);
+});
+
+test("an address that the provider has not verified signs nobody in, nor does a refusal of the provider", async () => {
+  const visitor = new Visitor(service);
+  const before = await sessions();
+  provider.verify("unproven@river.example", false);
+  const answer = await comeBack(visitor, await vouched(visitor, "unproven@river.example"));
+  expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("has not verified")]);
+  const state = new URL(await begin(visitor)).searchParams.get("state")!;
+  const denied = new URLSearchParams({ error: "access_denied", state, iss: provider.issuer }).toString();
+  const refused = await comeBack(visitor, `${service.url}/sign-in/callback?${denied}`);
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("has not signed you in")]);
+  expect(await sessions()).toBe(before);
+});
+
+test("no other site begins it, and it leads nowhere else", async () => {
+  const visitor = new Visitor(service);
+  for (const site of ["cross-site", "same-site"]) {
+    const { status, location } = await visitor.open("/sign-in/provider", {
+      headers: { "sec-fetch-site": site },
+    });
+    expect([status, location]).toEqual([403, null]);
+  }
+  const { location } = await comeBack(visitor, await vouched(visitor, contributor, "//evil.example"));
+  expect(location).toBe("/");
+});
+
+test("while the provider is away, nobody is signed in, and it works again without a restart", async () => {
+  const fresh = await startAnotherServer(service, {
+    ...{
+      OIDC_ISSUER: provider.issuer,
+      OIDC_AUDIENCE: AUDIENCE,
+      OIDC_CLIENT_ID: CLIENT,
+      OIDC_CLIENT_SECRET: SECRET,
+    },
+  });
+  try {
+    const visitor = new Visitor(service);
+    const started = await vouched(visitor, contributor);
+    provider.answer((_request, response) => response.writeHead(500).end());
+    expect((await visitor.open(`${fresh.url}/sign-in/provider`)).status).toBe(503);
+    expect((await comeBack(visitor, started)).status).toBe(503);
+    provider.answer();
+    expect((await visitor.open(`${fresh.url}/sign-in/provider`)).status).toBe(303);
+  } finally {
+    provider.answer();
+    await fresh.stop();
+  }
+});

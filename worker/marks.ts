@@ -1,0 +1,110 @@
+// What the database knows of what each named graph should say of itself (graph/turns.ts).
+import type { GraphName } from "../graph/namespaces.ts";
+import { drainOf } from "../graph/turns.ts";
+import type { GraphTurns, Said, Turn } from "../graph/turns.ts";
+import type { Queryable } from "./records.ts";
+
+// What a graph says of a drain that is forgotten counts as nothing, and all of that graph is written again. It takes 7 MB.
+const REMEMBERED = 100_000n;
+const FORGET_EVERY = 1_000n;
+// Of drains that nobody noted the end of. More of them come only while no update counts.
+const UNNOTED = 100;
+
+/** A drain that begins. */
+interface Run {
+  /** of the database */
+  identity: string;
+  drain: bigint;
+  /** the last update that the store was seen to hold */
+  last: Turn;
+  /** what nobody else calls a drain of this number */
+  run: string;
+}
+
+/** Gives a drain its number and its name, before anything can carry them. */
+export async function drawRun(db: Queryable): Promise<Run> {
+  const { rows } = await db.query<Record<keyof Run, string>>({
+    name: "draw_run",
+    text: `
+      with next as (
+        update app_private.graph_store as s set drain = s.drain + 1 returning s.identity, s.drain, s.turn
+      ), drawn as (
+        insert into app_private.graph_runs (drain) select n.drain from next as n
+        -- Whoever has set the drain back by hand.
+        on conflict (drain) do update set run = excluded.run
+        returning run
+      )
+      select n.identity, n.drain, n.turn as last, d.run from next as n cross join drawn as d`,
+  });
+  const { identity, run, ...row } = rows[0]!;
+  const drain = BigInt(row.drain);
+  if (drain % FORGET_EVERY === 0n) await forget(db, drain - REMEMBERED);
+  return { identity, run, drain, last: BigInt(row.last) };
+}
+
+/** Forgets the drains before one, but for those that graphs should say. */
+async function forget(db: Queryable, first: bigint): Promise<void> {
+  const graphs = await readKnownTurns(db);
+  await db.query("delete from app_private.graph_runs where drain < $1 and drain <> all ($2::bigint[])", [
+    String(first),
+    drainsOf([...graphs.values()]),
+  ]);
+}
+
+/** The drains that graphs may name when nothing has been lost: those that were seen, and those that nobody could note. */
+export async function readRuns(db: Queryable, last: Turn, graphs: GraphTurns): Promise<string[]> {
+  const { rows } = await db.query<{ run: string }>({
+    name: "read_runs",
+    text: `
+      select r.run from app_private.graph_runs as r where r.drain = any ($1::bigint[])
+      union
+      (select r.run from app_private.graph_runs as r where r.drain >= $2 order by r.drain desc limit ${UNNOTED})`,
+    values: [drainsOf([...graphs.values()]), String(drainOf(last))],
+  });
+  return rows.map(({ run }) => run);
+}
+
+/** Which of the updates that graphs name this database has handed out. What is asked must have been said before. */
+export async function readOwn(db: Queryable, said: readonly Said[]): Promise<Set<Said>> {
+  const possible = said.map(({ turn }) => turn).filter((turn) => BigInt.asIntN(64, turn) === turn);
+  const { rows } = await db.query<{ drain: string; run: string }>(
+    `select r.drain, r.run from app_private.graph_runs as r cross join app_private.graph_store as s
+     where r.drain <= s.drain and r.drain = any ($1::bigint[])`,
+    [drainsOf(possible)],
+  );
+  const runs = new Map(rows.map(({ drain, run }) => [drain, run]));
+  return new Set(
+    said.filter(({ turn, run }) => run !== undefined && runs.get(String(drainOf(turn))) === run),
+  );
+}
+
+function drainsOf(turns: readonly Turn[]): string[] {
+  return turns.map((turn) => String(drainOf(turn)));
+}
+
+/** The last update that each named graph was seen to be changed by. */
+export async function readKnownTurns(db: Queryable): Promise<Map<GraphName, Turn>> {
+  const { rows } = await db.query<{ name: GraphName; turn: string }>(
+    "select name, turn from app_private.graph_marks",
+  );
+  return new Map(rows.map(({ name, turn }) => [name, BigInt(turn)]));
+}
+
+/**
+ * Notes that named graphs were seen to be changed by these updates: from now on they must not say less.
+ * @param last the last update, if it changed none of them
+ */
+export async function noteTurns(db: Queryable, turns: GraphTurns, last?: Turn): Promise<void> {
+  await db.query({
+    name: "note_turns",
+    text: `
+      with noted as (
+        select * from unnest($1::text[], $2::bigint[]) as n (name, turn)
+      ), store as (
+        update app_private.graph_store as s set turn = greatest(s.turn, $3, (select max(n.turn) from noted as n))
+      )
+      insert into app_private.graph_marks as t (name, turn) select n.name, n.turn from noted as n
+      on conflict (name) do update set turn = greatest(t.turn, excluded.turn)`,
+    values: [[...turns.keys()], [...turns.values()].map(String), last === undefined ? null : String(last)],
+  });
+}
