@@ -12,7 +12,8 @@
 //
 // Numbers alone can be the same in two histories: of a database that was restored and has been written since, or of another
 // installation. So each drain also has a name that nobody else has, and stands by it beside the number. Of the whole it
-// is written last: an update of which only the beginning was applied is seen to lack it.
+// is written last, and until then as the one that has begun: by that an update knows itself from another one of the same
+// number, and one of which only the beginning was applied is seen to lack its end.
 import type { Quad } from "@rdfjs/types";
 import { XSD } from "./namespaces.ts";
 import type { GraphName, Names } from "./namespaces.ts";
@@ -98,18 +99,24 @@ export function numbered(
     graph: names.contents[name],
     last: lastOfGraph,
   }));
-  const noted = `${turnIn(names, names.turnsGraph, String(turn))} ${storeIs(names, identity)}`;
+  const begun = begunIn(names, names.turnsGraph, `"${run}"`);
+  const noted = `${turnIn(names, names.turnsGraph, String(turn))} ${begun} ${storeIs(names, identity)}`;
   const mayWrite = [
     `FILTER EXISTS { ${storeIs(names, identity)} }`,
     ...[whole, ...changed].map((each) => isInOrder(names, runs, each, turn)),
   ].join(" ");
   return {
     note: [
-      renumber(names, names.turnsGraph, { turn, run: undefined }, mayWrite),
-      ...changed.map(({ graph }) => renumber(names, graph, { turn, run }, noted)),
+      renumber(
+        names,
+        names.turnsGraph,
+        `${turnIn(names, names.turnsGraph, String(turn))} ${begun}`,
+        mayWrite,
+      ),
+      ...changed.map(({ graph }) => renumber(names, graph, saysIn(names, graph, { turn, run }), noted)),
     ].join(" ;\n"),
     condition: noted,
-    close: `INSERT { ${runIn(names, names.turnsGraph, `"${run}"`)} } WHERE { ${noted} }`,
+    close: `DELETE { ${begun} } INSERT { ${runIn(names, names.turnsGraph, `"${run}"`)} } WHERE { ${noted} }`,
   };
 }
 
@@ -131,14 +138,19 @@ function isInOrder(
   ].join(" ");
 }
 
-function renumber(names: Names, graph: string, { turn, run }: Said, condition: string): string {
-  const said = `${turnIn(names, graph, "?turn")} ${runIn(names, graph, "?run")}`;
-  const says = [turnIn(names, graph, String(turn)), ...(run ? [runIn(names, graph, `"${run}"`)] : [])].join(
-    " ",
-  );
-  return `DELETE { ${said} } INSERT { ${says} }
-WHERE { ${condition} OPTIONAL { ${turnIn(names, graph, "?turn")} } OPTIONAL { ${runIn(names, graph, "?run")} } }`;
+/** Has a graph say something else of itself. */
+function renumber(names: Names, graph: string, says: string, condition: string): string {
+  const before = [
+    turnIn(names, graph, "?turn"),
+    runIn(names, graph, "?run"),
+    begunIn(names, graph, "?begun"),
+  ];
+  return `DELETE { ${before.join(" ")} } INSERT { ${says} }
+WHERE { ${condition} ${before.map((each) => `OPTIONAL { ${each} }`).join(" ")} }`;
 }
+
+const saysIn = (names: Names, graph: string, { turn, run }: { turn: Turn; run: string }) =>
+  `${turnIn(names, graph, String(turn))} ${runIn(names, graph, `"${run}"`)}`;
 
 /**
  * The update that makes a store the one of this identity, whatever it said before, and gives every graph in it this
@@ -155,7 +167,7 @@ export function adoption(
     `DROP SILENT GRAPH <${names.turnsGraph}>`,
     `INSERT DATA { ${turnIn(names, names.turnsGraph, String(turn))} ${storeIs(names, identity)} }`,
     ...(Object.entries(names.contents) as [GraphName, string][]).map(([name, graph]) =>
-      renumber(names, graph, { turn, run }, stillSays(names, graph, seen.get(name))),
+      renumber(names, graph, saysIn(names, graph, { turn, run }), stillSays(names, graph, seen.get(name))),
     ),
     `INSERT DATA { ${runIn(names, names.turnsGraph, `"${run}"`)} }`,
   ].join(" ;\n");
@@ -180,7 +192,7 @@ export function markTriples(names: Names, name: GraphName, turn: Turn, run: stri
 
 /** A filter of `?s ?p ?o` in a named graph: everything but what the graph says of itself. */
 export function exceptMark(names: Names, graph: string): string {
-  const own = graph === names.turnsGraph ? [TURN, RUN, STORE] : [TURN, RUN];
+  const own = graph === names.turnsGraph ? [TURN, RUN, BEGUN, STORE] : [TURN, RUN];
   const predicates = own.map((local) => `<${names.ns(local)}>`).join(", ");
   return `FILTER(?s != ${termText(namedNode(graph))} || ?p NOT IN (${predicates}))`;
 }
@@ -281,7 +293,7 @@ export async function isShownAsGraph(
   try {
     const answer = await store.getGraph(names.turnsGraph, { timeoutMs: 5_000, ...call });
     const text = answer ? await readAll(answer.body) : "";
-    return text.includes(`"${turn}"`) && text.includes(run);
+    return text.includes(`"${turn}"`) && text.includes(run) && !text.includes(BEGUN);
   } catch (error) {
     if (error instanceof GraphUnavailable || error instanceof GraphRejected) return false;
     throw error;
@@ -290,10 +302,12 @@ export async function isShownAsGraph(
 
 const TURN = "projectionTurn";
 const RUN = "projectionRun";
+const BEGUN = "projectionBegun";
 const STORE = "projectionStore";
 
 const turnIn = (names: Names, graph: string, object: string) => stored(names, graph, TURN, object);
 const runIn = (names: Names, graph: string, object: string) => stored(names, graph, RUN, object);
+const begunIn = (names: Names, graph: string, object: string) => stored(names, graph, BEGUN, object);
 const storeIs = (names: Names, identity: string) => stored(names, names.turnsGraph, STORE, `"${identity}"`);
 
 function stored(names: Names, graph: string, property: string, object: string): string {

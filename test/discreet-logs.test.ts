@@ -1,5 +1,5 @@
 // What callers write stays out of the logs of server and worker, at every level, whatever goes wrong with it.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
@@ -207,12 +207,19 @@ describe("of what the graph store says", () => {
     }, 60_000),
   );
 
-  test.each(["quote500", "quote400"] as const)("when it refuses everything: %s", async (mode) => {
+  afterEach(() => {
+    proxy.mode = "ok";
+  });
+
+  test.each([
+    ["quote500", { message: "The graph store answered 500" }],
+    ["quote400", { message: "The graph store refuses every update", cause: expect.anything() }],
+  ] as const)("when it refuses everything: %s", async (mode, refused) => {
     proxy.mode = mode;
     expect((await post("/v0/needs", need)).status).toBe(201);
     await logged({ msg: "the graph cannot be written; changes wait in the database" });
     // Whatever failed first, sooner or later it is an update.
-    await logged(err({ message: "The graph store refuses every update", cause: expect.anything() }));
+    await logged(err(refused));
     proxy.mode = "ok";
     await logged({ msg: "the graph can be written again" });
     expectSilence();

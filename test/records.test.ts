@@ -223,7 +223,7 @@ test("every property that the ontology explains is used", () => {
   const names = createNames({ graphDataUrl: "", namespaceUrl: DEFAULT_NAMESPACE });
   for (const { predicate } of organizationTriples([organization], names)) used.add(predicate.value);
   // What the worker notes about itself.
-  const bookkeeping = ["projectionTurn", "projectionRun", "projectionStore"].map(
+  const bookkeeping = ["projectionTurn", "projectionRun", "projectionBegun", "projectionStore"].map(
     (local) => DEFAULT_NAMESPACE + local,
   );
   expect(explained.filter((iri) => !used.has(iri) && !bookkeeping.includes(iri))).toEqual([]);

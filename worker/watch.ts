@@ -131,8 +131,8 @@ function graphsBehind(
   for (const name of Object.keys(names.contents) as GraphName[]) {
     const expected = known.graphs.get(name);
     const said = graphs.get(name);
-    // No update of one graph is later than the last of all.
-    const isOwn = said && own.has(said) && said.turn <= mark.turn;
+    // Only a graph that is sent whole is ahead of the others, by one, until the update that shows it.
+    const isOwn = said && own.has(said) && said.turn <= mark.turn + 1n;
     if (expected === undefined || !isOwn) behind.set(name, undefined);
     else if (said.turn < expected) behind.set(name, said.turn);
   }
