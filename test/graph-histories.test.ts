@@ -1,12 +1,11 @@
 // Marks that say what this database would say and were not written by it as it is: of a history that it has left, of
 // another installation, by hand, or by half an update.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { drain } from "../worker/drain.ts";
 import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
-import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
-import type { Projection, SharedStore } from "./support/projection.ts";
-import { testStores } from "./support/stores.ts";
+import { onEachStore } from "./support/on-each-store.ts";
+import { DATA, NS } from "./support/projection.ts";
 
 const PATIENCE_MS = 60_000;
 jest.setTimeout(120_000);
@@ -24,32 +23,17 @@ const RESTORED = [
   ...["app_private.graph_store", "app_private.graph_marks", "app_private.graph_runs"],
 ];
 
-describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
-  let store: SharedStore;
-  let projection: Projection;
+onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
+  const owner = () => projection().database.owner;
+  const client = () => projection().running.client;
 
-  beforeAll(async () => {
-    store = await startSharedStore(kind);
-  });
-  afterAll(() => store.remove());
-  beforeEach(async () => {
-    projection = await startProjection(store, 10_000);
-  });
-  afterEach(() => projection.stop());
-
-  const owner = () => projection.database.owner;
-  const client = () => projection.running.client;
-
-  async function current(): Promise<void> {
-    await projection.settled(PATIENCE_MS);
-    await eventually(async () => expect(await projection.graphState()).toBe("current"), PATIENCE_MS);
-  }
+  const current = () => projection().current(PATIENCE_MS);
 
   /** Waits until the graph is right, however often it was thought to be before. */
   async function right(): Promise<void> {
     await eventually(async () => {
       await current();
-      await projection.equal();
+      await projection().equal();
     }, PATIENCE_MS);
   }
 
@@ -125,32 +109,32 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   test.each(["is looked for", "is not covered up by the next write"])(
     "the database was set back by one write: it %s",
     async (how) => {
-      const worker = await projection.startWorker(WATCH_MS);
-      const [id] = await projection.declareNeeds(5);
+      const worker = await projection().startWorker(WATCH_MS);
+      const [id] = await projection().declareNeeds(5);
       await current();
       await worker.stop();
       const restore = await backUpDatabase();
-      const again = await projection.startWorker(WATCH_MS);
-      await projection.setNeedStatus(id!, "met");
+      const again = await projection().startWorker(WATCH_MS);
+      await projection().setNeedStatus(id!, "met");
       await current();
       await again.stop();
       await restore();
       if (how !== "is looked for") {
-        await projection.declareNeed();
-        const { store: door, projector, logger } = projection;
+        await projection().declareNeed();
+        const { store: door, projector, logger } = projection();
         const result = await drain({ pool: owner(), store: door, projector, logger, patienceMs: 100 });
         expect(result.state).toBe("store_unavailable");
       }
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await right();
     },
   );
 
   test("an update that has the number of another history's last one has no effect", async () => {
-    const worker = await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(5);
+    const worker = await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
     await current();
-    await projection.declareNeed();
+    await projection().declareNeed();
     await current();
     await worker.stop();
     const { turn } = await said(WHOLE);
@@ -159,12 +143,12 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await owner().query("update app_private.graph_store set drain = $1", [String(drained - 1n)]);
     const all = "construct { ?s ?p ?o } where { graph ?g { ?s ?p ?o } }";
     const before = (await client().construct(all)).split("\n").toSorted();
-    await projection.declareNeed();
-    const { store: door, projector, logger } = projection;
+    await projection().declareNeed();
+    const { store: door, projector, logger } = projection();
     const result = await drain({ pool: owner(), store: door, projector, logger, patienceMs: 100 });
     expect(result.state).toBe("store_unavailable");
     expect((await client().construct(all)).split("\n").toSorted()).toEqual(before);
-    await projection.startWorker(WATCH_MS);
+    await projection().startWorker(WATCH_MS);
     await right();
   });
 
@@ -172,8 +156,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     ["the worker that sent it was stopped before it could show it", 1n, false],
     ["nothing but a number set by hand can have", 2n, true],
   ])("a list is ahead of all updates as %s", async (_how, ahead, isWrittenAgain) => {
-    const worker = await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(5);
+    const worker = await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
     await current();
     await worker.stop();
     const { turn, run } = await said(WHOLE);
@@ -189,18 +173,18 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
         )
         .then(({ rows }) => rows[0]!.revision);
     const before = await written();
-    await projection.startWorker(WATCH_MS);
+    await projection().startWorker(WATCH_MS);
     await eventually(async () => expect(await isUrgent()).toBe(true), PATIENCE_MS);
     await right();
     expect((await written()) !== before).toBe(isWrittenAgain);
   });
 
   test("the mending of a database that was set back fails the first time", async () => {
-    const worker = await projection.startWorker(NEVER_MS);
-    const [id] = await projection.declareNeeds(5);
+    const worker = await projection().startWorker(NEVER_MS);
+    const [id] = await projection().declareNeeds(5);
     await current();
     const restore = await backUpDatabase();
-    await projection.setNeedStatus(id!, "met");
+    await projection().setNeedStatus(id!, "met");
     await current();
     await worker.stop();
     await restore();
@@ -208,7 +192,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       create function public.fail() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
       create trigger fail before update on app_private.graph_verification
         for each row execute function public.fail()`);
-    await projection.startWorker(WATCH_MS);
+    await projection().startWorker(WATCH_MS);
     const drains = async () =>
       (await owner().query<{ drain: string }>("select drain from app_private.graph_store")).rows[0]!.drain;
     const first = BigInt(await drains());
@@ -220,17 +204,17 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   test.each(["the whole store", "the graph of the needs alone"])(
     "two histories with the same numbers: %s is restored from the one that was left",
     async (what) => {
-      let worker = await projection.startWorker(WATCH_MS);
-      const ids = await projection.declareNeeds(8);
+      let worker = await projection().startWorker(WATCH_MS);
+      const ids = await projection().declareNeeds(8);
       await current();
       await worker.stop();
       const restoreDatabase = await backUpDatabase();
       const restoreStore = await backUpStore();
       const history = async (some: string[], status: string) => {
-        worker = await projection.startWorker(WATCH_MS);
+        worker = await projection().startWorker(WATCH_MS);
         for (const id of some) {
-          await projection.setNeedStatus(id, status);
-          await projection.declareNeed();
+          await projection().setNeedStatus(id, status);
+          await projection().declareNeed();
           await current();
         }
         await worker.stop();
@@ -245,7 +229,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       await history(ids.slice(3, 6), "withdrawn");
       if (what === "the whole store") await first();
       else await client().putGraph(NEEDS, needs, "application/n-triples");
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await right();
     },
   );
@@ -258,8 +242,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       ["the same number", 0n],
       ["a smaller number", -1n],
     ])("with %s", async (_what, difference) => {
-      await projection.startWorker(WATCH_MS);
-      await projection.declareNeeds(5);
+      await projection().startWorker(WATCH_MS);
+      await projection().declareNeeds(5);
       await current();
       const { turn } = await said(NEEDS);
       await alter();
@@ -268,23 +252,23 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     });
 
     test("is not covered up by the next write", async () => {
-      await projection.startWorker(NEVER_MS);
-      await projection.declareNeeds(5);
+      await projection().startWorker(NEVER_MS);
+      await projection().declareNeeds(5);
       await current();
       const { turn } = await said(NEEDS);
       await alter();
       await say(`<${MARK}> ${turn} ; <${RUN}> ${stranger}`);
-      await projection.declareNeed();
+      await projection().declareNeed();
       await right();
     });
 
     test("mixed into one's own is not covered up by the next write", async () => {
-      await projection.startWorker(NEVER_MS);
-      await projection.declareNeeds(5);
+      await projection().startWorker(NEVER_MS);
+      await projection().declareNeeds(5);
       await current();
       await alter();
       await client().update(`INSERT DATA { GRAPH <${NEEDS}> { <${NEEDS}> <${RUN}> ${stranger} } }`);
-      await projection.declareNeed();
+      await projection().declareNeed();
       await right();
     });
   });
@@ -295,42 +279,42 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     ["of one of the next drains", 2_000_000n],
     ["beyond the last update of all", 500n],
   ])("a number by hand, %s", async (_what, more) => {
-    await projection.startWorker(WATCH_MS);
-    const [id] = await projection.declareNeeds(5);
+    await projection().startWorker(WATCH_MS);
+    const [id] = await projection().declareNeeds(5);
     await current();
     const { turn, run } = await said(NEEDS);
     await alter();
     await say(`<${MARK}> ${turn + more} ; <${RUN}> "${run}"`);
     await right();
-    await projection.setNeedStatus(id!, "met");
+    await projection().setNeedStatus(id!, "met");
     await right();
     expect((await said(NEEDS)).turn).toBeLessThan(turn + 52_000_000n);
   });
 
   test("an update of which only the beginning was applied does not count", async () => {
-    await projection.startWorker(NEVER_MS);
-    const [id] = await projection.declareNeeds(5);
+    await projection().startWorker(NEVER_MS);
+    const [id] = await projection().declareNeeds(5);
     await current();
     let cut = 0;
-    projection.proxy.truncate = (update) => {
+    projection().proxy.truncate = (update) => {
       const at = update.search(/ ;\nDELETE \{ GRAPH <[^>]*> \{ \?s \?p \?o \} \}\nWHERE/);
       if (at < 0) return update;
       cut += 1;
       return update.slice(0, at);
     };
-    await projection.setNeedStatus(id!, "met");
-    const added = await projection.declareNeed();
-    await eventually(async () => expect(await projection.graphState()).toBe("unconfirmed"), PATIENCE_MS);
+    await projection().setNeedStatus(id!, "met");
+    const added = await projection().declareNeed();
+    await eventually(async () => expect(await projection().graphState()).toBe("unconfirmed"), PATIENCE_MS);
     expect(cut).toBeGreaterThan(0);
-    expect((await projection.graphStatus("need", added)).status).toBe("pending");
-    projection.proxy.truncate = undefined;
+    expect((await projection().graphStatus("need", added)).status).toBe("pending");
+    projection().proxy.truncate = undefined;
     await right();
-    expect((await projection.graphStatus("need", added)).status).toBe("synced");
+    expect((await projection().graphStatus("need", added)).status).toBe("synced");
   });
 
   test("a database that could not be asked for a while may have been set back", async () => {
-    await projection.startWorker(NEVER_MS);
-    await projection.declareNeeds(5);
+    await projection().startWorker(NEVER_MS);
+    await projection().declareNeeds(5);
     await current();
     const ask = "app_private.graph_behind_since()";
     await client().update(`DROP GRAPH <${NEEDS}>`);
@@ -341,8 +325,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("what a worker wrote and could not note has everything verified, and nothing written again", async () => {
-    const worker = await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(5);
+    const worker = await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
     await current();
     await worker.stop();
     await owner().query("update app_private.graph_marks set turn = turn - 1");
@@ -350,7 +334,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     const { rows: before } = await owner().query(
       "select record_id, synced_at from app_private.graph_records",
     );
-    await projection.startWorker(WATCH_MS);
+    await projection().startWorker(WATCH_MS);
     await eventually(async () => expect(await isUrgent()).toBe(true), PATIENCE_MS);
     await right();
     const { rows: after } = await owner().query("select record_id, synced_at from app_private.graph_records");
@@ -358,12 +342,12 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("what an operator has removed is noted", async () => {
-    const worker = await projection.startWorker(WATCH_MS);
+    const worker = await projection().startWorker(WATCH_MS);
     await current();
     await worker.stop();
     await client().update(`INSERT DATA { GRAPH <urn:x-unlisted> { <urn:s> <urn:p> "o" } }`);
     await verify({
-      ...{ pool: owner(), store: projection.store, projector: projection.projector },
+      ...{ pool: owner(), store: projection().store, projector: projection().projector },
       ...{ repair: true, dropUnlisted: true },
     });
     const { rows } = await owner().query<{ turn: string }>("select turn from app_private.graph_store");
@@ -371,8 +355,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("drains are forgotten, but for those that graphs should say", async () => {
-    const worker = await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(5);
+    const worker = await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
     await current();
     await worker.stop();
     const lists = await said(ACCELERATORS);
@@ -380,20 +364,20 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       "insert into app_private.graph_runs (drain) select i from generate_series(1000, 1100) as i",
     );
     await owner().query("update app_private.graph_store set drain = 150999");
-    const again = await projection.startWorker(WATCH_MS);
-    await projection.declareNeed();
+    const again = await projection().startWorker(WATCH_MS);
+    await projection().declareNeed();
     await current();
     await again.stop();
     const { rows } = await owner().query(
       "select from app_private.graph_runs where drain between 1000 and 1100",
     );
     expect(rows).toEqual([]);
-    const arrived = projection.proxy.updates;
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeed();
+    const arrived = projection().proxy.updates;
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeed();
     await right();
     // The need, and nothing that would have been taken for lost.
-    expect(projection.proxy.updates).toBe(arrived + 1);
+    expect(projection().proxy.updates).toBe(arrived + 1);
     expect(await said(ACCELERATORS)).toEqual(lists);
   });
 });

@@ -1,12 +1,11 @@
 // Whole graphs that do not arrive, or arrive late, or twice: the number that each of them says is noticed to be too small.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { migrate } from "../db/migrate.ts";
 import { GraphUnavailable } from "../graph/store.ts";
 import { rebuild, wanted } from "../worker/rebuild.ts";
 import { eventually } from "./support/eventually.ts";
-import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
-import type { Projection, SharedStore } from "./support/projection.ts";
-import { testStores } from "./support/stores.ts";
+import { onEachStore } from "./support/on-each-store.ts";
+import { DATA, NS } from "./support/projection.ts";
 
 const PATIENCE_MS = 60_000;
 const WATCH_MS = 500;
@@ -20,30 +19,15 @@ const setStatus = (status: string) =>
   `DELETE { GRAPH <${NEEDS}> { ?s <${NS}needStatus> ?old } } INSERT { GRAPH <${NEEDS}> { ?s <${NS}needStatus> "${status}" } }
    WHERE { GRAPH <${NEEDS}> { ?s <${NS}needStatus> ?old } }`;
 
-describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
-  let store: SharedStore;
-  let projection: Projection;
-
-  beforeAll(async () => {
-    store = await startSharedStore(kind);
-  });
-  afterAll(() => store.remove());
-  beforeEach(async () => {
-    projection = await startProjection(store, 10_000);
-  });
-  afterEach(() => projection.stop());
-
-  const owner = () => projection.database.owner;
-  const client = () => projection.running.client;
+onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
+  const owner = () => projection().database.owner;
+  const client = () => projection().running.client;
   const throughProxy = () => ({
-    ...{ pool: owner(), store: projection.store },
-    ...{ projector: projection.projector, logger: projection.logger },
+    ...{ pool: owner(), store: projection().store },
+    ...{ projector: projection().projector, logger: projection().logger },
   });
 
-  async function current(): Promise<void> {
-    await projection.settled(PATIENCE_MS);
-    await eventually(async () => expect(await projection.graphState()).toBe("current"), PATIENCE_MS);
-  }
+  const current = () => projection().current(PATIENCE_MS);
 
   /** Has the worker replace the graphs of records, and the lists. */
   async function rebuilt(): Promise<void> {
@@ -83,7 +67,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       const { rows: known } = await owner().query<{ name: keyof typeof contents; turn: string }>(
         "select name, turn from app_private.graph_marks",
       );
-      const { contents } = projection.projector.names;
+      const { contents } = projection().projector.names;
       expect(known).toHaveLength(Object.keys(contents).length);
       expect(said).toEqual(new Map(known.map(({ name, turn }) => [contents[name], turn])));
     }, PATIENCE_MS);
@@ -91,158 +75,158 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
 
   /** Changes, after which the needs of `ids` are not what they were. */
   async function change([first, second, third]: string[]): Promise<void> {
-    await projection.setNeedStatus(first!, "met");
-    await projection.setNeedStatus(second!, "withdrawn");
+    await projection().setNeedStatus(first!, "met");
+    await projection().setNeedStatus(second!, "withdrawn");
     await owner().query("delete from app_public.needs where need_id = $1", [third]);
-    await projection.declareNeed();
+    await projection().declareNeed();
     await current();
   }
 
   test("one that is delivered again later loses what was written in between, and only that is written again", async () => {
-    await projection.startWorker(WATCH_MS);
-    const ids = await projection.declareNeeds(30);
-    projection.proxy.mode = "replayGraph";
+    await projection().startWorker(WATCH_MS);
+    const ids = await projection().declareNeeds(30);
+    projection().proxy.mode = "replayGraph";
     await rebuilt();
-    projection.proxy.mode = "ok";
+    projection().proxy.mode = "ok";
     await change(ids);
     const written = await counting();
-    await projection.proxy.release();
+    await projection().proxy.release();
     await eventually(async () => expect(await written()).toBe(4), PATIENCE_MS);
     await numbered();
-    await projection.equal();
+    await projection().equal();
     expect(await written()).toBe(4);
   });
 
   test("what is written next does not cover that up", async () => {
-    await projection.startWorker(NEVER_MS);
-    const ids = await projection.declareNeeds(30);
-    projection.proxy.mode = "replayGraph";
+    await projection().startWorker(NEVER_MS);
+    const ids = await projection().declareNeeds(30);
+    projection().proxy.mode = "replayGraph";
     await rebuilt();
-    projection.proxy.mode = "ok";
+    projection().proxy.mode = "ok";
     await change(ids);
-    await projection.proxy.release(NEEDS);
-    await projection.setNeedStatus(ids[10]!, "met");
+    await projection().proxy.release(NEEDS);
+    await projection().setNeedStatus(ids[10]!, "met");
     await current();
-    await projection.equal();
+    await projection().equal();
   });
 
   test("one that is delivered after it was given up and sent anew", async () => {
-    await projection.startWorker(WATCH_MS);
-    const ids = await projection.declareNeeds(30);
+    await projection().startWorker(WATCH_MS);
+    const ids = await projection().declareNeeds(30);
     await current();
-    projection.proxy.mode = "lateGraph";
+    projection().proxy.mode = "lateGraph";
     await owner().query("select app_private.request_rebuild()");
     await owner().query("update app_public.organizations set name = name || ' (renamed)'");
-    await eventually(async () => expect(await projection.graphState()).toBe("unavailable"), PATIENCE_MS);
+    await eventually(async () => expect(await projection().graphState()).toBe("unavailable"), PATIENCE_MS);
     await owner().query("update app_public.organizations set name = name || ' again'");
-    projection.proxy.mode = "ok";
+    projection().proxy.mode = "ok";
     await eventually(async () => expect(await wanted(owner())).toEqual([]), PATIENCE_MS);
     await change(ids);
-    await projection.proxy.release();
+    await projection().proxy.release();
     await numbered();
-    await projection.equal();
+    await projection().equal();
   });
 
   test("one that brings back what XML cannot hold as it was before", async () => {
-    await projection.startWorker(WATCH_MS);
-    const [id] = await projection.declareNeeds(3);
+    await projection().startWorker(WATCH_MS);
+    const [id] = await projection().declareNeeds(3);
     // Earlier versions accepted such characters, and what they stored is still there.
     await owner().query(
       "update app_public.needs set need_description = E'a bell: \\x07' where need_id = $1",
       [id],
     );
-    projection.proxy.mode = "replayGraph";
+    projection().proxy.mode = "replayGraph";
     await rebuilt();
-    projection.proxy.mode = "ok";
-    await projection.proxy.release(NEEDS);
+    projection().proxy.mode = "ok";
+    await projection().proxy.release(NEEDS);
     await numbered();
     expect(await client().ask(`ask { <${NEEDS}${id}> <${NS}needDescription> ?text }`)).toBe(true);
-    await projection.equal();
+    await projection().equal();
   });
 
   test("one of another graph, while what the first has lost is being marked", async () => {
-    await projection.startWorker(WATCH_MS);
-    const ids = await projection.declareNeeds(3);
-    projection.proxy.mode = "replayGraph";
+    await projection().startWorker(WATCH_MS);
+    const ids = await projection().declareNeeds(3);
+    projection().proxy.mode = "replayGraph";
     await rebuilt();
-    projection.proxy.mode = "ok";
-    await projection.setNeedStatus(ids[0]!, "met");
+    projection().proxy.mode = "ok";
+    await projection().setNeedStatus(ids[0]!, "met");
     await owner().query("update app_public.organizations set name = name || ' (renamed)'");
     await current();
     const writer = await owner().connect();
     await writer.query("begin");
     await writer.query("update app_public.needs set status = 'partially_met' where need_id = $1", [ids[0]]);
-    await projection.proxy.release(NEEDS);
+    await projection().proxy.release(NEEDS);
     await eventually(async () => {
       const { rows } = await owner().query(
         "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())",
       );
       expect(rows).not.toEqual([]);
     }, PATIENCE_MS);
-    await projection.proxy.release(ORGANIZATIONS);
+    await projection().proxy.release(ORGANIZATIONS);
     await writer.query("rollback");
     writer.release();
     await numbered();
-    await projection.equal();
+    await projection().equal();
   });
 
   test("a list that is swallowed, with as many triples as before, is not taken for written", async () => {
     await owner().query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");
-    await projection.startWorker(WATCH_MS);
+    await projection().startWorker(WATCH_MS);
     await current();
-    projection.proxy.mode = "swallowGraph";
+    projection().proxy.mode = "swallowGraph";
     await owner().query("update app_public.people_groups set name = 'Borana'");
-    await eventually(async () => expect(await projection.graphState()).toBe("unconfirmed"), PATIENCE_MS);
-    projection.proxy.mode = "ok";
+    await eventually(async () => expect(await projection().graphState()).toBe("unconfirmed"), PATIENCE_MS);
+    projection().proxy.mode = "ok";
     await current();
     expect(await client().ask(`ask { graph <${DATA}/his/> { ?s ?p "Borana" } }`)).toBe(true);
-    await projection.equal();
+    await projection().equal();
   });
 
   test("a rebuild that is swallowed, over drift with as many triples, is not taken for done", async () => {
-    await projection.declareNeeds(5);
+    await projection().declareNeeds(5);
     await rebuild(throughProxy());
     await client().update(setStatus("met"));
-    projection.proxy.mode = "swallowGraph";
+    projection().proxy.mode = "swallowGraph";
     await expect(rebuild(throughProxy())).rejects.toThrow(GraphUnavailable);
     expect(await wanted(owner())).toContain("need");
-    projection.proxy.mode = "ok";
+    projection().proxy.mode = "ok";
     await rebuild(throughProxy());
-    await projection.startWorker();
-    await projection.equal();
+    await projection().startWorker();
+    await projection().equal();
   });
 
   test("one graph is set back to an earlier state, and another is not", async () => {
-    await projection.startWorker(WATCH_MS);
-    const ids = await projection.declareNeeds(10);
+    await projection().startWorker(WATCH_MS);
+    const ids = await projection().declareNeeds(10);
     await current();
     const backup = await client().construct(`construct { ?s ?p ?o } where { graph <${NEEDS}> { ?s ?p ?o } }`);
     await change(ids);
     const written = await counting();
     await client().putGraph(NEEDS, backup, "application/n-triples");
     await numbered();
-    await projection.equal();
+    await projection().equal();
     expect(await written()).toBe(4);
   });
 
   test("an update that a killed worker could not note is no loss", async () => {
-    const worker = await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(5);
+    const worker = await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
     await current();
     await worker.stop();
     await owner().query("update app_private.graph_marks set turn = turn - 1");
     await owner().query("update app_private.graph_store set turn = turn - 1");
     const written = await counting();
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeed();
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeed();
     await current();
-    await projection.equal();
+    await projection().equal();
     expect(await written()).toBe(1);
   });
 
   test("graphs of a version without numbers may be wrong, and are written again once", async () => {
-    const worker = await projection.startWorker(WATCH_MS);
-    const ids = await projection.declareNeeds(5);
+    const worker = await projection().startWorker(WATCH_MS);
+    const ids = await projection().declareNeeds(5);
     await current();
     await worker.stop();
     await owner().query("delete from app_private.graph_marks");
@@ -252,45 +236,45 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
        ${setStatus("withdrawn")}`,
     );
     const written = await counting();
-    const again = await projection.startWorker(WATCH_MS);
+    const again = await projection().startWorker(WATCH_MS);
     await numbered();
-    await projection.equal();
+    await projection().equal();
     expect(await written()).toBe(5);
     expect(await isUrgent()).toBe(true);
     await again.stop();
-    const arrived = projection.proxy.updates;
-    await projection.startWorker(WATCH_MS);
-    await projection.setNeedStatus(ids[0]!, "met");
+    const arrived = projection().proxy.updates;
+    await projection().startWorker(WATCH_MS);
+    await projection().setNeedStatus(ids[0]!, "met");
     await current();
     // The change, and nothing else.
-    expect(projection.proxy.updates).toBe(arrived + 1);
-    await projection.equal();
+    expect(projection().proxy.updates).toBe(arrived + 1);
+    await projection().equal();
   });
 
   test("a number that is none of the service's is put right", async () => {
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(5);
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
     await current();
     await client().update(
       `DELETE { GRAPH <${NEEDS}> { <${NEEDS}> <${MARK}> ?turn } } INSERT { GRAPH <${NEEDS}> { <${NEEDS}> <${MARK}> "yes", 7 } }
        WHERE { GRAPH <${NEEDS}> { <${NEEDS}> <${MARK}> ?turn } }`,
     );
     await numbered();
-    await projection.equal();
+    await projection().equal();
   });
 
   test("a kind of record that came with a later migration is marked and rebuilt like the others", async () => {
     await owner().query("delete from app_private.graph_rebuilds where kind = 'need'");
-    const worker = await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(5);
+    const worker = await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
     await current();
     await client().update(`DROP GRAPH <${NEEDS}>`);
     await numbered();
-    await projection.equal();
+    await projection().equal();
     await worker.stop();
-    await migrate(projection.database.url);
+    await migrate(projection().database.url);
     await client().update(`INSERT DATA { GRAPH <${NEEDS}> { <urn:x-old> <urn:p> "o" } }`);
     await rebuild(throughProxy());
-    await projection.equal();
+    await projection().equal();
   });
 });

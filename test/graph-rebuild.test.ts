@@ -1,7 +1,7 @@
 // admin graph rebuild, verify and status: on the graph in use, as an operator runs them.
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { Parser } from "n3";
 import { rdfXml } from "../graph/rdf-xml.ts";
 import { GraphUnavailable } from "../graph/store.ts";
@@ -11,39 +11,27 @@ import type { RebuildProgress } from "../worker/rebuild.ts";
 import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { admin } from "./support/process.ts";
-import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
-import type { Projection, SharedStore } from "./support/projection.ts";
-import { testStores } from "./support/stores.ts";
+import { onEachStore } from "./support/on-each-store.ts";
+import { DATA, NS } from "./support/projection.ts";
 import { contributor, ORG } from "./support/world.ts";
 
-describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
-  let store: SharedStore;
-  let projection: Projection;
-  beforeAll(async () => {
-    store = await startSharedStore(kind);
-  });
-  afterAll(() => store.remove());
-  beforeEach(async () => {
-    projection = await startProjection(store);
-  });
-  afterEach(() => projection.stop());
-
+onEachStore({}, (projection) => {
   const needsGraph = `${DATA}/needs/`;
   const parts = () => ({
-    pool: projection.database.owner,
-    store: projection.running.client,
-    projector: projection.projector,
-    logger: projection.logger,
+    pool: projection().database.owner,
+    store: projection().running.client,
+    projector: projection().projector,
+    logger: projection().logger,
   });
 
   async function runAdmin(...args: string[]) {
-    const result = await admin(["graph", ...args, "--json"], projection.settings);
+    const result = await admin(["graph", ...args, "--json"], projection().settings);
     return { code: result.code, value: JSON.parse(result.stdout) as Record<string, unknown> };
   }
 
   /** Makes a chain of need, commitment and attestation; returns its commitment. */
   async function writeChain(): Promise<string> {
-    const { rows } = await projection.database.owner.query<{ id: string }>(
+    const { rows } = await projection().database.owner.query<{ id: string }>(
       `with n as (
          insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
          values ($1, 'River Mission', $2, 'Chain', '{PRA}') returning need_id
@@ -61,15 +49,15 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   }
 
   test("a rebuild during writes ends with the graph equal to the tables, and a reader of the chain never sees it vanish", async () => {
-    await projection.startWorker();
+    await projection().startWorker();
     await writeChain();
-    const ids = await projection.declareNeeds(2_000);
-    await projection.settled(60_000);
+    const ids = await projection().declareNeeds(2_000);
+    await projection().settled(60_000);
     const done = new AbortController();
     let reads = 0;
     const reader = async () => {
       while (!done.signal.aborted) {
-        const seen = await projection.running.client.ask(
+        const seen = await projection().running.client.ask(
           `ask { ?c <${NS}concernsNeed> ?need . ?a <${NS}fulfillsCommitment> ?c . ?need <${NS}needStatus> ?status }`,
         );
         expect(seen).toBe(true);
@@ -78,10 +66,10 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     };
     const writer = async () => {
       for (let index = 0; !done.signal.aborted; index += 1) {
-        await projection.setNeedStatus(ids[(index * 17) % ids.length]!, index % 2 ? "met" : "open");
-        if (index % 10 === 0) await projection.declareNeed();
+        await projection().setNeedStatus(ids[(index * 17) % ids.length]!, index % 2 ? "met" : "open");
+        if (index % 10 === 0) await projection().declareNeed();
         if (index % 25 === 0) {
-          await projection.database.owner.query("delete from app_public.needs where need_id = $1", [
+          await projection().database.owner.query("delete from app_public.needs where need_id = $1", [
             ids.pop(),
           ]);
         }
@@ -99,12 +87,12 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     const { total, written, rejected } = progress.at(-1)!;
     expect([total, written].map((count) => count > 1_900)).toEqual([true, true]);
     expect(rejected).toBe(0);
-    await projection.equal();
+    await projection().equal();
   });
 
   test("a rebuild that is cut off at any byte leaves the old graph whole, and the next worker takes it up", async () => {
-    const ids = await projection.declareNeeds(300);
-    const { client } = projection.running;
+    const ids = await projection().declareNeeds(300);
+    const { client } = projection().running;
     await runAdmin("rebuild");
     const body = await wholeBody();
     // Something to tell the old graph from the new one.
@@ -121,43 +109,43 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     const cuts = [0, 1, 60, ends[0]!, ends[1]!, ends.at(-1)!, last].concat(
       Array.from({ length: 5 }, () => Math.floor(Math.random() * last)),
     );
-    const throughProxy = { ...parts(), store: projection.store };
+    const throughProxy = { ...parts(), store: projection().store };
     for (const at of cuts) {
-      projection.proxy.cut = { graph: needsGraph, after: at };
+      projection().proxy.cut = { graph: needsGraph, after: at };
       await expect(rebuild(throughProxy)).rejects.toThrow(GraphUnavailable);
       expect({ at, triples: await count() }).toEqual({ at, triples: old });
     }
-    projection.proxy.cut = undefined;
-    expect(await projection.graphState()).toBe("rebuilding");
-    await projection.startWorker();
+    projection().proxy.cut = undefined;
+    expect(await projection().graphState()).toBe("rebuilding");
+    await projection().startWorker();
     await eventually(async () => expect(await client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false), 10_000);
-    await eventually(async () => expect(await projection.graphState()).toBe("current"), 10_000);
-    await projection.equal();
+    await eventually(async () => expect(await projection().graphState()).toBe("current"), 10_000);
+    await projection().equal();
     expect(ids).toHaveLength(300);
   });
 
   test("a rebuild that was left is taken up by the worker although somebody writes all the time", async () => {
-    await projection.startWorker(500);
-    const ids = await projection.declareNeeds(20);
-    await projection.settled();
-    const { client } = projection.running;
+    await projection().startWorker(500);
+    const ids = await projection().declareNeeds(20);
+    await projection().settled();
+    const { client } = projection().running;
     await client.update(`INSERT DATA { GRAPH <${needsGraph}> { <urn:x-old> <urn:p> "o" } }`);
     const done = new AbortController();
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       for (let index = writer; !done.signal.aborted; index += 1) {
-        await projection.setNeedStatus(ids[index % ids.length]!, index % 2 ? "met" : "open");
+        await projection().setNeedStatus(ids[index % ids.length]!, index % 2 ? "met" : "open");
       }
     });
-    await projection.database.owner.query("select app_private.request_rebuild()");
+    await projection().database.owner.query("select app_private.request_rebuild()");
     await eventually(async () => expect(await client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false), 20_000);
     done.abort();
     await Promise.all(writers);
-    await projection.equal();
+    await projection().equal();
   });
 
   /** About what a rebuild sends for the needs. */
   async function wholeBody(): Promise<string> {
-    const text = await projection.running.client.construct(
+    const text = await projection().running.client.construct(
       `construct { ?s ?p ?o } where { graph <${needsGraph}> { ?s ?p ?o } }`,
     );
     const subjects = [...bySubject(new Parser({ format: "N-Triples" }).parse(text))].toSorted(([a], [b]) =>
@@ -172,48 +160,48 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   }
 
   test("a rebuild whose answer is lost, or comes from somebody else, is not taken for done", async () => {
-    await projection.declareNeeds(3);
+    await projection().declareNeeds(3);
     await runAdmin("rebuild");
-    projection.proxy.mode = "swallow";
-    await expect(rebuild({ ...parts(), store: projection.store })).rejects.toThrow(GraphUnavailable);
-    const { rows } = await projection.database.owner.query(
+    projection().proxy.mode = "swallow";
+    await expect(rebuild({ ...parts(), store: projection().store })).rejects.toThrow(GraphUnavailable);
+    const { rows } = await projection().database.owner.query(
       "select count(*)::integer as left from app_private.graph_rebuilds where requested_at is not null",
     );
     expect(rows).toEqual([{ left: 3 }]);
-    projection.proxy.mode = "ok";
-    await rebuild({ ...parts(), store: projection.store });
-    await projection.equal();
+    projection().proxy.mode = "ok";
+    await rebuild({ ...parts(), store: projection().store });
+    await projection().equal();
   });
 
   test("text that XML cannot hold is in the graph after a rebuild", async () => {
     const text = "bell \u0007, noncharacter \ufffe, <&>\"'\r\n\t]]> and 🙏🏽";
-    const id = await projection.declareNeed();
+    const id = await projection().declareNeed();
     // Earlier versions accepted such characters, and what they stored is still there.
-    await projection.database.owner.query(
+    await projection().database.owner.query(
       "update app_public.needs set need_description = $2 where need_id = $1",
       [id, text],
     );
-    await projection.declareNeed({
+    await projection().declareNeed({
       needDescription: `  ${text.replace("\u0007", "").replace("\ufffe", "")}  `,
     });
     await runAdmin("rebuild");
     await runAdmin("rebuild");
     expect(
-      await projection.running.client.select(
+      await projection().running.client.select(
         `select ?text where { <${needsGraph}${id}> <${NS}needDescription> ?text }`,
       ),
     ).toEqual([{ text: { type: "literal", value: text } }]);
-    await projection.equal();
+    await projection().equal();
   });
 
   test("a rebuild fills an empty store and drops what is foreign, without a worker", async () => {
     await writeChain();
-    await projection.declareNeeds(10);
-    await projection.running.client.update(
+    await projection().declareNeeds(10);
+    await projection().running.client.update(
       `INSERT DATA { GRAPH <${needsGraph}> { <urn:x-foreign> <urn:p> "o" } }`,
     );
     expect(await runAdmin("rebuild")).toEqual({ code: 0, value: { total: 13, written: 13, rejected: 0 } });
-    await projection.equal();
+    await projection().equal();
     expect(await runAdmin("verify")).toMatchObject({ code: 0, value: { records: 13, pending: 0 } });
     expect(await runAdmin("status")).toMatchObject({
       code: 0,
@@ -231,35 +219,35 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("the operator's tool finds a store by its three URLs", async () => {
-    const id = await projection.declareNeed();
-    const settings = { DATABASE_URL: projection.database.url, ...projection.running.environment };
+    const id = await projection().declareNeed();
+    const settings = { DATABASE_URL: projection().database.url, ...projection().running.environment };
     expect((await admin(["graph", "rebuild"], settings)).code).toBe(0);
-    expect(await projection.running.client.ask(`ask { <${needsGraph}${id}> ?p ?o }`)).toBe(true);
+    expect(await projection().running.client.ask(`ask { <${needsGraph}${id}> ?p ?o }`)).toBe(true);
     expect((await admin(["graph", "verify"], settings)).code).toBe(0);
   });
 
   test("a rebuild applies the current load check", async () => {
-    const ids = await projection.declareNeeds(3);
+    const ids = await projection().declareNeeds(3);
     await runAdmin("rebuild");
-    await projection.database.owner.query("alter table app_public.needs disable trigger project_update");
-    await projection.database.owner.query(
+    await projection().database.owner.query("alter table app_public.needs disable trigger project_update");
+    await projection().database.owner.query(
       "update app_public.needs set concerns_country_code = '{kenya}' where need_id = $1",
       [ids[0]],
     );
     expect(await runAdmin("rebuild")).toMatchObject({ value: { written: 2, rejected: 1 } });
-    expect(await projection.graphStatus("need", ids[0]!)).toEqual({
+    expect(await projection().graphStatus("need", ids[0]!)).toEqual({
       status: "rejected",
       errors: [
         { path: "concernsCountryCode[0]", message: expect.stringContaining("two upper-case letters") },
       ],
     });
-    await projection.equal();
+    await projection().equal();
   });
 
   test("verify tells missing, stale, altered and foreign apart, exits 1, and repairs them", async () => {
-    const ids = await projection.declareNeeds(5);
+    const ids = await projection().declareNeeds(5);
     await runAdmin("rebuild");
-    const { client } = projection.running;
+    const { client } = projection().running;
     const iri = (index: number) => `${needsGraph}${ids[index]}`;
     const modified = "<http://purl.org/dc/terms/modified>";
     await client.update(`
@@ -282,17 +270,17 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(new Set(found.value["examples"] as unknown[])).toEqual(new Set(examples));
     expect(await runAdmin("verify", "--repair")).toMatchObject({ code: 0, value: { repaired: 5 } });
     expect(await runAdmin("verify")).toMatchObject({ code: 0, value: { examples: [] } });
-    await projection.equal();
+    await projection().equal();
   });
 
   test("verify sees no differences in records that are being written", async () => {
-    await projection.startWorker();
-    const ids = await projection.declareNeeds(300);
-    await projection.settled();
+    await projection().startWorker();
+    const ids = await projection().declareNeeds(300);
+    await projection().settled();
     const done = new AbortController();
     const writer = (async () => {
       for (let index = 0; !done.signal.aborted; index += 1) {
-        await projection.setNeedStatus(ids[index % ids.length]!, index % 2 ? "met" : "open");
+        await projection().setNeedStatus(ids[index % ids.length]!, index % 2 ? "met" : "open");
       }
     })();
     for (let round = 0; round < 3; round += 1) {
@@ -300,15 +288,15 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     }
     done.abort();
     await writer;
-    await projection.equal();
+    await projection().equal();
   });
 
   test("status says when the store does not answer, and what was refused", async () => {
-    await projection.declareNeed();
-    await projection.proxy.stop();
+    await projection().declareNeed();
+    await projection().proxy.stop();
     const { code, value } = await runAdmin("status");
     expect(code).toBe(1);
     expect(value).toMatchObject({ storeAvailable: false, graphs: [{ pending: 1, triples: null }, {}, {}] });
-    expect((await admin(["graph", "rebuild"], projection.settings)).code).toBe(2);
+    expect((await admin(["graph", "rebuild"], projection().settings)).code).toBe(2);
   });
 });

@@ -1,5 +1,5 @@
 // What a store refuses once is not given up: it is sent again, and until then the graph does not count as whole.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import { readStarterVocabulary } from "../graph/skos.ts";
@@ -8,34 +8,21 @@ import { importVocabulary } from "../worker/imports.ts";
 import { wanted } from "../worker/rebuild.ts";
 import { projectionStatus } from "../worker/status.ts";
 import { eventually } from "./support/eventually.ts";
-import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
-import type { Projection, SharedStore } from "./support/projection.ts";
-import { testStores } from "./support/stores.ts";
+import { onEachStore } from "./support/on-each-store.ts";
+import { DATA, NS } from "./support/projection.ts";
 
 const WATCH_MS = 500;
 const PATIENCE_MS = 25_000;
 const LIST = `${DATA}/his/`;
 
-describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
-  let store: SharedStore;
-  let projection: Projection;
-
-  beforeAll(async () => {
-    store = await startSharedStore(kind);
-  });
-  afterAll(() => store.remove());
-  beforeEach(async () => {
-    projection = await startProjection(store, 5_000);
-  });
-  afterEach(() => projection.stop());
-
-  const owner = () => projection.database.owner;
-  const client = () => projection.running.client;
+onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
+  const owner = () => projection().database.owner;
+  const client = () => projection().running.client;
 
   /** Waits until the graph counts as whole, and compares it with the tables. */
   async function equalAndCurrent(): Promise<void> {
-    await eventually(async () => expect(await projection.graphState()).toBe("current"), PATIENCE_MS);
-    await projection.equal(PATIENCE_MS);
+    await eventually(async () => expect(await projection().graphState()).toBe("current"), PATIENCE_MS);
+    await projection().equal(PATIENCE_MS);
   }
 
   async function health(): Promise<Record<string, unknown>> {
@@ -45,8 +32,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
 
   describe("a record", () => {
     const MARK = "refused for now";
-    const declare = () => projection.declareNeed({ needDescription: MARK });
-    const errorsOf = async (id: string) => (await projection.graphStatus("need", id)).errors;
+    const declare = () => projection().declareNeed({ needDescription: MARK });
+    const errorsOf = async (id: string) => (await projection().graphStatus("need", id)).errors;
 
     // A failed update is sent twice before anybody thinks about it.
     test.each([
@@ -55,7 +42,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       [400, 1],
       [413, 1],
     ])("that is answered %i, %i times, stays in the graph", async (status, times) => {
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       const id = await declare();
       await equalAndCurrent();
       await owner().query(`
@@ -64,8 +51,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
         begin insert into public.seen values (new.state); return null; end $$;
         create trigger see after update on app_private.graph_records for each row execute function public.see();`);
       let left = times;
-      projection.proxy.refuses = (_graph, body) => (body.includes(MARK) && left-- > 0 ? status : undefined);
-      await projection.setNeedStatus(id, "met");
+      projection().proxy.refuses = (_graph, body) => (body.includes(MARK) && left-- > 0 ? status : undefined);
+      await projection().setNeedStatus(id, "met");
       await equalAndCurrent();
       expect(left).toBeLessThan(0);
       const { rows } = await owner().query("select state from public.seen where state = 'rejected'");
@@ -73,9 +60,9 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     });
 
     test("that is refused for a while is taken up again by itself, while others go in", async () => {
-      await projection.startWorker(WATCH_MS);
-      projection.proxy.refuses = (_graph, body) => (body.includes(MARK) ? 400 : undefined);
-      const [id] = [await declare(), await projection.declareNeed()];
+      await projection().startWorker(WATCH_MS);
+      projection().proxy.refuses = (_graph, body) => (body.includes(MARK) ? 400 : undefined);
+      const [id] = [await declare(), await projection().declareNeed()];
       await eventually(async () => expect(await errorsOf(id)).toHaveLength(1), PATIENCE_MS);
       const waits = async () => {
         const { rows } = await owner().query<{ refusals: number; wait: number }>(
@@ -88,19 +75,19 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       const first = await waits();
       await eventually(async () => expect((await waits()).refusals).toBeGreaterThan(1), PATIENCE_MS);
       expect((await waits()).wait).toBeGreaterThan(first.wait);
-      projection.proxy.refuses = undefined;
+      projection().proxy.refuses = undefined;
       await owner().query("update app_private.graph_records set retry_at = now() where record_id = $1", [id]);
       await eventually(async () => expect(await errorsOf(id)).toEqual([]), PATIENCE_MS);
       await equalAndCurrent();
     });
 
     test("that the load check refuses is not sent again", async () => {
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await owner().query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");
-      const id = await projection.declareNeed({ concernsPeopleGroupRop3: ["100001"] });
+      const id = await projection().declareNeed({ concernsPeopleGroupRop3: ["100001"] });
       await equalAndCurrent();
       await owner().query("update app_public.people_groups set rop3 = '100002'");
-      await projection.setNeedStatus(id, "met");
+      await projection().setNeedStatus(id, "met");
       await eventually(async () => expect(await errorsOf(id)).toHaveLength(1), PATIENCE_MS);
       const { rows } = await owner().query(
         "select refusals::integer, retry_at from app_private.graph_records where record_id = $1",
@@ -115,8 +102,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
 
     // As if a database had been set back: nothing in the tables leads to it.
     async function withStranger(): Promise<void> {
-      await projection.startWorker(WATCH_MS);
-      await projection.declareNeeds(3);
+      await projection().startWorker(WATCH_MS);
+      await projection().declareNeeds(3);
       await equalAndCurrent();
       await client().update(
         `INSERT DATA { GRAPH <${NEEDS}> { <${NEEDS}00000000-0000-4000-8000-00000000aaaa> <urn:p> "o" } }`,
@@ -126,7 +113,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     test.each([400, 500])("whose graph is answered once with %i replaces it", async (status) => {
       await withStranger();
       let left = 1;
-      projection.proxy.refuses = (graph) => (graph === NEEDS && left-- > 0 ? status : undefined);
+      projection().proxy.refuses = (graph) => (graph === NEEDS && left-- > 0 ? status : undefined);
       const { rows: before } = await owner().query<{ at: string }>("select clock_timestamp()::text as at");
       await owner().query("select app_private.request_rebuild()");
       await eventually(async () => expect(await wanted(owner())).toEqual([]), PATIENCE_MS);
@@ -142,7 +129,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
 
     test("whose graph is always refused leaves nothing in it that no table contains", async () => {
       await withStranger();
-      projection.proxy.refuses = (graph) => (graph === NEEDS ? 500 : undefined);
+      projection().proxy.refuses = (graph) => (graph === NEEDS ? 500 : undefined);
       await owner().query("select app_private.request_rebuild()");
       await eventually(async () => expect(await wanted(owner())).toEqual([]), PATIENCE_MS);
       await equalAndCurrent();
@@ -150,12 +137,12 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("a need that is declared while a vocabulary is being imported gets the new concept", async () => {
-    await projection.startWorker(WATCH_MS);
+    await projection().startWorker(WATCH_MS);
     await equalAndCurrent();
     const gate = await owner().connect();
     await gate.query("begin; lock table app_private.administration_history in share mode");
     const moved = readStarterVocabulary().replaceAll(/\bns:PRA-INT\b/g, "ns:PRA-Intercession");
-    const importing = importVocabulary(owner(), moved, projection.projector.names);
+    const importing = importVocabulary(owner(), moved, projection().projector.names);
     try {
       await eventually(async () => {
         const { rows } = await owner().query(
@@ -163,9 +150,9 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
         );
         expect(rows).toHaveLength(1);
       }, PATIENCE_MS);
-      const id = await projection.declareNeed();
+      const id = await projection().declareNeed();
       await eventually(
-        async () => expect((await projection.graphStatus("need", id)).status).toBe("synced"),
+        async () => expect((await projection().graphStatus("need", id)).status).toBe("synced"),
         PATIENCE_MS,
       );
     } finally {
@@ -197,13 +184,13 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     ];
     // The worker of these tests verifies nothing.
     test.each(losses)("is removed although nobody verifies: %s", async (_loss, lose) => {
-      const worker = await projection.startWorker(WATCH_MS);
-      await projection.declareNeeds(3);
+      const worker = await projection().startWorker(WATCH_MS);
+      await projection().declareNeeds(3);
       await equalAndCurrent();
       await worker.stop();
       await client().update(foreign);
       await lose();
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await eventually(
         async () => expect(await client().ask("ask { <urn:x-foreign> ?p ?o }")).toBe(false),
         PATIENCE_MS,
@@ -217,32 +204,32 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       owner().query("update app_private.graph_store set looked_at = looked_at - interval '1 minute'");
 
     test("is missed when there is nobody", async () => {
-      const worker = await projection.startWorker(WATCH_MS);
-      await projection.declareNeeds(3);
+      const worker = await projection().startWorker(WATCH_MS);
+      await projection().declareNeeds(3);
       await equalAndCurrent();
       await worker.stop();
       await client().update("DROP ALL");
       await minuteLater();
       expect(await health()).toMatchObject({ pending: "0", graphState: "unwatched", isWhole: false });
-      const status = await projectionStatus(owner(), client(), projection.projector.names);
+      const status = await projectionStatus(owner(), client(), projection().projector.names);
       expect(status).toMatchObject({ state: "unwatched", reason: expect.stringContaining("No worker") });
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await equalAndCurrent();
     });
 
     test("is not missed while there is somebody who has nothing to do, or who cannot reach it", async () => {
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await equalAndCurrent();
       await minuteLater();
-      await eventually(async () => expect(await projection.graphState()).toBe("current"), PATIENCE_MS);
-      projection.proxy.mode = "hang";
-      await eventually(async () => expect(await projection.graphState()).toBe("unavailable"), PATIENCE_MS);
+      await eventually(async () => expect(await projection().graphState()).toBe("current"), PATIENCE_MS);
+      projection().proxy.mode = "hang";
+      await eventually(async () => expect(await projection().graphState()).toBe("unavailable"), PATIENCE_MS);
       await minuteLater();
-      await eventually(async () => expect(await projection.graphState()).toBe("unavailable"), PATIENCE_MS);
+      await eventually(async () => expect(await projection().graphState()).toBe("unavailable"), PATIENCE_MS);
     });
 
     test("is believed before somebody who cannot reach it", async () => {
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await equalAndCurrent();
       await owner().query(`
         create table public.seen (state text);
@@ -255,7 +242,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       const cutOff = createDrainer({
         pool: owner(),
         store: nowhere,
-        projector: projection.projector,
+        projector: projection().projector,
         logger: pino({ level: "warn" }, told),
         watchMs: WATCH_MS,
       });
@@ -279,10 +266,10 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       );
 
     test.each([400, 413, 500])("that is answered once with %i", async (status) => {
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await equalAndCurrent();
       let refusals = 0;
-      projection.proxy.refuses = (graph) => (graph === LIST && (refusals += 1) === 1 ? status : undefined);
+      projection().proxy.refuses = (graph) => (graph === LIST && (refusals += 1) === 1 ? status : undefined);
       await change();
       await eventually(() => Promise.resolve(expect(refusals).toBeGreaterThan(1)), PATIENCE_MS);
       await equalAndCurrent();
@@ -290,9 +277,9 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     });
 
     test("that is refused again and again keeps nothing else waiting, and is told of", async () => {
-      await projection.startWorker(WATCH_MS);
+      await projection().startWorker(WATCH_MS);
       await equalAndCurrent();
-      projection.proxy.refuses = (graph) => (graph === LIST ? 500 : undefined);
+      projection().proxy.refuses = (graph) => (graph === LIST ? 500 : undefined);
       await change();
       await owner().query("update app_public.organizations set name = name || ' (renamed)'");
       await eventually(
@@ -306,9 +293,9 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       );
       const { rows } = await owner().query("select reason from app_private.graph_store");
       expect(rows).toEqual([{ reason: expect.stringContaining("people_groups") }]);
-      const id = await projection.declareNeed();
+      const id = await projection().declareNeed();
       await eventually(
-        async () => expect((await projection.graphStatus("need", id)).status).toBe("synced"),
+        async () => expect((await projection().graphStatus("need", id)).status).toBe("synced"),
         PATIENCE_MS,
       );
       const again = async () => {
@@ -318,15 +305,15 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
         return lists[0]!.refusals;
       };
       await eventually(async () => expect(await again()).toBeGreaterThan(2), PATIENCE_MS);
-      projection.proxy.refuses = undefined;
+      projection().proxy.refuses = undefined;
       await equalAndCurrent();
       expect(await again()).toBe(0);
     });
 
     test("whose table cannot be read stops neither the other lists nor a rebuild", async () => {
       await owner().query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");
-      await projection.startWorker(WATCH_MS);
-      await projection.declareNeeds(3);
+      await projection().startWorker(WATCH_MS);
+      await projection().declareNeeds(3);
       await equalAndCurrent();
       await client().update(`INSERT DATA { GRAPH <${DATA}/needs/> { <urn:x-old> <urn:p> "o" } }`);
       await owner().query("alter table app_public.accelerators rename column definition to hidden");
@@ -340,7 +327,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
         async () => expect(await health()).toMatchObject({ pendingLists: ["accelerators"] }),
         PATIENCE_MS,
       );
-      await eventually(async () => expect(await projection.graphState()).toBe("behind"), PATIENCE_MS);
+      await eventually(async () => expect(await projection().graphState()).toBe("behind"), PATIENCE_MS);
       await owner().query("alter table app_public.accelerators rename column hidden to definition");
       await equalAndCurrent();
     });

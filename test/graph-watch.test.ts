@@ -1,10 +1,10 @@
 // What nobody sees fail is noticed all the same: a store that is no longer the one that it was.
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { REFERENCES } from "../worker/references.ts";
 import { eventually } from "./support/eventually.ts";
-import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
-import type { Projection, SharedStore } from "./support/projection.ts";
+import { onEachStore } from "./support/on-each-store.ts";
+import { DATA, NS, startSharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 
 const NOTICED_MS = 30_000;
@@ -12,20 +12,8 @@ const NOTICED_MS = 30_000;
 const WATCH_MS = 500;
 const NEEDS = `${DATA}/needs/`;
 
-describe.each(testStores.filter((store) => store.available))("with $name", (kind) => {
-  let store: SharedStore;
-  let projection: Projection;
-
-  beforeAll(async () => {
-    store = await startSharedStore(kind);
-  });
-  afterAll(() => store.remove());
-  beforeEach(async () => {
-    projection = await startProjection(store, 5_000);
-  });
-  afterEach(() => projection.stop());
-
-  const owner = () => projection.database.owner;
+onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
+  const owner = () => projection().database.owner;
 
   /** Waits for the service to notice a loss; nothing is written meanwhile. */
   async function noticed(reason: RegExp): Promise<void> {
@@ -34,8 +22,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       NOTICED_MS,
     );
     // Not before everything has been marked and written.
-    await eventually(async () => expect(await projection.graphState()).toBe("current"), NOTICED_MS);
-    await projection.equal();
+    await eventually(async () => expect(await projection().graphState()).toBe("current"), NOTICED_MS);
+    await projection().equal();
   }
 
   /** Every reason that has been given for a graph that is behind, kept by a trigger because it may be gone in no time. */
@@ -45,8 +33,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   }
 
   async function settledAndWatched(): Promise<void> {
-    await projection.settled();
-    await eventually(async () => expect(await projection.graphState()).toBe("current"));
+    await projection().current();
     await owner().query(`
       create table if not exists public.seen (reason text);
       create or replace function public.see() returns trigger language plpgsql as $$
@@ -60,7 +47,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
 
   /** Everything in the store, to be put back later. */
   async function backUp(): Promise<() => Promise<void>> {
-    const { client } = projection.running;
+    const { client } = projection().running;
     const graphs = await client.select("select distinct ?g where { graph ?g { ?s ?p ?o } }");
     const copies = await Promise.all(
       graphs.map(async ({ g }) => ({
@@ -75,22 +62,22 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   }
 
   test("it has been emptied, and nobody writes", async () => {
-    await projection.startWorker();
-    await projection.declareNeeds(30);
+    await projection().startWorker();
+    await projection().declareNeeds(30);
     await settledAndWatched();
-    await projection.running.client.update("DROP ALL");
+    await projection().running.client.update("DROP ALL");
     await noticed(/store is empty/);
   });
 
   test("it was exchanged for an older backup, and nobody writes: what it lacks is written, and no more", async () => {
-    await projection.startWorker(WATCH_MS);
-    const ids = await projection.declareNeeds(30);
+    await projection().startWorker(WATCH_MS);
+    const ids = await projection().declareNeeds(30);
     await settledAndWatched();
     const restore = await backUp();
-    await projection.setNeedStatus(ids[0]!, "met");
+    await projection().setNeedStatus(ids[0]!, "met");
     await owner().query("delete from app_public.needs where need_id = $1", [ids[1]]);
-    await projection.declareNeed();
-    await projection.settled();
+    await projection().declareNeed();
+    await projection().settled();
     const { rows: before } = await owner().query<{ at: string }>("select clock_timestamp()::text as at");
     await restore();
     await noticed(/set back to an earlier state/);
@@ -122,34 +109,34 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   }
 
   test("it has been emptied while a writer holds a record, and the writer rolls back", async () => {
-    await projection.startWorker(WATCH_MS);
-    const [id] = await projection.declareNeeds(30);
+    await projection().startWorker(WATCH_MS);
+    const [id] = await projection().declareNeeds(30);
     await settledAndWatched();
-    const writer = await heldBack(id!, () => projection.running.client.update("DROP ALL"));
+    const writer = await heldBack(id!, () => projection().running.client.update("DROP ALL"));
     await writer.rollBack();
     await noticed(/store is empty/);
   });
 
   test("it is emptied while what an older backup lacks is being marked", async () => {
-    await projection.startWorker(WATCH_MS);
-    const [id] = await projection.declareNeeds(30);
+    await projection().startWorker(WATCH_MS);
+    const [id] = await projection().declareNeeds(30);
     await settledAndWatched();
     const restore = await backUp();
-    await projection.setNeedStatus(id!, "partially_met");
-    await projection.settled();
+    await projection().setNeedStatus(id!, "partially_met");
+    await projection().settled();
     const writer = await heldBack(id!, restore);
-    await projection.running.client.update("DROP ALL");
+    await projection().running.client.update("DROP ALL");
     await writer.rollBack();
     await eventually(async () => expect(await reasons()).toContain("The graph store is empty."), NOTICED_MS);
-    await eventually(async () => expect(await projection.graphState()).toBe("current"), NOTICED_MS);
-    await projection.equal();
+    await eventually(async () => expect(await projection().graphState()).toBe("current"), NOTICED_MS);
+    await projection().equal();
   });
 
   test("a rebuild is younger than the backup that was restored: its graph is written again", async () => {
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(10);
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(10);
     await settledAndWatched();
-    const { client } = projection.running;
+    const { client } = projection().running;
     await client.update(`DELETE WHERE { GRAPH <${NEEDS}> { ?s <${NS}needStatus> ?o } }`);
     const restore = await backUp();
     await owner().query("select app_private.request_rebuild()");
@@ -157,38 +144,38 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       async () => expect(await client.ask(`ask { ?s <${NS}needStatus> ?o }`)).toBe(true),
       10_000,
     );
-    await projection.equal();
-    await eventually(async () => expect(await projection.graphState()).toBe("current"));
+    await projection().equal();
+    await eventually(async () => expect(await projection().graphState()).toBe("current"));
     await restore();
     await noticed(/set back to an earlier state/);
   });
 
   test("it was set back while somebody writes: no update covers that up", async () => {
-    await projection.startWorker(WATCH_MS);
-    const ids = await projection.declareNeeds(30);
+    await projection().startWorker(WATCH_MS);
+    const ids = await projection().declareNeeds(30);
     await settledAndWatched();
     const restore = await backUp();
-    for (const id of ids.slice(0, 10)) await projection.setNeedStatus(id, "met");
-    await projection.settled();
+    for (const id of ids.slice(0, 10)) await projection().setNeedStatus(id, "met");
+    await projection().settled();
     await restore();
-    await projection.setNeedStatus(ids[20]!, "met");
+    await projection().setNeedStatus(ids[20]!, "met");
     await noticed(/set back to an earlier state/);
   });
 
   test("it was exchanged while somebody writes: nothing is taken for written that is not", async () => {
-    await projection.startWorker(WATCH_MS);
-    const ids = await projection.declareNeeds(30);
+    await projection().startWorker(WATCH_MS);
+    const ids = await projection().declareNeeds(30);
     await settledAndWatched();
-    await projection.running.client.update("DROP ALL");
-    for (const id of ids.slice(0, 10)) await projection.setNeedStatus(id, "met");
+    await projection().running.client.update("DROP ALL");
+    for (const id of ids.slice(0, 10)) await projection().setNeedStatus(id, "met");
     await noticed(/store is empty/);
   });
 
   test("it holds the graph of another database", async () => {
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(10);
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(10);
     await settledAndWatched();
-    await projection.running.client.update(`
+    await projection().running.client.update(`
       DELETE { GRAPH <${DATA}/projection/> { ?s <${NS}projectionStore> ?id } }
       INSERT { GRAPH <${DATA}/projection/> { ?s <${NS}projectionStore> "another" } }
       WHERE { GRAPH <${DATA}/projection/> { ?s <${NS}projectionStore> ?id } } ;
@@ -200,14 +187,14 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
 
   describe("a cache before it answers what it has answered before", () => {
     beforeEach(async () => {
-      projection.proxy.mode = "cache";
-      await projection.startWorker(WATCH_MS);
-      await projection.declareNeeds(10);
+      projection().proxy.mode = "cache";
+      await projection().startWorker(WATCH_MS);
+      await projection().declareNeeds(10);
     });
 
     test("it has been emptied", async () => {
       await settledAndWatched();
-      await projection.running.client.update("DROP ALL");
+      await projection().running.client.update("DROP ALL");
       await noticed(/store is empty/);
     });
 
@@ -220,29 +207,29 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
         );
       for (const to of ["Somali", "Soomaali", "Somali"]) {
         await name(to);
-        await projection.equal(30_000);
+        await projection().equal(30_000);
       }
     });
   });
 
   test("a cache before it knows questions by their meaning, and what it answers counts for nothing", async () => {
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(10);
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(10);
     await settledAndWatched();
-    projection.proxy.mode = "normalizingCache";
-    await eventually(async () => expect(await projection.graphState()).toBe("unavailable"), NOTICED_MS);
-    await projection.running.client.update("DROP ALL");
-    const id = await projection.declareNeed();
-    expect((await projection.graphStatus("need", id)).status).toBe("pending");
-    projection.proxy.mode = "ok";
+    projection().proxy.mode = "normalizingCache";
+    await eventually(async () => expect(await projection().graphState()).toBe("unavailable"), NOTICED_MS);
+    await projection().running.client.update("DROP ALL");
+    const id = await projection().declareNeed();
+    expect((await projection().graphStatus("need", id)).status).toBe("pending");
+    projection().proxy.mode = "ok";
     await noticed(/store is empty/);
   });
 
   test("two updates have overlapped in it: everything is verified", async () => {
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(10);
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(10);
     await settledAndWatched();
-    await projection.running.client.update(
+    await projection().running.client.update(
       `INSERT DATA { GRAPH <${DATA}/projection/> { <${DATA}/projection/> <${NS}projectionTurn> 1 } }`,
     );
     await noticed(/overlapped/);
@@ -251,21 +238,21 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
   });
 
   test("one of its graphs has been emptied", async () => {
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(10);
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(10);
     await settledAndWatched();
-    await projection.running.client.update(`DROP GRAPH <${NEEDS}>; DROP GRAPH <${DATA}/accelerators/>`);
+    await projection().running.client.update(`DROP GRAPH <${NEEDS}>; DROP GRAPH <${DATA}/accelerators/>`);
     await noticed(/need, accelerators was emptied/);
     expect(REFERENCES).toContain("accelerators");
   });
 
   test("the database was set back: what the graph has beyond it is looked for", async () => {
-    const worker = await projection.startWorker(WATCH_MS);
-    const [id] = await projection.declareNeeds(10);
+    const worker = await projection().startWorker(WATCH_MS);
+    const [id] = await projection().declareNeeds(10);
     await settledAndWatched();
     for (const status of ["met", "open", "met", "open", "met"]) {
-      await projection.setNeedStatus(id!, status);
-      await projection.settled();
+      await projection().setNeedStatus(id!, status);
+      await projection().settled();
     }
     await worker.stop();
     await owner().query("update app_private.graph_store set drain = 1, turn = 1000001");
@@ -274,7 +261,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await owner().query("alter table app_public.needs disable trigger user");
     await owner().query("update app_public.needs set status = 'open' where need_id = $1", [id]);
     await owner().query("alter table app_public.needs enable trigger user");
-    await projection.startWorker(WATCH_MS);
+    await projection().startWorker(WATCH_MS);
     await noticed(/database was set back/);
     expect((await owner().query("select urgent from app_private.graph_verification")).rows).toEqual([
       { urgent: true },
@@ -285,48 +272,48 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     const copy = await startSharedStore(testStores[0]!);
     try {
       const behind = { urls: copy.urls, headers: copy.headers, behindMs: 0 };
-      projection.proxy.copy = behind;
-      await projection.startWorker(WATCH_MS);
-      await projection.settled();
+      projection().proxy.copy = behind;
+      await projection().startWorker(WATCH_MS);
+      await projection().settled();
       behind.behindMs = 4_000;
-      const id = await projection.declareNeed();
-      await eventually(async () => expect(await projection.graphState()).toBe("lagging"), 20_000);
+      const id = await projection().declareNeed();
+      await eventually(async () => expect(await projection().graphState()).toBe("lagging"), 20_000);
       await eventually(
-        async () => expect((await projection.graphStatus("need", id)).status).toBe("synced"),
+        async () => expect((await projection().graphStatus("need", id)).status).toBe("synced"),
         60_000,
       );
       expect(await copy.client.ask(`ask { <${NEEDS}${id}> ?p ?o }`)).toBe(true);
-      await eventually(async () => expect(await projection.graphState()).toBe("current"), 30_000);
+      await eventually(async () => expect(await projection().graphState()).toBe("current"), 30_000);
     } finally {
       await copy.remove();
     }
   });
 
   test("the worker's clock is set back an hour while the store is down", async () => {
-    await projection.startWorker(WATCH_MS);
-    await projection.declareNeeds(10);
-    await projection.settled();
-    projection.proxy.mode = "closed";
-    await projection.declareNeeds(10);
-    await eventually(async () => expect(await projection.graphState()).toBe("unavailable"));
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(10);
+    await projection().settled();
+    projection().proxy.mode = "closed";
+    await projection().declareNeeds(10);
+    await eventually(async () => expect(await projection().graphState()).toBe("unavailable"));
     const now = Date.now.bind(Date);
     const clock = jest.spyOn(Date, "now").mockImplementation(() => now() - 3_600_000);
     try {
       await sleep(100);
-      projection.proxy.mode = "ok";
-      await projection.equal(20_000);
+      projection().proxy.mode = "ok";
+      await projection().equal(20_000);
     } finally {
       clock.mockRestore();
     }
   });
 
   test("whole graphs are swallowed by something in the store's place", async () => {
-    await projection.startWorker(WATCH_MS);
-    await projection.settled();
-    projection.proxy.mode = "swallow";
+    await projection().startWorker(WATCH_MS);
+    await projection().settled();
+    projection().proxy.mode = "swallow";
     await owner().query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");
-    await eventually(async () => expect(await projection.graphState()).toBe("unconfirmed"), 20_000);
-    projection.proxy.mode = "ok";
-    await projection.equal(30_000);
+    await eventually(async () => expect(await projection().graphState()).toBe("unconfirmed"), 20_000);
+    projection().proxy.mode = "ok";
+    await projection().equal(30_000);
   });
 });

@@ -60,6 +60,8 @@ export type Projection = {
   graphState: () => Promise<string>;
   /** waits until nothing is dirty */
   settled: (withinMs?: number) => Promise<void>;
+  /** waits until nothing is dirty and the graph counts as whole */
+  current: (withinMs?: number) => Promise<void>;
   /** waits until nothing is dirty, then compares graph and tables */
   equal: (withinMs?: number) => Promise<void>;
   stop: () => Promise<void>;
@@ -151,6 +153,10 @@ export async function startProjection(
       return rows[0]!.state;
     },
     settled: (withinMs = 20_000) => eventually(() => expectNothingDirty(database.owner), withinMs),
+    async current(withinMs) {
+      await projection.settled(withinMs);
+      await eventually(async () => expect(await projection.graphState()).toBe("current"), withinMs);
+    },
     async equal(withinMs) {
       await projection.settled(withinMs);
       const differences: unknown[] = [];
