@@ -1,6 +1,6 @@
 // A dump, restored into a cluster that knows nothing of the service, by an owner who is no superuser.
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import type { EmbeddedPostgres } from "../db/embedded.ts";
@@ -8,8 +8,6 @@ import { describeWithDistribution } from "./support/distribution.ts";
 import { run, temporaryDataDir } from "./support/process.ts";
 import type { Outcome } from "./support/process.ts";
 import { columnsOf, restoreRelease, rowsOf } from "./support/release.ts";
-
-jest.setTimeout(180_000);
 
 describeWithDistribution("a dump of a database that is in use", ({ folder, ...programs }) => {
   let data: Awaited<ReturnType<typeof temporaryDataDir>>;

@@ -20,7 +20,7 @@ beforeAll(async () => {
     }));
   await insertChurches(service.database.owner, [...churches("Common", MANY), ...churches("Rare", FEW)]);
   await service.database.owner.query("analyze app_public.churches");
-}, 240_000);
+});
 afterAll(() => service.stop());
 
 type Page = { items: { church_id: string }[]; next_cursor: string | null };

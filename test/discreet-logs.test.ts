@@ -89,7 +89,7 @@ const logged = (like: object) =>
   eventually(() => {
     expect(lines()).toContainEqual(expect.objectContaining(like));
     return Promise.resolve();
-  }, 30_000);
+  });
 const err = (like: object) => ({ err: expect.objectContaining(like) });
 
 function expectSilence(): void {
@@ -204,7 +204,7 @@ describe("of what the graph store says", () => {
            and not exists (select from app_private.graph_references where synced_revision < revision)`,
       );
       expect(rows).toEqual([{ state: "current" }]);
-    }, 60_000),
+    }),
   );
 
   afterEach(() => {

@@ -1,12 +1,9 @@
 // The API reference, used as a reader uses it, in a browser that can reach nothing but the service.
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startDemoService } from "./support/demo.ts";
 import { call } from "./support/service.ts";
-
-// The page is large, and a browser without a graphics card is slow.
-jest.setTimeout(180_000);
 
 let service: Awaited<ReturnType<typeof startDemoService>>;
 let browser: Browser | undefined;

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await writeFile(log, "what was before\n");
   await truncate(log, LONG);
   postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
-}, 120_000);
+});
 afterAll(async () => {
   await postgres.stop();
   await rm(join(dir, ".."), { recursive: true });

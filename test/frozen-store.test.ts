@@ -110,7 +110,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.declareNeed();
     await everyDoorKnows(doors);
     await everyDoorKnows(doors);
-    await eventually(async () => expect(await projection.graphState()).toBe("unavailable"), 60_000);
+    await eventually(async () => expect(await projection.graphState()).toBe("unavailable"));
     const { owner } = projection.database;
     const status = await projectionStatus(owner, projection.store, projection.projector.names);
     expect(status).toMatchObject({ state: "unavailable", storeAvailable: false });
@@ -121,7 +121,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       expect((await doors.sparql()).status).toBe(200);
       expect((await doors.health()).body).toMatchObject({ status: "ok", graphState: "current" });
       expect((await doors.list()).headers.get("x-data-source")).toBe("graph");
-    }, 60_000);
+    });
     await projection.equal();
   });
 
@@ -133,7 +133,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     };
     const long = doors.sparql("ask { <urn:long> ?p ?o }");
     const hasEnded = ended(long);
-    await eventually(() => Promise.resolve(expect(probes).toBeGreaterThan(8)), 60_000);
+    await eventually(() => Promise.resolve(expect(probes).toBeGreaterThan(8)));
     expect(hasEnded()).toBe(false);
     projection.proxy.holds = undefined;
     await projection.proxy.release();
@@ -184,13 +184,13 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect((await doors.sparql()).status).toBe(200);
     process.kill(fuseki.pid, "SIGSTOP");
     // Its threads may go on until the first of them has been told.
-    await eventually(() => everyDoorKnows(doors), 60_000);
+    await eventually(() => everyDoorKnows(doors));
     await everyDoorKnows(doors);
     process.kill(fuseki.pid, "SIGCONT");
     await eventually(async () => {
       expect((await doors.sparql()).status).toBe(200);
       expect((await doors.health()).body.tripleCount).not.toBeNull();
-    }, 60_000);
+    });
   } finally {
     process.kill(fuseki.pid, "SIGCONT");
     await server.stop();

@@ -48,7 +48,7 @@ onEachStore({ storeTimeoutMs: 3_000 }, (projection) => {
       expect(rows[0]!.failed).toBe(0);
     });
     projection().proxy.mode = "ok";
-    await projection().equal(15_000);
+    await projection().equal();
   });
 
   test.each<Mode>(["status500", "lie", "half", "silent", "page", "empty", "swallow"])(
@@ -63,10 +63,10 @@ onEachStore({ storeTimeoutMs: 3_000 }, (projection) => {
       for (const id of ids.slice(0, 5)) await projection().setNeedStatus(id, "met");
       await eventually(() => Promise.resolve(expect(projection().proxy.updates).toBeGreaterThan(arrived)));
       const state = mode === "empty" || mode === "swallow" ? "unconfirmed" : "unavailable";
-      await eventually(async () => expect(await projection().graphState()).toBe(state), 20_000);
+      await eventually(async () => expect(await projection().graphState()).toBe(state));
       expect((await projection().graphStatus("need", ids[0]!)).status).toBe("pending");
       projection().proxy.mode = "ok";
-      await projection().equal(30_000);
+      await projection().equal();
       await eventually(async () => expect(await projection().graphState()).toBe("current"));
     },
   );
@@ -84,7 +84,7 @@ onEachStore({ storeTimeoutMs: 3_000 }, (projection) => {
     projection().proxy.mode = "ok";
     for (const id of ids.slice(0, 10)) await projection().setNeedStatus(id, "withdrawn");
     spawnWorker();
-    await projection().equal(10_000);
+    await projection().equal();
     // The update of the dead worker comes last, and must not undo what the other one wrote.
     await projection().proxy.release();
     await projection().equal();
@@ -103,9 +103,8 @@ onEachStore({ storeTimeoutMs: 3_000 }, (projection) => {
     await projection().equal();
     // Jobs continue as well.
     const late = await projection().declareNeed();
-    await eventually(
-      async () => expect((await projection().graphStatus("need", late)).status).toBe("synced"),
-      5_000,
+    await eventually(async () =>
+      expect((await projection().graphStatus("need", late)).status).toBe("synced"),
     );
   });
 
@@ -185,7 +184,7 @@ onEachStore({ storeTimeoutMs: 3_000 }, (projection) => {
     await eventually(async () => {
       await projection().settled();
       expect((await verify(parts)).differences).toEqual(expected);
-    }, 60_000);
+    });
     expect(await verify({ ...parts, repair: true })).toMatchObject({ differences: expected, repaired: 2 });
     await projection().equal();
   });

@@ -7,7 +7,6 @@ import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
 import { DATA, NS } from "./support/projection.ts";
 
-const PATIENCE_MS = 60_000;
 const WATCH_MS = 500;
 // A worker that looks this seldom notices only what an update runs into.
 const NEVER_MS = 3_600_000;
@@ -27,12 +26,12 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     ...{ projector: projection().projector, logger: projection().logger },
   });
 
-  const current = () => projection().current(PATIENCE_MS);
+  const current = () => projection().current();
 
   /** Has the worker replace the graphs of records, and the lists. */
   async function rebuilt(): Promise<void> {
     await owner().query("select app_private.request_rebuild()");
-    await eventually(async () => expect(await wanted(owner())).toEqual([]), PATIENCE_MS);
+    await eventually(async () => expect(await wanted(owner())).toEqual([]));
     await current();
   }
 
@@ -70,7 +69,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
       const { contents } = projection().projector.names;
       expect(known).toHaveLength(Object.keys(contents).length);
       expect(said).toEqual(new Map(known.map(({ name, turn }) => [contents[name], turn])));
-    }, PATIENCE_MS);
+    });
   }
 
   /** Changes, after which the needs of `ids` are not what they were. */
@@ -91,7 +90,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     await change(ids);
     const written = await counting();
     await projection().proxy.release();
-    await eventually(async () => expect(await written()).toBe(4), PATIENCE_MS);
+    await eventually(async () => expect(await written()).toBe(4));
     await numbered();
     await projection().equal();
     expect(await written()).toBe(4);
@@ -117,10 +116,10 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     projection().proxy.mode = "lateGraph";
     await owner().query("select app_private.request_rebuild()");
     await owner().query("update app_public.organizations set name = name || ' (renamed)'");
-    await eventually(async () => expect(await projection().graphState()).toBe("unavailable"), PATIENCE_MS);
+    await eventually(async () => expect(await projection().graphState()).toBe("unavailable"));
     await owner().query("update app_public.organizations set name = name || ' again'");
     projection().proxy.mode = "ok";
-    await eventually(async () => expect(await wanted(owner())).toEqual([]), PATIENCE_MS);
+    await eventually(async () => expect(await wanted(owner())).toEqual([]));
     await change(ids);
     await projection().proxy.release();
     await numbered();
@@ -162,7 +161,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
         "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())",
       );
       expect(rows).not.toEqual([]);
-    }, PATIENCE_MS);
+    });
     await projection().proxy.release(ORGANIZATIONS);
     await writer.query("rollback");
     writer.release();
@@ -176,7 +175,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     await current();
     projection().proxy.mode = "swallowGraph";
     await owner().query("update app_public.people_groups set name = 'Borana'");
-    await eventually(async () => expect(await projection().graphState()).toBe("unconfirmed"), PATIENCE_MS);
+    await eventually(async () => expect(await projection().graphState()).toBe("unconfirmed"));
     projection().proxy.mode = "ok";
     await current();
     expect(await client().ask(`ask { graph <${DATA}/his/> { ?s ?p "Borana" } }`)).toBe(true);

@@ -52,7 +52,7 @@ onEachStore({}, (projection) => {
     await projection().startWorker();
     await writeChain();
     const ids = await projection().declareNeeds(2_000);
-    await projection().settled(60_000);
+    await projection().settled();
     const done = new AbortController();
     let reads = 0;
     const reader = async () => {
@@ -118,8 +118,8 @@ onEachStore({}, (projection) => {
     projection().proxy.cut = undefined;
     expect(await projection().graphState()).toBe("rebuilding");
     await projection().startWorker();
-    await eventually(async () => expect(await client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false), 10_000);
-    await eventually(async () => expect(await projection().graphState()).toBe("current"), 10_000);
+    await eventually(async () => expect(await client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false));
+    await eventually(async () => expect(await projection().graphState()).toBe("current"));
     await projection().equal();
     expect(ids).toHaveLength(300);
   });
@@ -137,7 +137,7 @@ onEachStore({}, (projection) => {
       }
     });
     await projection().database.owner.query("select app_private.request_rebuild()");
-    await eventually(async () => expect(await client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false), 20_000);
+    await eventually(async () => expect(await client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false));
     done.abort();
     await Promise.all(writers);
     await projection().equal();

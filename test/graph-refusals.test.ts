@@ -12,7 +12,6 @@ import { onEachStore } from "./support/on-each-store.ts";
 import { DATA, NS } from "./support/projection.ts";
 
 const WATCH_MS = 500;
-const PATIENCE_MS = 25_000;
 const LIST = `${DATA}/his/`;
 
 onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
@@ -21,8 +20,8 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
 
   /** Waits until the graph counts as whole, and compares it with the tables. */
   async function equalAndCurrent(): Promise<void> {
-    await eventually(async () => expect(await projection().graphState()).toBe("current"), PATIENCE_MS);
-    await projection().equal(PATIENCE_MS);
+    await eventually(async () => expect(await projection().graphState()).toBe("current"));
+    await projection().equal();
   }
 
   async function health(): Promise<Record<string, unknown>> {
@@ -63,7 +62,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       await projection().startWorker(WATCH_MS);
       projection().proxy.refuses = (_graph, body) => (body.includes(MARK) ? 400 : undefined);
       const [id] = [await declare(), await projection().declareNeed()];
-      await eventually(async () => expect(await errorsOf(id)).toHaveLength(1), PATIENCE_MS);
+      await eventually(async () => expect(await errorsOf(id)).toHaveLength(1));
       const waits = async () => {
         const { rows } = await owner().query<{ refusals: number; wait: number }>(
           `select refusals::integer, extract(epoch from retry_at - synced_at)::float8 as wait from app_private.graph_records
@@ -73,11 +72,11 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
         return rows[0]!;
       };
       const first = await waits();
-      await eventually(async () => expect((await waits()).refusals).toBeGreaterThan(1), PATIENCE_MS);
+      await eventually(async () => expect((await waits()).refusals).toBeGreaterThan(1));
       expect((await waits()).wait).toBeGreaterThan(first.wait);
       projection().proxy.refuses = undefined;
       await owner().query("update app_private.graph_records set retry_at = now() where record_id = $1", [id]);
-      await eventually(async () => expect(await errorsOf(id)).toEqual([]), PATIENCE_MS);
+      await eventually(async () => expect(await errorsOf(id)).toEqual([]));
       await equalAndCurrent();
     });
 
@@ -88,7 +87,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       await equalAndCurrent();
       await owner().query("update app_public.people_groups set rop3 = '100002'");
       await projection().setNeedStatus(id, "met");
-      await eventually(async () => expect(await errorsOf(id)).toHaveLength(1), PATIENCE_MS);
+      await eventually(async () => expect(await errorsOf(id)).toHaveLength(1));
       const { rows } = await owner().query(
         "select refusals::integer, retry_at from app_private.graph_records where record_id = $1",
         [id],
@@ -116,7 +115,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       projection().proxy.refuses = (graph) => (graph === NEEDS && left-- > 0 ? status : undefined);
       const { rows: before } = await owner().query<{ at: string }>("select clock_timestamp()::text as at");
       await owner().query("select app_private.request_rebuild()");
-      await eventually(async () => expect(await wanted(owner())).toEqual([]), PATIENCE_MS);
+      await eventually(async () => expect(await wanted(owner())).toEqual([]));
       await equalAndCurrent();
       expect(left).toBeLessThan(0);
       // Not record by record.
@@ -131,7 +130,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       await withStranger();
       projection().proxy.refuses = (graph) => (graph === NEEDS ? 500 : undefined);
       await owner().query("select app_private.request_rebuild()");
-      await eventually(async () => expect(await wanted(owner())).toEqual([]), PATIENCE_MS);
+      await eventually(async () => expect(await wanted(owner())).toEqual([]));
       await equalAndCurrent();
     });
   });
@@ -149,11 +148,10 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
           "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%import_accelerators%' and datname = current_database()",
         );
         expect(rows).toHaveLength(1);
-      }, PATIENCE_MS);
+      });
       const id = await projection().declareNeed();
-      await eventually(
-        async () => expect((await projection().graphStatus("need", id)).status).toBe("synced"),
-        PATIENCE_MS,
+      await eventually(async () =>
+        expect((await projection().graphStatus("need", id)).status).toBe("synced"),
       );
     } finally {
       await gate.query("commit");
@@ -191,10 +189,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       await client().update(foreign);
       await lose();
       await projection().startWorker(WATCH_MS);
-      await eventually(
-        async () => expect(await client().ask("ask { <urn:x-foreign> ?p ?o }")).toBe(false),
-        PATIENCE_MS,
-      );
+      await eventually(async () => expect(await client().ask("ask { <urn:x-foreign> ?p ?o }")).toBe(false));
       await equalAndCurrent();
     });
   });
@@ -221,11 +216,11 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       await projection().startWorker(WATCH_MS);
       await equalAndCurrent();
       await minuteLater();
-      await eventually(async () => expect(await projection().graphState()).toBe("current"), PATIENCE_MS);
+      await eventually(async () => expect(await projection().graphState()).toBe("current"));
       projection().proxy.mode = "hang";
-      await eventually(async () => expect(await projection().graphState()).toBe("unavailable"), PATIENCE_MS);
+      await eventually(async () => expect(await projection().graphState()).toBe("unavailable"));
       await minuteLater();
-      await eventually(async () => expect(await projection().graphState()).toBe("unavailable"), PATIENCE_MS);
+      await eventually(async () => expect(await projection().graphState()).toBe("unavailable"));
     });
 
     test("is believed before somebody who cannot reach it", async () => {
@@ -271,7 +266,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       let refusals = 0;
       projection().proxy.refuses = (graph) => (graph === LIST && (refusals += 1) === 1 ? status : undefined);
       await change();
-      await eventually(() => Promise.resolve(expect(refusals).toBeGreaterThan(1)), PATIENCE_MS);
+      await eventually(() => Promise.resolve(expect(refusals).toBeGreaterThan(1)));
       await equalAndCurrent();
       expect(await client().ask(`ask { graph <${LIST}> { ?s ?p "Somali" } }`)).toBe(true);
     });
@@ -282,21 +277,18 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       projection().proxy.refuses = (graph) => (graph === LIST ? 500 : undefined);
       await change();
       await owner().query("update app_public.organizations set name = name || ' (renamed)'");
-      await eventually(
-        async () =>
-          expect(await health()).toMatchObject({
-            graphState: "behind",
-            isWhole: false,
-            pendingLists: ["people_groups"],
-          }),
-        PATIENCE_MS,
+      await eventually(async () =>
+        expect(await health()).toMatchObject({
+          graphState: "behind",
+          isWhole: false,
+          pendingLists: ["people_groups"],
+        }),
       );
       const { rows } = await owner().query("select reason from app_private.graph_store");
       expect(rows).toEqual([{ reason: expect.stringContaining("people_groups") }]);
       const id = await projection().declareNeed();
-      await eventually(
-        async () => expect((await projection().graphStatus("need", id)).status).toBe("synced"),
-        PATIENCE_MS,
+      await eventually(async () =>
+        expect((await projection().graphStatus("need", id)).status).toBe("synced"),
       );
       const again = async () => {
         const { rows: lists } = await owner().query<{ refusals: number }>(
@@ -304,7 +296,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
         );
         return lists[0]!.refusals;
       };
-      await eventually(async () => expect(await again()).toBeGreaterThan(2), PATIENCE_MS);
+      await eventually(async () => expect(await again()).toBeGreaterThan(2));
       projection().proxy.refuses = undefined;
       await equalAndCurrent();
       expect(await again()).toBe(0);
@@ -319,15 +311,9 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       await owner().query("alter table app_public.accelerators rename column definition to hidden");
       await owner().query("update app_public.organizations set name = name || ' (renamed)'");
       await owner().query("select app_private.request_rebuild()");
-      await eventually(
-        async () => expect(await client().ask("ask { <urn:x-old> ?p ?o }")).toBe(false),
-        PATIENCE_MS,
-      );
-      await eventually(
-        async () => expect(await health()).toMatchObject({ pendingLists: ["accelerators"] }),
-        PATIENCE_MS,
-      );
-      await eventually(async () => expect(await projection().graphState()).toBe("behind"), PATIENCE_MS);
+      await eventually(async () => expect(await client().ask("ask { <urn:x-old> ?p ?o }")).toBe(false));
+      await eventually(async () => expect(await health()).toMatchObject({ pendingLists: ["accelerators"] }));
+      await eventually(async () => expect(await projection().graphState()).toBe("behind"));
       await owner().query("alter table app_public.accelerators rename column hidden to definition");
       await equalAndCurrent();
     });

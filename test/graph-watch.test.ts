@@ -7,7 +7,6 @@ import { onEachStore } from "./support/on-each-store.ts";
 import { DATA, NS, startSharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 
-const NOTICED_MS = 30_000;
 // But for the first test, which takes the worker as it is, nobody need wait that long.
 const WATCH_MS = 500;
 const NEEDS = `${DATA}/needs/`;
@@ -17,12 +16,9 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
 
   /** Waits for the service to notice a loss; nothing is written meanwhile. */
   async function noticed(reason: RegExp): Promise<void> {
-    await eventually(
-      async () => expect(await reasons()).toEqual([expect.stringMatching(reason)]),
-      NOTICED_MS,
-    );
+    await eventually(async () => expect(await reasons()).toEqual([expect.stringMatching(reason)]));
     // Not before everything has been marked and written.
-    await eventually(async () => expect(await projection().graphState()).toBe("current"), NOTICED_MS);
+    await eventually(async () => expect(await projection().graphState()).toBe("current"));
     await projection().equal();
   }
 
@@ -99,7 +95,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
         "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())",
       );
       expect(rows).not.toEqual([]);
-    }, NOTICED_MS);
+    });
     return {
       async rollBack() {
         await writer.query("rollback");
@@ -127,8 +123,8 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     const writer = await heldBack(id!, restore);
     await projection().running.client.update("DROP ALL");
     await writer.rollBack();
-    await eventually(async () => expect(await reasons()).toContain("The graph store is empty."), NOTICED_MS);
-    await eventually(async () => expect(await projection().graphState()).toBe("current"), NOTICED_MS);
+    await eventually(async () => expect(await reasons()).toContain("The graph store is empty."));
+    await eventually(async () => expect(await projection().graphState()).toBe("current"));
     await projection().equal();
   });
 
@@ -140,10 +136,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await client.update(`DELETE WHERE { GRAPH <${NEEDS}> { ?s <${NS}needStatus> ?o } }`);
     const restore = await backUp();
     await owner().query("select app_private.request_rebuild()");
-    await eventually(
-      async () => expect(await client.ask(`ask { ?s <${NS}needStatus> ?o }`)).toBe(true),
-      10_000,
-    );
+    await eventually(async () => expect(await client.ask(`ask { ?s <${NS}needStatus> ?o }`)).toBe(true));
     await projection().equal();
     await eventually(async () => expect(await projection().graphState()).toBe("current"));
     await restore();
@@ -207,7 +200,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
         );
       for (const to of ["Somali", "Soomaali", "Somali"]) {
         await name(to);
-        await projection().equal(30_000);
+        await projection().equal();
       }
     });
   });
@@ -217,7 +210,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await projection().declareNeeds(10);
     await settledAndWatched();
     projection().proxy.mode = "normalizingCache";
-    await eventually(async () => expect(await projection().graphState()).toBe("unavailable"), NOTICED_MS);
+    await eventually(async () => expect(await projection().graphState()).toBe("unavailable"));
     await projection().running.client.update("DROP ALL");
     const id = await projection().declareNeed();
     expect((await projection().graphStatus("need", id)).status).toBe("pending");
@@ -277,13 +270,12 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       await projection().settled();
       behind.behindMs = 4_000;
       const id = await projection().declareNeed();
-      await eventually(async () => expect(await projection().graphState()).toBe("lagging"), 20_000);
-      await eventually(
-        async () => expect((await projection().graphStatus("need", id)).status).toBe("synced"),
-        60_000,
+      await eventually(async () => expect(await projection().graphState()).toBe("lagging"));
+      await eventually(async () =>
+        expect((await projection().graphStatus("need", id)).status).toBe("synced"),
       );
       expect(await copy.client.ask(`ask { <${NEEDS}${id}> ?p ?o }`)).toBe(true);
-      await eventually(async () => expect(await projection().graphState()).toBe("current"), 30_000);
+      await eventually(async () => expect(await projection().graphState()).toBe("current"));
     } finally {
       await copy.remove();
     }
@@ -301,7 +293,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     try {
       await sleep(100);
       projection().proxy.mode = "ok";
-      await projection().equal(20_000);
+      await projection().equal();
     } finally {
       clock.mockRestore();
     }
@@ -312,8 +304,8 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await projection().settled();
     projection().proxy.mode = "swallow";
     await owner().query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");
-    await eventually(async () => expect(await projection().graphState()).toBe("unconfirmed"), 20_000);
+    await eventually(async () => expect(await projection().graphState()).toBe("unconfirmed"));
     projection().proxy.mode = "ok";
-    await projection().equal(30_000);
+    await projection().equal();
   });
 });

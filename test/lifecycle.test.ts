@@ -24,7 +24,7 @@ beforeAll(async () => {
       "select name from app_private.graph_references where revision <> synced_revision",
     );
     expect(rows).toEqual([]);
-  }, 30_000);
+  });
 });
 afterAll(() => service.stop());
 

@@ -189,7 +189,7 @@ describe("a mail server that", () => {
       await smtp.start();
       await eventually(async () => {
         expect((await mails()).map((mail) => mail.state)).toEqual(["sent", "sent", "sent"]);
-      }, 15_000);
+      });
       expect(smtp.received.length).toBe(3);
       const { rows } = await db().query(
         "select last_error from graphile_worker.jobs where last_error is not null",

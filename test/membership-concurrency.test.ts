@@ -65,7 +65,7 @@ test(`${CLAIMS} simultaneous first claims from the matching domain end in one au
     expect(tally(answers)).toEqual({ claimed: 1, "request-sent": CLAIMS - 1 });
     expect(await activeAdmins(organization.uri)).toBe(1);
   }
-}, 180_000);
+});
 
 test("the same person claiming at once from many places ends up with one claim", async () => {
   const door = m.membershipDoor("REST", () => service);

@@ -1,5 +1,5 @@
 // npm run migrate beside a service and sessions that use the same tables.
-import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
 import { OutOfPatience } from "../db/patience.ts";
@@ -10,9 +10,6 @@ import { launch, run } from "./support/process.ts";
 import { installJobQueue, restoreRelease, rowsOf } from "./support/release.ts";
 import { call, startTestService } from "./support/service.ts";
 import { contributor, ORG } from "./support/world.ts";
-
-// Processes are started beside one another, which takes a while on a machine that is busy.
-jest.setTimeout(180_000);
 
 const COMMAND = ["admin/migrate.ts"] as const;
 const WAITING =
@@ -84,7 +81,7 @@ describe("while a session keeps a table", () => {
     await eventually(() => {
       expect(migration.output().stderr).toMatch(WAITING);
       return Promise.resolve();
-    }, 50_000);
+    });
     // Whoever queued behind a migration that waits for as long as it takes would never be answered here.
     for (let times = 0; times < 20; times += 1) await database.owner.query(`select from ${table}`);
     expect(migration.child.exitCode).toBeNull();
@@ -104,7 +101,7 @@ describe("while a session keeps a table", () => {
     await eventually(() => {
       expect(killed.output().stderr).toMatch(WAITING);
       return Promise.resolve();
-    }, 50_000);
+    });
     await killed.end("SIGKILL");
     await holder.query("commit");
     expect(await rowsOf(database.owner)).toEqual(before);
@@ -130,7 +127,7 @@ describe("while a session keeps a table", () => {
     await eventually(() => {
       expect(first.output().stderr).toMatch(WAITING);
       return Promise.resolve();
-    }, 50_000);
+    });
     const lines: string[] = [];
     const second = migrate(database.url, { onWait: (line) => lines.push(line) });
     await eventually(() => {
@@ -138,7 +135,7 @@ describe("while a session keeps a table", () => {
         expect.stringMatching(/^waiting for another migration: process \d+ of PostgreSQL/),
       ]);
       return Promise.resolve();
-    }, 50_000);
+    });
     await holder.query("commit");
     expect(await first.ended).toBe(0);
     expect(await second).toEqual([]);
@@ -166,7 +163,7 @@ describe("while a session keeps a table of the job queue, which an earlier relea
     await eventually(() => {
       expect(lines).toEqual([expect.stringMatching(WAITING)]);
       return Promise.resolve();
-    }, 50_000);
+    });
     for (let times = 0; times < 20; times += 1)
       await database.owner.query("select from graphile_worker.jobs");
     await holder.query("commit");

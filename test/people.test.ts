@@ -319,7 +319,7 @@ test("what was let through before is waited for, and what comes meanwhile is ref
     );
     await eventually(async () => {
       expect(erasing.output().stderr).toMatch(/^waiting for process \d+ of PostgreSQL/);
-    }, 120_000);
+    });
     expect(await door.declareNeed(declaration(person))).toEqual({ refusal: "403 membership_required" });
     // It has been authorized already.
     await writer.query(

@@ -174,7 +174,7 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     await projection.settled();
     const id = await projection.declareNeed();
     const iri = `${DATA}/needs/${id}`;
-    await eventually(async () => expect(await describeResource(iri)).not.toEqual([]), 2_000);
+    await eventually(async () => expect(await describeResource(iri)).not.toEqual([]));
   });
 
   test("a deleted row takes its resource with it", async () => {
@@ -219,15 +219,12 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
       [ORG, contributor],
     );
     const other = await projection.declareNeed();
-    await eventually(
-      async () => expect(await describeResource(`${DATA}/needs/${other}`)).not.toEqual([]),
-      2_000,
-    );
+    await eventually(async () => expect(await describeResource(`${DATA}/needs/${other}`)).not.toEqual([]));
     await client.query("commit");
     client.release();
     await pool.end();
     const late = `${DATA}/needs/${rows[0]!.id}`;
-    await eventually(async () => expect(await describeResource(late)).not.toEqual([]), 2_000);
+    await eventually(async () => expect(await describeResource(late)).not.toEqual([]));
   });
 
   test("people groups are accepted before there is a registry, checked after, and put right by the next import", async () => {

@@ -254,9 +254,8 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
         setTimeout(() => caller.abort(), 100);
         await expect(answer).rejects.toThrow();
       }
-      await eventually(
-        async () => expect((await post("ASK { FILTER(true) }", { "x-key": "leaving" })).status).toBe(200),
-        30_000,
+      await eventually(async () =>
+        expect((await post("ASK { FILTER(true) }", { "x-key": "leaving" })).status).toBe(200),
       );
     });
   });

@@ -1,14 +1,12 @@
 // What happens to npm start when its embedded parts die, or cannot live where they are to be.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DEMO_KEY } from "../db/demo/load.ts";
 import { eventually } from "./support/eventually.ts";
 import { freePort, launch, processesNaming, run, temporaryDataDir } from "./support/process.ts";
 import type { Running } from "./support/process.ts";
 import { call } from "./support/service.ts";
-
-jest.setTimeout(180_000);
 
 const READY = "Ctrl-C stops it";
 const NEED = {
@@ -59,13 +57,10 @@ describe("the embedded PostgreSQL of npm start", () => {
         expect(await postmaster()).not.toBe(killed);
         expect((await declare()).status).toBe(201);
         expect(service.output().stderr.match(/was started again/g)).toHaveLength(times);
-      }, 60_000);
+      });
     }
     const health = () => call(`http://127.0.0.1:${settings["PORT"]}/v0/health`, "GET", DEMO_KEY);
-    await eventually(
-      async () => expect((await health()).body).toMatchObject({ status: "ok", pending: 0 }),
-      60_000,
-    );
+    await eventually(async () => expect((await health()).body).toMatchObject({ status: "ok", pending: 0 }));
     expect(await service.end("SIGINT")).toBe(0);
     expect(complaints(service)).toEqual([]);
     expect(await processesNaming(data.dir)).toEqual([]);
@@ -81,7 +76,7 @@ describe("the embedded PostgreSQL of npm start", () => {
         /^npm start: The embedded PostgreSQL does not start: .*configuration file .*errors/,
       ),
     ]);
-    await eventually(async () => expect(await processesNaming(data.dir)).toEqual([]), 30_000);
+    await eventually(async () => expect(await processesNaming(data.dir)).toEqual([]));
     await writeFile(join(cluster(), "postgresql.auto.conf"), "");
   });
 

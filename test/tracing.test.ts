@@ -76,7 +76,7 @@ async function traceOf(id: string, complete: (names: string[]) => void): Promise
     const found = spans().filter(({ traceId }) => traceId === id);
     complete(found.map(({ name }) => name));
     return Promise.resolve(found);
-  }, 30_000);
+  });
 }
 
 test("a request is a span of its caller's trace, with its statement and its job", async () => {
@@ -84,7 +84,7 @@ test("a request is a span of its caller's trace, with its statement and its job"
   await eventually(async () => {
     const { rows } = await service.database.owner.query("select from app_private.graph_wakeups");
     expect(rows).toEqual([]);
-  }, 30_000);
+  });
   const answer = await call(`${service.url}/v0/needs?x=secret`, "POST", service.keys.write, need, {
     traceparent: `00-${TRACE}-${CALLER}-01`,
   });
@@ -115,7 +115,7 @@ test("a GraphQL mutation too", async () => {
     const found = spans().find((span) => attribute(span, "app.request_id")?.stringValue === id);
     expect(found).toBeDefined();
     return Promise.resolve(found!);
-  }, 30_000);
+  });
   expect(request.name).toBe("POST /graphql");
   const trace = await traceOf(request.traceId, (names) => expect(names.length).toBeGreaterThan(1));
   const texts = trace.map((span) => attribute(span, "db.query.text")?.stringValue ?? "");
@@ -127,7 +127,7 @@ test("what a drain does is a trace of its own", async () => {
     const found = spans().find(({ name }) => name === "drain");
     expect(found).toBeDefined();
     return Promise.resolve(found!);
-  }, 30_000);
+  });
   expect(drain.parentSpanId ?? "").toBe("");
 });
 
@@ -141,7 +141,7 @@ test("no span holds what callers wrote", async () => {
     const id = failed.headers.get("x-request-id");
     expect(spans().some((span) => attribute(span, "app.request_id")?.stringValue === id)).toBe(true);
     return Promise.resolve();
-  }, 30_000);
+  });
   expect(received.join("\n")).not.toMatch(/Quendelwurz|Traced Scriptures|river\.example|secret|ek_/);
 });
 

@@ -167,7 +167,7 @@ describe("the service on the upgraded database", () => {
         "select kind, record_id from app_private.graph_records where state = 'pending'",
       );
       expect(rows).toEqual([]);
-    }, 50_000);
+    });
     const { rows } = await database.owner.query<{ state: string; records: number }>(
       "select state::text, count(*)::int as records from app_private.graph_records group by state",
     );
@@ -182,7 +182,7 @@ describe("the service on the upgraded database", () => {
       const projector = createProjector(loadConfig({}));
       const result = await verify({ pool: database.owner, store: service.store, projector });
       expect({ result, differences: countDifferences(result) }).toMatchObject({ differences: 0 });
-    }, 50_000);
+    });
   });
 
   test("lets people act as their memberships of before say, and counts what they write", async () => {
