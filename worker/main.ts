@@ -18,7 +18,7 @@ import { createProjector } from "./projection.ts";
 import { startVerifier } from "./verifier.ts";
 import { taskList } from "./tasks/index.ts";
 
-export interface WorkerOptions extends Pick<DrainerOptions, "watchMs"> {
+export interface WorkerOptions extends Pick<DrainerOptions, "watchMs" | "patienceMs"> {
   /** as the role that owns the schema */
   databaseUrl: string;
   store: GraphStore;
@@ -48,6 +48,7 @@ export async function startWorker({
   store: given,
   config,
   watchMs,
+  patienceMs,
   ...options
 }: WorkerOptions): Promise<Worker> {
   const logger = discreet(options.logger);
@@ -74,7 +75,7 @@ export async function startWorker({
   const pulse = pulseOf(given);
   const store = attended(given, pulse, true);
   const parts = { pool, store, projector: createProjector(config), logger };
-  const drainer = createDrainer({ ...parts, pulse, watchMs });
+  const drainer = createDrainer({ ...parts, pulse, watchMs, patienceMs });
   const verifier = startVerifier({ ...parts, ...config.graphVerification });
   const traced = traceJobs(taskList({ pool, config, drainer, logger }));
   const tasks = metrics ? addWorkerMetrics(metrics, pool, traced) : traced;

@@ -27,6 +27,9 @@ import { buildWorld, contributor, ORG } from "./world.ts";
 export const NS = "https://ontology.example.org/core#";
 export const DATA = "https://data.example.org";
 
+// How long a loss, or an update that queries do not show, is doubted: these stores show at once what they hold.
+const PATIENCE_MS = 300;
+
 /** The body of a need, as POST /v0/needs takes it. */
 const need = (fields: Record<string, unknown> = {}) => ({
   orgUri: ORG,
@@ -122,7 +125,10 @@ export async function startProjection(
     // Nothing is put right behind a test's back.
     settings: { DATABASE_URL: database.url, FUSEKI_URL: proxy.url, GRAPH_VERIFY_SHARE: "0" },
     async startWorker(watchMs) {
-      const worker = await startWorker({ databaseUrl: database.url, store, config, logger, watchMs });
+      const worker = await startWorker({
+        ...{ databaseUrl: database.url, store, config, logger, watchMs },
+        ...{ patienceMs: PATIENCE_MS },
+      });
       workers.push(worker);
       return worker;
     },
