@@ -7,8 +7,8 @@ import type { GraphDoor } from "./service.ts";
 const TIMEOUT_MS = 60_000;
 const STRING = "http://www.w3.org/2001/XMLSchema#string";
 
-// By which each graph says which update changed it last; it changes with every update.
-const MARK = `${NS}projectionTurn`;
+// By which each graph says which update changed it last; they change with every update.
+const MARKS = [`${NS}projectionTurn`, `${NS}projectionRun`];
 
 /** By subject, what is said about it, as in expected.ts. A blank node is a subject like any other. */
 export type Said = Map<string, Set<string>>;
@@ -36,7 +36,7 @@ export async function readGraph(door: GraphDoor, graph: string, subjects?: reado
   );
   const said: Said = new Map();
   for (const { subject, predicate, object } of new Parser({ format: "N-Triples" }).parse(body)) {
-    if (subject.value === graph && predicate.value === MARK) continue;
+    if (subject.value === graph && MARKS.includes(predicate.value)) continue;
     const name = subject.termType === "BlankNode" ? `_:${subject.value}` : subject.value;
     let facts = said.get(name);
     if (!facts) said.set(name, (facts = new Set()));
@@ -59,7 +59,7 @@ export async function readOtherGraphs(door: GraphDoor, except: readonly string[]
   const body = await query(
     door,
     `SELECT ?g ?s ?p ?o WHERE { GRAPH ?g { ?s ?p ?o } FILTER(?g NOT IN (${except.map(iri).join(", ")}))
-       FILTER(?s != ?g || ?p != ${iri(MARK)}) }`,
+       FILTER(?s != ?g || ?p NOT IN (${MARKS.map(iri).join(", ")})) }`,
     "application/sparql-results+json",
   );
   const { results } = JSON.parse(body) as { results: { bindings: Record<"g" | "s" | "p" | "o", Cell>[] } };

@@ -50,6 +50,8 @@ export interface GraphSession {
    * @param seen see graph/turns.ts
    */
   adopt(seen: GraphMarks, signal?: AbortSignal): Promise<Turn>;
+  /** the last update that the store was seen to hold */
+  last(): Turn;
 }
 
 export const PATIENCE_MS = 2_000;
@@ -126,6 +128,8 @@ export function createSession(options: GraphSessionOptions): GraphSession {
       await send(turn, adoption(names, origin, { turn, seen }), signal);
       return turn;
     },
+
+    last: () => last,
   };
 }
 

@@ -94,7 +94,6 @@ export function numbered(
   { identity, run, runs }: Origin,
   { turn, last, graphs }: { turn: Turn; last: Turn; graphs: ReadonlyMap<GraphName, Turn | undefined> },
 ): Numbered & { close: string } {
-  const whole = { graph: names.turnsGraph, last };
   const changed = [...graphs].map(([name, lastOfGraph]) => ({
     graph: names.contents[name],
     last: lastOfGraph,
@@ -103,7 +102,9 @@ export function numbered(
   const noted = `${turnIn(names, names.turnsGraph, String(turn))} ${begun} ${storeIs(names, identity)}`;
   const mayWrite = [
     `FILTER EXISTS { ${storeIs(names, identity)} }`,
-    ...[whole, ...changed].map((each) => isInOrder(names, runs, each, turn)),
+    // What is later than was noted is of somebody who could not note it, and is looked after first (worker/watch.ts).
+    `FILTER EXISTS { ${turnIn(names, names.turnsGraph, String(last))} }`,
+    ...[{ graph: names.turnsGraph, last }, ...changed].map((each) => isInOrder(names, runs, each, turn)),
   ].join(" ");
   return {
     note: [
@@ -246,6 +247,17 @@ GRAPH ?g {
     said.set(name, { turn, run: onlyOne(own, "run") });
   }
   return { mark: markOf(byGraph.get(names.turnsGraph) ?? []), graphs: said };
+}
+
+/**
+ * Whether there is anything in the named graphs of the service.
+ * @throws GraphUnavailable, GraphRejected
+ */
+export async function holdsAnything(store: GraphStore, names: Names, call?: CallOptions): Promise<boolean> {
+  const graphs = names.namedGraphs.map((graph) => `<${graph}>`).join(" ");
+  const exists = `EXISTS { VALUES ?g { ${graphs} } GRAPH ?g { ?s ?p ?o } }`;
+  const rows = await askedNow(store, `BIND(${exists} AS ?turn) FILTER(?turn)`, call);
+  return rows.length > 0;
 }
 
 /** Where the pattern holds, as the store sees it now: even where it holds nowhere, the answer shows that it is a new one. */

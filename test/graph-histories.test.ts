@@ -15,6 +15,7 @@ const ACCELERATORS = `${DATA}/accelerators/`;
 const WHOLE = `${DATA}/projection/`;
 const MARK = `${NS}projectionTurn`;
 const RUN = `${NS}projectionRun`;
+const FOREIGN = `INSERT DATA { GRAPH <${NEEDS}> { <${NEEDS}11111111-2222-4333-8444-555555555555> a <${NS}Need> } }`;
 // What a restored database knows of the past.
 const RESTORED = [
   ...["app_public.needs", "app_private.graph_records", "app_private.graph_references"],
@@ -337,6 +338,27 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     await right();
     const { rows: after } = await owner().query("select record_id, synced_at from app_private.graph_records");
     expect(new Set(after)).toEqual(new Set(before));
+  });
+
+  test("what a worker wrote and could not note is not covered up by the next write", async () => {
+    const worker = await projection().startWorker(NEVER_MS);
+    await projection().declareNeeds(5);
+    await current();
+    await owner().query("update app_private.graph_marks set turn = turn - 1");
+    await owner().query("update app_private.graph_store set turn = turn - 1");
+    await client().update(FOREIGN);
+    await projection().declareNeed();
+    await eventually(async () => expect(await isUrgent()).toBe(true));
+    await worker.stop();
+  });
+
+  test("what the graph says of itself is lost, and nothing else: foreign records go", async () => {
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
+    await current();
+    await client().update(FOREIGN);
+    await client().update(`DROP GRAPH <${WHOLE}>`);
+    await right();
   });
 
   test("what an operator has removed is noted", async () => {

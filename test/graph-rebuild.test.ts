@@ -6,7 +6,7 @@ import { Parser } from "n3";
 import { rdfXml } from "../graph/rdf-xml.ts";
 import { GraphUnavailable } from "../graph/store.ts";
 import { bySubject } from "../worker/compare.ts";
-import { rebuild } from "../worker/rebuild.ts";
+import { rebuild, wanted } from "../worker/rebuild.ts";
 import type { RebuildProgress } from "../worker/rebuild.ts";
 import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
@@ -270,6 +270,39 @@ onEachStore({}, (projection) => {
     expect(new Set(found.value["examples"] as unknown[])).toEqual(new Set(examples));
     expect(await runAdmin("verify", "--repair")).toMatchObject({ code: 0, value: { repaired: 5 } });
     expect(await runAdmin("verify")).toMatchObject({ code: 0, value: { examples: [] } });
+    await projection().equal();
+  });
+
+  test.each([503, 502])(
+    "a store that answers %i to a whole graph, and takes updates, gets its records one by one",
+    async (status) => {
+      await projection().startWorker();
+      await writeChain();
+      await projection().settled();
+      const { running, proxy } = projection();
+      await running.client.update(`INSERT DATA { GRAPH <${needsGraph}> { <urn:x-old> <urn:p> "o" } }`);
+      proxy.refuses = (graph) => (graph === needsGraph ? status : undefined);
+      await projection().database.owner.query("select app_private.request_rebuild()");
+      await eventually(async () => expect(await wanted(projection().database.owner)).toEqual([]));
+      await projection().current();
+      expect(await running.client.ask("ask { <urn:x-old> ?p ?o }")).toBe(false);
+      await projection().equal();
+    },
+  );
+
+  test("while a foreign graph is being replaced, the graph does not count as whole", async () => {
+    await projection().startWorker(500);
+    await writeChain();
+    await projection().current();
+    const { running, proxy } = projection();
+    proxy.holds = (body) => body.includes("<rdf:RDF");
+    await running.client.update("DROP GRAPH <" + DATA + "/projection/>");
+    await eventually(async () => expect(await wanted(projection().database.owner)).toContain("need"));
+    const { rows } = await projection().database.owner.query('select "isWhole" from rest.health');
+    expect(rows).toEqual([{ isWhole: false }]);
+    proxy.holds = undefined;
+    await proxy.release();
+    await projection().current();
     await projection().equal();
   });
 

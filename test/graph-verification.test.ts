@@ -38,6 +38,12 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     return rows[0]!;
   }
 
+  const parts = () => ({
+    pool: projection.database.owner,
+    store: projection.running.client,
+    projector: projection.projector,
+  });
+
   /** Waits until a round that began after now has ended. */
   async function wholeRound(): Promise<void> {
     for (let rounds = 0; rounds < 2; rounds += 1) {
@@ -126,6 +132,43 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(JSON.parse(stdout)).toMatchObject({
       differences: { foreign: 0, missing: 0, stale: 0, altered: 0 },
     });
+  });
+
+  test("a list that the store refuses does not stop it", async () => {
+    await start(QUICK);
+    await wholeRound();
+    const list = `${DATA}/accelerators/`;
+    projection.proxy.refuses = (graph) => (graph === list ? 400 : undefined);
+    await projection.database.owner.query(
+      "update app_public.accelerators set pref_label = pref_label || '!' where code = 'PRA'",
+    );
+    await eventually(async () => expect(await projection.graphState()).toBe("behind"));
+    await projection.running.client.update(
+      `INSERT DATA { GRAPH <${NEEDS}> { <urn:x-foreign> <urn:p> "o" } }`,
+    );
+    await eventually(async () =>
+      expect(await projection.running.client.ask("ask { <urn:x-foreign> ?p ?o }")).toBe(false),
+    );
+  });
+
+  test("a record that no trigger has seen is missing, and is written when that is repaired", async () => {
+    const [id] = await start({});
+    const { owner } = projection.database;
+    await owner.query("delete from app_private.graph_records where record_id = $1", [id]);
+    await projection.running.client.update(`DELETE WHERE { GRAPH <${NEEDS}> { <${NEEDS}${id}> ?p ?o } }`);
+    const result = await verify({ ...parts(), repair: true });
+    expect(result).toMatchObject({ pending: 0, differences: { missing: 1 }, repaired: 1 });
+    await projection.equal();
+  });
+
+  test("a record in the graph that the load check would refuse by now is a difference", async () => {
+    const [id] = await start({});
+    const check = async (records: Parameters<typeof projection.projector.check>[0]) =>
+      new Map(
+        records.filter((record) => record.id === id).map(({ iri }) => [iri, [{ path: "", message: "No." }]]),
+      );
+    const result = await verify({ ...parts(), projector: { ...projection.projector, check }, repair: true });
+    expect(result).toMatchObject({ differences: { foreign: 1 }, repaired: 1 });
   });
 
   test("an operator sees all of it, and drops what is unlisted only when asked to", async () => {

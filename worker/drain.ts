@@ -50,14 +50,17 @@ export async function drain(
   until = Number.POSITIVE_INFINITY,
 ): Promise<DrainResult> {
   let records = 0;
+  const contest = { isMet: false };
   try {
     for (;;) {
-      const noted = await tryHold(options, (hold) => drainHeld(hold, options, signal));
+      const noted = await tryHold(options, (hold) => drainHeld(hold, options, contest, signal));
       if (noted === undefined) return { state: "busy" };
       records += noted;
       // A job that found the lock taken a moment ago has left its work to this drain.
       if (signal?.aborted || !(await hasWork(options.pool))) return { state: "drained", records };
       if (performance.now() >= until) return { state: "interrupted", records };
+      // All of it is held by writers.
+      if (noted === 0) await sleep(TURN_MS);
     }
   } catch (error) {
     if (!(error instanceof GraphUnavailable)) throw error;
@@ -77,6 +80,7 @@ export async function hasWork(db: Pool | PoolClient): Promise<boolean> {
 async function drainHeld(
   { client, session, lost }: Hold,
   options: DrainOptions,
+  contest: { isMet: boolean },
   stopping?: AbortSignal,
 ): Promise<number> {
   const { store, projector, logger, batchSize = BATCH_SIZE } = options;
@@ -88,9 +92,11 @@ async function drainHeld(
   for (;;) {
     if (signal.aborted || performance.now() >= turnEnds) break;
     const writersAhead = await takeWakeups(client);
-    const revisions = await readDirty(client, batchSize * BATCHES_AT_ONCE);
+    const revisions = await readDirty(client, batchSize * BATCHES_AT_ONCE, contest.isMet);
     const noted = revisions.length > 0 ? await project({ client, session }, revisions, options, signal) : 0;
     records += noted;
+    // Those that a writer holds have waited longest, and would be read again and again before all others.
+    contest.isMet ||= noted < revisions.length;
     if (noted > 0) {
       wait = SHORTEST_WAIT_MS;
       continue;

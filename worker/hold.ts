@@ -5,7 +5,7 @@ import type { Names } from "../graph/namespaces.ts";
 import { createSession } from "../graph/session.ts";
 import type { GraphSession } from "../graph/session.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { drawRun, readKnownTurns, readRuns } from "./marks.ts";
+import { drawRun, noteTurns, readKnownTurns, readRuns } from "./marks.ts";
 
 export interface HoldOptions {
   pool: Pool;
@@ -68,7 +68,13 @@ async function withLock<T>(
       ...{ store, names, origin, drain, patienceMs, onLag },
       ...{ last, graphs },
     });
-    return await work({ client, session, drain, lost: lost.signal });
+    try {
+      return await work({ client, session, drain, lost: lost.signal });
+    } finally {
+      // Also what changed no graph, or what was confirmed before something failed: from now on the store must not say less,
+      // and whoever comes next expects it to say no more.
+      if (session.last() > last && !lost.signal.aborted) await noteTurns(client, new Map(), session.last());
+    }
   } finally {
     client.off("error", onError);
     await release(client, lost.signal);

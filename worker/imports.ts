@@ -27,12 +27,11 @@ export async function importVocabulary(
   names: Names,
 ): Promise<VocabularyImport> {
   const { accelerators, problems } = await readVocabulary(db, turtle, names);
-  const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> & { moved: string[] } }>(
+  const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> }>(
     "select app_private.import_accelerators($1) as result",
     [JSON.stringify(accelerators)],
   );
-  const { moved, ...result } = rows[0]!.result;
-  return { ...result, rechecked: await recheckAgain(db, result.rechecked, moved), problems };
+  return { ...rows[0]!.result, problems };
 }
 
 /**
@@ -97,14 +96,5 @@ export async function importPeopleGroups(
     "select app_private.import_people_groups($1) as result",
     [JSON.stringify(peopleGroups)],
   );
-  const result = rows[0]!.result;
-  return { ...result, rechecked: await recheckAgain(db, result.rechecked, []) };
-}
-
-/** Finds the records that were written and checked against the old list before the import committed. */
-async function recheckAgain(db: Queryable, rechecked: number, moved: readonly string[]): Promise<number> {
-  const { rows } = await db.query<{ marked: string }>("select app_private.recheck_records($1) as marked", [
-    moved,
-  ]);
-  return Math.max(rechecked, Number(rows[0]!.marked));
+  return rows[0]!.result;
 }

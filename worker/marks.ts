@@ -92,7 +92,7 @@ export async function readKnownTurns(db: Queryable): Promise<Map<GraphName, Turn
 
 /**
  * Notes that named graphs were seen to be changed by these updates: from now on they must not say less.
- * @param last the last update, if it changed none of them
+ * @param last the last update of all, if it changed none of them
  */
 export async function noteTurns(db: Queryable, turns: GraphTurns, last?: Turn): Promise<void> {
   await db.query({

@@ -3,7 +3,13 @@
 import type { Pool, PoolClient } from "pg";
 import type { Quad } from "@rdfjs/types";
 import { requireUpdates } from "../graph/session.ts";
-import { GraphFailed, GraphRejected, GraphTimeout } from "../graph/store.ts";
+import {
+  GraphRejected,
+  GraphTimeout,
+  GraphUnavailable,
+  GraphUnconfirmed,
+  GraphUnreachable,
+} from "../graph/store.ts";
 import type { Turn } from "../graph/turns.ts";
 import type { RecordKind } from "../records/record.ts";
 import type { DrainOptions } from "./drain.ts";
@@ -12,7 +18,7 @@ import type { Hold } from "./hold.ts";
 import { noteTurns } from "./marks.ts";
 import { markAgain, prepare } from "./projection.ts";
 import type { Projector } from "./projection.ts";
-import { countRecords, readPage } from "./records.ts";
+import { countRecords, NEVER_MARKED, readPage } from "./records.ts";
 import { writeDirtyReferences } from "./references.ts";
 import { replaceGraph } from "./replace.ts";
 import type { Replaced } from "./replace.ts";
@@ -29,9 +35,6 @@ export interface RebuildProgress {
 
 const PAGE_SIZE = 1_000;
 const LOOK_MS = 200;
-const NEVER_MARKED = "0";
-// What sending the same again, for up to ten minutes in which no change gets through, might only repeat.
-const REFUSALS = [GraphRejected, GraphFailed, GraphTimeout];
 
 /**
  * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
@@ -104,7 +107,10 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
     [kind, await countRecords(client, kind)],
   );
   await client.query(
-    "select app_private.note_graph_state('rebuilding', 'Its named graphs are being replaced.')",
+    `select app_private.note_graph_state((case when r.is_repair then 'behind' else 'rebuilding' end)::app_public.graph_state,
+       'Its named graphs are being replaced.')
+     from app_private.graph_rebuilds as r where r.kind = $1`,
+    [kind],
   );
   const doubtful: string[] = [];
   let replaced: Turn | undefined;
@@ -112,7 +118,8 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
   try {
     ({ turn: replaced, shown } = await replaceTwice(kind, options, held, doubtful));
   } catch (error) {
-    if (!REFUSALS.some((refusal) => error instanceof refusal)) throw error;
+    // A store that takes other changes refuses this graph, in whatever words.
+    if (!isAnswer(error) || lost.aborted) throw error;
     shown = await requireUpdates(session, kind, lost);
     // Too large for the store, perhaps. Record by record it will take what it can.
     logger.error(
@@ -127,10 +134,16 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
   await noteTurns(client, new Map([[kind, shown]]));
   // On the connection that has the lock: whoever has lost it cannot say that the graph is complete.
   await client.query(
-    `update app_private.graph_rebuilds set requested_at = null, turn = coalesce($3, turn)
+    `update app_private.graph_rebuilds set requested_at = null, is_repair = false, turn = coalesce($3, turn)
      where kind = $1 and requested_at = $2::timestamptz`,
     [kind, rows[0]!.requestedAt, replaced === undefined ? null : String(replaced)],
   );
+}
+
+/** Whether it may be because of what was sent: a store that cannot be reached, or shows nothing, is to be waited for. */
+function isAnswer(error: unknown): boolean {
+  if (error instanceof GraphUnreachable || error instanceof GraphUnconfirmed) return false;
+  return error instanceof GraphRejected || error instanceof GraphUnavailable;
 }
 
 /** Sends a graph whole, and once more if the store takes other changes: one failure need not be because of the graph. */
@@ -148,7 +161,7 @@ async function replaceTwice(
     return await replace();
   } catch (error) {
     // What takes too long would take as long again.
-    if (!(error instanceof GraphRejected || error instanceof GraphFailed)) throw error;
+    if (!isAnswer(error) || error instanceof GraphTimeout || lost.aborted) throw error;
     await requireUpdates(session, undefined, lost);
     doubtful.length = 0;
     await client.query("update app_private.graph_rebuilds set written = 0, rejected = 0 where kind = $1", [

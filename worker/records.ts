@@ -69,19 +69,26 @@ function toRevision({ kind, id, revision, row }: MarkedRow): Revision {
   return { kind, id, revision, record: row === null ? undefined : { kind, row } };
 }
 
-/** The records that have waited longest for the graph, with their rows, all read at the same moment. */
-export async function readDirty(db: Queryable, limit: number): Promise<Revision[]> {
+/**
+ * The records that have waited longest for the graph, with their rows, all read at the same moment.
+ * @param onlyFree without those that a writer holds, which takes a lock for each
+ */
+export async function readDirty(db: Queryable, limit: number, onlyFree: boolean): Promise<Revision[]> {
   const { rows } = await db.query<MarkedRow>({
-    name: "read_dirty",
+    name: onlyFree ? "read_free" : "read_dirty",
     text: `
       with marked as materialized (
         select kind, record_id, revision from app_private.dirty_records order by dirty_since limit $1
+        ${onlyFree ? "for no key update skip locked" : ""}
       )
       select marked.kind, marked.record_id as id, marked.revision, ${ROW} as row from marked`,
     values: [limit],
   });
   return rows.map(toRevision);
 }
+
+/** The revision of a record that no trigger has seen. */
+export const NEVER_MARKED = "0";
 
 /** A record as seen when all the tables are read. */
 export interface PageRow extends Revision {
@@ -96,7 +103,7 @@ async function readRows(
 ): Promise<PageRow[]> {
   const { table, key, columns } = SOURCES[kind];
   const { rows } = await db.query<MarkedRow & Pick<PageRow, "state">>(
-    `select '${kind}' as kind, page.${key} as id, coalesce(marked.revision, 0) as revision,
+    `select '${kind}' as kind, page.${key} as id, coalesce(marked.revision, ${NEVER_MARKED}) as revision,
        coalesce(marked.state, 'pending') as state, row_to_json(page) as row
      from (select ${columns} from ${table} where ${key} ${condition}) as page
      left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = page.${key}

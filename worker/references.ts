@@ -91,7 +91,8 @@ export async function writeDirtyReferences(
   signal?: AbortSignal,
 ): Promise<void> {
   const { rows } = await db.query<{ name: Reference; revision: string }>(
-    "select name, revision from app_private.due_references",
+    // Not those of which a writer is about to make another edition: to note them would be to wait for that writer.
+    "select name, revision from app_private.due_references for no key update skip locked",
   );
   for (const { name, revision } of rows) {
     try {

@@ -58,10 +58,8 @@ export async function projectionStatus(
   const { rows: states } = await pool.query<
     Pick<ProjectionStatus, "state" | "reason" | "since" | "verifiedAt" | "drift">
   >(
-    `select c.state, case when c.is_watched then s.reason else 'No worker has looked at the graph store since then.' end as reason,
-       to_json(c.since) as since, to_json(v.verified_at) as "verifiedAt", v.drift::integer
-     from app_private.graph_store as s cross join app_private.graph_condition as c
-     cross join app_private.graph_verification as v`,
+    `select c.state, c.reason, to_json(c.since) as since, to_json(v.verified_at) as "verifiedAt", v.drift::integer
+     from app_private.graph_condition as c cross join app_private.graph_verification as v`,
   );
   const { rows: rejected } = await pool.query<ProjectionStatus["rejected"][number]>(
     `select kind, record_id as id, errors from app_private.graph_records

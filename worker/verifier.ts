@@ -108,8 +108,8 @@ async function readRound(client: PoolClient): Promise<Round> {
     urgent: boolean;
     ready: boolean;
   }>(
-    `select v.part, v.after, v.urgent or v.verified_at is null as urgent, s.state = 'current' as ready
-     from app_private.graph_verification as v cross join app_private.graph_store as s`,
+    `select v.part, v.after, v.urgent or v.verified_at is null as urgent, app_private.graph_is_comparable() as ready
+     from app_private.graph_verification as v`,
   );
   const { part, after, urgent, ready } = rows[0]!;
   return { position: { part: Number(part), after: after ?? undefined }, urgent, ready };

@@ -267,6 +267,6 @@ async function change(
 ): Promise<void> {
   await hold(options, async ({ client, session, lost }) => {
     const turn = await session.update(graphs, build, lost);
-    await noteTurns(client, new Map(graphs.map((name) => [name, turn])), turn);
+    await noteTurns(client, new Map(graphs.map((name) => [name, turn])));
   });
 }

@@ -7,7 +7,7 @@ import type { Pool, PoolClient } from "pg";
 import { PATIENCE_MS } from "../graph/session.ts";
 import { GraphUnconfirmed } from "../graph/store.ts";
 import type { GraphName, Names } from "../graph/namespaces.ts";
-import { readMark, readMarks } from "../graph/turns.ts";
+import { holdsAnything, readMark, readMarks } from "../graph/turns.ts";
 import type { GraphMarks, GraphTurns, Mark, Said, Turn } from "../graph/turns.ts";
 import { RECORD_KINDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
@@ -77,7 +77,9 @@ async function findLoss({ pool, store, projector: { names } }: DrainOptions): Pr
     if (mark.identity !== undefined || mark.turn !== 0n) {
       return loss("The graph store holds another graph", everything(names));
     }
-    return loss(known.turn === 0n ? NEVER_WRITTEN : "The graph store is empty", everything(names), false);
+    const reason = known.turn === 0n ? NEVER_WRITTEN : "The graph store is empty";
+    // Or it has lost what it says of itself, and nothing else.
+    return loss(reason, everything(names), await holdsAnything(store, names, { timeoutMs: TIMEOUT_MS }));
   }
   // Last: a drain has its name before the graph can say it.
   const own = await readOwn(pool, [mark, ...graphs.values()]);
@@ -165,7 +167,7 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
     (kind) => loss.foreign && loss.what.has(kind) && loss.what.get(kind) === undefined,
   );
   await client.query(
-    "update app_private.graph_rebuilds set requested_at = now(), written = 0, rejected = 0 where kind::text = any ($1)",
+    "update app_private.graph_rebuilds set requested_at = now(), written = 0, rejected = 0, is_repair = true where kind::text = any ($1)",
     [replaced],
   );
   if (loss.foreign) await client.query("select app_private.request_verification()");

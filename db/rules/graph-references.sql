@@ -32,7 +32,11 @@ begin atomic
   update app_private.graph_references as r
   set synced_revision = note_list_written.revision, synced_at = now(), refusals = 0, retry_at = null, trouble = null,
     reason = null
-  where r.name = note_list_written.name;
+  -- Whoever holds it is about to give it another revision, and neither side waits for the other.
+  where r.name = (
+    select free.name from app_private.graph_references as free where free.name = note_list_written.name
+    for no key update skip locked
+  );
 end;
 comment on function app_private.note_list_written is 'Notes that the graph holds this revision of a list.';
 
@@ -71,7 +75,7 @@ begin
     where to_regclass('app_public.' || r.name) is not null and r.name <> 'organizations'
   loop
     execute format(
-      'create trigger project after insert or update or delete on app_public.%I
+      'create trigger project after insert or update or delete or truncate on app_public.%I
          for each statement execute function app_private.mark_reference()', list);
   end loop;
 end
@@ -182,6 +186,19 @@ comment on function app_private.recheck_records is
   'Marks the records whose load check may come out differently with the current lists, and those that carry '
   'one of the given accelerator codes; returns how many.';
 
+create function app_private.recheck_later(moved_codes text[] default '{}') returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform graphile_worker.add_job('recheck_records',
+    (app_private.job_payload()::jsonb || jsonb_build_object('moved', moved_codes))::json);
+end
+$$;
+comment on function app_private.recheck_later is
+  'Leaves a job that does recheck_records once more after this transaction has been committed: for records that are written '
+  'and checked against the old lists until then.';
+
 create function app_private.import_accelerators(list jsonb) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -222,13 +239,13 @@ begin
   result := jsonb_build_object('added', added, 'changed', changed, 'deprecated', deprecated,
     'rechecked', app_private.recheck_records(moved));
   perform app_private.note_administration('list', 'accelerators', result);
-  return result || jsonb_build_object('moved', moved);
+  perform app_private.recheck_later(moved);
+  return result;
 end
 $$;
 comment on function app_private.import_accelerators is
   'Imports a complete edition of the accelerator scheme, [{code, conceptUri, kind, prefLabel, definition, broaderCode}]. '
-  'A code missing from it is deprecated, not deleted. Returns {added, changed, deprecated, rechecked, moved}: the last are the '
-  'codes that stand for another concept now, for recheck_records once this has been committed.';
+  'A code missing from it is deprecated, not deleted. Returns {added, changed, deprecated, rechecked}.';
 
 create function app_private.import_people_groups(list jsonb) returns jsonb
 language plpgsql
@@ -250,6 +267,7 @@ begin
   select count(*) filter (where is_new), count(*) filter (where not is_new) into added, changed from written;
   result := jsonb_build_object('added', added, 'changed', changed, 'rechecked', app_private.recheck_records());
   perform app_private.note_administration('list', 'people_groups', result);
+  perform app_private.recheck_later();
   return result;
 end
 $$;

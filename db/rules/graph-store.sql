@@ -29,16 +29,34 @@ comment on function app_private.note_graph_seen is 'Notes that a worker has look
 create view app_private.graph_condition with (security_invoker = true) as
 select
   -- As text: a plan of the migration that adds the value cannot use it yet.
-  case when is_watched then s.state::text else 'unwatched' end::app_public.graph_state as state,
-  is_watched,
-  case when is_watched then s.since else coalesce(s.looked_at, s.since) end as since
+  case
+    when not is_watched then 'unwatched'
+    when s.state = 'current' and waiting.since is not null then 'behind'
+    else s.state::text
+  end::app_public.graph_state as state,
+  case
+    when not is_watched then 'No worker has looked at the graph store since then.'
+    when s.state = 'current' and waiting.since is not null then 'Changes have been waiting for more than half a minute.'
+    else s.reason
+  end as reason,
+  case
+    when not is_watched then coalesce(s.looked_at, s.since)
+    when s.state = 'current' then coalesce(waiting.since, s.since)
+    else s.since
+  end as since
 from app_private.graph_store as s
 -- A time ahead of now was noted by a clock that has been set back.
 cross join lateral (
   select coalesce(s.looked_at between now() - interval '30 seconds' and now() + interval '30 seconds', false) as is_watched
-) as watched;
+) as watched
+-- Whoever has the right to write may be frozen, and whoever looks at the store sees nothing of that.
+cross join lateral (
+  select min(d.dirty_since) as since from app_private.dirty_records as d
+  where d.dirty_since < now() - interval '30 seconds'
+) as waiting;
 comment on view app_private.graph_condition is
-  'How the graph store is doing, as long as a worker has looked at it within half a minute.';
+  'How the graph store is doing, and in one sentence why, as long as a worker has looked at it, and no change has waited '
+  'for it, for half a minute.';
 
 create function app_private.note_graph_current() returns void
 language sql
@@ -72,6 +90,20 @@ begin atomic
 end;
 comment on function app_private.request_rebuild is
   'Asks for every named graph of the service to be replaced as a whole; the worker does what nobody else does.';
+
+create function app_private.graph_is_comparable() returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select s.state = 'current'
+    or app_private.graph_behind_since() is null
+      and exists (select from app_private.graph_references as r where r.trouble is not null)
+      and not exists (select from app_private.graph_rebuilds as r where r.requested_at is not null)
+  from app_private.graph_store as s;
+end;
+comment on function app_private.graph_is_comparable is
+  'Whether a comparison of graph and tables would find out anything: nothing is waiting for the graph, but for lists that '
+  'it could not be given.';
 
 create function app_private.request_verification() returns void
 language sql

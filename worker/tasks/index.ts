@@ -5,10 +5,12 @@ import { foldRecordTotals } from "./fold-record-totals.ts";
 import { forgetAnswers } from "./forget-answers.ts";
 import { sendWaitingMails } from "./mail.ts";
 import { projectRecords } from "./project-records.ts";
+import { recheckRecords } from "./recheck-records.ts";
 import type { TaskContext, TaskDefinition } from "./task.ts";
 
 const TASKS: readonly TaskDefinition[] = [
   projectRecords,
+  recheckRecords,
   foldRecordTotals,
   expireCommitments,
   forgetAnswers,

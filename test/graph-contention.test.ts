@@ -1,0 +1,84 @@
+// Whoever holds what others need, and does not let go: nothing else waits for them, and nobody is told that all is well.
+import { expect, test } from "@jest/globals";
+import type pg from "pg";
+import { drain } from "../worker/drain.ts";
+import { eventually } from "./support/eventually.ts";
+import { onEachStore } from "./support/on-each-store.ts";
+import { ORG } from "./support/world.ts";
+
+onEachStore({}, (projection) => {
+  const owner = () => projection().database.owner;
+
+  /** Works in a transaction that stays open, and is rolled back in the end. */
+  async function whileOpen(begin: (writer: pg.PoolClient) => Promise<unknown>, work: () => Promise<void>) {
+    const writer = await owner().connect();
+    try {
+      await writer.query("begin");
+      await begin(writer);
+      await work();
+    } finally {
+      await writer.query("rollback");
+      writer.release();
+    }
+  }
+
+  const synced = (id: string) =>
+    eventually(async () => expect((await projection().graphStatus("need", id)).status).toBe("synced"));
+  const health = async () =>
+    (await owner().query<{ graphState: string; isWhole: boolean }>("select * from rest.health")).rows[0]!;
+
+  test("the right to write is held by a process that does nothing: after half a minute the graph counts as behind", async () => {
+    await projection().startWorker();
+    await projection().current();
+    const lock = "pg_advisory_xact_lock(7203545)";
+    await whileOpen(
+      (holder) => holder.query(`select ${lock}`),
+      async () => {
+        const id = await projection().declareNeed();
+        expect(await health()).toMatchObject({ graphState: "current", isWhole: true });
+        await owner().query("update app_private.graph_records set dirty_since = now() - interval '31 s'");
+        await owner().query(
+          "update app_private.graph_records set dirty_since = null where revision = synced_revision",
+        );
+        expect(await health()).toMatchObject({ graphState: "behind", isWhole: false });
+        expect((await projection().graphStatus("need", id)).status).toBe("pending");
+      },
+    );
+    await projection().current();
+  });
+
+  test("a list of which somebody is making another edition keeps no record waiting", async () => {
+    await projection().startWorker();
+    await projection().current();
+    await owner().query("update app_public.organizations set name = name || '!' where org_uri = $1", [ORG]);
+    await whileOpen(
+      (writer) =>
+        writer.query("update app_public.organizations set name = name || '?' where org_uri = $1", [ORG]),
+      async () => synced(await projection().declareNeed()),
+    );
+    await projection().equal();
+  });
+
+  test("records that a writer holds do not keep those waiting that came after them", async () => {
+    const { store, projector, logger } = projection();
+    const worker = await projection().startWorker();
+    const held = await projection().declareNeeds(20);
+    await projection().current();
+    await worker.stop();
+    const ids = [held];
+    await owner().query("select app_private.mark_records('need', $1)", ids);
+    await whileOpen(
+      (writer) => writer.query("select app_private.mark_records('need', $1)", ids),
+      async () => {
+        const id = await projection().declareNeed();
+        const done = new AbortController();
+        // Fewer at a time than are held.
+        const drained = drain({ ...{ pool: owner(), store, projector, logger }, batchSize: 2 }, done.signal);
+        await synced(id).finally(() => done.abort());
+        expect((await drained).state).toBe("drained");
+      },
+    );
+    await projection().startWorker();
+    await projection().equal();
+  });
+});
