@@ -49,7 +49,14 @@ export type Config = Readonly<{
   mailFrom: string;
   corsOrigins: readonly string[];
   /** Whose tokens name persons, and whom these must be for; undefined: nobody's. */
-  oidc: Readonly<{ issuers: readonly string[]; audience: string }> | undefined;
+  oidc:
+    | Readonly<{
+        issuers: readonly string[];
+        audience: string;
+        /** By issuer, the domains of the addresses that it is believed about; without them all. */
+        domains?: Readonly<Record<string, readonly string[]>> | undefined;
+      }>
+    | undefined;
   /** The provider that persons sign in at on the pages, the first of the issuers; undefined: they get links by mail. */
   signIn: Readonly<{ issuer: string; clientId: string; clientSecret: string | undefined }> | undefined;
   rateLimitPerMinute: number;
@@ -140,7 +147,7 @@ const environment = z.object({
   CORS_ORIGINS: optional(origins),
   OIDC_ISSUER: optional(
     issuers.refine(
-      (list) => list.every(isSafeProvider),
+      (list) => list.every(({ issuer }) => isSafeProvider(issuer)),
       "must begin with https://, or lead to this machine, because whoever can answer in its place can be anybody",
     ),
   ),
@@ -205,12 +212,23 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     corsOrigins: Object.freeze(e.CORS_ORIGINS ?? ["*"]),
     oidc:
       e.OIDC_ISSUER && e.OIDC_AUDIENCE !== undefined
-        ? Object.freeze({ issuers: Object.freeze(e.OIDC_ISSUER), audience: e.OIDC_AUDIENCE })
+        ? Object.freeze({
+            issuers: Object.freeze(e.OIDC_ISSUER.map(({ issuer }) => issuer)),
+            audience: e.OIDC_AUDIENCE,
+            domains: Object.freeze(
+              Object.fromEntries(
+                e.OIDC_ISSUER.filter(({ domains }) => domains.length > 0).map(({ issuer, domains }) => [
+                  issuer,
+                  domains,
+                ]),
+              ),
+            ),
+          })
         : undefined,
     signIn:
       e.OIDC_ISSUER?.[0] !== undefined && e.OIDC_CLIENT_ID !== undefined
         ? Object.freeze({
-            issuer: e.OIDC_ISSUER[0],
+            issuer: e.OIDC_ISSUER[0].issuer,
             clientId: e.OIDC_CLIENT_ID,
             clientSecret: e.OIDC_CLIENT_SECRET,
           })

@@ -119,11 +119,27 @@ function isOrigin(value: string): boolean {
   return /^https?:[^*]*$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 }
 
-/** OpenID providers, by the URLs that their tokens name them by, separated by commas. */
+const mailDomain = z
+  .string()
+  .regex(
+    /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i,
+    "must be URLs separated by commas, each alone or with domains of e-mail addresses, such as https://login.example.org example.org",
+  )
+  .transform((domain) => domain.toLowerCase());
+
+/**
+ * OpenID providers, by the URLs that their tokens name them by, separated by commas; after each, separated by spaces, the
+ * domains of the addresses that it is believed about, or none: then all.
+ */
 export const issuers = z
   .string()
-  .transform((value) => value.split(",").map((issuer) => issuer.trim()))
-  .pipe(z.array(httpUrl("https://accounts.example.org")));
+  .transform((value) =>
+    value.split(",").map((entry) => {
+      const [issuer, ...domains] = entry.trim().split(/\s+/);
+      return { issuer, domains };
+    }),
+  )
+  .pipe(z.array(z.object({ issuer: httpUrl("https://accounts.example.org"), domains: z.array(mailDomain) })));
 
 /** Whom mails are from. */
 export const sender = z

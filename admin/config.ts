@@ -28,7 +28,10 @@ export function registerConfig(program: Command, context: AdminContext): void {
         SMTP_URL: config.smtpUrl ? maskedUrl(config.smtpUrl) : null,
         MAIL_FROM: config.mailFrom,
         CORS_ORIGINS: config.corsOrigins.join(","),
-        OIDC_ISSUER: config.oidc?.issuers.join(",") ?? null,
+        OIDC_ISSUER:
+          config.oidc?.issuers
+            .map((issuer) => [issuer, ...(config.oidc?.domains?.[issuer] ?? [])].join(" "))
+            .join(",") ?? null,
         OIDC_AUDIENCE: config.oidc?.audience ?? null,
         OIDC_CLIENT_ID: config.signIn?.clientId ?? null,
         OIDC_CLIENT_SECRET: config.signIn?.clientSecret === undefined ? null : MASK,

@@ -41,7 +41,14 @@ export const choices = {
     "ontology",
     "shapes",
   ],
-  "mails.kind": ["claim_approved", "claim_rejected", "claim_request", "claim_queue", "sign_in"],
+  "mails.kind": [
+    "claim_approved",
+    "claim_rejected",
+    "claim_request",
+    "claim_queue",
+    "sign_in",
+    "confirm_claim",
+  ],
   "organization_claims.result_variant": ["claimed", "request-sent", "manual-review", "new-org"],
   "organization_claims.routed_to": ["organization", "platform"],
 } as const;

@@ -60,10 +60,10 @@ async function makeGraphql(
 }
 
 /** Loaded where it is configured: with a library that a start would wait for. */
-async function makeProvider({ signIn }: Config, logger: Logger) {
+async function makeProvider({ signIn, oidc }: Config, logger: Logger) {
   if (!signIn) return undefined;
   const { SignInProvider } = await import("./pages/sign-in/provider.ts");
-  return new SignInProvider(signIn, logger);
+  return new SignInProvider({ ...signIn, domains: oidc?.domains }, logger);
 }
 
 /** A server that is listening. */

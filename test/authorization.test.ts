@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, DatabaseError } from "pg";
 import { issueTestKey, keyIdOf } from "./support/database.ts";
 import type { KeyBounds } from "./support/database.ts";
-import { send } from "./support/graphql.ts";
 import { AUDIENCE, TestProvider } from "./support/oidc.ts";
 import { call, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import type { Answer, TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
 import * as world from "./support/world.ts";
 
 type Scope = "read" | "write" | "review";
-/** Who says who acts: an API key of a scope, which names them, one with bounds, or a person's own token. */
-type Caller = Scope | Bounded | "person";
+/** Who says who acts: an API key of a scope, which names them, one with bounds, or a person's own token or session. */
+type Caller = Scope | Bounded | "token" | "session";
 type Outcome =
   | "allowed"
   | "membership_required"
@@ -136,19 +136,42 @@ const OPERATIONS: Operation[] = [
 let service: TestService;
 let psql: Client;
 
-/** The key or token that a caller has. */
-async function credentialOf(caller: Caller, person: string): Promise<string> {
-  if (caller === "person") return tokenOf(person);
-  return bounded.get(caller)?.key ?? service.keys[caller as Scope];
+let provider: TestProvider;
+/** Makes something once for each person. */
+function perPerson<T>(make: (email: string) => Promise<T>): (email: string) => Promise<T> {
+  const made = new Map<string, Promise<T>>();
+  return (email) => {
+    const one = made.get(email) ?? make(email);
+    made.set(email, one);
+    return one;
+  };
+}
+const tokenOf = perPerson((email) => provider.tokenOf(email));
+const sessionOf = perPerson((email) => new Visitor(service).signIn(email));
+
+/** Sends a request as a caller. */
+async function post(
+  caller: Caller,
+  person: string,
+  path: string,
+  body: object,
+): Promise<Pick<Answer, "status" | "body">> {
+  if (caller === "session") return (await sessionOf(person)).call(path, body);
+  const credential =
+    caller === "token" ? await tokenOf(person) : (bounded.get(caller)?.key ?? service.keys[caller as Scope]);
+  return call(`${service.url}${path}`, "POST", credential, body);
 }
 
-let provider: TestProvider;
-const tokens = new Map<string, Promise<string>>();
-/** A token of a person, who signs in once. */
-function tokenOf(email: string): Promise<string> {
-  const token = tokens.get(email) ?? provider.tokenOf(email);
-  tokens.set(email, token);
-  return token;
+/** What the server says to the database of a person who calls. */
+async function personOf(caller: Caller, email: string): Promise<string> {
+  if (caller === "token") return JSON.stringify({ email });
+  if (caller !== "session") return "";
+  await sessionOf(email);
+  const { rows } = await service.database.owner.query<{ person: string }>(
+    "select app_private.session_person(s)::text as person from app_private.sessions as s where email = $1",
+    [email],
+  );
+  return rows[0]!.person;
 }
 
 beforeAll(async () => {
@@ -181,31 +204,25 @@ const DOORS: Record<
   (operation: Operation, caller: Caller, named: string | null, person: string) => Promise<string>
 > = {
   REST: async ({ path, input }, caller, named, person) => {
-    const key = await credentialOf(caller, person);
     const given = Object.entries(input(named)).filter(([, value]) => value !== null);
-    const answer = await call(`${service.url}${path}`, "POST", key, Object.fromEntries(given));
+    const answer = await post(caller, person, path, Object.fromEntries(given));
     if (answer.status >= 400) expect(answer.body.statusCode).toBe(answer.status);
     return answer.status < 300 ? "allowed" : `${answer.status} ${answer.body.error}`;
   },
   GraphQL: async ({ mutation, result, input }, caller, named, person) => {
-    const keys = { ...service.keys, write: await credentialOf(caller, person) };
     const inputType = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}Input`;
     const query = `mutation ($input: ${inputType}!) { ${mutation}(input: $input) { ${result} } }`;
-    const { errors: [error] = [] } = await send(
-      { url: service.url, keys },
-      query,
-      { input: input(named) },
-      "write",
-    );
-    return error ? [error.extensions["statusCode"], error.extensions["code"]].join(" ") : "allowed";
+    const answer = await post(caller, person, "/graphql", { query, variables: { input: input(named) } });
+    const [error] = answer.body.errors ?? [];
+    return error ? [error.extensions.statusCode, error.extensions.code].join(" ") : "allowed";
   },
   SQL: async ({ sql, input }, caller, named, person) => {
-    await psql.query("begin");
     const keyId = bounded.get(caller)?.keyId;
-    await psql.query(`set local role api_${keyId ? "write" : caller}`);
-    const claims = caller === "person" ? JSON.stringify({ email: person }) : "";
+    const identity = await personOf(caller, person);
+    await psql.query("begin");
+    await psql.query(`set local role api_${identity ? "person" : keyId ? "write" : caller}`);
     await psql.query("select set_config('app.person', $1, true), set_config('app.key_id', $2, true)", [
-      claims,
+      identity,
       keyId ?? "",
     ]);
     try {
@@ -252,12 +269,16 @@ describe.each(Object.keys(DOORS))("through %s", (door) => {
               const outcome = BOUNDED[key][1] ?? expected;
               return [`${who} named by a key ${key}`, key, email, email, outcome];
             }),
-            [`${who} by their own token`, "person", email, email, expected],
-            [`${who} by their own token alone`, "person", null, email, expected],
-            [`${who} as somebody else`, "person", someoneElse, email, "not_your_identity"],
+            ...(["token", "session"] as const).flatMap((own): Case[] => [
+              [`${who} by their own ${own}`, own, email, email, expected],
+              [`${who} by their own ${own} alone`, own, null, email, expected],
+              [`${who} by their own ${own}, as somebody else`, own, someoneElse, email, "not_your_identity"],
+            ]),
           ] satisfies Case[];
         }),
       )("%s", async (_says, caller, named, person, outcome) => {
+        // Whoever comes for the first time signs in, which has traces of its own.
+        if (caller === "session") await sessionOf(person);
         const before = await traces();
         const answered = await DOORS[door]!(operation, caller, named, person);
         expect(answered).toBe(outcome === "allowed" ? "allowed" : `403 ${outcome}`);

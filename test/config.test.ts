@@ -86,6 +86,16 @@ describe("the configuration", () => {
     expect(loadConfig({ OIDC_ISSUER, OIDC_AUDIENCE: "us" }).oidc).toEqual({
       issuers: ["https://a.example/", "http://localhost:9/x", "http://[::1]:9"],
       audience: "us",
+      domains: {},
+    });
+    const bounded = {
+      OIDC_ISSUER: "https://a.example A.example  b.example ,https://b.example",
+      OIDC_AUDIENCE: "us",
+    };
+    expect(loadConfig(bounded).oidc).toEqual({
+      issuers: ["https://a.example", "https://b.example"],
+      audience: "us",
+      domains: { "https://a.example": ["a.example", "b.example"] },
     });
   });
 
@@ -159,6 +169,8 @@ describe("the configuration", () => {
     ["OIDC_ISSUER", "http://accounts.example", "begin with https://"],
     ["OIDC_ISSUER", "https://a.example,http://127.0.0.1.evil.example", "begin with https://"],
     ["OIDC_ISSUER", "https://a.example,,https://b.example", "http:// or https://"],
+    ["OIDC_ISSUER", "https://a.example https://b.example", "with domains of e-mail addresses"],
+    ["OIDC_ISSUER", "https://a.example @a.example", "with domains of e-mail addresses"],
     ["OIDC_ISSUER", "https://u:p@accounts.example", "without user and password"],
     ["OIDC_ISSUER", "https://accounts.example/?a=b", "without a query"],
     ["OIDC_AUDIENCE", " ", "not be blank"],

@@ -41,7 +41,7 @@ describe("by GET", () => {
       extensions: "{}",
     });
     expect([answer.status, answer.body]).toEqual([200, { data: { accelerator: { prefLabel: "Prayer" } } }]);
-    expect(answer.headers.get("cache-control")).toBe("private, no-cache");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(answer.headers.get("vary")).toMatch(/Authorization/);
   });
 

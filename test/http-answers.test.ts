@@ -2,6 +2,7 @@
 import { request as send } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { allRoutes } from "../server/resources/index.ts";
 import { operationsOf } from "./support/openapi.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -94,6 +95,30 @@ describe("a validator", () => {
       expect([headers.get("etag"), headers.get("cache-control")]).toEqual([null, "no-store"]);
     }
   });
+});
+
+test("what is about persons is kept by nobody, and what differs by caller says so", async () => {
+  const personal = new Set<string>(["not_your_identity", "permission_required"]);
+  const routes = allRoutes({} as Parameters<typeof allRoutes>[0]).filter(
+    ({ method, errors }) => method === "get" && errors.some((code) => personal.has(code)),
+  );
+  expect(routes.length).toBeGreaterThan(4);
+  expect(routes.filter(({ isPersonal }) => !isPersonal).map(({ path }) => path)).toEqual([]);
+  for (const [path, key] of [
+    [`/v0/orgs/members?orgUri=${ORG}`, service.keys.review],
+    [`/v0/onboarding/claims?userEmail=${contributor}`, service.keys.write],
+    [`/v0/onboarding/check-user?email=${contributor}`, service.keys.write],
+  ] as const) {
+    for (const method of ["GET", "HEAD"]) {
+      const { status, headers } = await call(`${service.url}${path}`, method, key, undefined, {
+        "x-admin-email": contributor,
+      });
+      expect({ path, status, etag: headers.get("etag"), kept: headers.get("cache-control") }).toEqual({
+        ...{ path, status: 200, etag: null, kept: "no-store" },
+      });
+    }
+  }
+  expect((await get("/v0/needs")).headers.get("vary")).toMatch(/authorization, cookie/i);
 });
 
 /** The bytes of an answer as they come, which fetch would unpack. */

@@ -31,7 +31,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 beforeEach(async () => {
-  await db().query("delete from app_private.mails; delete from graphile_worker._private_jobs");
+  await db().query(
+    "delete from app_private.mails; delete from app_private.sign_ins; delete from graphile_worker._private_jobs",
+  );
   smtp = new TestMailServer();
   await smtp.start();
 });
@@ -68,6 +70,8 @@ async function mails(): Promise<MailRow[]> {
 async function waitingClaim(email = "ana@elsewhere.example") {
   const org = await m.addOrganization(db(), { head: "org_admin", other: "org_admin", reader: "org_member" });
   const { value } = await door.claim(m.claimOf(org, email));
+  // The one to the claimant is in confirm-address.test.ts.
+  await db().query("delete from app_private.mails where kind = 'confirm_claim'");
   return { org, claimId: value.claimId as string, head: `head@${org.domain}` };
 }
 
@@ -113,8 +117,10 @@ describe("who is told what", () => {
     await door.claim(m.claimOf(org, m.support));
     expect((await mails()).map(({ kind, recipient }) => [kind, recipient])).toEqual([
       ["claim_queue", m.platformAdmin],
+      ["confirm_claim", "ana@elsewhere.example"],
       ["claim_queue", m.support],
       ["claim_queue", m.platformAdmin],
+      ["confirm_claim", m.support],
     ]);
   });
 
@@ -299,7 +305,7 @@ describe("what strangers write", () => {
       notes: "<img src=x onerror=alert(1)>\r\n.\r\nRCPT TO:<victim@elsewhere.example>",
     });
     await send();
-    expect(smtp.received.length).toBe(2);
+    expect(smtp.received.length).toBe(3);
     for (const mail of smtp.received) {
       expect(mail.to.length).toBe(1);
       expect([...mail.headers.keys()].toSorted()).toEqual([

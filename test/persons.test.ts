@@ -258,6 +258,11 @@ describe("a token is refused with 401 invalid_token", () => {
     "signed with another key": () => provider.sign({}, { key: foreign }),
     "that has expired": () => provider.sign({ exp: seconds() - 60 }),
     "that never expires": () => provider.sign({ exp: undefined }),
+    "that is older than a day, however long it means to last": () =>
+      provider.sign({ iat: seconds() - 86_420, exp: seconds() + 1e9 }),
+    "that does not say how old it is": () => provider.sign({ iat: undefined }),
+    "that is issued in the future": () => provider.sign({ iat: seconds() + 300 }),
+    "for several audiences, issued to nobody": () => provider.sign({ aud: [AUDIENCE, OTHER_AUDIENCE] }),
     "that is not valid yet": () => provider.sign({ nbf: seconds() + 300 }),
     "whose address the provider has not verified": () => provider.tokenOf(admin, { verified: false }),
     "whose address is another's only in lower case": () => provider.sign({ email: admin.replace("i", "İ") }),
@@ -335,6 +340,29 @@ describe("a token is refused with 401 invalid_token", () => {
     }
   });
 
+  test("for an address at a domain that the provider is not believed about", async () => {
+    const bounded = await startAnotherServer(service, {
+      ...{ OIDC_ISSUER: `${provider.issuer} river.example`, OIDC_AUDIENCE: AUDIENCE },
+    });
+    try {
+      for (const [email, status] of [
+        ["somebody@river.example", 200],
+        ["somebody@RIVER.example", 200],
+        ["somebody@harbor.example", 401],
+        ["somebody@sub.river.example", 401],
+        ["somebody@notriver.example", 401],
+        ["river.example@harbor.example", 401],
+      ] as const) {
+        const answer = await needs(await provider.sign({ email }), bounded.url);
+        expect([email, answer.status, answer.body.error]).toEqual([
+          ...[email, status, status === 401 ? "invalid_token" : undefined],
+        ]);
+      }
+    } finally {
+      await bounded.stop();
+    }
+  });
+
   test("where no provider is configured", async () => {
     const without = await startAnotherServer(service);
     try {
@@ -347,6 +375,15 @@ describe("a token is refused with 401 invalid_token", () => {
 
   test("and a good one is not", async () => {
     expect((await audible()).status).toBe(200);
+    const aud = [AUDIENCE, OTHER_AUDIENCE];
+    for (const claims of [
+      { iat: seconds() - 86_380 },
+      { aud: [AUDIENCE] },
+      { aud, azp: OTHER_AUDIENCE },
+      { aud, client_id: OTHER_AUDIENCE },
+    ]) {
+      expect((await needs(await provider.sign(claims))).status).toBe(200);
+    }
   });
 });
 

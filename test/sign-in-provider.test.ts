@@ -133,6 +133,27 @@ test("an address that the provider has not verified signs nobody in, nor does a 
   expect(await sessions()).toBe(before);
 });
 
+test("an address at a domain that the provider is not believed about signs nobody in", async () => {
+  const bounded = await startAnotherServer(service, {
+    ...{ OIDC_ISSUER: `${provider.issuer} river.example`, OIDC_AUDIENCE: AUDIENCE },
+    ...{ OIDC_CLIENT_ID: CLIENT, OIDC_CLIENT_SECRET: SECRET, PLATFORM_URL: service.url },
+  });
+  try {
+    for (const [email, status] of [
+      ["somebody@river.example", 303],
+      ["somebody@harbor.example", 403],
+    ] as const) {
+      const visitor = new Visitor(service);
+      provider.person = email;
+      const { location } = await visitor.open(`${bounded.url}/sign-in/provider`);
+      const address = (await provider.follow(location!)).replace(service.url, bounded.url);
+      expect((await visitor.open(address)).status).toBe(status);
+    }
+  } finally {
+    await bounded.stop();
+  }
+});
+
 test("no other site begins it, and it leads nowhere else", async () => {
   const visitor = new Visitor(service);
   for (const site of ["cross-site", "same-site"]) {

@@ -170,7 +170,7 @@ describe("whoever asks for links", () => {
       const after = await counts();
       seen.push({ status, location, text, names, changes: after.map((count, i) => count - before[i]!) });
     }
-    expect(seen[0]).toMatchObject({ status: 303, location: "/sign-in?sent", changes: [1, 1, 1, 0, 1] });
+    expect(seen[0]).toMatchObject({ status: 303, location: "/sign-in?sent", changes: [1, 1, 2, 0, 1] });
     expect(seen[1]).toEqual(seen[0]);
   });
 
@@ -185,6 +185,21 @@ describe("whoever asks for links", () => {
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     const { rows } = await db().query("select from app_private.mails where lower(recipient) = $1", [email]);
     expect(rows.length).toBe(5);
+    // Whose address it is, and asks from elsewhere, is not kept from it.
+    await new Visitor(service, { "x-forwarded-for": "192.0.2.1" }).linkFor(email);
+
+    // However many networks ask, no mailbox is filled.
+    await db().query(
+      "update app_private.settings set value = '6' where name = 'sign_in_links_per_address_everywhere'",
+    );
+    try {
+      const third = new Visitor(service, { "x-forwarded-for": "192.0.2.2" });
+      await expect(third.linkFor(email)).rejects.toThrow("429");
+    } finally {
+      await db().query(
+        "update app_private.settings set value = '50' where name = 'sign_in_links_per_address_everywhere'",
+      );
+    }
 
     await db().query("delete from app_private.rate_limits where key like 'sign-in%'");
     await db().query("update app_private.settings set value = '2' where name = 'sign_ins_per_network'");

@@ -28,7 +28,10 @@ export type ClaimMailData = {
 /** The data for a mail with a link to sign in: app_private.send_link. */
 type LinkMailData = { link: string };
 
-export type MailData = ClaimMailData | LinkMailData;
+/** The data for a mail with a link to confirm claims: app_private.ask_for_proof. The link is a path here. */
+type ConfirmMailData = { link: string; orgName?: string };
+
+export type MailData = ClaimMailData | LinkMailData | ConfirmMailData;
 
 export type MailKind = (typeof choices)["mails.kind"][number];
 
@@ -55,8 +58,7 @@ export function composeMail(
   platformUrl: string,
 ): MailText {
   // Which data a kind has is decided where the mail is written: db/rules.
-  const { subject, parts } =
-    kind === "sign_in" ? signIn(data as LinkMailData) : COMPOSERS[kind](data as ClaimMailData, platformUrl);
+  const { subject, parts } = COMPOSERS[kind](data as AnyMailData, platformUrl);
   const greeting = recipientName ? `Hello ${line(recipientName)},` : "Hello,";
   const all: Part[] = [{ text: greeting }, ...parts, { text: "Engagement Graph" }];
   return {
@@ -66,10 +68,11 @@ export function composeMail(
   };
 }
 
-type Composer = (data: ClaimMailData, platformUrl: string) => { subject: string; parts: Part[] };
+type AnyMailData = ClaimMailData & LinkMailData & ConfirmMailData;
+type Composer = (data: AnyMailData, platformUrl: string) => { subject: string; parts: Part[] };
 
-function signIn({ link }: LinkMailData): { subject: string; parts: Part[] } {
-  return {
+const COMPOSERS: Record<MailKind, Composer> = {
+  sign_in: ({ link }) => ({
     subject: "Your link to sign in",
     parts: [
       { text: "Open this link in the browser in which you asked for it, within 15 minutes. It works once:" },
@@ -78,10 +81,19 @@ function signIn({ link }: LinkMailData): { subject: string; parts: Part[] } {
         text: "If you have not asked for it, there is nothing you need to do: without that browser it is of no use.",
       },
     ],
-  };
-}
+  }),
 
-const COMPOSERS: Record<Exclude<MailKind, "sign_in">, Composer> = {
+  confirm_claim: ({ link, orgName }, platformUrl) => ({
+    subject: "Please confirm your e-mail address",
+    parts: [
+      {
+        text: `Somebody has asked in your name to join ${orgName === undefined ? "a new organization" : line(orgName)}. Was it you? Then open this page within seven days, and confirm it there:`,
+      },
+      { link: `${platformUrl}${link}` },
+      { text: "If it was not you, there is nothing you need to do." },
+    ],
+  }),
+
   claim_approved: (data) => {
     const org = line(data.orgName);
     return {
@@ -160,7 +172,7 @@ function claimantFacts(data: ClaimMailData): [string, string][] {
     : "the e-mail address is in another domain, or in a mail provider's";
   const source = data.orgDomainStated ? "as they say; " : "";
   const proof = data.emailVerified
-    ? "proven: they signed in with it"
+    ? "proven: they signed in with it, or answered a mail to it"
     : "not proven: an application says that it is theirs";
   return [
     ["Name", line(data.claimantName ?? "not given")],

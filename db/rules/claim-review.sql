@@ -156,7 +156,7 @@ comment on function app_public.organization_claims_for_review is
 comment on column app_public.organization_claim_item.domain_match is
   'Whether the address is at orgDomain, which proves something only if the domain is registered (orgDomainStated) and the address is proven (emailVerified).';
 comment on column app_public.organization_claim_item.email_verified is
-  'Whether the claimant called with a token of their own, so that the address is proven; otherwise an application stated it.';
+  'Whether the address is proven to be the claimant''s: they called as themself, or confirmed the claim; otherwise an application stated it.';
 comment on column app_public.organization_claim_item.org_domain_stated is
   'Whether orgDomain is the word of a claimant, as that of a new organization is, and not the organization''s registered one.';
 comment on column app_public.organization_claim_item.id is E'@name claim_id\nThe claim''s claimId.';

@@ -25,7 +25,9 @@ grant execute on function
   app_private.take_sign_in,
   app_private.follow_link,
   app_private.begin_session,
-  app_private.end_session
+  app_private.end_session,
+  app_private.claims_to_confirm,
+  app_private.confirm_claims
 to engagement_server;
 grant select, insert, update, delete on app_private.rate_limits to engagement_server;
 

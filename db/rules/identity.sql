@@ -119,6 +119,12 @@ end;
 comment on function app_private.current_person is
   'E-mail address of the person whose token came with the request; null when an API key, or nobody, is calling.';
 
+create function app_private.address_is_proven() returns boolean
+language sql stable
+return app_private.current_person() is not null;
+comment on function app_private.address_is_proven is
+  'Whether the address of whoever acts is proven to be theirs: a person''s own token or session is calling. An application only states it.';
+
 create function app_private.acting_email(email text) returns text
 language sql stable
 return coalesce(email, app_private.current_person());

@@ -31,6 +31,7 @@
 \ir appointments.sql
 \ir claim-review.sql
 \ir own-standing.sql
+\ir address-proofs.sql
 \ir mail.sql
 \ir churches.sql
 \ir trail.sql

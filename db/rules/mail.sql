@@ -36,7 +36,10 @@ begin
     -- Who takes a claim back knows of it. Said here and not to the trigger, which `migrate -- --plan` could not make then:
     -- a new status cannot be named in the transaction that adds it.
     return null;
-  elsif new.status in ('approved', 'rejected') then
+  elsif new.status = 'pending_review' and not new.email_verified then
+    perform app_private.ask_for_proof(new);
+  end if;
+  if new.status in ('approved', 'rejected') then
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
     select format('claim:%s:%s', new.claim_id, new.status), 'claim_' || new.status, u.email, u.first_name,
       app_private.claim_mail_data(new)
@@ -69,10 +72,27 @@ end
 $$;
 comment on function app_private.mail_claim_step is
   'Row trigger: tells the claimant of a decision, those who manage the organization''s members of a request, and the '
-  'platform''s reviewers of a claim in their queue. The mail is written in the same transaction as the step it reports.';
+  'platform''s reviewers of a claim in their queue; has the claimant prove an address that was only stated. The mail is written in the same transaction as the step it reports.';
 create trigger mail_step after update on app_public.organization_claims
   for each row when (old.status is distinct from new.status and new.status <> 'reviewed')
   execute function app_private.mail_claim_step();
+
+create function app_private.forget_mailed_link() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  new.data := new.data - 'link';
+  new.text_body := null;
+  new.html_body := null;
+  return new;
+end
+$$;
+comment on function app_private.forget_mailed_link is
+  'Row trigger: once its mail is sent, whoever reads the database finds of a link only the hash.';
+create trigger forget_link before update on app_private.mails
+  for each row when (old.sent_at is null and new.sent_at is not null and new.data ? 'link')
+  execute function app_private.forget_mailed_link();
 
 create function app_private.wake_mailer() returns trigger
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- Organization claims: a person says that they belong to an organization.
--- Submitted → (auto-approval check) → Approved | Pending Review → Reviewed → Approved | Rejected, or → Withdrawn.
+-- Submitted → (auto-approval check) → Approved | Pending Review → Reviewed → Approved | Rejected, or → Withdrawn, or, when
+-- only the proof of the address was lacking and has come (address-proofs.sql), → Approved.
 
 -- The lifecycle itself.
 
@@ -17,7 +18,9 @@ declare
 begin
   if tg_op = 'UPDATE' and old.status in ('approved', 'rejected', 'withdrawn') then
     perform app_private.refuse('already_reviewed');
-  elsif step <> all (allowed) then
+  elsif step <> all (allowed)
+    -- The auto-approval check once more, when the proof has come that it lacked.
+    and not (step = 'pending_review → approved' and old.awaits_proof and new.email_verified) then
     raise exception using errcode = 'check_violation', message = format('an organization claim cannot go %s', step);
   end if;
   return new;
@@ -63,7 +66,7 @@ comment on function app_private.review_status is
 
 insert into app_private.settings as s (name, value, description)
 values ('auto_approval_needs_verified_email', 'false',
-        'Whether only those who sign in themselves are approved without a review: an application only states whose address it is.')
+        'Whether only claimants who have proven their address are approved without a review: an application only states whose it is.')
 on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
 
 create function app_public.claim_organization(
@@ -133,7 +136,7 @@ begin
      case when is_new_org then app_private.trimmed(new_org_type) end, case when is_new_org then new_org_website end,
      app_private.distinct_items(roles), app_private.email_domain(user_email), organization.domain,
      app_private.domains_match(app_private.email_domain(user_email), organization.domain),
-     organization.status = 'proposed', app_private.current_person() is not null)
+     organization.status = 'proposed', app_private.address_is_proven())
   returning * into claim;
   claim := app_private.route_claim(claim);
   return (claim.claim_id, claim.result_variant, claim.org_uri, claim.org_name, app_private.review_status(claim.status));
@@ -142,7 +145,7 @@ $$;
 comment on function app_public.claim_organization is
   E'@resultFieldName claim\n@actor user_email\nClaims that a person belongs to an organization, which may be a new one. Approved at once, with the role org_admin, '
   'when their e-mail address is at the organization''s registered domain and the organization has never been claimed (with the '
-  'setting auto_approval_needs_verified_email only if they call with their own token); '
+  'setting auto_approval_needs_verified_email only when the address is proven, by their own token, session or confirmation); '
   'otherwise it waits for a review. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, insufficient_scope, 404 organization_not_found, 409 already_member, '
   'claim_pending, 429 rate_limited.';
 
@@ -221,13 +224,11 @@ begin
     set status = 'pending_review', result_variant = 'request-sent', routed_to = 'organization'
     where c.claim_id = claim.claim_id returning * into claim;
   elsif claim.domain_match and is_first and (claim.email_verified or not needs_proof) then
-    perform app_private.admit(claim.org_uri, claim.user_id, 'org_admin');
-    update app_public.organization_claims as c
-    set status = 'approved', result_variant = 'claimed', granted_role = 'org_admin'
-    where c.claim_id = claim.claim_id returning * into claim;
+    claim := app_private.approve_by_itself(claim);
   else
     update app_public.organization_claims as c
-    set status = 'pending_review', result_variant = 'manual-review', routed_to = 'platform'
+    set status = 'pending_review', result_variant = 'manual-review', routed_to = 'platform',
+      awaits_proof = claim.domain_match and is_first
     where c.claim_id = claim.claim_id returning * into claim;
   end if;
   return claim;
@@ -235,3 +236,34 @@ end
 $$;
 comment on function app_private.route_claim is
   'The auto-approval check and the routing of a submitted claim. The organization must be locked.';
+
+create function app_private.approve_by_itself(claim app_public.organization_claims) returns app_public.organization_claims
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.admit(claim.org_uri, claim.user_id, 'org_admin');
+  update app_public.organization_claims as c
+  set status = 'approved', result_variant = 'claimed', granted_role = 'org_admin'
+  where c.claim_id = claim.claim_id returning * into claim;
+  return claim;
+end
+$$;
+comment on function app_private.approve_by_itself is 'Approves a claim without a review.';
+
+create function app_private.reconsider_claim(claim app_public.organization_claims) returns app_public.organization_claims
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if claim.awaits_proof and not app_private.is_managed(claim.org_uri) and not exists (
+    select from app_public.memberships as m where m.org_uri = claim.org_uri and m.user_id = claim.user_id
+  ) then
+    claim := app_private.approve_by_itself(claim);
+  end if;
+  return claim;
+end
+$$;
+comment on function app_private.reconsider_claim is
+  'The auto-approval check of a waiting claim whose address was proven just now: it is approved if nothing but that proof was '
+  'lacking, and nobody has been let in meanwhile who decides such claims. The organization must be locked.';

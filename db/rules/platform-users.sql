@@ -46,8 +46,8 @@ begin atomic
   values (introduce_user.email, introduce_user.first_name, introduce_user.last_name)
   -- The update changes nothing for an application, and is there so that it waits for, and returns, the row.
   on conflict (lower(email)) do update
-    set first_name = case when app_private.current_person() is null then u.first_name else excluded.first_name end,
-      last_name = case when app_private.current_person() is null then u.last_name else excluded.last_name end
+    set first_name = case when app_private.address_is_proven() then excluded.first_name else u.first_name end,
+      last_name = case when app_private.address_is_proven() then excluded.last_name else u.last_name end
   returning *;
 end;
 comment on function app_private.introduce_user is

@@ -9,7 +9,11 @@ comment on function app_private.session_is_live is 'Whether a session is let in:
 
 create function app_private.sign_in_is_open(begun app_private.sign_ins) returns boolean
 language sql stable
-return begun.created_at > now() - interval '15 minutes';
+return begun.created_at > now() - case
+  -- A claim waits for its review anyway, and whoever is to confirm it has not asked for the mail.
+  when begun.browser_hash is null then interval '7 days'
+  else interval '15 minutes'
+end;
 comment on function app_private.sign_in_is_open is 'Whether a link, or the answer of a provider, is still in time.';
 
 create function app_private.session_person(session app_private.sessions) returns jsonb
@@ -59,9 +63,13 @@ as $$
 begin
   perform app_private.refuse_problems(app_private.email_problems('email', email));
   perform app_private.count_sign_in(network);
-  perform app_private.use_up(format('sign-in address %s', encode(sha256(convert_to(lower(email), 'utf8')), 'hex')),
-    'sign_in_links_per_address', 'Too many links were sent to this address; use the last one, or try again later.',
-    interval '15 minutes');
+  -- By network as well: somebody who asks for links to another's address does not keep the other from getting one.
+  perform app_private.use_up(format('sign-in address %s', encode(sha256(convert_to(counted, 'utf8')), 'hex')),
+    setting, 'Too many links were sent to this address; use the last one, or try again later.', interval '15 minutes')
+  from (values
+    (lower(email) || ' ' || network, 'sign_in_links_per_address'),
+    (lower(email), 'sign_in_links_per_address_everywhere')
+  ) as limits (counted, setting);
   insert into app_private.sign_ins (secret_hash, browser_hash, email, return_to)
   values (send_link.secret_hash, send_link.browser_hash, send_link.email, send_link.return_to);
   insert into app_private.mails (unique_key, kind, recipient, data)
@@ -177,7 +185,9 @@ create function app_private.forget_old_sessions() returns bigint
 language sql
 begin atomic
   -- What a link was mailed with is worth nothing once it is over.
-  delete from app_private.mails where kind = 'sign_in' and created_at < now() - interval '1 day';
+  delete from app_private.mails
+  where kind = 'sign_in' and created_at < now() - interval '1 day'
+    or kind = 'confirm_claim' and created_at < now() - interval '7 days';
   with begun as (
     delete from app_private.sign_ins as s where not app_private.sign_in_is_open(s) returning 1
   ), over as (

@@ -20,8 +20,8 @@ export const readRequest: RequestHandler = (request, response, next) => {
     throw new ApiError("not_acceptable", { message: `GraphQL answers ${MEDIA_TYPES.join(" or ")}.` });
   }
   if (request.method === "GET") {
-    // A key may see what another may not. Without a validator, a cache has to ask each time.
-    response.set("cache-control", "private, no-cache").vary("Accept, Authorization, Cookie");
+    // A caller may see what another may not, and people's claims. Without a validator nothing is gained by keeping it.
+    response.set("cache-control", "no-store").vary("Accept, Authorization, Cookie");
     readParameters(request);
     return next();
   }

@@ -14,6 +14,12 @@ export type Browser = Readonly<{
   network: string;
 }>;
 
+/** What an application has claimed in somebody's name. */
+type Stated = Readonly<{
+  email: string;
+  claims: readonly Readonly<{ orgName: string; createdAt: string }>[];
+}>;
+
 /** A new secret: 256 bits in base64url. */
 export function newSecret(): string {
   return randomBytes(32).toString("base64url");
@@ -91,6 +97,29 @@ export class Sessions {
       ...[hashOf(session), hashOf(browser.session ?? ""), email, issuer, subject],
     ]);
     return session;
+  }
+
+  /**
+   * What waits in somebody's name on the word of an application.
+   * @param secret the text of their session, or of a link that was mailed to them; undefined when it is neither
+   */
+  async claimsToConfirm(secret: string, network: string): Promise<Stated | undefined> {
+    const stated = await this.#call<Stated | null>(network, "app_private.claims_to_confirm($1)", [
+      hashOf(secret),
+    ]);
+    return stated ?? undefined;
+  }
+
+  /** Confirms it, and returns what has become of each claim; undefined when the secret is no good. */
+  async confirmClaims(
+    secret: string,
+    network: string,
+  ): Promise<readonly { orgName: string; status: string }[] | undefined> {
+    const confirm = "app_private.confirm_claims($1)";
+    return (
+      (await this.#call<{ orgName: string; status: string }[] | null>(network, confirm, [hashOf(secret)])) ??
+      undefined
+    );
   }
 
   /** @param everywhere all sessions of the same person too */

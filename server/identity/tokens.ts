@@ -17,16 +17,23 @@ const ALGORITHMS = [
 /** A provider signs other things too, such as logout tokens, which say nothing about who is calling. */
 const TYPES: readonly unknown[] = [undefined, "jwt", "at+jwt", "application/at+jwt"];
 const CLOCK_TOLERANCE_SECONDS = 10;
+/** Whatever it says itself: a token that got lost is not good for years. */
+const MAX_AGE = "24h";
 const LONGEST_TOKEN = 16_384;
 const LONGEST_NAME = 255;
+
+/** By issuer, the domains of the addresses that it is believed about; without them all. */
+export type Domains = NonNullable<Config["oidc"]>["domains"];
 
 /** Tells the person of a token. */
 export class PersonTokens {
   readonly #audience: string;
+  readonly #domains: Domains;
   readonly #providers: ReadonlyMap<string, ProviderKeys>;
 
-  constructor({ issuers, audience }: NonNullable<Config["oidc"]>, logger: Pick<Logger, "warn">) {
+  constructor({ issuers, audience, domains }: NonNullable<Config["oidc"]>, logger: Pick<Logger, "warn">) {
     this.#audience = audience;
+    this.#domains = domains;
     this.#providers = new Map(issuers.map((issuer) => [issuer, new ProviderKeys(issuer, logger)]));
   }
 
@@ -49,9 +56,11 @@ export class PersonTokens {
         audience: this.#audience,
         algorithms: ALGORITHMS,
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        maxTokenAge: MAX_AGE,
         requiredClaims: ["exp", "sub"],
       });
-      return personOf(issuer, payload);
+      requireOneClient(payload);
+      return personOf(issuer, payload, this.#domains);
     } catch (error) {
       throw error instanceof ApiError ? error : invalid(reasonOf(error), error);
     }
@@ -92,7 +101,11 @@ async function verify(
  * The person that the claims of a genuine token are about.
  * @throws ApiError 401 invalid_token when that is nobody whose address the provider has verified
  */
-export function personOf(issuer: string, { sub: subject, email, email_verified }: JWTPayload): Person {
+export function personOf(
+  issuer: string,
+  { sub: subject, email, email_verified }: JWTPayload,
+  domains: Domains,
+): Person {
   // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
   if (typeof subject !== "string" || !/^[^\u0000-\u001f\u007f]{1,255}$/.test(subject)) {
     throw invalid("This token does not say whose it is.");
@@ -104,17 +117,33 @@ export function personOf(issuer: string, { sub: subject, email, email_verified }
   if (email_verified !== true) {
     throw invalid("The provider has not verified the e-mail address of this token (email_verified).");
   }
+  const believed = domains && Object.hasOwn(domains, issuer) ? domains[issuer] : undefined;
+  if (believed && !believed.includes(email.slice(email.indexOf("@") + 1).toLowerCase())) {
+    throw invalid("This provider's word does not count for addresses of this domain.");
+  }
   const digest = createHash("sha256").update(`${issuer} ${subject}`).digest("hex");
   const id = digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
   return { id, issuer, subject, email };
 }
 
+/**
+ * A token that is for several must say which of the provider's clients it was issued to, in the words of OpenID Connect or of
+ * RFC 9068: otherwise it may be a list of everybody, of whom each could pass it on as its own.
+ */
+function requireOneClient({ aud, azp, client_id: clientId }: JWTPayload): void {
+  const isForSeveral = Array.isArray(aud) && aud.length > 1;
+  if (isForSeveral && typeof azp !== "string" && typeof clientId !== "string") {
+    throw invalid("This token is for several audiences and does not say whom it was issued to (azp).");
+  }
+}
+
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof errors.JWTExpired) return "This token has expired; get a new one.";
   if (!(error instanceof errors.JWTClaimValidationFailed)) return undefined;
-  const { claim } = error;
+  const { claim, reason } = error;
   if (claim === "aud") return "This token is for another audience.";
-  return claim === "nbf" ? "This token is not valid yet." : `This token is not complete: ${claim}.`;
+  const isEarly = reason === "check_failed" && (claim === "nbf" || claim === "iat");
+  return isEarly ? "This token is not valid yet." : `This token is not complete: ${claim}.`;
 }
 
 function invalid(message?: string, cause?: unknown): ApiError {

@@ -75,6 +75,10 @@ const UNCHANGED = {
   304: { description: "The answer is the one that If-None-Match names.", headers: { ...ETAG_HEADER } },
 } as const;
 
+function mayBeKept({ method, isPersonal }: RestRoute): boolean {
+  return method === "get" && !isPersonal;
+}
+
 type OpenApiDocument = ReturnType<typeof CreateDocument>;
 
 type DocumentConfig = Pick<Config, "graphDataUrl" | "namespaceUrl" | "platformUrl">;
@@ -202,7 +206,7 @@ function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationOb
         description,
         headers: {
           ...ANSWER_HEADERS,
-          ...(route.method === "get" && ETAG_HEADER),
+          ...(mayBeKept(route) && ETAG_HEADER),
           ...(answer.status === 201 && LOCATION_HEADER),
           ...answer.headers,
           ...(route.list && LINK_HEADER),
@@ -217,7 +221,7 @@ function operationOf(route: RestRoute, example?: Example): ZodOpenApiOperationOb
           ),
         },
       },
-      ...(route.method === "get" && UNCHANGED),
+      ...(mayBeKept(route) && UNCHANGED),
       ...errorResponses(codesOf(route, example?.scope)),
     },
   };

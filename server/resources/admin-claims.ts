@@ -33,7 +33,7 @@ const claimItem = z
     email_verified: z
       .boolean()
       .describe(
-        "Whether the claimant called with a token of their own; otherwise an application stated the address.",
+        "Whether the address is proven to be the claimant's: they called as themself, or confirmed the claim; otherwise an application stated it.",
       ),
     org_domain_stated: z
       .boolean()
@@ -58,6 +58,7 @@ export const claimReviewRoutes: RestRoute[] = [
   {
     method: "get",
     path: "/v0/admin/claims",
+    isPersonal: true,
     operationId: "listOrganizationClaims",
     tag: "Claim review",
     summary: "List organization claims, newest first",

@@ -46,6 +46,7 @@ export const userRoutes: RestRoute[] = [
   {
     method: "get",
     path: "/v0/admin/users",
+    isPersonal: true,
     operationId: "listUsers",
     tag: "Platform users",
     summary: "List everybody the service knows, newest first",

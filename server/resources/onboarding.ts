@@ -83,6 +83,7 @@ const userCheck = z
 
 const checkUser: Omit<RestRoute, "method" | "operationId"> = {
   path: "/v0/onboarding/check-user",
+  isPersonal: true,
   tag: "Onboarding",
   summary: "Find out whether a person is known, and which organizations they act for",
   answer: { status: 200, schema: userCheck, description: "What is known about the person." },
@@ -107,7 +108,7 @@ export const onboardingRoutes: RestRoute[] = [
     summary: "Claim that a person belongs to an organization, which may be a new one",
     description:
       "Approved at once, with the role org_admin, when the person's e-mail address is at the organization's " +
-      "registered domain and the organization has never been claimed; an operator may ask for a person's token as well. Otherwise the claim waits for a review.",
+      "registered domain and the organization has never been claimed; an operator may ask for proof of the address as well. Otherwise the claim waits for a review.",
     body: organizationClaim,
     idempotent: true,
     answer: { status: 200, schema: claimResult, description: "The immediate outcome of the claim." },
@@ -134,6 +135,7 @@ export const onboardingRoutes: RestRoute[] = [
   {
     method: "get",
     path: "/v0/onboarding/claims",
+    isPersonal: true,
     operationId: "listOwnOrganizationClaims",
     tag: "Onboarding",
     summary: "List the claims that a person made, newest first, and what became of them",

@@ -49,6 +49,7 @@ export const memberRoutes: RestRoute[] = [
   {
     method: "get",
     path: "/v0/orgs/members",
+    isPersonal: true,
     operationId: "listMembers",
     tag: "Members",
     summary: "List the members of an organization, sorted by e-mail address, for those who belong to it",

@@ -24,11 +24,17 @@ const PACKERS: Readonly<Record<string, (text: string) => Promise<Buffer>>> = {
 /**
  * Sends a text, which is JSON unless the answer has a type already.
  * A client may keep what it has read, and is to ask with If-None-Match whether that still holds; nobody else may keep it.
+ * @param isPersonal that nobody at all may keep it: the next person may sit before the same browser
  */
-export async function sendAnswer(request: Request, response: Response, body: string): Promise<void> {
+export async function sendAnswer(
+  request: Request,
+  response: Response,
+  body: string,
+  isPersonal = false,
+): Promise<void> {
   if (!response.get("content-type")) response.type("application/json");
-  response.vary("accept-encoding");
-  if (["GET", "HEAD"].includes(request.method)) {
+  response.vary("accept-encoding, authorization, cookie");
+  if (["GET", "HEAD"].includes(request.method) && !isPersonal) {
     const etag = `W/"${hash("sha1", body, "base64url")}"`;
     response.set({ "cache-control": "private, no-cache", etag });
     if (knows(request, etag)) {

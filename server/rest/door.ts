@@ -73,7 +73,7 @@ function handler(route: RestRoute, database: Database) {
     if (answer === null) throw new ApiError(route.missing ?? "not_found");
     response.status(route.answer.status);
     if (route.answer.status === 201) response.location(filled(route.answer.location, answer));
-    return sendAnswer(request, response, answer);
+    return sendAnswer(request, response, answer, route.isPersonal);
   };
 }
 

@@ -39,6 +39,8 @@ export type RestRoute = {
   );
   /** Registered error codes that this route can return besides those that every route can. */
   errors: readonly ErrorCode[];
+  /** What it answers is about persons, and differs with who acts. */
+  isPersonal?: true;
   /** Takes an Idempotency-Key. */
   idempotent?: boolean;
   /** SQL that returns one JSON text; its $1 is the input. If there is no row, the answer is `missing`. */

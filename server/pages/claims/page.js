@@ -82,7 +82,7 @@ function claimItem(claim) {
   const hint = find(".hint");
   const isTelling = claim.domain_match && claim.email_verified && !claim.org_domain_stated;
   hint.textContent = `${isTelling ? "✓ " : ""}${domainHint(claim)} ${
-    claim.email_verified ? "They signed in with it." : "An application says that it is theirs."
+    claim.email_verified ? "They have proven that it is theirs." : "An application says that it is theirs."
   }`;
   hint.classList.toggle("good", isTelling);
   find("dl").append(

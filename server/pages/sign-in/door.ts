@@ -1,6 +1,4 @@
 // Signing in and out on the service's own pages: by a link that is mailed, or at an OpenID provider.
-import { createHash } from "node:crypto";
-import express from "express";
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { isLoopback } from "../../../config.ts";
 import type { Door } from "../../door.ts";
@@ -11,6 +9,8 @@ import { newSecret } from "../../identity/sessions.ts";
 import type { Browser, Sessions } from "../../identity/sessions.ts";
 import { limitNetwork, networkOf } from "../../identity/network.ts";
 import { currentRequest } from "../../request-context.ts";
+import { CONFIRM, confirmClaims, requireConfirmation, showClaims } from "./confirm.ts";
+import { formToken, readForm, requireForm } from "./form.ts";
 import { html, sendPage } from "./html.ts";
 import { ownPath } from "./own-path.ts";
 import type { SignInProvider } from "./provider.ts";
@@ -29,15 +29,15 @@ const SIGN_OUT = "/sign-out";
 const CALLBACK = `${SIGN_IN}/callback`;
 /** As long as a link is good for (db/rules/sessions.sql) and the way to it. */
 const BROWSER_SECONDS = 3_600;
-const FORM_LIMIT = "8kb";
 /** From one network: people behind one address, and nobody who tries secrets. */
 const REQUESTS_PER_MINUTE = 300;
 
-/** /sign-in, /sign-out, and who is signed in, for pages to show. */
+/** /sign-in, /sign-out, /confirm-address, and who is signed in, for pages to show. */
 export function signInPages(parts: SignInParts): Door {
   return (app) => {
-    const form = [express.urlencoded({ extended: false, limit: FORM_LIMIT }), requireForm];
-    app.use([SIGN_IN, SIGN_OUT], limitNetwork(REQUESTS_PER_MINUTE), requireHttps(parts.ownUrl));
+    const form = [readForm, requireForm];
+    const pages = [SIGN_IN, SIGN_OUT, CONFIRM];
+    app.use(pages, limitNetwork(REQUESTS_PER_MINUTE), requireHttps(parts.ownUrl));
     app.get(SIGN_IN, showSignIn(parts));
     app.post(SIGN_IN, form, sendLink(parts));
     app.get(`${SIGN_IN}/provider`, goToProvider(parts));
@@ -45,7 +45,9 @@ export function signInPages(parts: SignInParts): Door {
     app.get(`${SIGN_IN}/session`, tellSession(parts));
     app.get(SIGN_OUT, showSignOut(parts));
     app.post(SIGN_OUT, form, signOut(parts));
-    app.use([SIGN_IN, SIGN_OUT], showError);
+    app.get(CONFIRM, showClaims(parts.sessions));
+    app.post(CONFIRM, readForm, requireConfirmation, confirmClaims(parts.sessions));
+    app.use(pages, showError);
   };
 }
 
@@ -141,7 +143,13 @@ function finish({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
     clearCookie(response, BROWSER);
     setCookie(response, SESSION, signedIn.session);
     response.set("cache-control", "no-store").set("referrer-policy", "no-referrer");
-    response.redirect(303, signedIn.returnTo);
+    // What applications have claimed in somebody's name is for them to confirm, not for their sign-in.
+    const waiting = await sessions.claimsToConfirm(signedIn.session, browser.network);
+    const { returnTo } = signedIn;
+    response.redirect(
+      303,
+      waiting?.claims.length ? `${CONFIRM}?${new URLSearchParams({ returnTo }).toString()}` : returnTo,
+    );
   };
 }
 
@@ -193,24 +201,6 @@ function signOut({ sessions }: SignInParts): RequestHandler {
 }
 
 const BEGIN_HERE = "Sign-in begins on this service's own page: /sign-in.";
-
-/** A form of ours, sent by the browser that it was made for. */
-const requireForm: RequestHandler = (request, _response, next) => {
-  const { form } = (request.body ?? {}) as Record<string, unknown>;
-  const secrets = [BROWSER, SESSION].map((name) => readCookie(request, name));
-  const isOurs = secrets.some((secret) => secret !== undefined && form === formToken(secret));
-  if (!isFromOwnPage(request) || !isOurs) {
-    throw new ApiError("session_not_allowed", {
-      message: "This form did not come from this service's own page, or too long ago; load the page again.",
-    });
-  }
-  next();
-};
-
-/** Says that who sends a form has seen the page: other sites can make a browser send its cookie, and not read it. */
-function formToken(secret: string): string {
-  return createHash("sha256").update(`form ${secret}`).digest("base64url");
-}
 
 /** Where the service is on https, nobody signs in over http, nor where the proxy's word for it is not believed. */
 function requireHttps(ownUrl: () => string): RequestHandler {

@@ -25,6 +25,11 @@ export function html(parts: TemplateStringsArray, ...values: readonly (Html | { 
   return all.join("") as Html;
 }
 
+/** One after the other. */
+export function joined(parts: readonly Html[]): Html {
+  return parts.join("\n") as Html;
+}
+
 /** Answers with a page. */
 export function sendPage(response: Response, title: string, content: Html, status = 200): void {
   const page = PAGE.replaceAll("<!-- title -->", () => escape(title));

@@ -7,19 +7,22 @@ import type { Config } from "../../../config.ts";
 import { ApiError } from "../../errors.ts";
 import type { Person } from "../../identity/identity.ts";
 import { personOf } from "../../identity/tokens.ts";
+import type { Domains } from "../../identity/tokens.ts";
 
 const PATIENCE_SECONDS = 5;
 
 /** What one sign-in is bound to. */
 export type Attempt = Readonly<{ state: string; browser: string }>;
 
+type Settings = NonNullable<Config["signIn"]> & { domains: Domains };
+
 /** A provider at which persons sign in. */
 export class SignInProvider {
-  readonly #settings: NonNullable<Config["signIn"]>;
+  readonly #settings: Settings;
   readonly #logger: Pick<Logger, "warn">;
   #found: Promise<oidc.Configuration> | undefined;
 
-  constructor(settings: NonNullable<Config["signIn"]>, logger: Pick<Logger, "warn">) {
+  constructor(settings: Settings, logger: Pick<Logger, "warn">) {
     this.#settings = settings;
     this.#logger = logger;
   }
@@ -54,7 +57,7 @@ export class SignInProvider {
         ...{ expectedState: attempt.state, expectedNonce: derived("nonce", attempt), idTokenExpected: true },
         pkceCodeVerifier: derived("verifier", attempt),
       });
-      return personOf(this.#settings.issuer, answer.claims() ?? {});
+      return personOf(this.#settings.issuer, answer.claims() ?? {}, this.#settings.domains);
     } catch (cause) {
       if (cause instanceof ApiError) throw new ApiError("sign_in_refused", { cause, message: cause.message });
       this.#logger.warn({ err: cause }, "a sign-in at the provider has failed");

@@ -1,0 +1,103 @@
+// Confirming what an application has claimed in somebody's name: by a link that was mailed, or signed in. The page shows it and
+// a button does it, because programs that look through mail follow links, and press nothing.
+import type { Request, RequestHandler } from "express";
+import { ApiError } from "../../errors.ts";
+import { readCookie, SESSION } from "../../identity/cookies.ts";
+import { networkOf } from "../../identity/network.ts";
+import type { Sessions } from "../../identity/sessions.ts";
+import { formToken, requireForm, requireOwnForm } from "./form.ts";
+import { html, joined, sendPage } from "./html.ts";
+import { ownPath } from "./own-path.ts";
+
+export const CONFIRM = "/confirm-address";
+
+const STATES: Record<string, string> = {
+  approved: "approved",
+  pending: "confirmed, and waits for its review",
+};
+
+/** Shows what is to be confirmed. */
+export function showClaims(sessions: Sessions): RequestHandler {
+  return async (request, response) => {
+    const { token, returnTo } = request.query;
+    const secret = secretOf(request, token);
+    const waiting =
+      secret === undefined ? undefined : await sessions.claimsToConfirm(secret, networkOf(request));
+    if (secret === undefined || !waiting) {
+      if (token !== undefined) throw over();
+      return response.redirect(303, `/sign-in?${new URLSearchParams({ returnTo: CONFIRM }).toString()}`);
+    }
+    if (waiting.claims.length === 0) {
+      return sendPage(
+        response,
+        "Nothing to confirm",
+        html`<p>Nothing waits in your name to be confirmed.</p>`,
+      );
+    }
+    const back = ownPath(returnTo);
+    const claims = waiting.claims.map(
+      ({ orgName, createdAt }) => html`<li>${{ text: orgName }}, on ${{ text: createdAt.slice(0, 10) }}</li>`,
+    );
+    const key =
+      secret === token
+        ? html`<input name="token" type="hidden" value="${{ text: secret }}" />`
+        : html`<input name="form" type="hidden" value="${{ text: formToken(secret) }}" />`;
+    sendPage(
+      response,
+      "Is this you?",
+      html`<form method="post" action="${{ text: CONFIRM }}">
+        <p>An application says that ${{ text: waiting.email }} belongs to:</p>
+        <ul>
+          ${joined(claims)}
+        </ul>
+        <p>
+          Confirm it if this is your address, and you have asked for it. Otherwise there is nothing you need
+          to do.
+        </p>
+        ${key}
+        <div class="actions">
+          <button type="submit">Confirm</button>
+          <a href="${{ text: back }}">Not now</a>
+        </div>
+      </form>`,
+    );
+  };
+}
+
+/** What a form must be to confirm anything. */
+export const requireConfirmation: RequestHandler = (request, response, next) => {
+  const { token } = (request.body ?? {}) as Record<string, unknown>;
+  return token === undefined ? requireForm(request, response, next) : requireOwnForm(request, response, next);
+};
+
+/** Confirms it, and says what has become of it. */
+export function confirmClaims(sessions: Sessions): RequestHandler {
+  return async (request, response) => {
+    const { token } = request.body as Record<string, unknown>;
+    const secret = secretOf(request, token);
+    const outcomes =
+      secret === undefined ? undefined : await sessions.confirmClaims(secret, networkOf(request));
+    if (!outcomes) throw over();
+    const items = outcomes.map(
+      ({ orgName, status }) => html`<li>${{ text: orgName }}: ${{ text: STATES[status] ?? status }}</li>`,
+    );
+    sendPage(
+      response,
+      "Thank you",
+      html`<p>Your address is confirmed.</p>
+        <ul>
+          ${joined(items)}
+        </ul>`,
+    );
+  };
+}
+
+function secretOf(request: Request, token: unknown): string | undefined {
+  return typeof token === "string" ? token : readCookie(request, SESSION);
+}
+
+function over(): ApiError {
+  return new ApiError("sign_in_refused", {
+    message: "This link was used before, or is older than seven days. Sign in to see what waits for you.",
+  });
+}

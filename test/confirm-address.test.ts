@@ -1,0 +1,375 @@
+// Confirming what an application has claimed in somebody's name: by the link in a mail, or signed in. What proof is worth to a
+// claim that is made with it is in proven-address.test.ts.
+import { randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { composeMail } from "../worker/mail-texts.ts";
+import { sendMails } from "../worker/outbox.ts";
+import { eventually } from "./support/eventually.ts";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
+
+const PAGE = "/confirm-address";
+
+let service: TestService;
+const log: string[] = [];
+const logger = pino({ level: "trace" }, { write: (line) => void log.push(line) });
+beforeAll(async () => {
+  service = await startTestService({ world: false, logger });
+  await m.addPlatformPeople(db());
+});
+afterAll(() => service.stop());
+afterEach(() => askForProof(false));
+
+const db = () => service.database.owner;
+const door = m.membershipDoor("REST", () => service);
+const askForProof = (asked: boolean) =>
+  db().query("update app_private.settings set value = to_jsonb($2::boolean) where name = $1", [
+    "auto_approval_needs_verified_email",
+    asked,
+  ]);
+const somebody = (domain = "elsewhere.example") => `${randomBytes(4).toString("hex")}@${domain}`;
+
+/** A claim by way of an application; returns what it was answered. */
+async function claim(email: string, org?: m.TestOrganization) {
+  const { value } = await door.claim(m.claimOf(org ?? (await m.addOrganization(db())), email));
+  return value as { claimId: string; resultVariant: string; status: string };
+}
+
+/** The paths in the mails that were written to an address. */
+async function links(email: string): Promise<string[]> {
+  const { rows } = await db().query<{ link: string }>(
+    `select data ->> 'link' as link from app_private.mails
+     where kind = 'confirm_claim' and recipient = $1 order by created_at`,
+    [email],
+  );
+  return rows.map(({ link }) => link);
+}
+
+/** Whether the claims of an address are proven, in the order in which they were made, with their state. */
+async function claims(email: string): Promise<unknown[]> {
+  const { rows } = await db().query(
+    `select c.status, c.email_verified from app_public.organization_claims as c join app_public.users as u using (user_id)
+     where u.email = $1 order by c.created_at`,
+    [email],
+  );
+  return rows.map(({ status, email_verified: isProven }) => [status, isProven]);
+}
+
+/** Opens a link and presses the button. */
+async function follow(link: string, visitor = new Visitor(service)) {
+  return visitor.submit(await visitor.open(link), PAGE, {});
+}
+
+describe("the link", () => {
+  test("proves the address of all claims that wait in its name, when the button is pressed and not before", async () => {
+    const email = somebody();
+    await claim(email);
+    await claim(email.toUpperCase());
+    const decided = await claim(email);
+    await door.review({ claimId: decided.claimId, action: "reject", notes: "No.", adminEmail: m.support });
+    const [link, ...more] = await links(email);
+    expect(more).toEqual([]);
+
+    // A program that looks through mail opens what it finds, more than once, and asks for its head.
+    for (const method of ["GET", "HEAD", "GET"]) {
+      expect((await new Visitor(service).open(link!, { method })).status).toBe(200);
+    }
+    const waits = ["pending_review", false];
+    expect(await claims(email)).toEqual([waits, waits, ["rejected", false]]);
+
+    const visitor = new Visitor(service);
+    const page = await visitor.open(link!, { headers: { "sec-fetch-site": "cross-site" } });
+    expect(page.text).toContain(email);
+    expect(page.text.match(/<li>/g)).toHaveLength(2);
+    const answer = await visitor.submit(page, PAGE, {});
+    expect([answer.status, answer.text.match(/waits for its review/g)]).toEqual([
+      200,
+      [expect.any(String), expect.any(String)],
+    ]);
+    expect(await claims(email)).toEqual([
+      ["pending_review", true],
+      ["pending_review", true],
+      ["rejected", false],
+    ]);
+    const { value } = await door.claims(m.support, { limit: 200 });
+    const seen = value.claims.filter((one: { userEmail: string }) => one.userEmail === email);
+    expect(seen.map((one: { emailVerified: boolean }) => one.emailVerified).toSorted()).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    // It signs nobody in.
+    expect(visitor.cookies.size).toBe(0);
+  });
+
+  test("works once, also when its button is pressed twice at the same time", async () => {
+    const email = somebody();
+    await claim(email);
+    const [link] = await links(email);
+    const visitor = new Visitor(service);
+    const page = await visitor.open(link!);
+    const press = async () => (await visitor.submit(page, PAGE, {})).status;
+    // All of them have seen the link before one of them takes it.
+    const client = await db().connect();
+    await client.query("begin");
+    await client.query("select from app_private.sign_ins where email = $1 for update", [email]);
+    const pressed = [press(), press(), press()];
+    await eventually(async () => {
+      const { rows } = await db().query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      expect(rows.length).toBe(3);
+    });
+    await client.query("commit");
+    client.release();
+    expect((await Promise.all(pressed)).toSorted((a, b) => a - b)).toEqual([200, 403, 403]);
+    expect((await new Visitor(service).open(link!)).status).toBe(403);
+    expect(await press()).toBe(403);
+  });
+
+  test.each([
+    ["7 days 1 second", 403],
+    ["6 days 23 hours", 200],
+  ])("after %s is answered with %d", async (age, status) => {
+    const email = somebody();
+    await claim(email);
+    const [link] = await links(email);
+    const visitor = new Visitor(service);
+    const page = await visitor.open(link!);
+    await db().query(
+      "update app_private.sign_ins set created_at = created_at - $1::interval where email = $2",
+      [age, email],
+    );
+    expect((await visitor.open(link!)).status).toBe(status);
+    expect((await visitor.submit(page, PAGE, {})).status).toBe(status);
+    expect(await claims(email)).toEqual([["pending_review", status === 200]]);
+  });
+
+  test("is of no use to sign in, nor one to sign in here", async () => {
+    const email = somebody();
+    await claim(email);
+    const token = new URL((await links(email))[0]!, service.url).searchParams.get("token")!;
+    const visitor = new Visitor(service);
+    const other = new URL(await visitor.linkFor(email), service.url).searchParams.get("token")!;
+    expect((await visitor.open(`/sign-in/callback?token=${token}`)).status).toBe(403);
+    expect((await visitor.open(`${PAGE}?token=${other}`)).status).toBe(403);
+    expect(await claims(email)).toEqual([["pending_review", false]]);
+  });
+
+  test("is not pressed by a page of another site, nor guessed", async () => {
+    const email = somebody();
+    await claim(email);
+    const [link] = await links(email);
+    const visitor = new Visitor(service);
+    const page = await visitor.open(link!);
+    for (const headers of [{ "sec-fetch-site": "cross-site" }, { "sec-fetch-site": "same-site" }]) {
+      expect((await visitor.submit(page, PAGE, {}, { headers })).status).toBe(403);
+    }
+    for (const token of ["", "guessed", "a".repeat(43)]) {
+      expect((await visitor.submit({ text: "" }, PAGE, { token })).status).toBe(403);
+      expect((await visitor.open(`${PAGE}?token=${token}`)).status).toBe(403);
+    }
+    expect((await visitor.submit({ text: "" }, PAGE, {})).status).toBe(403);
+    expect(await claims(email)).toEqual([["pending_review", false]]);
+  });
+
+  test("is in the database by its hash alone once its mail is sent, in no log, and forgotten with the mail", async () => {
+    const email = somebody();
+    await claim(email);
+    const [link] = await links(email);
+    const token = new URL(link!, service.url).searchParams.get("token")!;
+    expect(token).toMatch(/^[\w-]{43}$/);
+    const sent: string[] = [];
+    const mailer = {
+      send: async ({ to, text }: { to: string; text: string }) => void (to === email && sent.push(text)),
+    };
+    await sendMails({ pool: db(), mailer, platformUrl: "https://platform.example", logger });
+    expect(sent).toEqual([expect.stringContaining(`\n\nhttps://platform.example${link}\n\n`)]);
+    const { rows } = await db().query<{ kept: string }>(
+      `select to_jsonb(t)::text as kept from app_private.mails as t where recipient = $1
+       union all select to_jsonb(s)::text from app_private.sign_ins as s where email = $1`,
+      [email],
+    );
+    expect(rows.length).toBe(2);
+    expect(rows.map(({ kept }) => kept).join()).not.toContain(token);
+    expect((await follow(link!)).status).toBe(200);
+    expect(log.join("")).not.toContain(token);
+
+    const late = somebody();
+    await claim(late);
+    await db().query(
+      `update app_private.sign_ins set created_at = now() - interval '8 days' where email = '${late}';
+       update app_private.mails set created_at = now() - interval '8 days' where recipient = '${late}';
+       select app_private.forget_old_sessions()`,
+    );
+    const { rowCount } = await db().query(
+      `select email from app_private.sign_ins where email = $1
+       union all select recipient from app_private.mails where recipient = $1`,
+      [late],
+    );
+    expect(rowCount).toBe(0);
+  });
+});
+
+describe("the mail", () => {
+  test("comes to an address once a day, however much is claimed in its name, and for nothing that is decided", async () => {
+    const email = somebody();
+    for (let time = 0; time < 3; time++) await claim(email);
+    expect(await links(email)).toHaveLength(1);
+    await db().query(
+      "update app_private.sign_ins set created_at = now() - interval '25 hours' where email = $1",
+      [email],
+    );
+    await claim(email);
+    const [old, fresh] = await links(email);
+    expect(fresh).toBeDefined();
+    // Both are good for whatever waits.
+    expect((await follow(old!)).status).toBe(200);
+    expect(await claims(email)).toEqual(Array.from({ length: 4 }, () => ["pending_review", true]));
+
+    const org = await m.addOrganization(db());
+    const first = `first@${org.domain}`;
+    expect((await claim(first, org)).resultVariant).toBe("claimed");
+    expect(await links(first)).toEqual([]);
+  });
+
+  test("says what was claimed; what only the claim calls a new organization, it does not", async () => {
+    const org = await m.addOrganization(db());
+    const [email, other] = [somebody(), somebody()];
+    await claim(email, org);
+    await door.claim({
+      ...{ userEmail: other, firstName: "Ana", lastName: "Silva", roles: [] },
+      ...{ orgName: "Win now at evil.example", isNewOrg: true },
+    });
+    const { rows } = await db().query(
+      "select recipient, recipient_name as name, data from app_private.mails where recipient = any ($1) order by created_at",
+      [[email, other]],
+    );
+    const texts = rows.map(({ data, name }) => composeMail("confirm_claim", data, name, service.url).text);
+    expect(texts[0]).toContain(org.name);
+    expect(texts[0]).toContain(`${service.url}${PAGE}?token=`);
+    expect(texts[1]).toContain("a new organization");
+    expect(texts.join()).not.toMatch(/evil|Ana/);
+  });
+});
+
+describe("where an operator asks for proof", () => {
+  test("a claim that lacked nothing else is approved with it, and its history says so", async () => {
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const email = `first@${org.domain}`;
+    const { claimId, resultVariant } = await claim(email, org);
+    expect(resultVariant).toBe("manual-review");
+    const answer = await follow((await links(email))[0]!);
+    expect(answer.text).toContain(`${org.name}: approved`);
+    expect(await m.membershipOf(db(), org.uri, email)).toBe("org_admin active");
+    expect(await m.historyOf(db(), claimId)).toEqual([
+      [null, "submitted", email],
+      ["submitted", "pending_review", null],
+      ["pending_review", "approved", null],
+    ]);
+    const { value } = await door.ownClaims(email);
+    expect(value.claims).toMatchObject([
+      { status: "approved", resultVariant: "claimed", emailVerified: true, role: "org_admin" },
+    ]);
+    const { rows } = await db().query(
+      "select kind from app_private.mails where recipient = $1 order by created_at",
+      [email],
+    );
+    expect(rows.map(({ kind }) => kind)).toEqual(["confirm_claim", "claim_approved"]);
+  });
+
+  test("what lacked more than that goes on waiting for its review", async () => {
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const [first, second, elsewhere] = [`first@${org.domain}`, `second@${org.domain}`, somebody()];
+    for (const email of [first, second, elsewhere]) await claim(email, org);
+    for (const email of [elsewhere, second]) {
+      await follow((await links(email))[0]!);
+      expect(await claims(email)).toEqual([["pending_review", true]]);
+      expect(await m.membershipOf(db(), org.uri, email)).toBeUndefined();
+    }
+    // The first one was let in by nothing that others did.
+    await follow((await links(first))[0]!);
+    expect(await claims(first)).toEqual([["approved", true]]);
+  });
+
+  test("who has come to manage the organization meanwhile decides about it", async () => {
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const email = `first@${org.domain}`;
+    await claim(email, org);
+    await db().query("select app_private.add_member($1, $2, 'org_admin')", [org.uri, `head@${org.domain}`]);
+    await follow((await links(email))[0]!);
+    expect(await claims(email)).toEqual([["pending_review", true]]);
+    expect(await m.membershipOf(db(), org.uri, email)).toBeUndefined();
+  });
+
+  test("what was withdrawn stays so", async () => {
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const email = `first@${org.domain}`;
+    const { claimId } = await claim(email, org);
+    await door.withdraw({ claimId, userEmail: email });
+    expect((await new Visitor(service).open((await links(email))[0]!)).text).toContain(
+      "Nothing waits in your name",
+    );
+    expect(await claims(email)).toEqual([["withdrawn", false]]);
+  });
+
+  test("nobody takes that way past the review without it", async () => {
+    const email = somebody();
+    const { claimId } = await claim(email);
+    for (const change of ["status = 'approved'", "status = 'approved', email_verified = true"]) {
+      await expect(
+        db().query(`update app_public.organization_claims set ${change} where claim_id = $1`, [claimId]),
+      ).rejects.toThrow("cannot go pending_review → approved");
+    }
+  });
+});
+
+describe("signed in", () => {
+  test("one is led past the page, and confirms there what waits in one's own name", async () => {
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const email = `first@${org.domain}`;
+    await claim(email, org);
+    const other = somebody();
+    await claim(other);
+    const visitor = new Visitor(service);
+    const { location } = await visitor.open(await visitor.linkFor(email, "/docs"));
+    expect(location).toBe(`${PAGE}?returnTo=%2Fdocs`);
+    const page = await visitor.open(location!);
+    expect(page.text).toContain('<a href="/docs">Not now</a>');
+    // To be signed in proves whose address it is, and not that they asked for it.
+    expect(await claims(email)).toEqual([["pending_review", false]]);
+
+    for (const [from, headers] of [
+      [{ text: "" }, {}],
+      [page, { "sec-fetch-site": "cross-site" }],
+    ] as const) {
+      expect((await visitor.submit(from, PAGE, {}, { headers })).status).toBe(403);
+    }
+    expect((await visitor.submit(page, PAGE, {})).text).toContain(`${org.name}: approved`);
+    expect(await claims(email)).toEqual([["approved", true]]);
+    expect(await claims(other)).toEqual([["pending_review", false]]);
+    expect((await visitor.open(await visitor.linkFor(email, "/docs"))).location).toBe("/docs");
+  });
+
+  test("is what the page asks for without a link, and it leads to no other service", async () => {
+    const visitor = new Visitor(service);
+    const { status, location } = await visitor.open(PAGE);
+    expect([status, location]).toEqual([303, "/sign-in?returnTo=%2Fconfirm-address"]);
+    const email = somebody();
+    await claim(email);
+    const page = await visitor.open(
+      `${(await links(email))[0]!}&returnTo=${encodeURIComponent("//evil.example")}`,
+    );
+    expect(page.text).not.toContain("evil");
+    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+  });
+});
