@@ -1,7 +1,14 @@
 // What the GraphQL schema shows, and that its committed text is up to date.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { isEnumType, isInputObjectType, isObjectType } from "graphql";
-import type { GraphQLSchema } from "graphql";
+import {
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from "graphql";
+import type { GraphQLField, GraphQLSchema, GraphQLType } from "graphql";
 import { createGraphql } from "../server/graphql/door.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -83,6 +90,7 @@ test("queries are the records, their lists and the functions that read", () => {
     "engagementClaims",
     "need",
     "needs",
+    "node",
     "organization",
     "organizationClaimsForReview",
     "organizationMembers",
@@ -91,6 +99,7 @@ test("queries are the records, their lists and the functions that read", () => {
     "peopleGroup",
     "peopleGroups",
     "platformUsers",
+    "statusChanges",
   ]);
 });
 
@@ -99,7 +108,7 @@ test("a record uses the words of REST, and has its links", () => {
     [
       ...["needId", "orgUri", "orgName", "declaredByEmail", "needDescription", "accelerators"],
       ...["concernsPeopleGroupRop3", "concernsCountryCode", "status", "createdAt", "updatedAt"],
-      ...["graphStatus", "graphErrors", "organization", "commitments", "statusHistory"],
+      ...["id", "graphStatus", "graphErrors", "organization", "commitments", "statusHistory"],
     ].toSorted(),
   );
   expect(fieldsOf("Commitment")).toEqual(
@@ -119,13 +128,22 @@ test("a record uses the words of REST, and has its links", () => {
         "targetCompletionDate",
         "status",
       ],
-      ...["createdAt", "updatedAt", "graphStatus", "graphErrors"],
+      ...["id", "createdAt", "updatedAt", "graphStatus", "graphErrors"],
       ...["organization", "concernsNeed", "engagementClaims", "statusHistory"],
     ].toSorted(),
   );
   expect(fieldsOf("EngagementClaim")).toEqual(
     [
-      ...["claimId", "orgUri", "orgName", "claimedByEmail", "engagementAccelerators", "peopleGroupRop3"],
+      ...[
+        "id",
+        "claimId",
+        "engagementClaimId",
+        "orgUri",
+        "orgName",
+        "claimedByEmail",
+        "engagementAccelerators",
+        "peopleGroupRop3",
+      ],
       ...["peopleGroupName", "peopleGroupRog3", "countryCode", "countryName", "description"],
       ...["fulfillsCommitmentId", "status", "createdAt", "updatedAt", "graphStatus", "graphErrors"],
       ...["organization", "fulfillsCommitment", "statusHistory"],
@@ -203,10 +221,67 @@ test("a person's address is in the records that they made, and in what reviewers
     "EngagementClaim.claimedByEmail",
     "Need.declaredByEmail",
     "OrganizationClaimItem.userEmail",
+    "OrganizationClaimStep.changedByEmail",
     "OrganizationMember.userEmail",
     "PlatformUser.email",
     "StatusChange.changedByEmail",
   ]);
+});
+
+/** Every type, field, argument, input field and value of the schema that is ours, by its path. */
+function partsOf(): { path: string; description: string | null | undefined; type?: GraphQLType }[] {
+  return Object.values(schema.getTypeMap())
+    .filter(({ name }) => !name.startsWith("__"))
+    .flatMap((type) => [
+      { path: type.name, description: type.description },
+      ...(isEnumType(type)
+        ? type.getValues().map(({ name, description }) => ({ path: `${type.name}.${name}`, description }))
+        : []),
+      ...("getFields" in type
+        ? Object.values(type.getFields()).flatMap((field) => [
+            { path: `${type.name}.${field.name}`, description: field.description, type: field.type },
+            ...("args" in field
+              ? (field as GraphQLField<unknown, unknown>).args.map((arg) => ({
+                  path: `${type.name}.${field.name}(${arg.name}:)`,
+                  ...arg,
+                }))
+              : []),
+          ])
+        : []),
+    ]);
+}
+
+test("every type, field, argument, input field and value says what it means, in English", () => {
+  const parts = partsOf();
+  expect(parts.length).toBeGreaterThan(1_000);
+  expect(parts.filter(({ description }) => !description).map(({ path }) => path)).toEqual([]);
+  expect(parts.filter(({ description }) => /\bA `?[AEIOU]/.test(description ?? ""))).toEqual([]);
+});
+
+test("no list has a null in it, but for what groups have in common", () => {
+  const nullable = partsOf().filter(({ type }) => {
+    const list = type && getNullableType(type);
+    return isListType(list) && !isNonNullType(list.ofType);
+  });
+  expect(nullable.map(({ path }) => path)).toEqual(
+    partsOf()
+      .map(({ path }) => path)
+      .filter((path) => path.endsWith("Aggregates.keys")),
+  );
+});
+
+test("counts are Ints, and the statuses of histories and the ways of claims are enums", () => {
+  const typeOf = (path: string) => String(partsOf().find((part) => part.path === path)?.type);
+  const totals = partsOf().filter(
+    ({ path }) => /\.(total|totalCount|count)$/.test(path) && !/Filter|Having/.test(path),
+  );
+  expect(totals.length).toBeGreaterThan(10);
+  for (const { type } of totals) expect(String(type)).toBe("Int!");
+  expect(typeOf("NeedDistinctCountAggregates.orgUri")).toBe("Int");
+  expect(typeOf("StatusChange.fromStatus")).toBe("RecordStatus");
+  expect(typeOf("StatusChange.toStatus")).toBe("RecordStatus!");
+  expect(typeOf("OrganizationClaimItem.routedTo")).toBe("ClaimRoute");
+  expect(typeOf("OwnOrganizationClaim.resultVariant")).toBe("ClaimResultVariant!");
 });
 
 test("every field that lists records is paged, or has a limit of its own", () => {

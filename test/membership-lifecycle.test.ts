@@ -336,6 +336,15 @@ test("REST lists a claim by the names that the dashboard expects, and answers a 
         created_at: expect.any(String),
         email_verified: false,
         org_domain_stated: false,
+        stated_roles: ["field coordinator"],
+        history: [
+          {
+            from_status: null,
+            to_status: "pending",
+            changed_by_email: expect.any(String),
+            changed_at: expect.any(String),
+          },
+        ],
       },
     ],
     total: 1,

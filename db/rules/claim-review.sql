@@ -100,6 +100,23 @@ end;
 comment on function app_private.settle_proposal is
   'A proposed organization becomes active when the first claim to it is approved, and rejected when the last one is rejected or withdrawn.';
 
+create function app_private.claim_steps(claim_id uuid) returns app_public.organization_claim_step[]
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- What is one step to those who look from outside may be several: submitted, then waiting, are both pending.
+  select coalesce(array_agg(
+      (steps.from_status, steps.to_status, steps.changed_by_email, steps.changed_at)::app_public.organization_claim_step
+      order by steps.place), '{}')
+  from (
+    select app_private.review_status(h.from_status) as from_status, app_private.review_status(h.to_status) as to_status,
+      h.changed_by_email, h.changed_at, h.claim_history_id as place
+    from app_public.organization_claim_history as h where h.claim_id = claim_steps.claim_id
+  ) as steps
+  where steps.from_status is distinct from steps.to_status;
+end;
+comment on function app_private.claim_steps is 'The steps that a claim has taken as its reviewers see them, oldest first.';
+
 create function app_public.organization_claims_for_review(
   admin_email text, status app_public.claim_review_status default null,
   "limit" integer default 50, "offset" integer default 0
@@ -137,7 +154,7 @@ begin
     select (c.claim_id, u.email, u.first_name, u.last_name, c.org_uri, c.org_name, c.is_new_org, c.email_domain,
       c.org_domain, c.domain_match, app_private.review_status(c.status), c.routed_to, c.result_variant,
       c.new_org_website, c.new_org_type, r.email, c.reviewed_at, c.review_notes, c.created_at,
-      c.email_verified, c.org_domain_stated
+      c.email_verified, c.org_domain_stated, c.stated_roles, app_private.claim_steps(c.claim_id)
     )::app_public.organization_claim_item
     from app_public.organization_claims as c
     join app_public.users as u on u.user_id = c.user_id

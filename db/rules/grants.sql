@@ -100,6 +100,28 @@ grant execute on function
   app_private.country_of
 to api_read;
 
+-- Links that no foreign key makes.
+grant execute on function
+  app_public.accelerators_needs,
+  app_public.accelerators_commitments,
+  app_public.accelerators_engagement_claims,
+  app_public.countries_needs,
+  app_public.countries_commitments,
+  app_public.countries_engagement_claims,
+  app_public.people_groups_needs,
+  app_public.people_groups_commitments,
+  app_public.people_groups_engagement_claims,
+  app_public.organizations_activity
+to api_read;
+
+-- Records by their words; writing one adds its words to an index.
+grant execute on function
+  app_private.words_of,
+  app_private.needs_with_words,
+  app_private.commitments_with_words,
+  app_private.engagement_claims_with_words
+to api_read;
+
 -- Church search, and the checks that it shares with the lifecycle.
 grant execute on function
   app_public.search_churches,

@@ -38,6 +38,8 @@
 \ir reasons.sql
 \ir people.sql
 \ir choosing.sql
+\ir search.sql
+\ir links.sql
 \ir church-inputs.sql
 \ir church-conditions.sql
 \ir church-search.sql

@@ -62,8 +62,7 @@ export const DescriptionsPlugin = jsonPgSmartTags(
         },
         "app_public.status_history": {
           attribute: attribute({
-            from_status: "Null for the first status of a record.",
-            changed_by_email: "Who set it; null if the service itself did.",
+            from_status: "The status before; null for the first of a record.",
             changed_by_key: "The id of the API key it was set with; only keys that may review see it.",
             changed_by_identity:
               "The issuer and the subject of the person's token, if one called; only keys that may review see it.",
@@ -94,8 +93,8 @@ export const DescriptionsPlugin = jsonPgSmartTags(
             Object.entries(CHURCH_COLUMNS).map(([name, { description, deprecated }]) => [
               name,
               {
-                ...(description !== undefined && { description }),
-                ...(deprecated && { tags: { deprecated: description ?? "Do not use it any more." } }),
+                description,
+                ...(deprecated && { tags: { deprecated: description } }),
               },
             ]),
           ),
@@ -129,6 +128,12 @@ const GRAPH_STATUS = new Map([
   ["rejected", "The load check refused the record; graphErrors says why."],
 ]);
 
+const OTHER_STATUSES: Readonly<Record<string, () => Map<string, string>>> = {
+  GraphStatus: () => GRAPH_STATUS,
+  RecordStatus: () =>
+    new Map(Object.values(RECORDS).flatMap(({ fields }) => [...codeDefinitions(fields.status.graph)])),
+};
+
 export const StatusDescriptionsPlugin: GraphileConfig.Plugin = {
   name: "StatusDescriptionsPlugin",
   schema: {
@@ -139,7 +144,7 @@ export const StatusDescriptionsPlugin: GraphileConfig.Plugin = {
         );
         const definitions = record
           ? codeDefinitions(record.fields.status.graph)
-          : context.Self.name === "GraphStatus" && GRAPH_STATUS;
+          : OTHER_STATUSES[context.Self.name]?.();
         if (!definitions) return values;
         return Object.fromEntries(
           Object.entries(values).map(([name, value]) => [

@@ -1,6 +1,9 @@
 // How many groups grouped aggregates return, and in which order.
 import type { PgSelectStep } from "postgraphile/@dataplan/pg";
+import type { Step } from "postgraphile/grafast";
 import type { GraphQLEnumType } from "postgraphile/graphql";
+import { sql } from "postgraphile/pg-sql2";
+import { groupedBy } from "./group-keys.ts";
 import { countIn, needRecords } from "./totals.ts";
 
 /** Groups that are returned when `first` is not given. */
@@ -19,7 +22,21 @@ const BY_TIME = {
 };
 type Order = keyof typeof BY_COUNT | keyof typeof BY_TIME;
 
-const isDated = (codec: { attributes?: object | undefined }) => "created_at" in (codec.attributes ?? {});
+/** The column that says when a record came to be. */
+const dateOf = (codec: { attributes?: object | undefined }) =>
+  ["created_at", "changed_at"].find((name) => name in (codec.attributes ?? {}));
+
+/** How groups may be compared by their number of records. */
+const COMPARISONS = {
+  equalTo: [sql`=`, "As many."],
+  greaterThan: [sql`>`, "More."],
+  greaterThanOrEqualTo: [sql`>=`, "As many or more."],
+  lessThan: [sql`<`, "Fewer."],
+  lessThanOrEqualTo: [sql`<=`, "As many or fewer."],
+} as const;
+const COUNT_FILTER = "GroupCountFilter";
+const HAVING = "GroupHaving";
+type Having = { count?: Partial<Record<keyof typeof COMPARISONS, number | null>> | null } | null | undefined;
 
 const orderType = (
   build: GraphileBuild.Build,
@@ -32,10 +49,39 @@ export const GroupsPlugin: GraphileConfig.Plugin = {
   schema: {
     hooks: {
       init(_, build) {
+        const { GraphQLInt } = build.graphql;
+        build.registerInputObjectType(
+          COUNT_FILTER,
+          {},
+          () => ({
+            description: "Numbers of records.",
+            fields: Object.fromEntries(
+              Object.entries(COMPARISONS).map(([name, [, description]]) => [
+                name,
+                { type: GraphQLInt, description },
+              ]),
+            ),
+          }),
+          "Conditions on counts",
+        );
+        build.registerInputObjectType(
+          HAVING,
+          {},
+          () => ({
+            description: "Which groups are wanted.",
+            fields: () => ({
+              count: {
+                type: build.getInputTypeByName(COUNT_FILTER),
+                description: "Those of so many records.",
+              },
+            }),
+          }),
+          "Conditions on groups",
+        );
         for (const table of Object.values(build.input.pgRegistry.pgResources)) {
           if (table.parameters || !build.behavior.pgResourceMatches(table, "resource:groupedAggregates"))
             continue;
-          const values = { ...BY_COUNT, ...(isDated(table.codec) && BY_TIME) };
+          const values = { ...BY_COUNT, ...(dateOf(table.codec) !== undefined && BY_TIME) };
           build.registerEnumType(
             orderType(build, table),
             {},
@@ -60,7 +106,6 @@ export const GroupsPlugin: GraphileConfig.Plugin = {
             (resource) => resource.codec === pgCodec && !resource.parameters,
           );
         if (!table) return field;
-        const { sql } = build;
         const { TYPES } = build.dataplanPg;
         const { lambda } = build.grafast;
         return {
@@ -78,10 +123,15 @@ export const GroupsPlugin: GraphileConfig.Plugin = {
               description: "Which groups come first, and so which are left out where there are more.",
               defaultValue: "COUNT_DESC",
             },
+            having: {
+              type: build.getInputTypeByName(HAVING),
+              description: "Leaves out groups of too few or too many records.",
+            },
           },
           plan($connection, fieldArgs, info) {
             const $groups = plan($connection, fieldArgs, info) as PgSelectStep;
-            const created = sql`${$groups.alias}.created_at`;
+            groupedBy($groups, fieldArgs.getRaw("groupBy"));
+            const created = sql`${$groups.alias}.${sql.identifier(dateOf(table.codec) ?? "created_at")}`;
             const count = countIn(build, $groups);
             const orders = {
               COUNT_DESC: { fragment: count, codec: TYPES.bigint, direction: "DESC" },
@@ -89,6 +139,19 @@ export const GroupsPlugin: GraphileConfig.Plugin = {
               OLDEST: { fragment: sql`min(${created})`, codec: TYPES.timestamptz, direction: "ASC" },
               NEWEST: { fragment: sql`max(${created})`, codec: TYPES.timestamptz, direction: "DESC" },
             } as const;
+            const $having = fieldArgs.getRaw("having") as Step<Having> & {
+              evalIs: (value: unknown) => boolean;
+            };
+            if (!$having.evalIs(undefined) && !$having.evalIs(null)) {
+              for (const [name, [operator]] of Object.entries(COMPARISONS)) {
+                const $bound = lambda(
+                  $having,
+                  (having) => having?.count?.[name as keyof typeof COMPARISONS] ?? null,
+                );
+                const bound = $groups.placeholder($bound, TYPES.int);
+                $groups.having(sql`(${bound} is null or ${count} ${operator} ${bound})`);
+              }
+            }
             // Grafast's types leave out that a plan may depend on the value of an argument.
             const $order = fieldArgs.getRaw("orderBy") as unknown as { eval: () => Order | null | undefined };
             const asked = $order.eval();

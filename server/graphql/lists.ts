@@ -1,6 +1,28 @@
 // Lists contain no nulls, a record always has a graphStatus, and what the load check found is a list of problems
 // rather than a JSON document.
-import type { GraphQLEnumType, GraphQLType } from "postgraphile/graphql";
+import type {
+  GraphQLEnumType,
+  GraphQLNullableType,
+  GraphQLOutputType,
+  GraphQLType,
+} from "postgraphile/graphql";
+
+// The fields of what functions return that are never null, which a composite type cannot say.
+const ALWAYS = new RegExp(
+  `^(${[
+    "\\w+Page\\.(claims|users|total)",
+    "\\w*OrganizationClaim(Item|Result|Decision)?\\.(claimId|orgUri|orgName|status|newStatus|resultVariant)",
+    "\\w*OrganizationClaim(Item)?\\.(isNewOrg|emailVerified|createdAt|history)",
+    "OrganizationClaimItem\\.(userEmail|emailDomain|domainMatch|orgDomainStated|statedRoles)",
+    "OrganizationClaimStep\\.(toStatus|changedAt)",
+    "OrganizationMember\\.(orgUri|orgName|userEmail|role|status|createdAt|updatedAt)",
+    "Belonging\\.(orgUri|orgName|role)",
+    "ReviewWarning\\.\\w+",
+    "PlatformUser\\.(userId|email|createdAt)",
+    "ChurchSearchResult\\.(church|cursor)",
+    "UserCheck\\.exists",
+  ].join("|")})$`,
+);
 
 export const ListsPlugin: GraphileConfig.Plugin = {
   name: "ListsPlugin",
@@ -25,7 +47,13 @@ export const ListsPlugin: GraphileConfig.Plugin = {
       GraphQLObjectType_fields_field(field, build, context) {
         const { GraphQLList, GraphQLNonNull } = build.graphql;
         const { pgFieldAttribute, fieldName, isPgAggregateType } = context.scope;
-        if (isPgAggregateType) return field;
+        // No group has more different values than there are records, and these are Ints.
+        if (isPgAggregateType) return { ...field, type: build.graphql.GraphQLInt };
+        if (ALWAYS.test(`${context.Self.name}.${fieldName}`)) {
+          const type = fieldName === "total" ? build.graphql.GraphQLInt : field.type;
+          const nullable = build.graphql.getNullableType(type) as GraphQLNullableType & GraphQLOutputType;
+          return { ...field, type: new GraphQLNonNull(withoutNulls(build, nullable)) };
+        }
         if (pgFieldAttribute?.codec.arrayOfCodec) return { ...field, type: withoutNulls(build, field.type) };
         if (fieldName === "graphStatus")
           return {

@@ -51,6 +51,10 @@ export const NamingPlugin: GraphileConfig.Plugin = {
       customQueryField(this: Inflection, previous, _preset, details) {
         return this.camelCase(previous!(details).replace(/^search(?=[A-Z])/, ""));
       },
+      // request-sent is request_sent: names have no hyphens.
+      enumValue(this: Inflection, previous, _preset, value, codec) {
+        return previous!(typeof value === "string" ? value.replaceAll("-", "_") : value, codec);
+      },
       // A list that a function returns has the function's name, without "List" at the end.
       listField(_previous, _preset, name) {
         return name;

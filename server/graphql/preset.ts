@@ -7,6 +7,8 @@ import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import { ActorsPlugin } from "./actors.ts";
 import { BehaviorsPlugin } from "./behaviors.ts";
+import { ChoicesPlugin } from "./choices.ts";
+import { ClaimsPlugin } from "./claims.ts";
 import type { RequestConnections } from "./connections.ts";
 import { DeliveryPlugin } from "./delivery.ts";
 import { DescriptionsPlugin, StatusDescriptionsPlugin } from "./descriptions.ts";
@@ -14,6 +16,7 @@ import { boundedExecution } from "./execution.ts";
 import { EXPLORER_FILES, EXPLORER_PATH, ExplorerPlugin, explorerConfig } from "./explorer.ts";
 import { ExtensionTypesPlugin } from "./extensions.ts";
 import type { Bodies } from "./forms.ts";
+import { GroupKeysPlugin } from "./group-keys.ts";
 import { GroupingPlugin } from "./grouping.ts";
 import { GroupsPlugin } from "./groups.ts";
 import { MediaTypePlugin } from "./http.ts";
@@ -21,9 +24,11 @@ import { ListsPlugin } from "./lists.ts";
 import { NamingPlugin } from "./naming.ts";
 import { OrdersPlugin } from "./orders.ts";
 import { PagingPlugin } from "./paging.ts";
+import { SearchPlugin } from "./search.ts";
 import { TotalsPlugin } from "./totals.ts";
 import { TagsPlugin } from "./tags.ts";
 import { UnavailablePlugin } from "./unavailable.ts";
+import { WordingPlugin } from "./wording.ts";
 
 /**
  * What the schema is built from and how it is served.
@@ -44,6 +49,8 @@ export function makePreset(
     extends: [PostGraphileAmberPreset, PostGraphileConnectionFilterPreset, PgAggregatesPreset],
     plugins: [
       ActorsPlugin,
+      ChoicesPlugin,
+      ClaimsPlugin,
       TagsPlugin,
       DescriptionsPlugin,
       StatusDescriptionsPlugin,
@@ -53,6 +60,8 @@ export function makePreset(
       PagingPlugin,
       OrdersPlugin,
       GroupingPlugin,
+      GroupKeysPlugin,
+      SearchPlugin,
       TotalsPlugin,
       GroupsPlugin,
       ListsPlugin,
@@ -61,10 +70,13 @@ export function makePreset(
       MediaTypePlugin,
       boundedExecution(publicError, connections, bodies),
       UnavailablePlugin,
+      WordingPlugin,
     ],
     disablePlugins: [
-      "NodePlugin",
+      "NodeAccessorPlugin",
+      "PgNodeIdAttributesPlugin",
       "QueryQueryPlugin",
+      "RegisterQueryNodePlugin",
       "MutationPayloadQueryPlugin",
       "PgMutationPayloadEdgePlugin",
       "PgConditionArgumentPlugin",
@@ -94,7 +106,11 @@ export function makePreset(
     gather: { pgStrictFunctions: true },
     pgServices: [connections.service(pool)],
     schema: {
-      defaultBehavior: "-insert -update -delete -node -aggregate:orderBy",
+      defaultBehavior: "-insert -update -delete -aggregate:orderBy",
+      // No list has a null in it.
+      pgForbidSetofFunctionsToReturnNull: true,
+      // An id that is none is its caller's affair.
+      muteWarnings: true,
       connectionFilterRelations: true,
       connectionFilterAllowEmptyObjectInput: true,
       // A filter as a whole may be null; nulls within one are refused by bounds.ts, with an explanation.

@@ -4,6 +4,7 @@ import type { PgResource, PgSelectStep } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
 import { RECORDS } from "../../records/index.ts";
 import { fieldsOf } from "../../records/record.ts";
+import { isSearched } from "./search.ts";
 import type { FieldType, RecordDescription } from "../../records/record.ts";
 
 type Facet = "org_uri" | "status" | "accelerator" | "country";
@@ -51,7 +52,8 @@ export const TotalsPlugin: GraphileConfig.Plugin = {
               const $filter = fieldArgs.getRaw("filter") as unknown as {
                 evalIs: (value: unknown) => boolean;
               };
-              if ($filter.evalIs(undefined) || $filter.evalIs(null)) unfiltered.add($list);
+              if (($filter.evalIs(undefined) || $filter.evalIs(null)) && !isSearched(fieldArgs))
+                unfiltered.add($list);
               return $list as ReturnType<typeof plan>;
             },
           };

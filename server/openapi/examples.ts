@@ -129,6 +129,15 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
             created_at: WHEN,
             email_verified: false,
             org_domain_stated: false,
+            stated_roles: ["translator"],
+            history: [
+              {
+                from_status: null,
+                to_status: "pending",
+                changed_by_email: "noor@elsewhere.example",
+                changed_at: WHEN,
+              },
+            ],
           },
         ],
         total: 1,

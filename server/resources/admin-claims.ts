@@ -40,6 +40,17 @@ const claimItem = z
       .describe(
         "Whether org_domain is what a claimant says of a new organization, and not its registered domain.",
       ),
+    stated_roles: z.array(z.string()).describe("What the claimant says they do there."),
+    history: z
+      .array(
+        z.object({
+          from_status: m.claimStatus.nullable(),
+          to_status: m.claimStatus,
+          changed_by_email: s.email.nullable().describe("Null if the service itself did."),
+          changed_at: s.timestamp,
+        }),
+      )
+      .describe("Every step it has taken, oldest first."),
   })
   .meta({ id: "OrganizationClaim" });
 

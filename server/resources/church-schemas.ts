@@ -62,7 +62,7 @@ function schemaOf(column: ChurchColumn): z.ZodType {
   const { kind, always, description, deprecated } = column;
   const value = kinds[kind](column);
   return (always ? value : value.nullable()).meta({
-    ...(description !== undefined && { description }),
+    description,
     ...(deprecated && { deprecated }),
   });
 }

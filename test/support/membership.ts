@@ -82,8 +82,10 @@ function graphqlDoor(service: () => TestService): MembershipDoor {
     const { data, errors: [error] = [] } = await sendGraphql(service(), query, variables, scope);
     return error
       ? { refusal: [error.extensions["statusCode"], error.extensions["code"]].join(" ") }
-      : { value: find(data) };
+      : { value: find(JSON.parse(withHyphens(JSON.stringify(data)))) };
   };
+  // GraphQL's names have no hyphens.
+  const withHyphens = (json: string) => json.replaceAll(/(?<="resultVariant":"\w+)_/g, "-");
   const mutation =
     (name: string, result: string, fields: string, usual: Scope = "review") =>
     (input: Fields, scope: Scope = usual) =>
