@@ -33,6 +33,8 @@ export const enums = {
 export const choices = {
   "administration_history.subject": ["organization", "api_key", "list", "churches", "person"],
   "api_keys.scope": ["api_read", "api_write", "api_review"],
+  "changes.change": ["created", "updated", "deleted"],
+  "changes.kind": ["need", "commitment", "engagement_claim", "organization_claim"],
   "graph_references.name": [
     "accelerators",
     "people_groups",
@@ -170,6 +172,10 @@ export const errors = {
   idempotency_key_reused: [
     409,
     "This idempotency key was already used with a different request; use a new key for a new request.",
+  ],
+  changes_expired: [
+    410,
+    "Changes after this position are no longer all kept; read the lists again, and go on from a new position.",
   ],
   unknown_accelerator_code: [422, "One of the codes is not a current code of the accelerator scheme."],
   unknown_need: [422, "concernsNeedId does not name an existing need."],

@@ -10,6 +10,7 @@ import { accessLog, spanOf } from "./access-log.ts";
 import type { Door } from "./door.ts";
 import { ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
+import { requireIdentity } from "./identity/identify.ts";
 import type { Credentials } from "./identity/identify.ts";
 import type { RateLimit } from "./identity/rate-limit.ts";
 import { limitUndelivered } from "./identity/undelivered.ts";
@@ -60,6 +61,7 @@ export async function createApp({
   const shares = [rateLimit.count, limitUndelivered(UNDELIVERED_ANSWERS * config.answerMaxBytes)];
   const guards = {
     key: [identified({ inCookie: true }), ...shares, requireUtf8],
+    again: requireIdentity(credentials, { inCookie: true }),
     keyInQuery: [identified({ inQuery: true }), ...shares, requireUtf8],
   };
   for (const door of doors) await door(app, guards);

@@ -2,9 +2,11 @@
 import type { Express, RequestHandler } from "express";
 
 /** What a request must pass before a door that is not open to everybody. */
-type Guards = Readonly<{
+export type Guards = Readonly<{
   /** A live key or a person's token in the Authorization header, or a session of one of our pages, within its rate limit, and an address and headers in UTF-8. */
   key: RequestHandler[];
+  /** Whether a caller who has passed is still let in: who is told for hours is asked again and again. */
+  again: RequestHandler;
   /** Without sessions, but for clients that cannot set a header: a key may be given as ?apiKey= instead. */
   keyInQuery: RequestHandler[];
 }>;

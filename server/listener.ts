@@ -1,8 +1,8 @@
 // The HTTP server itself: how long a caller may take to say what it wants, and how it stops without cutting anybody off.
 import { randomUUID } from "node:crypto";
-import { createServer, STATUS_CODES } from "node:http";
-import type { RequestListener, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, ServerResponse, STATUS_CODES } from "node:http";
+import type { IncomingMessage, RequestListener, Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "./errors.ts";
@@ -24,6 +24,26 @@ const SILENCE_MS = 1_000;
 
 // So that a query in an address may be as long as in a body, and one that is too long is refused in words.
 const MAX_HEADER_BYTES = 128 * 1024;
+
+const upgrades = new WeakMap<IncomingMessage, Buffer>();
+
+/** The connection of a request that asks to go on in another protocol, for who speaks it; undefined for other requests. */
+export function takeOver(
+  request: IncomingMessage,
+  response: ServerResponse,
+): { socket: Socket; head: Buffer } | undefined {
+  const head = upgrades.get(request);
+  if (!head) return undefined;
+  response.detachSocket(request.socket);
+  return { socket: request.socket, head };
+}
+
+/** Those which the application may take; others are answered as if they had not asked. */
+function isUpgrade({ headers, method, url }: IncomingMessage): boolean {
+  return (
+    method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && /^\/graphql(\?|$)/.test(url ?? "")
+  );
+}
 
 /** An HTTP server that can be drained. */
 export class Listener {
@@ -57,11 +77,22 @@ export class Listener {
         connectionsCheckingInterval: patience.checkMs,
         // Node would refuse these by itself, in a form of its own and unseen; the application does it.
         requireHostHeader: false,
+        shouldUpgradeCallback: isUpgrade,
       },
       take,
     );
     // An expectation that nobody knows may be passed over, which is better than Node's own refusal.
     this.#server.on("checkExpectation", take);
+    // Through the application, which refuses it as any other request.
+    this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      const response = new ServerResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(socket);
+      response.once("finish", () => socket.end());
+      socket.on("error", () => socket.destroy());
+      upgrades.set(request, head);
+      app(request, response);
+    });
     this.#server.on("connection", (socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));

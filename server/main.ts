@@ -177,6 +177,7 @@ export async function startServer({
     url,
     stop: async () => {
       isReady = () => Promise.resolve(false);
+      graphql.hangUp();
       await listener.drain(config.shutdown);
       await graphql.release();
       await metricsServer?.stop();

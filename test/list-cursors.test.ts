@@ -66,6 +66,8 @@ describe.each(LISTS)("$path", (list) => {
   test.each([
     ["all", ""],
     ["of an organization", `orgUri=${encodeURIComponent(ORG)}`],
+    ["since an update", "updatedSince=2026-01-01T00:00:00Z"],
+    ["with a code, since an update", "accelerator=PRA&updatedSince=2026-01-01T00:00:00Z"],
     ["with a code", "accelerator=PRA&countryCode=KE"],
     ["with a code, of an organization", `accelerator=PRA&countryCode=KE&orgUri=${encodeURIComponent(ORG)}`],
   ])("%s: links lead through all of it once, in order", async (_, filter) => {
@@ -160,6 +162,26 @@ describe.each(LISTS)("$path", (list) => {
     for (const after of texts)
       expect({ after, ...(await refusal(changed({ after }))) }).toEqual({ after, ...refused });
   });
+});
+
+test.each(LISTS)("$path: updated since, the earliest first", async (list) => {
+  const { ids } = await read(list, `/v0/${list.path}?limit=3`);
+  const table = list.path.replace("-", "_");
+  const id = list.id.replace("Id", "_id");
+  const { rows } = await service.database.owner.query<{ since: string }>(
+    "select to_json(clock_timestamp()) #>> '{}' as since",
+  );
+  const since = encodeURIComponent(rows[0]!.since);
+  for (const each of [ids[1], ids[0], ids[2]])
+    await service.database.owner.query(`update app_public.${table} set org_name = 'Other' where ${id} = $1`, [
+      each,
+    ]);
+  const found = await read(list, `/v0/${list.path}?updatedSince=${since}`);
+  expect(found).toMatchObject({ ids: [ids[1], ids[0], ids[2]], total: 3 });
+  for (const wrong of ["yesterday", "2026-01-01", "2026-13-01T00:00:00Z", "infinity"]) {
+    const refused = { status: 400, code: "validation_failed", at: ["updatedSince"] };
+    expect(await refusal(`/v0/${list.path}?updatedSince=${wrong}`)).toEqual(refused);
+  }
 });
 
 test("a browser's page from elsewhere may read the link", async () => {

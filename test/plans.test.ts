@@ -220,6 +220,43 @@ test("health", async () => {
   expectNoScanOfATable(steps);
 });
 
+test.each(["needs", "commitments", "engagement-claims"])(
+  "%s: what was updated lately is found in an index, in that order",
+  async (path) => {
+    const table = path.replace("-", "_");
+    const { rows } = await service.database.owner.query<{ since: string }>(
+      "select to_json(clock_timestamp()) #>> '{}' as since",
+    );
+    const { since } = rows[0]!;
+    await service.database.owner.query(
+      `update app_public.${table} set org_name = org_name || '.' where ctid in (select ctid from app_public.${table} limit 300)`,
+    );
+    sent = [];
+    const { body } = await get(`/v0/${path}?updatedSince=${encodeURIComponent(since)}`);
+    expect(body.total).toBeGreaterThan(200);
+    const steps = await stepsOfSent();
+    expectNoScanOfATable(steps);
+    expect(steps.flatMap((step) => step["Index Name"] ?? [])).toContain(`${table}_by_update`);
+    for (const step of steps) expect(step["Actual Rows"] * step["Actual Loops"]).toBeLessThanOrEqual(300);
+  },
+);
+
+test("a page of changes costs no more for all those before it", async () => {
+  const { owner } = service.database;
+  await owner.query(
+    `insert into app_private.changes (kind, record_id, change, org_uri)
+     select 'need', gen_random_uuid(), 'created', $1 from generate_series(1, 50000)`,
+    [ORG],
+  );
+  await owner.query("select app_private.number_changes(1000000)");
+  await owner.query("analyze app_private.changes");
+  const { body } = await get("/v0/changes?after=now");
+  const { rows } = await owner.query<{ "QUERY PLAN": [{ Plan: Node }] }>(
+    `explain (format json) select * from app_private.changes_after(${body.position.split("-")[0] - 20_000}, 10000)`,
+  );
+  expect(rows[0]!["QUERY PLAN"][0].Plan.Plans).toMatchObject([{ "Index Name": "changes_in_order" }]);
+});
+
 test("where the owner is no superuser, the rules are applied all the same", async () => {
   const rule = await readFile(join(import.meta.dirname, "../db/rules/leakproof.sql"), "utf8");
   const client = new pg.Client(service.database.url);

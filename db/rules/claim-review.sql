@@ -117,6 +117,42 @@ begin atomic
 end;
 comment on function app_private.claim_steps is 'The steps that a claim has taken as its reviewers see them, oldest first.';
 
+create function app_private.claim_item(claim app_public.organization_claims) returns app_public.organization_claim_item
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select (claim.claim_id, u.email, u.first_name, u.last_name, claim.org_uri, claim.org_name, claim.is_new_org,
+    claim.email_domain, claim.org_domain, claim.domain_match, app_private.review_status(claim.status), claim.routed_to,
+    claim.result_variant, claim.new_org_website, claim.new_org_type, r.email, claim.reviewed_at, claim.review_notes,
+    claim.created_at, claim.email_verified, claim.org_domain_stated, claim.stated_roles,
+    app_private.claim_steps(claim.claim_id)
+  )::app_public.organization_claim_item
+  from app_public.users as u
+  left join app_public.users as r on r.user_id = claim.reviewed_by
+  where u.user_id = claim.user_id;
+end;
+comment on function app_private.claim_item is 'A claim as its reviewers see it.';
+
+create function app_private.claims_seen_by(admin_email text, out sees_all boolean, out own text[])
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  bounds constant text[] := (app_private.key_bounds()).organizations;
+begin
+  sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
+  own := array(
+    select o from app_private.managed_organizations(admin_email) as o where app_private.is_within(bounds, o));
+  if not sees_all and cardinality(own) = 0 then
+    perform app_private.refuse('permission_required', 'Seeing claims requires the platform permission claims:review, '
+      'or the permission members:manage in an organization.');
+  end if;
+end
+$$;
+comment on function app_private.claims_seen_by is
+  'Whether a reviewer sees the claims to all organizations, and to which they see those that were sent there. Refuses with 403 '
+  'who reviews none.';
+
 create function app_public.organization_claims_for_review(
   admin_email text, status app_public.claim_review_status default null,
   "limit" integer default 50, "offset" integer default 0
@@ -135,13 +171,7 @@ begin
   perform app_private.refuse_problems(
     app_private.email_problems('adminEmail', admin_email) || app_private.page_problems("limit", "offset"));
   perform app_private.name_actor(admin_email);
-  sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
-  own := array(
-    select o from app_private.managed_organizations(admin_email) as o where app_private.is_within(bounds, o));
-  if not sees_all and cardinality(own) = 0 then
-    perform app_private.refuse('permission_required', 'Seeing claims requires the platform permission claims:review, '
-      'or the permission members:manage in an organization.');
-  end if;
+  select * into sees_all, own from app_private.claims_seen_by(admin_email);
   statuses := array(
     select s from unnest(enum_range(null::app_public.organization_claim_status)) as s
     where app_private.review_status(s) = organization_claims_for_review.status);
@@ -151,14 +181,8 @@ begin
     and app_private.is_within(bounds, c.org_uri)
     and (organization_claims_for_review.status is null or c.status = any (statuses));
   page.claims := array(
-    select (c.claim_id, u.email, u.first_name, u.last_name, c.org_uri, c.org_name, c.is_new_org, c.email_domain,
-      c.org_domain, c.domain_match, app_private.review_status(c.status), c.routed_to, c.result_variant,
-      c.new_org_website, c.new_org_type, r.email, c.reviewed_at, c.review_notes, c.created_at,
-      c.email_verified, c.org_domain_stated, c.stated_roles, app_private.claim_steps(c.claim_id)
-    )::app_public.organization_claim_item
+    select app_private.claim_item(c)
     from app_public.organization_claims as c
-    join app_public.users as u on u.user_id = c.user_id
-    left join app_public.users as r on r.user_id = c.reviewed_by
     where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
       and app_private.is_within(bounds, c.org_uri)
       and (organization_claims_for_review.status is null or c.status = any (statuses))

@@ -34,6 +34,9 @@ begin atomic
     (409, 'idempotency_key_reused',
       'This idempotency key was already used with a different request; use a new key for a new request.'),
 
+    (410, 'changes_expired',
+      'Changes after this position are no longer all kept; read the lists again, and go on from a new position.'),
+
     (422, 'unknown_accelerator_code', 'One of the codes is not a current code of the accelerator scheme.'),
     (422, 'unknown_need', 'concernsNeedId does not name an existing need.'),
     (422, 'unknown_commitment', 'fulfillsCommitmentId does not name an existing commitment.'),

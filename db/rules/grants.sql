@@ -52,6 +52,7 @@ grant select on
   app_private.graph_verification,
   app_private.record_totals,
   app_private.record_total_changes,
+  app_private.changes,
   app_public.churches,
   app_private.church_words,
   app_private.church_tags,
@@ -91,6 +92,19 @@ grant execute on function
   app_public.engagement_claims_graph_status,
   app_public.engagement_claims_graph_errors
 to api_read;
+
+-- What has changed.
+grant execute on function
+  app_private.change_page,
+  app_private.number_changes,
+  app_private.change_position,
+  app_private.changes_after,
+  app_private.change_cursor,
+  app_private.shown_record,
+  app_private.shown_change,
+  app_private.page_of_changes
+to api_read;
+grant execute on function app_private.claim_change_page to api_review, api_person;
 
 -- Lists to choose from.
 grant execute on function

@@ -30,6 +30,7 @@
 \ir organization-claims.sql
 \ir appointments.sql
 \ir claim-review.sql
+\ir changes.sql
 \ir own-standing.sql
 \ir address-proofs.sql
 \ir mail.sql

@@ -8,14 +8,19 @@ import { grafserv } from "postgraphile/grafserv/express/v4";
 import type { GraphQLSchema } from "postgraphile/graphql";
 import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
+import { Database } from "../database.ts";
+import { LiveFeed } from "../live/feed.ts";
 import type { Postgres } from "../postgres/postgres.ts";
 import type { RestRoute } from "../rest/route.ts";
 import { RequestConnections } from "./connections.ts";
 import { publicErrors } from "./errors.ts";
 import { EXPLORER_PATH, explorerHeaders } from "./explorer.ts";
-import { answerErrors, readRequest } from "./http.ts";
+import { answerErrors, readRequest, readStreamRequest } from "./http.ts";
 import { allowedAt } from "./methods.ts";
 import { makePreset } from "./preset.ts";
+import { Subscriptions } from "./subscriptions.ts";
+import { TextCache } from "./texts.ts";
+import { Transports } from "./transports.ts";
 
 /** What the GraphQL door needs. */
 export type GraphqlOptions = {
@@ -35,6 +40,8 @@ export type Graphql = {
   /** /graphiql; the page itself needs no key. */
   explorerDoor: Door;
   schema: () => Promise<GraphQLSchema>;
+  /** Ends subscriptions, which would last for ever, and takes no more. */
+  hangUp: () => void;
   release: () => Promise<void>;
 };
 
@@ -53,11 +60,21 @@ export async function createGraphql({
   const bodies = new Map(routes.flatMap(({ operationId, body }) => (body ? [[operationId, body]] : [])));
   const instance = postgraphile(makePreset(postgres.pool, { publicError, connections, bodies }));
   const server = instance.createServ(grafserv);
-  await Promise.all([instance.getSchema(), server.ready()]);
+  const [schema] = await Promise.all([instance.getSchema(), server.ready()]);
+  const subscriptions = new Subscriptions({
+    feed: new LiveFeed(new Database(postgres.requests)),
+    texts: new TextCache(schema, publicError),
+    ...{ schema, publicError, resolvedPreset: instance.getResolvedPreset() },
+  });
+  const opened: Transports[] = [];
   const serve = express.Router();
   await server.addTo(serve as Express, null, false);
   return {
     door: withAllowed(allowedAt, (app, guards) => {
+      const transports = new Transports(subscriptions, guards);
+      opened.push(transports);
+      app.get("/graphql", transports.socket);
+      app.post("/graphql/stream", ...guards.key, readStreamRequest, transports.stream);
       app.all("/graphql", ...guards.key, readRequest);
       app.use((request, response, next) =>
         request.path === "/graphql" ? serve(request, response, next) : next(),
@@ -71,6 +88,9 @@ export async function createGraphql({
       );
     },
     schema: async () => instance.getSchema(),
+    hangUp: () => {
+      for (const transports of opened) transports.close();
+    },
     release: () => instance.release() as Promise<void>,
   };
 }

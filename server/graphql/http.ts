@@ -25,6 +25,18 @@ export const readRequest: RequestHandler = (request, response, next) => {
     readParameters(request);
     return next();
   }
+  readBody(request, response, next);
+};
+
+/** The same of a subscription, whose answer is a stream. */
+export const readStreamRequest: RequestHandler = (request, response, next) => {
+  if (!request.accepts("text/event-stream")) {
+    throw new ApiError("not_acceptable", { message: "Subscriptions are answered as text/event-stream." });
+  }
+  readBody(request, response, next);
+};
+
+const readBody: RequestHandler = (request, response, next) => {
   if (!request.is("application/json")) {
     throw new ApiError("unsupported_media_type");
   }

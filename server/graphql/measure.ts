@@ -160,7 +160,9 @@ class Measurement {
     const isMutation = parent === this.#schema.getMutationType();
     const body = isMutation ? this.#bodies.get(name) : undefined;
     for (const argument of field?.args ?? []) {
-      if (argument.name in given) checkArgument(name, argument, given[argument.name], { isMutation, body });
+      // A variable that is left out leaves its argument out.
+      if (given[argument.name] !== undefined)
+        checkArgument(name, argument, given[argument.name], { isMutation, body });
     }
     const type = field && getNamedType(field.type);
     if (!field || !isCompositeType(type) || !node.selectionSet) {

@@ -20,6 +20,7 @@ import { GroupKeysPlugin } from "./group-keys.ts";
 import { GroupingPlugin } from "./grouping.ts";
 import { GroupsPlugin } from "./groups.ts";
 import { MediaTypePlugin } from "./http.ts";
+import { LivePlugin } from "./live.ts";
 import { ListsPlugin } from "./lists.ts";
 import { NamingPlugin } from "./naming.ts";
 import { OrdersPlugin } from "./orders.ts";
@@ -65,6 +66,7 @@ export function makePreset(
       TotalsPlugin,
       GroupsPlugin,
       ListsPlugin,
+      LivePlugin,
       ExplorerPlugin,
       DeliveryPlugin,
       MediaTypePlugin,

@@ -6,6 +6,12 @@ import "@graphile/pg-aggregates/dist/InflectionPlugin.js";
 import "@graphile/pg-aggregates/dist/interfaces.js";
 
 declare global {
+  namespace Grafast {
+    interface Context {
+      /** Of a subscription alone. */
+      changes?: unknown;
+    }
+  }
   namespace GraphileBuild {
     interface BehaviorStrings {
       "resource:aggregate": true;

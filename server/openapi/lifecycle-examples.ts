@@ -158,6 +158,29 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
       answer: { claimId, status: "completed" },
     },
 
+    listChanges: {
+      scope: "api_read",
+      query: { kind: "need", limit: 10 },
+      answer: {
+        changes: [
+          {
+            position: "17-1772443800000000",
+            kind: "need",
+            id: needId,
+            change: "created",
+            changedAt: WHEN,
+            orgUri: needItem["orgUri"],
+            needId,
+            fromStatus: null,
+            toStatus: "open",
+            record: needItem,
+          },
+        ],
+        position: "98-1772443800000000",
+        hasMore: false,
+      },
+    },
+
     listAccelerators: {
       scope: "api_read",
       answer: {

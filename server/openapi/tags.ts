@@ -10,6 +10,7 @@ export const TAGS: { name: string; description: string }[] = [
     description:
       "Work that organizations attest to be done, in fulfilment of a commitment or independently of one.",
   },
+  { name: "Changes", description: "What has changed in the records, for those who keep a copy." },
   { name: "Vocabulary", description: "The codes by which records are classified." },
   { name: "Organizations", description: "The organizations that are public, for a person to choose from." },
   { name: "Church search", description: "Churches by words, place, tradition, language and program." },

@@ -5,7 +5,7 @@ import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
 /** As the review dashboard expects it. */
-const claimItem = z
+export const claimItem = z
   .object({
     id: s.uuid,
     user_email: s.email,

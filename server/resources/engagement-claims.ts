@@ -6,7 +6,7 @@ import * as r from "../rest/records.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
-const item = r.itemOf(engagementClaim, "EngagementClaim");
+export const item = r.itemOf(engagementClaim, "EngagementClaim");
 const statusChange = r.statusChangeOf(engagementClaim);
 
 const list: ListQuery = {

@@ -6,6 +6,7 @@ import type { RestRoute } from "../rest/route.ts";
 import { acceleratorRoutes } from "./accelerators.ts";
 import { claimReviewRoutes } from "./admin-claims.ts";
 import { userRoutes } from "./admin-users.ts";
+import { changeRoutes } from "./changes.ts";
 import { choosingRoutes } from "./choosing.ts";
 import { commitmentRoutes } from "./commitments.ts";
 import { engagementClaimRoutes } from "./engagement-claims.ts";
@@ -29,6 +30,7 @@ export function allRoutes(parts: {
     ...commitmentRoutes(parts),
     ...engagementClaimRoutes,
     ...historyRoutes,
+    ...changeRoutes(parts.database),
     ...acceleratorRoutes,
     ...choosingRoutes,
     ...onboardingRoutes,

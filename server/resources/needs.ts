@@ -6,7 +6,7 @@ import * as r from "../rest/records.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
-const item = r.itemOf(need, "Need");
+export const item = r.itemOf(need, "Need");
 const statusChange = r.statusChangeOf(need);
 
 const list: ListQuery = {

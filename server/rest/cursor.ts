@@ -1,16 +1,16 @@
 // Where a page of a list ended, so that the next one begins there: found in an index, however far down the list it is.
 import { createHash } from "node:crypto";
 
-/** A record's place in the order of its list: when it was created, in microseconds since 1970, and its id. */
-export type Place = { createdAt: number; id: string };
+/** A record's place in the order of its list: when it was created, or updated, in microseconds since 1970, and its id. */
+export type Place = { at: number; id: string };
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 // Within what PostgreSQL and JavaScript both count exactly.
 const LATEST = 8e15;
 
 /** @param filtered what the list is of; the cursor continues no other */
-export function cursorOf({ createdAt, id }: Place, filtered: unknown): string {
-  return encode([markOf(filtered), createdAt, id]);
+export function cursorOf({ at, id }: Place, filtered: unknown): string {
+  return encode([markOf(filtered), at, id]);
 }
 
 /** @returns undefined for what is not a cursor of this list */
@@ -23,15 +23,15 @@ export function readCursor(cursor: string, filtered: unknown): Place | undefined
   }
   // Many texts decode to the same bytes; only the one that was given out counts.
   if (!Array.isArray(read) || encode(read) !== cursor) return undefined;
-  const [mark, createdAt, id, ...others] = read as unknown[];
+  const [mark, at, id, ...others] = read as unknown[];
   const isPlace =
     others.length === 0 &&
     mark === markOf(filtered) &&
-    Number.isSafeInteger(createdAt) &&
-    Math.abs(createdAt as number) <= LATEST &&
+    Number.isSafeInteger(at) &&
+    Math.abs(at as number) <= LATEST &&
     typeof id === "string" &&
     UUID.test(id);
-  return isPlace ? { createdAt: createdAt as number, id: id } : undefined;
+  return isPlace ? { at: at as number, id: id } : undefined;
 }
 
 function markOf(filtered: unknown): string {

@@ -8,7 +8,7 @@ import type { Database } from "../database.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
 import type { Place } from "./cursor.ts";
 import type { Input } from "./route.ts";
-import { paging } from "./schemas.ts";
+import { paging, timestamp } from "./schemas.ts";
 
 /** A list of records. */
 export type ListQuery = {
@@ -38,11 +38,24 @@ export const statusFilter: Filter = {
   kept: "status",
 };
 
+/** Of every list; those found by it come in the order in which they were updated. */
+const updatedSince: Filter = { condition: `"updatedAt" >= ($1 ->> 'updatedSince')::timestamptz` };
+
+function filtersOf({ filters }: ListQuery): ListQuery["filters"] {
+  return { ...filters, updatedSince };
+}
+
 /** What a caller may ask of a list: its filters, and which page. */
 export function listInput(list: ListQuery, filters: z.ZodRawShape): z.ZodObject {
   return z
     .object({
       ...filters,
+      updatedSince: timestamp.optional().meta({
+        description:
+          "Those that were created or updated at this time or later, in the order of their updatedAt, the earliest first. A " +
+          "change that took a while to commit has an earlier one than when it became visible, and deletions have none: to keep " +
+          "a copy, read GET /v0/changes.",
+      }),
       ...paging,
       after: z
         .string()
@@ -72,8 +85,8 @@ export function listInput(list: ListQuery, filters: z.ZodRawShape): z.ZodObject 
 }
 
 /** The input by which a list is filtered, in an order of its own. */
-function filteredBy({ record, filters }: ListQuery, input: Input): unknown {
-  return [record.kind, ...Object.keys(filters).map((name) => [name, input[name]])];
+function filteredBy(list: ListQuery, input: Input): unknown {
+  return [list.record.kind, ...Object.keys(filtersOf(list)).map((name) => [name, input[name]])];
 }
 
 function placeIn(list: ListQuery, input: Input): Place | undefined {
@@ -92,10 +105,10 @@ export async function readPage(
 ): Promise<string> {
   const answer = (await database.answer(request.identity, listStatement(list, input), input)) ?? "";
   const end = answer.indexOf("\n");
-  const [createdAt, id] = answer.slice(0, end).split(" ");
+  const [at, id] = answer.slice(0, end).split(" ");
   if (id) {
-    const after = cursorOf({ createdAt: Number(createdAt), id }, filteredBy(list, input));
-    const given = ["limit", ...Object.keys(list.filters)].filter((name) => input[name] !== undefined);
+    const after = cursorOf({ at: Number(at), id }, filteredBy(list, input));
+    const given = ["limit", ...Object.keys(filtersOf(list))].filter((name) => input[name] !== undefined);
     const query = new URLSearchParams();
     for (const name of given) query.set(name, String(input[name]));
     query.set("after", after);
@@ -105,29 +118,35 @@ export async function readPage(
 }
 
 /**
- * The statement for a list: newest first, ties by id, with the total of all matches. It contains only the filters
+ * The statement for a list: newest first, or in the order of updates, ties by id, with the total of all matches. It contains only the filters
  * that were given, so that PostgreSQL plans for these and no others. The page is found by its ids, which the indexes
  * hold: what else an item has would be worked out for every row that is skipped as well.
  * @returns SQL for a line with the place of the last item, empty if no more follow, and then the JSON of the answer
  */
 export function listStatement(list: ListQuery, input: Input): string {
-  const { record, items, filters } = list;
-  const given = Object.entries(filters).filter(([name]) => input[name] !== undefined);
+  const { record, items } = list;
+  const given = Object.entries(filtersOf(list)).filter(([name]) => input[name] !== undefined);
   const conditions = given.map(([name, { condition }]) =>
     typeof condition === "string" ? condition : condition(input[name]),
   );
   const view = `rest.${record.table}`;
   const id = `"${idOf(record)}"`;
-  const order = (of: string) => `order by ${of}."createdAt" desc, ${of}.${id} desc`;
+  const isByUpdate = input["updatedSince"] !== undefined;
+  const at = isByUpdate ? `"updatedAt"` : `"createdAt"`;
+  const orderIn = (direction: "asc" | "desc") => (of: string) =>
+    `order by ${of}.${at} ${direction}, ${of}.${id} ${direction}`;
+  const [order, backwards] = isByUpdate
+    ? [orderIn("asc"), orderIn("desc")]
+    : [orderIn("desc"), orderIn("asc")];
   const place = input["after"] === undefined ? undefined : placeIn(list, input);
   const after = place
     ? [
-        `(item."createdAt", item.${id}) < ` +
-          `(timestamptz 'epoch' + ${place.createdAt} * interval '1 microsecond', '${place.id}'::uuid)`,
+        `(item.${at}, item.${id}) ${isByUpdate ? ">" : "<"} ` +
+          `(timestamptz 'epoch' + ${place.at} * interval '1 microsecond', '${place.id}'::uuid)`,
       ]
     : [];
   const ids = (from: string, where: readonly string[]) =>
-    `select item.${id}, item."createdAt" from ${from} as item ${where.length > 0 ? `where ${where.join(" and ")}` : ""}`;
+    `select item.${id}, item.${at} from ${from} as item ${where.length > 0 ? `where ${where.join(" and ")}` : ""}`;
   const page = (from: string, where: readonly string[]) => `
     (${ids(from, where)} ${order("item")}
      limit ($1 ->> 'limit')::integer + 1 offset ($1 ->> 'offset')::bigint)`;
@@ -157,9 +176,9 @@ export function listStatement(list: ListQuery, input: Input): string {
     with ${found},
     shown as materialized (select * from page ${order("page")} limit ($1 ->> 'limit')::integer)
     select coalesce((
-        select concat_ws(' ', (extract(epoch from shown."createdAt") * 1000000)::bigint, shown.${id}) from shown
+        select concat_ws(' ', (extract(epoch from shown.${at}) * 1000000)::bigint, shown.${id}) from shown
         where (select count(*) from page) > ($1 ->> 'limit')::integer
-        order by shown."createdAt", shown.${id} limit 1), '')
+        ${backwards("shown")} limit 1), '')
       || E'\\n'
       || json_build_object(
         '${items}', coalesce((

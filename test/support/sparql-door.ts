@@ -21,6 +21,7 @@ export async function startSparqlDoor(
   };
   await sparqlDoor({ namedGraphs: [], concurrency: 3, ...dependencies })(app, {
     key: [withKey],
+    again: withKey,
     keyInQuery: [withKey],
   });
   app.use(errorHandler(pino({ level: "silent" })));

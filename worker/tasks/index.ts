@@ -6,6 +6,7 @@ import { forgetAnswers } from "./forget-answers.ts";
 import { sendWaitingMails } from "./mail.ts";
 import { projectRecords } from "./project-records.ts";
 import { recheckRecords } from "./recheck-records.ts";
+import { tendChanges } from "./tend-changes.ts";
 import type { TaskContext, TaskDefinition } from "./task.ts";
 
 const TASKS: readonly TaskDefinition[] = [
@@ -15,6 +16,7 @@ const TASKS: readonly TaskDefinition[] = [
   expireCommitments,
   forgetAnswers,
   sendWaitingMails,
+  tendChanges,
 ];
 
 /** The tasks in the form that graphile-worker takes. */

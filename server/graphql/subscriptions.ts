@@ -1,0 +1,106 @@
+// From the text of a subscription to its events, for both transports: the same bounds and the same errors.
+import { subscribe as subscribeWithGrafast } from "postgraphile/grafast";
+import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
+import type { ExecutionArgs, ExecutionResult, GraphQLError, GraphQLSchema } from "postgraphile/graphql";
+import { ApiError } from "../errors.ts";
+import type { LiveFeed, Party, Topic } from "../live/feed.ts";
+import { measure } from "./measure.ts";
+import type { TextCache } from "./texts.ts";
+
+/** A request for a subscription, as it comes. */
+export type Asked = {
+  query: string;
+  operationName?: string | null | undefined;
+  variables?: Record<string, unknown> | null | undefined;
+};
+
+/** The events of a subscription, or why there are none. */
+export type Events = AsyncGenerator<ExecutionResult, void, undefined>;
+
+export class Subscriptions {
+  readonly #feed: LiveFeed;
+  readonly #texts: TextCache;
+  readonly #schema: GraphQLSchema;
+  readonly #resolvedPreset: GraphileConfig.ResolvedPreset;
+  readonly #publicError: (error: unknown) => GraphQLError;
+
+  constructor(parts: {
+    feed: LiveFeed;
+    texts: TextCache;
+    schema: GraphQLSchema;
+    resolvedPreset: GraphileConfig.ResolvedPreset;
+    publicError: (error: unknown) => GraphQLError;
+  }) {
+    this.#feed = parts.feed;
+    this.#texts = parts.texts;
+    this.#schema = parts.schema;
+    this.#resolvedPreset = parts.resolvedPreset;
+    this.#publicError = parts.publicError;
+  }
+
+  /** What a library of a transport is to subscribe to; errors where there is nothing to. */
+  prepare({ query, operationName, variables }: Asked, party: Party): ExecutionArgs | readonly GraphQLError[] {
+    const { document, errors } = this.#texts.parse(query);
+    if (errors) return errors;
+    try {
+      const operation = getOperationAST(document, operationName)?.operation;
+      if (operation !== OperationTypeNode.SUBSCRIPTION) {
+        throw new ApiError("validation_failed", {
+          message: "Here are subscriptions; send queries and mutations to /graphql with POST.",
+        });
+      }
+      measure(this.#schema, document, operationName ?? undefined, variables ?? {}, new Map());
+      return {
+        schema: this.#schema,
+        document,
+        operationName: operationName ?? null,
+        variableValues: variables ?? {},
+        contextValue: { party },
+      };
+    } catch (error) {
+      return [this.#publicError(error)];
+    }
+  }
+
+  /** Begins a subscription. Whatever goes wrong later on is its last event. */
+  subscribe = async (args: ExecutionArgs): Promise<Events | ExecutionResult> => {
+    const { party } = args.contextValue as { party: Party };
+    const ended = new AbortController();
+    let failure: unknown;
+    const feed = this.#feed;
+    const changes = {
+      // A failure must not be told by whatever lies between, which would not know its code.
+      async *subscribe(topic: string) {
+        try {
+          yield* feed.changes(JSON.parse(topic) as Topic, party, ended.signal);
+        } catch (error) {
+          failure = error;
+        }
+      },
+    };
+    const result = await subscribeWithGrafast({
+      ...args,
+      contextValue: { changes },
+      resolvedPreset: this.#resolvedPreset,
+    });
+    if (!(Symbol.asyncIterator in result)) {
+      return { ...result, ...(result.errors && { errors: result.errors.map(this.#publicError) }) };
+    }
+    const publicError = this.#publicError;
+    async function* told(events: AsyncIterable<ExecutionResult>): Events {
+      for await (const event of events) {
+        yield event.errors ? { ...event, errors: event.errors.map(publicError) } : event;
+      }
+      if (failure !== undefined && !ended.signal.aborted) yield { errors: [publicError(failure)] };
+    }
+    const events = told(result as AsyncIterable<ExecutionResult>);
+    const end = events.return.bind(events);
+    // It waits for the next event, and would wait with it.
+    return Object.assign(events, {
+      return: () => {
+        ended.abort();
+        return end();
+      },
+    });
+  };
+}

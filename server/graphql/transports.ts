@@ -1,0 +1,140 @@
+// How subscriptions come in: WebSocket (the protocol of graphql-ws) at /graphql, server-sent events (the distinct
+// connections of graphql-sse) at /graphql/stream.
+import { ServerResponse } from "node:http";
+import type { Request, RequestHandler, Response } from "express";
+import { createHandler } from "graphql-sse/lib/use/express";
+import { useServer } from "graphql-ws/use/ws";
+import { WebSocketServer } from "ws";
+import type { WebSocket } from "ws";
+import { ApiError, apiErrorFrom } from "../errors.ts";
+import type { Guards } from "../door.ts";
+import { takeOver } from "../listener.ts";
+import type { Party } from "../live/feed.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+const GOING_AWAY = 1001;
+const TRY_AGAIN_LATER = 1013;
+const UNAUTHORIZED = 4401;
+const FORBIDDEN = 4403;
+/** In bytes: texts and variables of subscriptions are short. */
+const LONGEST_MESSAGE = 100_000;
+/** How long a subscriber that does not read may take to close. */
+const LINGER_MS = 1_000;
+
+/** The close code of an error, with its own code as the reason. */
+function closing(error: unknown): [code: number, reason: string] {
+  const { statusCode, code } = apiErrorFrom(error);
+  if (statusCode === 401) return [UNAUTHORIZED, code];
+  return [statusCode === 403 ? FORBIDDEN : TRY_AGAIN_LATER, code];
+}
+
+/** The transports of one process. */
+export class Transports {
+  readonly #subscriptions: Subscriptions;
+  readonly #guards: Guards;
+  readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_MESSAGE });
+  readonly #streams = new Set<Response>();
+  readonly #parties = new WeakMap<WebSocket, Party>();
+  #isClosing = false;
+
+  constructor(subscriptions: Subscriptions, guards: Guards) {
+    this.#subscriptions = subscriptions;
+    this.#guards = guards;
+    useServer(
+      {
+        onConnect: async ({ connectionParams, extra: { socket, request } }) => {
+          const given = connectionParams?.["authorization"];
+          try {
+            this.#parties.set(socket, await this.#enter(request as Request, socket, given));
+            return true;
+          } catch (error) {
+            socket.close(...closing(error));
+            return false;
+          }
+        },
+        onSubscribe: ({ extra: { socket } }, _id, asked) =>
+          this.#subscriptions.prepare(asked, this.#parties.get(socket)!),
+        subscribe: this.#subscriptions.subscribe,
+      },
+      this.#sockets,
+    );
+  }
+
+  /** Takes a request to upgrade to WebSocket; its key may come with the first message, as browsers have no other way. */
+  readonly socket: RequestHandler = (request, response, next) => {
+    const taken = takeOver(request, response);
+    if (!taken) return next();
+    if (this.#isClosing) throw new ApiError("service_busy");
+    this.#sockets.handleUpgrade(request, taken.socket, taken.head, (socket) => {
+      response.statusCode = 101;
+      socket.once("close", () => response.emit("close"));
+      this.#sockets.emit("connection", socket, request);
+    });
+  };
+
+  readonly stream: RequestHandler = async (request, response) => {
+    if (this.#isClosing) throw new ApiError("service_busy");
+    const party: Party = {
+      identity: () => request.identity,
+      recheck: () => this.#recheck(request),
+      cut: () => response.destroy(),
+    };
+    this.#streams.add(response);
+    response.once("close", () => this.#streams.delete(response));
+    const handle = createHandler({
+      onSubscribe: (_, { query, operationName, variables }) => {
+        const prepared = this.#subscriptions.prepare({ query, operationName, variables }, party);
+        return "schema" in prepared
+          ? { ...prepared, contextValue: { party } }
+          : { data: null, errors: prepared };
+      },
+      subscribe: this.#subscriptions.subscribe,
+    });
+    await handle(request, response);
+  };
+
+  /** Ends all of them, and takes no more. */
+  close(): void {
+    this.#isClosing = true;
+    for (const socket of this.#sockets.clients) {
+      socket.close(GOING_AWAY, "going_away");
+      setTimeout(() => socket.terminate(), LINGER_MS).unref();
+    }
+    for (const response of this.#streams) response.end();
+  }
+
+  async #enter(request: Request, socket: WebSocket, authorization: unknown): Promise<Party> {
+    if (typeof authorization === "string") request.headers.authorization = authorization;
+    for (const guard of this.#guards.key) await this.#pass(guard, request);
+    return {
+      identity: () => request.identity,
+      recheck: () => this.#recheck(request),
+      cut: (error) => {
+        socket.close(...closing(error));
+        setTimeout(() => socket.terminate(), LINGER_MS).unref();
+      },
+    };
+  }
+
+  #recheck(request: Request): Promise<void> {
+    return this.#pass(this.#guards.again, request);
+  }
+
+  /** What guards a request looks at it, and at an answer that nobody gets. */
+  async #pass(guard: RequestHandler, request: Request): Promise<void> {
+    const response = Object.setPrototypeOf(
+      new ServerResponse(request),
+      Object.getPrototypeOf(request.res) as object,
+    ) as Response;
+    try {
+      await new Promise<void>((passed, refused) => {
+        const outcome: unknown = guard(request, response, (error?: unknown) =>
+          error === undefined ? passed() : refused(error),
+        );
+        Promise.resolve(outcome).catch(refused);
+      });
+    } finally {
+      response.emit("close");
+    }
+  }
+}

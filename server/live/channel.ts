@@ -1,0 +1,149 @@
+// The feed of changes as it goes on: read once for all who may see the same of it, and handed to each of them.
+import { setTimeout as sleep } from "node:timers/promises";
+import { apiErrorFrom } from "../errors.ts";
+import type { ApiError } from "../errors.ts";
+import type { Inbox } from "./inbox.ts";
+
+/** A change as the database tells of it (app_private.shown_change). */
+export type Change = Readonly<{
+  position: string;
+  kind: string;
+  id: string;
+  change: string;
+  changedAt: string;
+  orgUri: string;
+  needId: string | null;
+  fromStatus: string | null;
+  toStatus: string | null;
+  record: object | null;
+}>;
+export type Page = Readonly<{ changes: readonly Change[]; position: string; hasMore: boolean }>;
+
+/** One who is told. */
+export type Subscriber = {
+  inbox: Inbox<Change>;
+  wants: (change: Change) => boolean;
+  /** @throws ApiError when the caller may not be told any more */
+  recheck: () => Promise<unknown>;
+  /** ends the subscription */
+  cut: (error: unknown) => void;
+};
+
+/** How often it is looked whether the caller may still be told, where there is nothing to tell. */
+const RECHECK_MS = 5_000;
+/** How long a database that does not answer is left alone. */
+const RETRY_MS = 1_000;
+
+/** A place in the feed, by which positions are compared. */
+export function placeOf(position: string): number {
+  return Number(position.split("-", 1)[0]);
+}
+
+/** Reads on from where it is, as long as it has subscribers. */
+export class Channel {
+  readonly #read: (after: string) => Promise<Page>;
+  readonly #tickMs: number;
+  readonly #tooSlow: () => ApiError;
+  readonly #maxBytes: number;
+  readonly #subscribers = new Set<Subscriber>();
+  #begun: Promise<void> | undefined;
+
+  /**
+   * @param parts.read the next page after a position
+   * @param parts.tickMs how often it is looked for changes
+   * @param parts.maxBytes that may wait to be read by a subscriber
+   */
+  constructor(parts: {
+    read: (after: string) => Promise<Page>;
+    tickMs: number;
+    maxBytes: number;
+    tooSlow: () => ApiError;
+  }) {
+    this.#read = parts.read;
+    this.#tickMs = parts.tickMs;
+    this.#maxBytes = parts.maxBytes;
+    this.#tooSlow = parts.tooSlow;
+  }
+
+  get subscribers(): ReadonlySet<Subscriber> {
+    return this.#subscribers;
+  }
+
+  /**
+   * Adds a subscriber. When this returns, everything after what can be read now is handed to it.
+   * @throws what reading the feed threw
+   */
+  async join(subscriber: Subscriber): Promise<void> {
+    this.#subscribers.add(subscriber);
+    this.#begun ??= this.#begin();
+    await this.#begun;
+  }
+
+  leave(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      const { position } = await this.#read("now");
+      void this.#goOn(position);
+    } catch (error) {
+      this.#begun = undefined;
+      throw error;
+    }
+  }
+
+  async #goOn(from: string): Promise<void> {
+    let position = from;
+    let checkedAt = performance.now();
+    while (this.#subscribers.size > 0) {
+      let page: Page;
+      try {
+        page = await this.#read(position);
+      } catch (error) {
+        if (apiErrorFrom(error).statusCode < 500) {
+          for (const subscriber of this.#subscribers) subscriber.cut(error);
+          break;
+        }
+        await sleep(RETRY_MS, undefined, { ref: false });
+        continue;
+      }
+      if (page.changes.length > 0 || performance.now() - checkedAt > RECHECK_MS) {
+        checkedAt = performance.now();
+        await this.#recheck();
+      }
+      this.#cutSlow();
+      for (const change of page.changes) this.#tell(change);
+      position = page.position;
+      if (!page.hasMore) await sleep(this.#tickMs, undefined, { ref: false });
+    }
+    this.#begun = undefined;
+  }
+
+  async #recheck(): Promise<void> {
+    await Promise.all(
+      Array.from(this.#subscribers, (subscriber) =>
+        subscriber.recheck().catch((error: unknown) => {
+          this.#subscribers.delete(subscriber);
+          subscriber.cut(error);
+        }),
+      ),
+    );
+  }
+
+  /** Those who have not read what came with the pages before. */
+  #cutSlow(): void {
+    for (const subscriber of this.#subscribers) {
+      if (subscriber.inbox.bytes <= this.#maxBytes) continue;
+      this.#subscribers.delete(subscriber);
+      subscriber.cut(this.#tooSlow());
+    }
+  }
+
+  #tell(change: Change): void {
+    const bytes = JSON.stringify(change).length;
+    for (const subscriber of this.#subscribers) {
+      if (subscriber.wants(change)) subscriber.inbox.put(change, bytes);
+    }
+  }
+}

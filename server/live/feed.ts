@@ -1,0 +1,169 @@
+// Subscriptions to the feed of changes: from a position on, without a gap, as long as the caller may be told.
+//
+// The feed in the database is the truth. It is looked into ten times a second while anybody waits: to be notified would
+// have all writers queue up (docs/decisions.md).
+import type { Database } from "../database.ts";
+import { ApiError } from "../errors.ts";
+import type { Identity } from "../identity/identity.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
+import { Channel, placeOf } from "./channel.ts";
+import type { Change, Page, Subscriber } from "./channel.ts";
+import { Inbox } from "./inbox.ts";
+
+/** What somebody wants to be told of. */
+export type Topic = Readonly<{
+  orgUri?: string | null;
+  needId?: string | null;
+  /** Instead of records: the organization claims that one reviews, and as whom. */
+  claims?: Readonly<{ adminEmail?: string | null }>;
+  after?: string | null;
+}>;
+
+/** A connection over which somebody is told. */
+export type Party = Readonly<{
+  identity: () => Identity;
+  /** @throws ApiError when whoever called is not let in any more */
+  recheck: () => Promise<unknown>;
+  /** ends all that goes over the connection */
+  cut: (error: unknown) => void;
+}>;
+
+const TICK_MS = 100;
+/** Each of these is read for one reviewer alone. */
+const CLAIMS_TICK_MS = 1_000;
+const PAGE = 50;
+const LONGER_PAGE = 200;
+
+/** Of one caller, in one process. */
+export const LIVE_BOUNDS = { subscriptions: 1_000, unreadBytes: 5_000_000 } as const;
+
+/** All subscriptions of a server process. */
+export class LiveFeed {
+  readonly #database: Database;
+  readonly #channels = new Map<string, Channel>();
+  readonly #counts = new Map<string, number>();
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #waiting = new Map<string, Promise<Page>>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * The changes, as they come.
+   * @param ended ends it
+   * @throws ApiError rate_limited, validation_failed, changes_expired, and what reading throws
+   */
+  async *changes(topic: Topic, party: Party, ended: AbortSignal): AsyncGenerator<Change, void, undefined> {
+    const { id } = party.identity();
+    const count = (this.#counts.get(id) ?? 0) + 1;
+    if (count > LIVE_BOUNDS.subscriptions) {
+      throw new ApiError("rate_limited", {
+        message: `This API key, or this person, has ${LIVE_BOUNDS.subscriptions} subscriptions already; end some first.`,
+        headers: { [RESPONSE_HEADERS.retryAfter]: "60" },
+      });
+    }
+    this.#counts.set(id, count);
+    const inbox = new Inbox<Change>();
+    const close = () => inbox.close();
+    ended.addEventListener("abort", close);
+    if (ended.aborted) close();
+    const channel = this.#channelOf(topic, party);
+    const subscriber: Subscriber = { inbox, wants: wantedBy(topic), recheck: party.recheck, cut: party.cut };
+    try {
+      // First what is told from now on, then what was until now: nothing falls between them.
+      await channel.join(subscriber);
+      let after = topic.after ?? "now";
+      for (let hasMore = true; hasMore && !inbox.isClosed;) {
+        const page = await this.#readInTurn(topic, party.identity(), after);
+        yield* page.changes;
+        ({ position: after, hasMore } = page);
+      }
+      const read = placeOf(after);
+      for await (const change of inbox.read()) if (placeOf(change.position) > read) yield change;
+    } finally {
+      ended.removeEventListener("abort", close);
+      channel.leave(subscriber);
+      const left = (this.#counts.get(id) ?? 1) - 1;
+      if (left === 0) this.#counts.delete(id);
+      else this.#counts.set(id, left);
+    }
+  }
+
+  /** Those who may see the same have one; of claims each reviewer has their own. */
+  #channelOf({ claims }: Topic, party: Party): Channel {
+    const { id, role } = party.identity();
+    const name = claims ? JSON.stringify([id, claims.adminEmail]) : role;
+    const known = this.#channels.get(name);
+    if (known && (known.subscribers.size > 0 || !claims)) return known;
+    for (const [other, { subscribers }] of this.#channels)
+      if (subscribers.size === 0) this.#channels.delete(other);
+    // Records are read in the role alone: no other caller's bounds or person are in it.
+    const reader: Identity = claims ? withoutGone(party.identity()) : { ...SERVICE, role };
+    const channel = new Channel({
+      read: (after) => this.#read(claims ? { claims } : {}, reader, after, LONGER_PAGE),
+      tickMs: claims ? CLAIMS_TICK_MS : TICK_MS,
+      maxBytes: LIVE_BOUNDS.unreadBytes,
+      tooSlow: () =>
+        new ApiError("service_busy", {
+          message:
+            "More waits to be read than is kept for a subscription; subscribe again after the last position.",
+        }),
+    });
+    this.#channels.set(name, channel);
+    return channel;
+  }
+
+  /**
+   * One after the other for each caller, since a thousand may come back at once; those who wait for the same have it together.
+   * Nobody joins a reading that has begun, which may end before what they are told by the channel.
+   */
+  #readInTurn(topic: Topic, identity: Identity, after: string): Promise<Page> {
+    const { orgUri, needId, claims } = topic;
+    const name = JSON.stringify([identity.id, orgUri, needId, claims, after]);
+    const waiting = this.#waiting.get(name);
+    if (waiting) return waiting;
+    const read = (this.#turns.get(identity.id) ?? Promise.resolve()).then(() => {
+      this.#waiting.delete(name);
+      return this.#read(topic, identity, after, PAGE);
+    });
+    this.#waiting.set(name, read);
+    const turn = read
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#turns.get(identity.id) === turn) this.#turns.delete(identity.id);
+      });
+    this.#turns.set(identity.id, turn);
+    return read;
+  }
+
+  async #read(
+    { orgUri, needId, claims }: Topic,
+    identity: Identity,
+    after: string,
+    limit: number,
+  ): Promise<Page> {
+    const statement = claims
+      ? `select app_private.claim_change_page($1 ->> 'adminEmail', $1 ->> 'after', ($1 ->> 'limit')::integer)::text`
+      : `select app_private.change_page(
+           $1 ->> 'after', null, $1 ->> 'orgUri', ($1 ->> 'needId')::uuid, ($1 ->> 'limit')::integer)::text`;
+    const input = { orgUri, needId, ...claims, after, limit };
+    return JSON.parse((await this.#database.answer(withoutGone(identity), statement, input)) ?? "") as Page;
+  }
+}
+
+const SERVICE = {
+  id: "changes",
+  ratePerMinute: null,
+  keyId: undefined,
+  person: undefined,
+} as unknown as Identity;
+
+/** Whose request it was may have been answered by now. */
+function withoutGone(identity: Identity): Identity {
+  return { ...identity, gone: undefined };
+}
+
+function wantedBy({ orgUri, needId }: Topic): (change: Change) => boolean {
+  return (change) => (!orgUri || change.orgUri === orgUri) && (!needId || change.needId === needId);
+}

@@ -1,0 +1,136 @@
+// What has changed, for those who keep a copy.
+import type { Request, Response } from "express";
+import { z } from "zod";
+import { choices } from "../../db/catalog.ts";
+import { RECORD_KINDS } from "../../records/index.ts";
+import type { Database } from "../database.ts";
+import type { Input, RestRoute } from "../rest/route.ts";
+import * as s from "../rest/schemas.ts";
+import { claimItem } from "./admin-claims.ts";
+import { item as commitment } from "./commitments-from-graph.ts";
+import { item as engagementClaim } from "./engagement-claims.ts";
+import * as m from "./membership-schemas.ts";
+import { item as need } from "./needs.ts";
+
+const position = z.string().meta({ description: "Where to go on from: the next request's after." });
+
+const paging = {
+  after: z
+    .string({ error: "must be a position of this feed, or now" })
+    .refine((value) => !value.includes("\0"), s.NUL)
+    .optional()
+    .meta({
+      description:
+        "The position up to which you have read, of a change or of a page; of any page, whatever its filters. now: nothing " +
+        "but the position of this moment, to begin with. Without it, from the oldest change that is kept.",
+    }),
+  limit: s.paging.limit,
+};
+
+function changeOf(kinds: readonly string[], record: z.ZodType) {
+  return z.object({
+    position,
+    kind: z.enum(kinds),
+    id: s.uuid,
+    change: s.oneOf(choices["changes.change"]),
+    changedAt: s.timestamp,
+    orgUri: s.httpUri,
+    needId: s.uuid.nullable().describe("The need whose chain the record is in."),
+    fromStatus: z.string().nullable().describe("The status before; null when it was created."),
+    toStatus: z.string().nullable().describe("The status since, often the same; null when it was deleted."),
+    record: record
+      .nullable()
+      .describe(
+        "As its list shows it now, which may be after later changes; null when it is not there any more.",
+      ),
+  });
+}
+
+function pageOf(change: z.ZodType) {
+  return z.object({
+    changes: z.array(change),
+    position,
+    hasMore: z.boolean().describe("Whether there is more now. A page can be short, or empty, before that."),
+  });
+}
+
+/** A page of a feed as it is sent, with the next one in the header Link. */
+function feedOf(database: Database, statement: string, filters: readonly string[]) {
+  return async (request: Request, response: Response, input: Input): Promise<string> => {
+    const answer = (await database.answer(request.identity, statement, input)) ?? "";
+    const page = JSON.parse(answer) as { position: string; hasMore: boolean };
+    if (page.hasMore) {
+      const query = new URLSearchParams();
+      const given = ["limit", ...filters].filter((name) => input[name] !== undefined);
+      for (const name of given) query.set(name, String(input[name]));
+      query.set("after", page.position);
+      response.links({ next: `${request.path}?${query.toString()}` });
+    }
+    return answer;
+  };
+}
+
+/** The routes of the feeds. */
+export function changeRoutes(database: Database): RestRoute[] {
+  return [
+    {
+      method: "get",
+      path: "/v0/changes",
+      operationId: "listChanges",
+      tag: "Changes",
+      summary: "Read what has changed, in the order in which it became visible",
+      description:
+        "Every committed change of needs, commitments and engagement claims once, deletions included; no reader who goes on " +
+        "from a position is passed over by a change that took longer to commit. To keep a copy: ask for after=now, read the " +
+        "lists, then read the changes after that position. What changed longer ago than changes are kept (30 days) is answered " +
+        "with 410 changes_expired: read the lists again.",
+      query: z.object({
+        ...paging,
+        kind: s.oneOf(RECORD_KINDS).optional(),
+        orgUri: s.filterText,
+        needId: s.uuid
+          .optional()
+          .describe("A need, with the commitments to it and the engagement claims that fulfil these."),
+      }),
+      answer: {
+        status: 200,
+        schema: pageOf(
+          changeOf(RECORD_KINDS, z.union([need, commitment, engagementClaim])).meta({ id: "Change" }),
+        ),
+        description: "The changes, first to last, and where to go on from.",
+      },
+      errors: ["changes_expired"],
+      handle: feedOf(
+        database,
+        `select app_private.change_page(
+           $1 ->> 'after', $1 ->> 'kind', $1 ->> 'orgUri', ($1 ->> 'needId')::uuid, ($1 ->> 'limit')::integer)::text`,
+        ["kind", "orgUri", "needId"],
+      ),
+    },
+    {
+      method: "get",
+      path: "/v0/admin/claims/changes",
+      operationId: "listOrganizationClaimChanges",
+      tag: "Claim review",
+      summary: "Read what has changed in the organization claims that one reviews",
+      description: "As GET /v0/changes, of the claims that GET /v0/admin/claims lists.",
+      headers: m.actingAdmin,
+      query: z.object(paging),
+      answer: {
+        status: 200,
+        schema: pageOf(
+          changeOf(["organization_claim"], claimItem)
+            .extend({ fromStatus: m.claimStatus.nullable(), toStatus: m.claimStatus.nullable() })
+            .meta({ id: "OrganizationClaimChange" }),
+        ),
+        description: "The changes, first to last, and where to go on from.",
+      },
+      errors: ["not_your_identity", "key_not_for_person", "permission_required", "changes_expired"],
+      handle: feedOf(
+        database,
+        `select app_private.claim_change_page($1 ->> 'adminEmail', $1 ->> 'after', ($1 ->> 'limit')::integer)::text`,
+        [],
+      ),
+    },
+  ];
+}

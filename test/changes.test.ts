@@ -1,0 +1,386 @@
+// The feed of changes: each committed one once and in order, none that was rolled back, none passed over.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { tendChanges } from "../worker/tasks/tend-changes.ts";
+import type { TaskContext } from "../worker/tasks/task.ts";
+import { issueTestKey } from "./support/database.ts";
+import { addOrganization, addPlatformPeople, platformAdmin } from "./support/membership.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { contributor, member, ORG, otherAdmin, OTHER_ORG, stranger } from "./support/world.ts";
+
+let service: TestService;
+let db: pg.Pool;
+beforeAll(async () => {
+  service = await startTestService();
+  db = service.database.owner;
+  await addPlatformPeople(db);
+});
+afterAll(() => service.stop());
+
+type Change = {
+  position: string;
+  kind: string;
+  id: string;
+  change: string;
+  changedAt: string;
+  orgUri: string;
+  fromStatus: string | null;
+  toStatus: string | null;
+  record: Record<string, unknown> | null;
+};
+type Page = { changes: Change[]; position: string; hasMore: boolean };
+
+const request = (query: Record<string, string> = {}, key = service.keys.read) =>
+  call(`${service.url}/v0/changes?${new URLSearchParams(query).toString()}`, "GET", key);
+
+async function page(query: Record<string, string> = {}): Promise<Page> {
+  const answer = await request(query);
+  expect(answer).toMatchObject({ status: 200 });
+  return answer.body as Page;
+}
+
+const post = async (path: string, body: object, key = service.keys.write) => {
+  const answer = await call(`${service.url}${path}`, "POST", key, body);
+  expect(answer.status).toBeLessThan(300);
+  return answer.body as Record<string, string>;
+};
+
+const needOf = (orgUri = ORG, declaredByEmail = contributor) => ({
+  orgUri,
+  orgName: "River Mission",
+  declaredByEmail,
+  needDescription: "Audio Scriptures",
+  accelerators: ["PRA-INT"],
+});
+const declareNeed = async (...args: Parameters<typeof needOf>) =>
+  (await post("/v0/needs", needOf(...args)))["needId"]!;
+
+/** Adds a need in a transaction of the owner, whose id says in which order it was drawn. */
+const insertNeed = async (client: pg.ClientBase | pg.Pool) => {
+  const { rows } = await client.query<{ id: string }>(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     values ('${ORG}', 'River Mission', '${contributor}', 'Wells', '{PRA}') returning need_id as id`,
+  );
+  return rows[0]!.id;
+};
+
+let start: string;
+beforeEach(async () => {
+  start = (await page({ after: "now" })).position;
+});
+
+test("tells what happened to each record, and shows it as its list does", async () => {
+  const needId = await declareNeed();
+  await post("/v0/needs/status", { needId, status: "met", actorEmail: contributor });
+  const { body: shown } = await call(`${service.url}/v0/needs/${needId}`, "GET", service.keys.read);
+  const { changes } = await page({ after: start });
+  const common = {
+    kind: "need",
+    id: needId,
+    orgUri: ORG,
+    needId,
+    record: shown,
+    position: expect.any(String),
+  };
+  expect(changes).toEqual([
+    { ...common, change: "created", changedAt: shown.createdAt, fromStatus: null, toStatus: "open" },
+    { ...common, change: "updated", changedAt: shown.updatedAt, fromStatus: "open", toStatus: "met" },
+  ]);
+});
+
+test("tells of deletions, of updates that leave the status, and not of those that change nothing", async () => {
+  const needId = await declareNeed();
+  await db.query("update app_public.needs set need_description = 'Deeper wells' where need_id = $1", [
+    needId,
+  ]);
+  await post("/v0/needs/status", { needId, status: "open", actorEmail: contributor });
+  await db.query("update app_public.needs set need_description = need_description where need_id = $1", [
+    needId,
+  ]);
+  await db.query("delete from app_public.needs where need_id = $1", [needId]);
+  const { changes } = await page({ after: start });
+  expect(
+    changes.map(({ change, fromStatus, toStatus, record }) => [change, fromStatus, toStatus, record]),
+  ).toEqual([
+    ["created", null, "open", null],
+    ["updated", "open", "open", null],
+    ["deleted", "open", null, null],
+  ]);
+});
+
+test("a change that commits late is not passed over", async () => {
+  const late = await db.connect();
+  try {
+    await late.query("begin");
+    const slow = await insertNeed(late);
+    const quick = await insertNeed(db);
+    const first = await page({ after: start });
+    expect(first.changes.map(({ id }) => id)).toEqual([quick]);
+    await late.query("commit");
+    const second = await page({ after: first.position });
+    expect(second.changes.map(({ id }) => id)).toEqual([slow]);
+  } finally {
+    late.release(true);
+  }
+});
+
+test("what is rolled back is never told", async () => {
+  const client = await db.connect();
+  try {
+    await client.query("begin");
+    await insertNeed(client);
+    await client.query("rollback");
+    await client.query("begin; savepoint before");
+    await insertNeed(client);
+    await client.query("rollback to before");
+    const kept = await insertNeed(client);
+    await client.query("commit");
+    expect((await page({ after: start })).changes.map(({ id }) => id)).toEqual([kept]);
+  } finally {
+    client.release(true);
+  }
+});
+
+test("many writers and several readers: each reader has every change once, and all in the same order", async () => {
+  const WRITERS = 4;
+  const EACH = 25;
+  const declared: string[] = [];
+  let isWriting = true;
+  const writing = Promise.all(
+    Array.from({ length: WRITERS }, async () => {
+      for (let n = 0; n < EACH; n++) {
+        const needId = await declareNeed();
+        declared.push(needId);
+        if (n % 5 === 0) await post("/v0/needs/status", { needId, status: "met", actorEmail: contributor });
+      }
+    }),
+  ).finally(() => (isWriting = false));
+  const reader = async (limit: number) => {
+    const read: Change[] = [];
+    for (let after = start; ;) {
+      const wasWriting = isWriting;
+      const { changes, position, hasMore } = await page({ after, limit: String(limit) });
+      read.push(...changes);
+      after = position;
+      if (!wasWriting && !hasMore) return read;
+    }
+  };
+  const [few, many] = await Promise.all([reader(3), reader(50), writing]);
+  expect(few.map(({ position }) => position)).toEqual(many.map(({ position }) => position));
+  expect(
+    few
+      .filter(({ change }) => change === "created")
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(declared.toSorted());
+  // Of one record its creation comes first.
+  const seen = new Set<string>();
+  for (const { id, change } of few) {
+    if (change === "updated") expect(seen).toContain(id);
+    seen.add(id);
+  }
+});
+
+test("a statement that changes many records tells of each", async () => {
+  await Promise.all([insertNeed(db), insertNeed(db)]);
+  const between = (await page({ after: start })).position;
+  const { rowCount } = await db.query(
+    "update app_public.needs set status = 'withdrawn' where status <> 'withdrawn'",
+  );
+  expect((await page({ after: between, limit: "200" })).changes).toHaveLength(rowCount!);
+});
+
+test("goes on by Link, and says when there is no more", async () => {
+  const ids = [await declareNeed(), await declareNeed(), await declareNeed()];
+  let path = `/v0/changes?limit=2&kind=need&after=${start}`;
+  const read: string[] = [];
+  for (let pages = 1; pages <= 2; pages++) {
+    const { body, headers } = await call(`${service.url}${path}`, "GET", service.keys.read);
+    read.push(...(body as Page).changes.map(({ id }) => id));
+    expect(body.hasMore).toBe(pages === 1);
+    path = /^<([^>]+)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1] ?? "";
+    expect(path === "").toBe(pages === 2);
+  }
+  expect(read).toEqual(ids);
+});
+
+test("is filtered by kind, organization, and the chain of a need", async () => {
+  const needId = await declareNeed();
+  const other = await declareNeed(OTHER_ORG, otherAdmin);
+  const { commitmentId } = await post("/v0/commitments", {
+    orgUri: OTHER_ORG,
+    orgName: "Harbor Trust",
+    declaredByEmail: otherAdmin,
+    commitmentDescription: "We record them",
+    acceleratorScope: ["PRA-INT"],
+    concernsNeedId: needId,
+  });
+  const { claimId } = await post("/v0/engagement-claims/submit", {
+    orgUri: ORG,
+    orgName: "River Mission",
+    claimedByEmail: contributor,
+    engagementAccelerators: ["PRA"],
+    fulfillsCommitmentId: commitmentId,
+  });
+  const ids = async (filter: Record<string, string>) =>
+    (await page({ after: start, ...filter })).changes.map(({ id }) => id);
+  expect(await ids({})).toEqual([needId, other, commitmentId, claimId]);
+  expect(await ids({ kind: "commitment" })).toEqual([commitmentId]);
+  expect(await ids({ orgUri: ORG })).toEqual([needId, claimId]);
+  expect(await ids({ needId })).toEqual([needId, commitmentId, claimId]);
+  expect(await ids({ needId: other, kind: "commitment" })).toEqual([]);
+  // A position belongs to the feed, and not to what was asked for: nothing is told again when filters are dropped.
+  const { position } = await page({ after: start, kind: "commitment" });
+  expect((await page({ after: position })).changes).toEqual([]);
+});
+
+test("a filter looks at so many changes at a time, and a page of few says that there is more", async () => {
+  await db.query(
+    `insert into app_private.changes (kind, record_id, change, org_uri)
+     select 'need', gen_random_uuid(), 'created', '${OTHER_ORG}' from generate_series(1, 10500)`,
+  );
+  const needId = await declareNeed();
+  await db.query("select app_private.number_changes(20000)");
+  const first = await page({ after: start, orgUri: ORG });
+  expect(first).toMatchObject({ changes: [], hasMore: true });
+  const second = await page({ after: first.position, orgUri: ORG });
+  expect(second).toMatchObject({ changes: [{ id: needId }], hasMore: false });
+});
+
+describe("refuses", () => {
+  test.each([
+    ["after", "yesterday"],
+    ["after", "12"],
+    ["after", "1-2; drop"],
+    ["after", "99999999999999999999-1"],
+    ["kind", "organization_claim"],
+    ["limit", "201"],
+    ["needId", "42"],
+  ])("%s=%s", async (name, value) => {
+    expect(await request({ [name]: value })).toMatchObject({
+      status: 400,
+      body: { error: "validation_failed", details: [{ path: name }] },
+    });
+  });
+
+  test("a position that was never given out, or by another history of the database", async () => {
+    const [position] = start.split("-");
+    for (const after of [`${position}-1`, "999999999-1772443800000000", "0-0"]) {
+      expect(await request({ after })).toMatchObject({ status: 410, body: { error: "changes_expired" } });
+    }
+  });
+
+  test("callers without a key", async () => {
+    expect(await call(`${service.url}/v0/changes`, "GET", undefined)).toMatchObject({ status: 401 });
+  });
+});
+
+describe("what is kept", () => {
+  const age = (days: number, after: string) =>
+    db.query(
+      `update app_private.changes set numbered_at = now() - make_interval(days => $1) where position <= $2`,
+      [days, after.split("-")[0]],
+    );
+  const tend = () => tendChanges.create({ pool: db } as TaskContext)({}, undefined as never) as Promise<void>;
+
+  test("ends with what was followed by something long ago: who is up to date stays so", async () => {
+    await declareNeed();
+    await declareNeed();
+    await age(31, (await page({ after: "now" })).position);
+    const { position: last } = await page({ after: "now" });
+    const [beforeLast] = (await page({ limit: "200" })).changes.slice(-2).map(({ position }) => position);
+    await tend();
+    expect(await request({ after: beforeLast! })).toMatchObject({
+      status: 410,
+      body: { error: "changes_expired" },
+    });
+    const needId = await declareNeed();
+    await tend();
+    expect((await page({ after: last })).changes.map(({ id }) => id)).toEqual([needId]);
+    expect((await page()).changes.map(({ position }) => position)).toEqual([last, expect.any(String)]);
+  });
+
+  test("is numbered by the worker too", async () => {
+    await declareNeed();
+    const waiting = "select count(*)::integer as waiting from app_private.changes where position is null";
+    expect((await db.query(waiting)).rows[0]).toEqual({ waiting: 1 });
+    await tend();
+    expect((await db.query(waiting)).rows[0]).toEqual({ waiting: 0 });
+  });
+
+  test("begins anew where a table is emptied", async () => {
+    await declareNeed();
+    await db.query("truncate app_public.engagement_claims cascade");
+    expect(await request({ after: start })).toMatchObject({ status: 410 });
+    const { changes, position } = await page();
+    expect(changes).toEqual([]);
+    const needId = await declareNeed();
+    expect((await page({ after: position })).changes).toMatchObject([{ id: needId }]);
+  });
+});
+
+describe("of organization claims", () => {
+  const claims = async (adminEmail: string, key = service.keys.review, after = start) =>
+    call(`${service.url}/v0/admin/claims/changes?after=${after}`, "GET", key, undefined, {
+      "x-admin-email": adminEmail,
+    });
+  const claim = (organization: { uri: string; name: string }, userEmail: string) =>
+    post("/v0/onboarding/claim-org", {
+      userEmail,
+      firstName: "Ana",
+      lastName: "Silva",
+      roles: [],
+      orgName: organization.name,
+      isNewOrg: false,
+      orgUri: organization.uri,
+    });
+
+  test("a reviewer sees those that they review, and readers none", async () => {
+    const organization = await addOrganization(db, { boss: "org_admin" });
+    const boss = `boss@${organization.domain}`;
+    const { claimId } = await claim(organization, "ana@elsewhere.example");
+    await claim({ uri: ORG, name: "River Mission" }, "ben@elsewhere.example");
+    const pending = await claims(boss);
+    const steps = (pending.body as Page).changes.map(({ id, toStatus }) => [id, toStatus]);
+    expect(new Set(steps.map(String))).toEqual(new Set([`${claimId},pending`]));
+    await post(
+      "/v0/admin/claims/review",
+      { claimId, action: "approve", adminEmail: boss },
+      service.keys.review,
+    );
+    const { body: decided } = await claims(boss, service.keys.review, (pending.body as Page).position);
+    const { body: listed } = await call(
+      `${service.url}/v0/admin/claims`,
+      "GET",
+      service.keys.review,
+      undefined,
+      { "x-admin-email": boss },
+    );
+    expect((decided as Page).changes.at(-1)).toMatchObject({
+      change: "updated",
+      toStatus: "approved",
+      record: listed.claims[0],
+    });
+    const all = (await claims(platformAdmin)).body as Page;
+    expect(new Set(all.changes.map(({ orgUri }) => orgUri))).toEqual(new Set([ORG, organization.uri]));
+    // Nor do they wait for what they may not see.
+    const none = await page({ after: start });
+    expect(none).toMatchObject({ changes: [], hasMore: false });
+    expect(none.position).toBe(all.position);
+
+    const bounded = await issueTestKey(db, "api_review", { organizations: [ORG] });
+    const within = (await claims(platformAdmin, bounded)).body as Page;
+    expect(new Set(within.changes.map(({ orgUri }) => orgUri))).toEqual(new Set([ORG]));
+  });
+
+  test("refuses who reviews none, and keys that may not", async () => {
+    expect(await claims(stranger)).toMatchObject({ status: 403, body: { error: "permission_required" } });
+    expect(await claims(member)).toMatchObject({ status: 403, body: { error: "permission_required" } });
+    expect(await claims(platformAdmin, service.keys.write)).toMatchObject({
+      status: 403,
+      body: { error: "insufficient_scope" },
+    });
+    expect(await claims("nobody")).toMatchObject({ status: 400 });
+  });
+});

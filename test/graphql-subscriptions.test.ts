@@ -1,0 +1,292 @@
+// Subscriptions: each committed change once and in order, to those who may be told, over both transports.
+import { once } from "node:events";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { WebSocket } from "ws";
+import { LIVE_BOUNDS } from "../server/live/feed.ts";
+import { issueTestKey, keyIdOf } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { addOrganization, addPlatformPeople, platformAdmin } from "./support/membership.ts";
+import { call, startAnotherServer, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { overServerSentEvents, overWebSocket } from "./support/subscriber.ts";
+import type { Subscribe, TestSubscriber } from "./support/subscriber.ts";
+import { contributor, ORG, OTHER_ORG } from "./support/world.ts";
+
+let service: TestService;
+let db: pg.Pool;
+beforeAll(async () => {
+  service = await startTestService();
+  db = service.database.owner;
+  await addPlatformPeople(db);
+});
+afterAll(() => service.stop());
+
+const open: TestSubscriber[] = [];
+afterEach(() => {
+  for (const subscriber of open.splice(0)) subscriber.stop();
+});
+
+const CHANGES = `subscription ($orgUri: String, $needId: UUID, $after: String) {
+  changes(orgUri: $orgUri, needId: $needId, after: $after) {
+    position kind changedId change fromStatus toStatus orgUri needId changedAt record } }`;
+
+const now = async (): Promise<string> =>
+  (await call(`${service.url}/v0/changes?after=now`, "GET", service.keys.read)).body.position;
+
+/** Adds a need, and whatever it is told to say. */
+async function insertNeed(
+  client: pg.ClientBase | pg.Pool = db,
+  description = "Wells",
+  org = ORG,
+): Promise<string> {
+  const { rows } = await client.query<{ id: string }>(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     values ($1, 'River Mission', '${contributor}', $2, '{PRA}') returning need_id as id`,
+    [org, description],
+  );
+  return rows[0]!.id;
+}
+
+const changesOf = ({ events }: TestSubscriber) => events.map(({ data }) => data?.["changes"] ?? {});
+const idsOf = (subscriber: TestSubscriber) => changesOf(subscriber).map(({ changedId }) => changedId);
+
+describe.each([
+  ["WebSocket", overWebSocket],
+  ["server-sent events", overServerSentEvents],
+])("over %s", (_, subscribe: Subscribe) => {
+  const listen = (variables: Record<string, unknown> = {}, query = CHANGES, key = service.keys.read) => {
+    const subscriber = subscribe(service.url, key, query, variables);
+    open.push(subscriber);
+    return subscriber;
+  };
+
+  test("an event has the change, its position, and the record", async () => {
+    const subscriber = listen({ after: await now() });
+    const needId = await insertNeed();
+    await eventually(() => expect(subscriber.events).toHaveLength(1));
+    const { body } = await call(`${service.url}/v0/changes?needId=${needId}`, "GET", service.keys.read);
+    const { id, ...shown } = body.changes[0];
+    expect(subscriber.events).toEqual([{ data: { changes: { ...shown, changedId: id } } }]);
+  });
+
+  test("without a position: what changes from now on", async () => {
+    await insertNeed();
+    const subscriber = listen();
+    await eventually(async () => {
+      await insertNeed();
+      expect(subscriber.events.length).toBeGreaterThan(2);
+    });
+    const seen = idsOf(subscriber);
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  test("concurrent writers, one that commits late, one that rolls back", async () => {
+    const after = await now();
+    const subscriber = listen({ after });
+    const [late, never] = await Promise.all([db.connect(), db.connect()]);
+    try {
+      await Promise.all([late.query("begin"), never.query("begin")]);
+      const slow = await insertNeed(late);
+      await insertNeed(never);
+      const quick = await Promise.all(Array.from({ length: 20 }, () => insertNeed()));
+      await eventually(() => expect(new Set(idsOf(subscriber))).toEqual(new Set(quick)));
+      await Promise.all([late.query("commit"), never.query("rollback")]);
+      await eventually(() => expect(idsOf(subscriber).at(-1)).toBe(slow));
+      const { body } = await call(`${service.url}/v0/changes?after=${after}`, "GET", service.keys.read);
+      expect(changesOf(subscriber).map(({ position }) => position)).toEqual(
+        body.changes.map((change: { position: string }) => change.position),
+      );
+    } finally {
+      late.release(true);
+      never.release(true);
+    }
+  });
+
+  test("connections that are lost again and again: resumed, nothing is missing or told twice", async () => {
+    let after = await now();
+    const written: string[] = [];
+    const state = { isWriting: true };
+    const writing = (async () => {
+      for (let n = 0; n < 120; n++) written.push(await insertNeed());
+      state.isWriting = false;
+    })();
+    const read: unknown[] = [];
+    for (let lost = 0; state.isWriting || read.length < written.length; lost++) {
+      const subscriber = listen({ after });
+      await eventually(() => {
+        const enough = state.isWriting ? 1 + (lost % 5) : written.length - read.length;
+        expect(subscriber.events.length).toBeGreaterThanOrEqual(enough);
+      });
+      subscriber.stop();
+      const told = changesOf(subscriber);
+      read.push(...told.map(({ changedId }) => changedId));
+      after = (told.at(-1)?.["position"] as string | undefined) ?? after;
+    }
+    await writing;
+    expect(read).toEqual(written);
+  });
+
+  test("of an organization, and of the chain of a need", async () => {
+    const needId = await insertNeed();
+    const after = await now();
+    const [ofOrg, ofNeed] = [listen({ after, orgUri: OTHER_ORG }), listen({ after, needId })];
+    await insertNeed();
+    const other = await insertNeed(db, "Wells", OTHER_ORG);
+    const { rows } = await db.query<{ id: string }>(
+      `insert into app_public.commitments
+         (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope, concerns_need_id)
+       values ('${ORG}', 'River', '${contributor}', 'We do', '{PRA}', $1) returning commitment_id as id`,
+      [needId],
+    );
+    await eventually(() => expect([idsOf(ofOrg), idsOf(ofNeed)]).toEqual([[other], [rows[0]!.id]]));
+  });
+
+  test("claims to review, to those who review them, until they may not any more", async () => {
+    const organization = await addOrganization(db, { boss: "org_admin", deputy: "org_admin" });
+    const query = `subscription ($adminEmail: String, $after: String) {
+      claimsToReview(adminEmail: $adminEmail, after: $after) { changedId toStatus record } }`;
+    const after = await now();
+    const adminEmail = `boss@${organization.domain}`;
+    const [boss, all, none] = [adminEmail, platformAdmin, contributor].map((email) =>
+      listen({ adminEmail: email, after }, query, service.keys.review),
+    );
+    const claim = (userEmail: string) =>
+      call(`${service.url}/v0/onboarding/claim-org`, "POST", service.keys.write, {
+        ...{ userEmail, firstName: "Ana", lastName: "Silva", roles: [], isNewOrg: false },
+        ...{ orgName: organization.name, orgUri: organization.uri },
+      });
+    const { body } = await claim("ana@elsewhere.example");
+    const told = { data: { claimsToReview: { changedId: body.claimId, toStatus: "pending" } } };
+    await eventually(() => {
+      expect(boss!.events.at(-1)).toMatchObject(told);
+      expect(all!.events.at(-1)).toMatchObject(told);
+      expect(none!.events).toMatchObject([{ errors: [{ extensions: { code: "permission_required" } }] }]);
+    });
+    const before = boss!.events.length;
+    await db.query(
+      `update app_public.memberships set status = 'suspended'
+       where user_id = (select user_id from app_public.users where email = $1)`,
+      [adminEmail],
+    );
+    await claim("ben@elsewhere.example");
+    await eventually(() => expect(boss!.ended()).toBeDefined());
+    expect(boss!.events.filter(({ data }) => data)).toHaveLength(before);
+  });
+
+  test("a key that is revoked is told nothing more", async () => {
+    const key = await issueTestKey(db, "api_read");
+    const subscriber = listen({ after: await now() }, CHANGES, key);
+    await insertNeed();
+    await eventually(() => expect(subscriber.events).toHaveLength(1));
+    await db.query("update app_private.api_keys set revoked_at = now() where key_id = $1", [
+      await keyIdOf(db, key),
+    ]);
+    await eventually(async () => {
+      expect(await call(`${service.url}/v0/accelerators`, "GET", key)).toMatchObject({ status: 401 });
+    });
+    await insertNeed();
+    await eventually(() => expect(subscriber.ended()).toBeDefined());
+    expect(subscriber.events).toHaveLength(1);
+  });
+
+  test.each([
+    ["a position that is gone", CHANGES, { after: "1-1" }, "changes_expired"],
+    ["a position that is none", CHANGES, { after: "yesterday" }, "validation_failed"],
+    ["a query", "{ accelerators { nodes { code } } }", {}, "validation_failed"],
+    ["what there is not", "subscription { x }", {}, "validation_failed"],
+  ])("refuses %s", async (_name, query, variables, code) => {
+    const subscriber = listen(variables, query);
+    await eventually(() => expect(subscriber.ended()).toBeDefined());
+    expect({ events: subscriber.events, ended: subscriber.ended() }).toMatchObject({
+      events: [{ errors: [{ extensions: { code } }] }],
+    });
+  });
+
+  test("ends when the server does", async () => {
+    const server = await startAnotherServer(service);
+    const subscriber = subscribe(server.url, service.keys.read, CHANGES, { after: await now() });
+    open.push(subscriber);
+    await insertNeed();
+    await eventually(() => expect(subscriber.events).toHaveLength(1));
+    await server.stop();
+    await eventually(() => expect(subscriber.ended()).toBeDefined());
+    if (subscribe === overWebSocket) expect(subscriber.ended()).toMatchObject({ code: 1001 });
+  });
+});
+
+test("1,000 subscribers are told of each change, and it is read for all of them at once", async () => {
+  const key = await issueTestKey(db, "api_read");
+  const sockets = await Promise.all(
+    Array.from({ length: LIVE_BOUNDS.subscriptions }, async () => connected(key)),
+  );
+  try {
+    const after = await now();
+    const told = sockets.map((socket) => {
+      const ids: unknown[] = [];
+      socket.on("message", (data) => {
+        const { type, payload } = JSON.parse((data as Buffer).toString());
+        if (type === "next") ids.push(payload.data?.changes.changedId ?? payload);
+      });
+      subscribed(socket, { query: CHANGES, variables: { after } });
+      return ids;
+    });
+    const first = await insertNeed();
+    await eventually(() => expect(told.every(([id]) => id === first)).toBe(true), 30_000);
+    const written = [];
+    for (let n = 0; n < 5; n++) written.push(await insertNeed());
+    await eventually(() => expect(told.every((ids) => ids.length === 6)).toBe(true), 30_000);
+    for (const ids of told) expect(ids).toEqual([first, ...written]);
+
+    const oneMore = overWebSocket(service.url, key, CHANGES);
+    open.push(oneMore);
+    await eventually(() =>
+      expect(oneMore.events).toMatchObject([{ errors: [{ extensions: { code: "rate_limited" } }] }]),
+    );
+  } finally {
+    for (const socket of sockets) socket.terminate();
+  }
+}, 120_000);
+
+async function connected(key: string): Promise<WebSocket> {
+  const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+  await once(socket, "open");
+  socket.send(JSON.stringify({ type: "connection_init", payload: { authorization: `Bearer ${key}` } }));
+  await once(socket, "message");
+  return socket;
+}
+
+function subscribed(socket: WebSocket, payload: object): void {
+  socket.send(JSON.stringify({ id: "1", type: "subscribe", payload }));
+}
+
+describe("who may connect", () => {
+  test.each([
+    ["an unknown key", "Bearer ek_unknown", 4401],
+    ["none", undefined, 4401],
+  ])("not with %s", async (_, authorization, code) => {
+    const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+    await once(socket, "open");
+    const closed = once(socket, "close");
+    socket.send(JSON.stringify({ type: "connection_init", payload: { authorization } }));
+    expect((await closed)[0]).toBe(code);
+  });
+
+  test("a stream without a key is refused as any request", async () => {
+    const answer = await call(`${service.url}/graphql/stream`, "POST", undefined, { query: CHANGES });
+    expect(answer).toMatchObject({
+      status: 401,
+      body: { errors: [{ extensions: { code: "missing_api_key" } }] },
+    });
+  });
+
+  test("a subscription by POST is told where to go", async () => {
+    const answer = await call(`${service.url}/graphql`, "POST", service.keys.read, {
+      query: "subscription { changes { position } }",
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors).toMatchObject([
+      { message: expect.stringContaining("/graphql/stream"), extensions: { code: "validation_failed" } },
+    ]);
+  });
+});

@@ -1,0 +1,18 @@
+import type { TaskDefinition } from "./task.ts";
+
+/** Gives changes that nobody has asked for their places in the feed, and forgets those that have been kept for long enough. */
+export const tendChanges: TaskDefinition = {
+  name: "tend_changes",
+  schedule: "* * * * *",
+  create:
+    ({ pool }) =>
+    async () => {
+      for (const step of ["number_changes", "forget_changes"]) {
+        let done: string | undefined;
+        do {
+          const { rows } = await pool.query<{ done: string }>(`select app_private.${step}() as done`);
+          done = rows[0]?.done;
+        } while (done !== "0");
+      }
+    },
+};
