@@ -1,11 +1,22 @@
 // Church search: what it costs at 10,000 and at 1,000,000 churches, over HTTP and through the tool endpoint, and how
 // fast churches are imported.
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import type pg from "pg";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { importChurches } from "../db/churches/import.ts";
 import { createPool } from "../db/pool.ts";
 import { churchCsv } from "./church-data.ts";
-import { inTurns, percentile, requestsPerSecond, round, startBenchDatabase, startChild } from "./support.ts";
+import {
+  inTurns,
+  percentile,
+  requestsPerSecond,
+  round,
+  startBenchDatabase,
+  startChild,
+  timed,
+} from "./support.ts";
 import type { BenchDatabase, Figure } from "./support.ts";
 
 const SMALL = 10_000;
@@ -43,13 +54,14 @@ export async function benchChurches(): Promise<Figure[]> {
       "truncate app_public.churches, app_private.church_words, app_private.church_tags",
     );
     const rate = await bringIn(database.owner, IMPORTED);
+    const limit = await copyRate(database.owner);
     await multiply(database.owner, LARGE / IMPORTED);
     const large = await timesOf(database);
     return [
       {
-        subject: `import of ${round(IMPORTED)} churches, 17 columns of CSV`,
-        measured: `${round(rate)} rows/s`,
-        aim: "≥ 20,000 rows/s",
+        subject: `import of ${round(IMPORTED)} churches, 17 columns of CSV, against COPY of the same rows into a table with the same indexes`,
+        measured: `${round(rate / limit)} (${round(rate)} against ${round(limit)} rows/s)`,
+        aim: "≥ 0.8",
       },
       ...Object.keys(SEARCHES).map((name) => compared(name, small[name]!, large[name]!)),
       ...(await overHttp(database)),
@@ -77,6 +89,30 @@ async function bringIn(pool: pg.Pool, count: number): Promise<number> {
   const rate = count / ((performance.now() - started) / 1000);
   await pool.query("vacuum analyze");
   return rate;
+}
+
+/** What COPY alone makes of the churches that are there, on one connection and without their triggers; rows per second. */
+async function copyRate(pool: pg.Pool): Promise<number> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ columns: string }>(
+      `select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
+       where (table_schema, table_name, is_generated) = ('app_public', 'churches', 'NEVER')`,
+    );
+    const { columns } = rows[0]!;
+    const copied = await buffer(client.query(copyTo(`copy app_public.churches (${columns}) to stdout`)));
+    await client.query("create table public.copied (like app_public.churches including all)");
+    const ms = await timed(() =>
+      pipeline(Readable.from([copied]), client.query(copyFrom(`copy public.copied (${columns}) from stdin`))),
+    );
+    const count = await client.query<{ count: number }>(
+      "select count(*)::integer as count from public.copied",
+    );
+    await client.query("drop table public.copied");
+    return (count.rows[0]!.count * 1_000) / ms;
+  } finally {
+    client.release();
+  }
 }
 
 /** Multiplies each church within its neighbourhood. Indexes are built afterwards, since only the searches are timed. */
@@ -164,7 +200,11 @@ async function overHttp(database: BenchDatabase): Promise<Figure[]> {
         measured: against(http.served, http.handwritten),
         aim: "≥ 0.85",
       },
-      { subject: "the same through POST /v0/mcp against REST", measured: against(http.tool, http.served) },
+      {
+        subject: "the same through POST /v0/mcp against REST",
+        measured: against(http.tool, http.served),
+        aim: "≥ 0.9",
+      },
     ];
   } finally {
     await Promise.all([served.stop(), handwritten.stop()]);

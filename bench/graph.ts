@@ -15,6 +15,8 @@ import { createProjector } from "../worker/projection.ts";
 import { rebuild } from "../worker/rebuild.ts";
 import { verify } from "../worker/verify.ts";
 import { watch } from "../worker/watch.ts";
+import { intoGraphOf, intoOxigraph, loadRate } from "./graph-limits.ts";
+import type { Load } from "./graph-limits.ts";
 import { lagAt } from "./projection.ts";
 import {
   fill,
@@ -49,7 +51,7 @@ async function benchEmbedded(dir: string): Promise<Figure[]> {
   const embedded = await startEmbeddedStore({ dir });
   const store = createGraphStore(storeUrls(embedded.url));
   try {
-    return await drainRate(database, store, "the embedded store", 30_000, "≥ 10,000 records/s");
+    return await drainRate(database, store, "the embedded store", intoOxigraph, 0.6);
   } finally {
     store.close();
     await embedded.stop();
@@ -62,7 +64,7 @@ async function benchFuseki(dir: string): Promise<Figure[]> {
   const fuseki = await launchFuseki({ dir });
   const store = createGraphStore({ ...storeUrls(fuseki.url), user: fuseki.user, password: fuseki.password });
   try {
-    const figures = await drainRate(database, store, "Fuseki", 30_000, "≥ 3,000 records/s");
+    const figures = await drainRate(database, store, "Fuseki", intoGraphOf(store), 0.8);
     figures.push(await lag(database, store, fuseki));
     const served = await startChild("served.ts", {
       DATABASE_URL: database.serverUrl,
@@ -108,9 +110,10 @@ async function drainRate(
   database: BenchDatabase,
   store: GraphStore,
   name: string,
-  records: number,
-  aim: string,
+  load: Load,
+  aim: number,
 ): Promise<Figure[]> {
+  const [earlier, records] = [20_000, 30_000];
   // All that a drain asks is whether its updates have arrived.
   let confirmingMs = 0;
   const timedStore: GraphStore = {
@@ -132,16 +135,18 @@ async function drainRate(
   };
   await watch(options);
   // As if the service had been running for a while: the time that the engines take to warm up is not counted.
-  await fill(database, 20_000);
+  await fill(database, earlier);
   await drain(options);
   await fill(database, records);
   confirmingMs = 0;
   const ms = await timed(() => drain(options));
+  const rate = (records * 1000) / ms;
+  const limit = await loadRate(store, load, earlier + records);
   return [
     {
-      subject: `Drain into ${name}, ${round(records)} new needs`,
-      measured: `${round((records * 1000) / ms)} records/s`,
-      aim,
+      subject: `Drain into ${name}, ${round(records)} new needs, against loading the same triples at once`,
+      measured: `${round(rate / limit)} (${round(rate)} against ${round(limit)} records/s)`,
+      aim: `≥ ${aim}`,
     },
     {
       subject: `Of that time, asking ${name} whether it shows each update`,
@@ -206,7 +211,7 @@ async function sparqlDoor(database: BenchDatabase, served: Child, fuseki: Fuseki
     {
       subject: "POST /v0/sparql against the same query sent to Fuseki, 4 connections",
       measured: `${round(requests.door / requests.direct)} (${round(requests.door)} against ${round(requests.direct)} requests/s)`,
-      aim: "≥ 0.85",
+      aim: "≥ 0.9",
     },
     {
       subject: "First byte of 1,000,000 rows through the door against Fuseki itself",

@@ -156,15 +156,18 @@ test.each(["needs", "commitments", "engagement-claims"])(
 );
 
 test.each([
-  ["many have", "accelerator=ACC-1"],
-  ["few have", "accelerator=ACC-60"],
-  ["nothing has", "accelerator=ACC-99"],
-  ["many have, of a country that many have", "accelerator=ACC-1&countryCode=AD"],
-  ["few have, of a country that few have", "accelerator=ACC-60&countryCode=ZW"],
-  ["many have, in a rare status", "accelerator=ACC-1&status=withdrawn"],
-  ["a small organization has", `accelerator=ACC-1&${smaller}`],
-])("needs with a code that %s", async (_, filter) => {
-  await get(`/v0/needs?${filter}`);
+  ["needs", "many have", "accelerator=ACC-1"],
+  ["needs", "few have", "accelerator=ACC-60"],
+  ["needs", "nothing has", "accelerator=ACC-99"],
+  ["needs", "many have, of a country that many have", "accelerator=ACC-1&countryCode=AD"],
+  ["needs", "few have, of a country that few have", "accelerator=ACC-60&countryCode=ZW"],
+  ["needs", "many have, in a rare status", "accelerator=ACC-1&status=withdrawn"],
+  ["needs", "a small organization has", `accelerator=ACC-1&${smaller}`],
+  ["needs", "a big organization has", `accelerator=ACC-1&${org}`],
+  ["needs", "a big organization has, of a country", `countryCode=AD&${org}`],
+  ["engagement-claims", "a big organization has", `countryCode=AD&${org}`],
+])("%s with a code that %s", async (path, _, filter) => {
+  await get(`/v0/${path}?${filter}`);
   const steps = await stepsOfSent();
   expectNoScanOfATable(steps);
   for (const step of steps) {

@@ -11,11 +11,13 @@ create function app_private.validate_commitment() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  problems jsonb;
 begin
   new.declared_by_email := app_private.acting_email(new.declared_by_email);
   new.org_name := app_private.trimmed(new.org_name);
   new.commitment_description := app_private.trimmed(new.commitment_description);
-  perform app_private.refuse_problems(
+  problems :=
     app_private.http_uri_problems('orgUri', new.org_uri)
     || app_private.name_problems('orgName', new.org_name)
     || app_private.email_problems('declaredByEmail', new.declared_by_email)
@@ -27,7 +29,10 @@ begin
     || app_private.list_problems('concernsCountryCode', new.concerns_country_code, required => false)
     || app_private.country_problems('concernsCountryCode', new.concerns_country_code)
     || case when new.target_completion_date is null then '[]'
-         else app_private.date_problems('targetCompletionDate', new.target_completion_date) end);
+         else app_private.date_problems('targetCompletionDate', new.target_completion_date) end;
+  if problems <> '[]' then
+    perform app_private.refuse_problems(problems);
+  end if;
   -- Only now: problems are named by their places in the list that was given, and its length is judged.
   new.accelerator_scope := app_private.distinct_items(new.accelerator_scope);
   new.concerns_people_group_rop3 := app_private.distinct_items(new.concerns_people_group_rop3);

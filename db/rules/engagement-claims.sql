@@ -11,13 +11,15 @@ create function app_private.validate_engagement_claim() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  problems jsonb;
 begin
   new.claimed_by_email := app_private.acting_email(new.claimed_by_email);
   new.org_name := app_private.trimmed(new.org_name);
   new.people_group_name := app_private.trimmed(new.people_group_name);
   new.country_name := app_private.trimmed(new.country_name);
   new.description := app_private.trimmed(new.description);
-  perform app_private.refuse_problems(
+  problems :=
     app_private.http_uri_problems('orgUri', new.org_uri)
     || app_private.name_problems('orgName', new.org_name)
     || app_private.email_problems('claimedByEmail', new.claimed_by_email)
@@ -31,7 +33,10 @@ begin
     || case when new.country_code is null then '[]'
          else app_private.country_problems('countryCode', new.country_code) end
     || app_private.name_problems('countryName', new.country_name, required => false)
-    || app_private.text_problems('description', new.description, required => false));
+    || app_private.text_problems('description', new.description, required => false);
+  if problems <> '[]' then
+    perform app_private.refuse_problems(problems);
+  end if;
   -- Only now: problems are named by their places in the list that was given, and its length is judged.
   new.engagement_accelerators := app_private.distinct_items(new.engagement_accelerators);
   return new;

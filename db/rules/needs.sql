@@ -11,11 +11,13 @@ create function app_private.validate_need() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  problems jsonb;
 begin
   new.declared_by_email := app_private.acting_email(new.declared_by_email);
   new.org_name := app_private.trimmed(new.org_name);
   new.need_description := app_private.trimmed(new.need_description);
-  perform app_private.refuse_problems(
+  problems :=
     app_private.http_uri_problems('orgUri', new.org_uri)
     || app_private.name_problems('orgName', new.org_name)
     || app_private.email_problems('declaredByEmail', new.declared_by_email)
@@ -25,7 +27,10 @@ begin
     || app_private.list_problems('concernsPeopleGroupRop3', new.concerns_people_group_rop3, required => false)
     || app_private.rop3_problems('concernsPeopleGroupRop3', new.concerns_people_group_rop3)
     || app_private.list_problems('concernsCountryCode', new.concerns_country_code, required => false)
-    || app_private.country_problems('concernsCountryCode', new.concerns_country_code));
+    || app_private.country_problems('concernsCountryCode', new.concerns_country_code);
+  if problems <> '[]' then
+    perform app_private.refuse_problems(problems);
+  end if;
   -- Only now: problems are named by their places in the list that was given, and its length is judged.
   new.accelerators := app_private.distinct_items(new.accelerators);
   new.concerns_people_group_rop3 := app_private.distinct_items(new.concerns_people_group_rop3);

@@ -25,9 +25,15 @@ type Filter = {
   kept?: "org_uri" | "status" | "accelerator" | "country";
   /** Looks for a code in a list: an index finds such records, but in no order. */
   unordered?: true;
+  /** The condition in the form in which that index has it, for where a code is looked for as well. */
+  withCode?: string;
 };
 
-export const orgUriFilter: Filter = { condition: `"orgUri" = $1 ->> 'orgUri'`, kept: "org_uri" };
+export const orgUriFilter: Filter = {
+  condition: `"orgUri" = $1 ->> 'orgUri'`,
+  withCode: `array["orgUri"] @> array[$1 ->> 'orgUri']`,
+  kept: "org_uri",
+};
 
 /**
  * The filter on a status. The value is a literal in the statement, because PostgreSQL cannot estimate a parameter
@@ -126,9 +132,11 @@ export async function readPage(
 export function listStatement(list: ListQuery, input: Input): string {
   const { record, items } = list;
   const given = Object.entries(filtersOf(list)).filter(([name]) => input[name] !== undefined);
-  const conditions = given.map(([name, { condition }]) =>
-    typeof condition === "string" ? condition : condition(input[name]),
-  );
+  const hasCode = given.some(([, { unordered }]) => unordered);
+  const conditions = given.map(([name, { condition, withCode }]) => {
+    if (hasCode && withCode) return withCode;
+    return typeof condition === "string" ? condition : condition(input[name]);
+  });
   const view = `rest.${record.table}`;
   const id = `"${idOf(record)}"`;
   const isByUpdate = input["updatedSince"] !== undefined;
@@ -159,7 +167,7 @@ export function listStatement(list: ListQuery, input: Input): string {
   // so many has the code. PostgreSQL would have to guess which takes fewer steps, and go through everything for a code
   // that nothing has; the totals tell.
   const areFew = "(select is_short from counted)";
-  const found = !given.some(([, { unordered }]) => unordered)
+  const found = !hasCode
     ? `counted as materialized (select ${total ?? `(select count(*) from (${ids(view, conditions)}) as matching)`} as total),
        page as materialized ${page(view, [...conditions, ...after])}`
     : total === undefined

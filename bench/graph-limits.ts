@@ -1,0 +1,39 @@
+// How fast a store takes the same triples when nobody asks it to be careful: the limit beside the figures of a drain.
+import { text } from "node:stream/consumers";
+import { Store } from "oxigraph";
+import { loadConfig } from "../config.ts";
+import { createNames } from "../graph/namespaces.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { inTurns, timed } from "./support.ts";
+
+const N_TRIPLES = "application/n-triples";
+const SCRATCH = "https://data.example.org/scratch/";
+
+/** Loads what a store holds of the needs once more. */
+export type Load = (triples: string) => Promise<void>;
+
+/** Into an Oxigraph in memory, which keeps no journal and tells nobody. */
+export const intoOxigraph: Load = (triples) => {
+  new Store().load(triples, { format: N_TRIPLES });
+  return Promise.resolve();
+};
+
+/** Into a named graph of the same store, by one request of the Graph Store Protocol. */
+export const intoGraphOf =
+  (store: GraphStore): Load =>
+  async (triples) => {
+    await store.deleteGraph(SCRATCH);
+    await store.postGraph(SCRATCH, triples, N_TRIPLES);
+  };
+
+/**
+ * How many records a second a load brings in.
+ * @param records how many needs the store holds
+ */
+export async function loadRate(store: GraphStore, load: Load, records: number): Promise<number> {
+  const graph = await store.getGraph(createNames(loadConfig({})).graphs.need);
+  if (!graph) throw new Error("The store holds no needs.");
+  const triples = await text(graph.body);
+  const { ms } = await inTurns(3, { ms: () => timed(() => load(triples)) });
+  return (records * 1_000) / ms;
+}
