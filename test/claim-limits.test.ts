@@ -81,6 +81,26 @@ test("the refusal says when the day is over, and then the person may claim again
   expect((await send()).status).toBe(200);
 });
 
+test("a second use does not put off the end of the day", async () => {
+  await allow(2, 1000);
+  const email = somebody();
+  const door = m.membershipDoor("REST", () => service);
+  const send = async () => door.claim(m.claimOf(await m.addOrganization(db()), email));
+  await send();
+  const end = async () => {
+    const { rows } = await db().query<{ expire: string }>(
+      `select expire from app_private.rate_limits
+       where key = 'claims:user:' || (select user_id from app_public.users where email = $1)`,
+      [email],
+    );
+    return rows[0]!.expire;
+  };
+  await db().query("update app_private.rate_limits set expire = expire - 60000");
+  const before = await end();
+  expect((await send()).refusal).toBeUndefined();
+  expect(await end()).toBe(before);
+});
+
 test("a refused claim leaves neither a claim nor a mail behind", async () => {
   await allow(1, 1000);
   const email = somebody();

@@ -183,11 +183,11 @@ describe("keys", () => {
         return answer.status;
       };
       expect(await status()).toBe(200);
-      const revoked = await admin(["keys", "revoke", keyId], own);
+      const revoked = await admin(["keys", "revoke", keyId, "--json"], own);
       expect(revoked).toMatchObject({ code: 0, stderr: "" });
       expect(await status()).toBe(401);
       // Revoking again is not an error and does not change the time.
-      expect((await admin(["keys", "revoke", keyId], own)).code).toBe(0);
+      expect(await admin(["keys", "revoke", keyId, "--json"], own)).toEqual(revoked);
     } finally {
       await service.stop();
     }
@@ -223,7 +223,8 @@ describe("keys", () => {
     await json("orgs", "add", "--uri", org, "--name", "Rotation");
     const old = await json(
       ...["keys", "issue", "--label", "Turning", "--scope", "api_write", "--rate", "7"],
-      ...["--expires", "2999-12-31", "--org", org, "--cidr", "192.0.2.0/24"],
+      ...["--expires", "2999-12-31", "--org", org, "--person", "ana@rotation.example"],
+      ...["--cidr", "192.0.2.0/24"],
     );
     const made = await json("keys", "rotate", old.keyId, "--overlap", "1.5");
     const same = ["label", "scope", "expiresAt", "ratePerMinute", "organizations", "persons", "networks"];
@@ -249,6 +250,10 @@ describe("keys", () => {
     const { code, stdout } = await admin(["keys", "list"], settings);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^key id +scope +state/);
+    const listed: { createdAt: string }[] = await json("keys", "list");
+    const times = listed.map(({ createdAt }) => createdAt);
+    expect(times.length).toBeGreaterThan(1);
+    expect(times).toEqual(times.toSorted().toReversed());
   });
 });
 

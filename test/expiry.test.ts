@@ -74,6 +74,21 @@ test.each([
   expect(await changed()).toEqual({});
 });
 
+test("however many are due, one run expires all of them, and the oldest are the first", async () => {
+  const { owner } = projection.database;
+  await owner.query(
+    `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description,
+       accelerator_scope, target_completion_date)
+     select $1, 'River Mission', $2, n::text, '{PRA}', (now() at time zone 'UTC')::date - n
+     from generate_series(1, 1002) as n`,
+    [ORG, contributor],
+  );
+  await owner.query("select app_private.expire_commitments(1)");
+  expect(await changed()).toEqual(expect.objectContaining({ "1002": "expired", "1": "declared" }));
+  await runJob();
+  expect(new Set(Object.values(await changed()))).toEqual(new Set(["expired"]));
+});
+
 test("the history says what happened and names nobody, and the graph follows", async () => {
   await commitments(-30);
   await runJob();

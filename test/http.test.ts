@@ -46,6 +46,7 @@ describe("preflight", () => {
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
     expect(answer.headers.get("access-control-allow-methods")).toContain("POST");
     expect(answer.headers.get("access-control-allow-headers")).toContain("authorization");
+    expect(answer.headers.get("access-control-max-age")).toBe("86400");
   });
 
   test("only the configured origins are allowed", async () => {
@@ -142,6 +143,47 @@ describe("an Idempotency-Key", () => {
     const other = await declare(need, "three", service.keys.review);
     expect(other.status).toBe(201);
     expect(other.body.needId).not.toBe(first.body.needId);
+    expect((await declare(need, "three")).body).toEqual(first.body);
+    expect((await declare(need, "three", service.keys.review)).body).toEqual(other.body);
+  });
+
+  test("is refused with the same body for something else", async () => {
+    const run = (statement: string) =>
+      service.database.owner.query(
+        `select app_private.run_as('api_read', $1, '{}', (select min(key_id::text)::uuid from app_private.api_keys), 'six')
+           as answer`,
+        [statement],
+      );
+    await run("select 'one'");
+    await expect(run("select 'two'")).rejects.toMatchObject({
+      ...{ code: "PT409", detail: "idempotency_key_reused" },
+    });
+    expect((await run("select 'one'")).rows).toEqual([{ answer: "one" }]);
+  });
+
+  test("has 1 to 255 characters", async () => {
+    expect((await declare(need, "x".repeat(255))).status).toBe(201);
+    for (const key of ["", "x".repeat(256)]) {
+      expect(await declare(need, key)).toMatchObject({
+        ...{ status: 400, body: { error: "validation_failed", details: [{ path: "Idempotency-Key" }] } },
+      });
+    }
+  });
+
+  test("is remembered for a day", async () => {
+    const answers: string[] = [];
+    for (const [key, age] of Object.entries({ young: "23 hours 59 minutes", old: "24 hours 1 second" })) {
+      answers.push((await declare(need, key)).body.needId);
+      await service.database.owner.query(
+        "update app_private.idempotent_answers set created_at = now() - $2::interval where idempotency_key = $1",
+        [key, age],
+      );
+    }
+    await service.database.owner.query("select app_private.forget_old_answers()");
+    expect((await declare(need, "young")).body.needId).toBe(answers[0]);
+    const again = await declare(need, "old");
+    expect(again.status).toBe(201);
+    expect(again.body.needId).not.toBe(answers[1]);
   });
 
   test("ten at once make one record", async () => {

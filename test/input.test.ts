@@ -50,6 +50,12 @@ type Table = keyof typeof RECORDS;
 const long = "x".repeat(10_001);
 const many = (item: string) => Array.from({ length: 101 }, (_, i) => `${item}${i}`);
 
+/** An address of so many characters, none of whose parts is too long. */
+function address(length: number): string {
+  const start = `${"a".repeat(64)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(59)}.example`;
+  return start + "x".repeat(length - start.length);
+}
+
 /** Values that a field refuses, and the path that the refusal names if it is not the field itself. */
 const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = [
   ["needs", "orgUri", "river-mission"],
@@ -59,7 +65,9 @@ const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = 
   ["needs", "orgUri", 'https://data.example.org/"} ; DROP ALL #'],
   ["needs", "orgUri", "https://"],
   ["needs", "orgUri", "https://user@data.example.org/"],
-  ["needs", "orgUri", `https://data.example.org/${"x".repeat(2048)}`],
+  ["needs", "orgUri", "https://data.example.org/%zz"],
+  ["needs", "orgUri", "https://data.example.org/a/../b"],
+  ["needs", "orgUri", `https://data.example.org/${"x".repeat(2048 - 24)}`],
   ["needs", "orgName", ""],
   ["needs", "orgName", " \t\n "],
   ["needs", "orgName", "x".repeat(201)],
@@ -69,10 +77,12 @@ const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = 
   ["needs", "declaredByEmail", "Ana <ana@river.example>"],
   ["needs", "declaredByEmail", "ana@river.example\r\nBcc: all@river.example"],
   ["needs", "declaredByEmail", `${"a".repeat(65)}@river.example`],
+  ["needs", "declaredByEmail", address(255)],
   ["needs", "needDescription", ""],
   ["needs", "needDescription", long],
   ["needs", "accelerators", []],
   ["needs", "accelerators", [""], "accelerators[0]"],
+  ["needs", "accelerators", ["PRA", "P".repeat(65)], "accelerators[1]"],
   ["needs", "accelerators", many("PRA")],
   ["needs", "concernsPeopleGroupRop3", ["10442"], "concernsPeopleGroupRop3[0]"],
   ["needs", "concernsPeopleGroupRop3", ["104425", "1044256"], "concernsPeopleGroupRop3[1]"],
@@ -131,7 +141,6 @@ describe.each(cases)("$name", ({ table, field, value, path }) => {
 });
 
 const codes = (count: number) => Array.from({ length: count }, (_, i) => `PRA${i}`);
-const address = `${"a".repeat(64)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(59)}.example`;
 
 /** The other side of each bound: what is just well-formed, whatever the rules then say to it. */
 const ACCEPTED: [table: Table, field: string, value: unknown][] = [
@@ -140,7 +149,7 @@ const ACCEPTED: [table: Table, field: string, value: unknown][] = [
   ["needs", "orgName", `  ${"x".repeat(200)}\n`],
   ["needs", "needDescription", `  ${long.slice(1)}\n`],
   ["needs", "needDescription", "🌾".repeat(10_000)],
-  ["needs", "declaredByEmail", address + "x".repeat(254 - address.length)],
+  ["needs", "declaredByEmail", address(254)],
   ["needs", "accelerators", codes(100)],
   ["needs", "accelerators", ["P".repeat(64)]],
   ["needs", "concernsPeopleGroupRop3", Array.from({ length: 100 }, (_, i) => String(100_000 + i))],
@@ -331,11 +340,23 @@ test("text is trimmed, lists lose their duplicates and keep the order of first m
     orgName: "  River\n",
     accelerators: ["PRA-INT", "PRA", "PRA-INT"],
     concernsCountryCode: ["UG", "KE", "UG"],
+    concernsPeopleGroupRop3: ["104425", "100001", "104425"],
   });
   const read = await call(`${service.url}/v0/needs/${created.body.needId}`, "GET", service.keys.read);
   expect(read.body).toMatchObject({
     orgName: "River",
     accelerators: ["PRA-INT", "PRA"],
     concernsCountryCode: ["UG", "KE"],
+    concernsPeopleGroupRop3: ["104425", "100001"],
   });
+  const claim = await call(`${service.url}/v0/engagement-claims/submit`, "POST", service.keys.write, {
+    ...RECORDS.engagement_claims.valid,
+    ...{ peopleGroupName: " Somali\n", countryName: "\tKenya ", description: " \n" },
+  });
+  const shown = await call(
+    `${service.url}/v0/engagement-claims/${claim.body.claimId}`,
+    "GET",
+    service.keys.read,
+  );
+  expect(shown.body).toMatchObject({ peopleGroupName: "Somali", countryName: "Kenya", description: null });
 });

@@ -53,6 +53,10 @@ describe("members", () => {
       role: "org_contributor",
       status: "active",
     });
+    // Whom the service knows keeps the name that it knows.
+    expect(await add("ana@river.example", "org_admin", "--first-name", "Eve")).toMatchObject({
+      ...{ firstName: "Ana", lastName: "Silva" },
+    });
     const { stdout } = await admin(["members", "list", "--org", ORG], settings);
     expect(stdout).toMatch(
       /^e-mail +role +status +since +name\nana@river\.example +org_admin +active +\d{4}-\d{2}-\d{2} +Ana Silva\n/,
@@ -112,6 +116,8 @@ describe("users", () => {
       error: "user_not_found",
     });
     const users = await json("users", "list");
+    const times = users.map((user: { createdAt: string }) => user.createdAt);
+    expect(times).toEqual(times.toSorted().toReversed());
     expect(users.find((user: { email: string }) => user.email === "second@platform.example")).toEqual({
       userId: expect.any(String),
       email: "second@platform.example",

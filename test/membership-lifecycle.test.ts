@@ -169,6 +169,56 @@ describe.each(m.DOORS)("through %s", (name) => {
       // Somebody who was rejected may ask again.
       expect((await door.claim(m.claimOf(org, "ana@elsewhere.example"))).value.status).toBe("pending");
     });
+
+    test("an approval leaves alone whoever has become a member meanwhile, or was suspended", async () => {
+      for (const status of ["active", "suspended"]) {
+        const { org, claimId } = await pendingClaim();
+        const ana = { orgUri: org.uri, userEmail: "ana@elsewhere.example", adminEmail: `head@${org.domain}` };
+        await db().query("select app_private.add_member($1, $2, 'org_contributor')", [
+          org.uri,
+          ana.userEmail,
+        ]);
+        await door.setMemberStatus({ ...ana, status });
+        await door.review({ claimId, action: "approve", role: "org_admin", adminEmail: ana.adminEmail });
+        expect(await m.membershipOf(db(), org.uri, ana.userEmail)).toBe(`org_contributor ${status}`);
+      }
+    });
+
+    test("after a rejection, and for a former member, nobody is let in without a review", async () => {
+      const org = await m.addOrganization(db());
+      const { value } = await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+      await door.review({ claimId: value.claimId, action: "reject", notes: "Who?", adminEmail: m.support });
+      const next = await door.claim(m.claimOf(org, `first@${org.domain}`));
+      expect(next.value.resultVariant).toBe("manual-review");
+
+      const left = await m.addOrganization(db(), { one: "org_member" });
+      await door.leave({ orgUri: left.uri, userEmail: `one@${left.domain}` });
+      const back = await door.claim(m.claimOf(left, `one@${left.domain}`));
+      expect(back.value.resultVariant).toBe("manual-review");
+    });
+  });
+
+  test("an administrator's list has what was sent to the organization, newest first, in pages", async () => {
+    const org = await m.addOrganization(db());
+    const elsewhere = await door.claim(m.claimOf(org, "zero@elsewhere.example"));
+    expect(elsewhere.value.resultVariant).toBe("manual-review");
+    const head = `head@${org.domain}`;
+    await db().query("select app_private.add_member($1, $2, 'org_admin')", [org.uri, head]);
+    const ids: string[] = [];
+    for (const person of ["one", "two", "three"]) {
+      const { value } = await door.claim(m.claimOf(org, `${person}@elsewhere.example`));
+      ids.unshift(value.claimId);
+    }
+    const list = async (filter: object) => {
+      const { value } = await door.claims(head, { ...filter });
+      return [value.total, value.claims.map(({ claimId }: { claimId: string }) => claimId)];
+    };
+    expect(await list({})).toEqual([3, ids]);
+    expect(await list({ limit: 1, offset: 1 })).toEqual([3, [ids[1]]]);
+    await door.review({ claimId: ids[1], action: "approve", adminEmail: head });
+    expect(await list({ status: "pending" })).toEqual([2, [ids[0], ids[2]]]);
+    expect(await list({ status: "approved" })).toEqual([1, [ids[1]]]);
+    expect(await list({ status: "rejected" })).toEqual([0, []]);
   });
 
   describe("a new organization", () => {
@@ -221,12 +271,34 @@ describe.each(m.DOORS)("through %s", (name) => {
     test("cannot be proposed twice at a time by the same person", async () => {
       const twice = proposal(`one@${name.toLowerCase()}-c.example`, "Proposal C");
       expect((await door.claim(twice)).value.resultVariant).toBe("new-org");
-      expect(await door.claim(twice)).toEqual({ refusal: "409 claim_pending" });
+      for (const orgName of ["Proposal C", "PROPOSAL C"]) {
+        expect(await door.claim({ ...twice, orgName })).toEqual({ refusal: "409 claim_pending" });
+      }
+      const another = proposal(`two@${name.toLowerCase()}-c.example`, "Proposal C");
+      expect((await door.claim(another)).value.resultVariant).toBe("new-org");
+    });
+
+    test("waits for its other claim when one is rejected", async () => {
+      const first = await door.claim(proposal(`one@${name.toLowerCase()}-e.example`, "Proposal E"));
+      const { orgUri } = first.value;
+      const second = await door.claim({
+        ...proposal("two@elsewhere.example", "Proposal E"),
+        ...{ isNewOrg: false, orgUri },
+      });
+      const decide = (claimId: string, decision: object) =>
+        door.review({ claimId, adminEmail: m.support, ...decision });
+      await decide(first.value.claimId, { action: "reject", notes: "Who?" });
+      const { rows } = await db().query("select status from app_public.organizations where org_uri = $1", [
+        orgUri,
+      ]);
+      expect(rows).toEqual([{ status: "proposed" }]);
+      await decide(second.value.claimId, { action: "approve" });
+      expect(await isListed(orgUri)).toBe(true);
     });
 
     test("does not get a mail provider's domain", async () => {
       const email = `${name.toLowerCase()}.one@gmail.com`;
-      const { value } = await door.claim(proposal(email, "Proposal D"));
+      const { value } = await door.claim({ ...proposal(email, "Proposal D"), orgDomain: "GMail.com." });
       const { rows } = await db().query("select domain from app_public.organizations where org_uri = $1", [
         value.orgUri,
       ]);
@@ -260,6 +332,8 @@ describe.each(m.DOORS)("through %s", (name) => {
     for (const status of ["suspended", "revoked"]) {
       await door.setMemberStatus({ orgUri: org.uri, userEmail: ana, status, adminEmail: head });
       expect(await door.declareNeed(need)).toEqual(stranger);
+      const { memberships } = (await door.checkUser(ana)).value;
+      expect(memberships.map(({ orgUri }: { orgUri: string }) => orgUri)).not.toContain(org.uri);
     }
     await door.setMemberStatus({ orgUri: org.uri, userEmail: ana, status: "active", adminEmail: head });
     expect((await door.declareNeed(need)).value.status).toBe("open");

@@ -157,7 +157,10 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     });
     expect(await door.claims("nobody@nowhere.example")).toEqual({ refusal: "403 permission_required" });
     expect(await door.claims("not an address")).toEqual({ refusal: "400 validation_failed" });
-    expect(await door.claims(m.support, { limit: 201 })).toEqual({ refusal: "400 validation_failed" });
+    for (const page of [{ limit: 201 }, { limit: 0 }, { offset: -1 }]) {
+      expect(await door.claims(m.support, page)).toEqual({ refusal: "400 validation_failed" });
+    }
+    expect((await door.claims(m.support, { limit: 200, offset: 0 })).refusal).toBeUndefined();
   });
 });
 
@@ -174,8 +177,29 @@ test("nobody can write the history, and a claim moves only along the lifecycle",
     await expect(move(status)).rejects.toMatchObject({ code: "23514" });
   }
   await move("reviewed");
+  for (const status of ["submitted", "pending_review", "withdrawn"]) {
+    await expect(move(status)).rejects.toMatchObject({ code: "23514" });
+  }
   await move("rejected");
   for (const status of ["submitted", "pending_review", "reviewed", "approved"]) {
     await expect(move(status)).rejects.toMatchObject({ code: "PT409", detail: "already_reviewed" });
   }
+  const begun = db().query(
+    `insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status, result_variant, routed_to)
+     select user_id, org_uri, org_name, email_domain, 'pending_review', 'request-sent', 'organization'
+     from app_public.organization_claims where claim_id = $1`,
+    [value.claimId],
+  );
+  await expect(begun).rejects.toMatchObject({
+    code: "23514",
+    message: "an organization claim cannot go  → pending_review",
+  });
+  const again = await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+  const { claimId } = again.value;
+  await door.withdraw({ claimId, userEmail: "ana@elsewhere.example" });
+  await expect(
+    db().query("update app_public.organization_claims set status = 'reviewed' where claim_id = $1", [
+      claimId,
+    ]),
+  ).rejects.toMatchObject({ code: "PT409", detail: "already_reviewed" });
 });

@@ -182,6 +182,28 @@ describe.each(m.DOORS)("through %s", (name) => {
     });
   });
 
+  test("a role and a status change each by itself, and what is so already leaves no trace", async () => {
+    const org = await everyRole();
+    const email = `org_member@${org.domain}`;
+    const change = { orgUri: org.uri, userEmail: email, adminEmail: `org_admin@${org.domain}` };
+    await door.setMemberStatus({ ...change, status: "suspended" });
+    for (const _ of ["once", "again"]) {
+      const { value } = await door.setMemberRole({ ...change, role: "org_contributor" });
+      expect(value).toMatchObject({ role: "org_contributor", status: "suspended" });
+    }
+    await door.setMemberStatus({ ...change, status: "suspended" });
+    const { rows } = await db().query(
+      `select h.role || ' ' || h.status as standing from app_private.role_history as h
+       join app_public.users as u using (user_id) where h.org_uri = $1 and u.email = $2 order by role_history_id`,
+      [org.uri, email],
+    );
+    expect(rows.map(({ standing }) => standing)).toEqual([
+      "org_member active",
+      "org_member suspended",
+      "org_contributor suspended",
+    ]);
+  });
+
   test("the last org_admin cannot be demoted, suspended or revoked", async () => {
     const org = await everyRole();
     const email = `org_admin@${org.domain}`;
@@ -230,8 +252,14 @@ describe.each(m.DOORS)("through %s", (name) => {
       website: "https://river.example",
       domain: org.domain,
     });
+    expect((await update({ name: "Rivers" })).value).toMatchObject({
+      name: "Rivers",
+      type: "network",
+      website: "https://river.example",
+      domain: org.domain,
+    });
     expect((await update({ domain: "BÜCHER.example.", type: "" })).value).toMatchObject({
-      name: "River",
+      name: "Rivers",
       type: null,
       domain: "xn--bcher-kva.example",
     });
@@ -241,6 +269,7 @@ describe.each(m.DOORS)("through %s", (name) => {
     expect(await update({ website: "javascript:alert(1)" })).toEqual(refused);
     expect(await update({ domain: "not a domain" })).toEqual(refused);
     expect(await update({ domain: "gmail.com" })).toEqual(refused);
+    expect(await update({ domain: "GMail.com." })).toEqual(refused);
   });
 
   test("a support user sees everybody, with roles and memberships", async () => {
@@ -258,6 +287,23 @@ describe.each(m.DOORS)("through %s", (name) => {
       createdAt: expect.any(String),
     });
   });
+});
+
+test("in SQL too the last org_admin stays; whoever else is deleted is revoked in the history", async () => {
+  const org = await m.addOrganization(db(), { one: "org_admin", two: "org_admin" });
+  const remove = (person: string) =>
+    db().query(
+      `delete from app_public.memberships where org_uri = $1
+       and user_id = (select user_id from app_public.users where email = $2)`,
+      [org.uri, `${person}@${org.domain}`],
+    );
+  await remove("one");
+  await expect(remove("two")).rejects.toMatchObject({ code: "PT409", detail: "last_admin" });
+  const { rows } = await db().query(
+    "select role, status from app_private.role_history where org_uri = $1 order by role_history_id desc limit 1",
+    [org.uri],
+  );
+  expect(rows).toEqual([{ role: "org_admin", status: "revoked" }]);
 });
 
 test("people, memberships, claims and their history are out of reach of every API role", async () => {

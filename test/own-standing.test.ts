@@ -231,6 +231,7 @@ describe.each(m.DOORS)("through %s", (name) => {
         head: "org_admin",
         reader: "org_member",
         gone: "org_member",
+        Zoe: "org_member",
       });
       const change = { orgUri: org.uri, userEmail: `gone@${org.domain}`, adminEmail: `head@${org.domain}` };
       await byKey.setMemberStatus({ ...change, status: "suspended" });
@@ -240,8 +241,8 @@ describe.each(m.DOORS)("through %s", (name) => {
         const emails = value?.members.map((one: { userEmail: string }) => one.userEmail.split("@")[0]);
         return refusal ?? emails;
       };
-      expect(await seenBy("reader")).toEqual(["head", "reader"]);
-      expect(await seenBy("head")).toEqual(["gone", "head", "reader"]);
+      expect(await seenBy("reader")).toEqual(["head", "reader", "Zoe"]);
+      expect(await seenBy("head")).toEqual(["gone", "head", "reader", "Zoe"]);
       expect(await seenBy("gone")).toBe("403 membership_required");
       expect(await seenBy("stranger")).toBe("403 membership_required");
     });
@@ -254,6 +255,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       const refusals: [object, string][] = [
         [{ role: "org_member" }, "400 validation_failed"],
         [{ userEmail: m.platformAdmin }, "403 permission_required"],
+        [{ userEmail: m.platformAdmin.toUpperCase() }, "403 permission_required"],
         [{ userEmail: newPerson() }, "404 user_not_found"],
         [{ orgUri: `${org.uri}-not` }, "404 organization_not_found"],
       ];
@@ -409,6 +411,11 @@ describe("in psql", () => {
     expect(await inSession("api_person", email, sql, null)).toBe(otherwise);
     expect(await inSession("api_person", email, sql, newPerson())).toBe("403 not_your_identity");
     expect(await inSession("api_person", null, sql, email)).toBe("403 not_your_identity");
+    // The sign for kelvin is k in lower case.
+    const kelvin = email.replace("ana", "\u212aana");
+    expect(await inSession("api_person", kelvin, sql, kelvin.replace("\u212a", "k"))).toBe(
+      "403 not_your_identity",
+    );
   });
 });
 

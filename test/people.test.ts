@@ -242,6 +242,11 @@ test("nobody acts in the name of an erased person, who may come back as somebody
     [pseudonym],
   );
   expect(open).toEqual([]);
+  const { rows: roles } = await db().query(
+    "select role from app_public.platform_roles join app_public.users using (user_id) where email = $1",
+    [pseudonym],
+  );
+  expect(roles).toEqual([]);
 
   expect(await door.claim(m.claimOf(organization, person))).toMatchObject({
     value: { resultVariant: "request-sent" },

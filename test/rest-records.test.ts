@@ -34,7 +34,6 @@ const get = (path: string) => call(`${service.url}${path}`, "GET", service.keys.
 
 /** A value of each type that a caller can give. */
 const SAMPLES: Partial<Record<FieldType, unknown>> = {
-  name: "River Mission",
   text: "Played in six villages",
   email: contributor,
   httpUri: ORG,
@@ -43,7 +42,7 @@ const SAMPLES: Partial<Record<FieldType, unknown>> = {
   number: 2.5,
   boolean: true,
   rop3: "104425",
-  rog3: "KE",
+  rog3: "RAR",
   countryCode: "KE",
   acceleratorCodes: ["PRA-INT"],
   rop3s: ["104425", "100001"],
@@ -56,7 +55,10 @@ function everythingOf(kind: RecordKind, targets: Record<RecordKind, string>): Re
   return Object.fromEntries(
     given.map(({ name, type, graph }) => [
       name,
-      typeof graph === "object" && "to" in graph ? targets[graph.to] : SAMPLES[type],
+      typeof graph === "object" && "to" in graph
+        ? targets[graph.to]
+        : // No two alike: nothing is stored in the place of another.
+          (SAMPLES[type] ?? `River Mission, ${name}`),
     ]),
   );
 }

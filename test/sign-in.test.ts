@@ -133,7 +133,9 @@ describe("a link", () => {
   test("is forgotten with its mail when it is over", async () => {
     await new Visitor(service).linkFor("old@river.example");
     await db().query(
-      `update app_private.sign_ins set created_at = now() - interval '16 minutes' where email = 'old@river.example';
+      `insert into app_private.mails (unique_key, kind, recipient, data, created_at)
+         values ('other', 'claim_request', 'other@river.example', '{}', now() - interval '25 hours');
+       update app_private.sign_ins set created_at = now() - interval '16 minutes' where email = 'old@river.example';
        update app_private.mails set created_at = now() - interval '25 hours' where recipient = 'old@river.example'`,
     );
     await db().query("select app_private.forget_old_sessions()");
@@ -142,6 +144,8 @@ describe("a link", () => {
        union all select recipient from app_private.mails where recipient = 'old@river.example'`,
     );
     expect(rows).toEqual([]);
+    const { rowCount: others } = await db().query("delete from app_private.mails where unique_key = 'other'");
+    expect(others).toBe(1);
   });
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createNames } from "../graph/namespaces.ts";
-import { parseAccelerators, readStarterVocabulary } from "../graph/skos.ts";
+import { parseAccelerators, parsePeopleGroups, readStarterVocabulary } from "../graph/skos.ts";
 import { admin } from "./support/process.ts";
 import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
 import type { Projection, SharedStore } from "./support/projection.ts";
@@ -37,6 +37,73 @@ describe("the starter list", () => {
     const elsewhere = createNames({ graphDataUrl: DATA, namespaceUrl: "https://elsewhere.example/ns/" });
     const [first] = parseAccelerators(readStarterVocabulary(), elsewhere).accelerators;
     expect(first!.conceptUri).toBe(`https://elsewhere.example/ns/${first!.code}`);
+  });
+});
+
+describe("of the concepts in a file", () => {
+  const names = createNames({ graphDataUrl: DATA, namespaceUrl: NS });
+  const prefixes = `@prefix ns: <${NS}> . @prefix skos: <${SKOS}> . ns:EngagementAcceleratorScheme a skos:ConceptScheme .`;
+  const concept = (local: string, code: string, more = "") => `
+    ns:${local} a skos:Concept ; skos:notation "${code}" ; skos:prefLabel "The ${local}"@en ;
+      skos:inScheme ns:EngagementAcceleratorScheme ${more} .`;
+  const read = (...concepts: string[]) => {
+    const { accelerators, problems } = parseAccelerators([prefixes, ...concepts].join("\n"), names);
+    return {
+      taken: accelerators.map(({ conceptUri }) => conceptUri.slice(NS.length)),
+      problems: problems.map((problem) => `${problem.concept.slice(NS.length)} ${problem.message}`),
+    };
+  };
+
+  test("the second with a notation is left out and named", () => {
+    expect(read(concept("one", "PRA"), concept("two", "PRA"))).toEqual({
+      taken: ["one"],
+      problems: ['two its notation "PRA" is already taken'],
+    });
+  });
+
+  test("those of another scheme are none of ours", () => {
+    const other =
+      'ns:two a skos:Concept ; skos:notation "TWO" ; skos:prefLabel "Two"@en ; skos:inScheme ns:X .';
+    const top = 'ns:top a skos:Concept ; skos:notation "TOP" ; skos:prefLabel "Top"@en .';
+    const named = "ns:EngagementAcceleratorScheme skos:hasTopConcept ns:top .";
+    expect(read(concept("one", "ONE"), other, top, named)).toEqual({ taken: ["one", "top"], problems: [] });
+  });
+
+  test("those below one that is left out are left out with it, however far below", () => {
+    const nameless =
+      'ns:a a skos:Concept ; skos:inScheme ns:EngagementAcceleratorScheme ; skos:notation "A" .';
+    const below = [concept("b", "A-B", "; skos:broader ns:a"), concept("c", "A-B-C", "; skos:broader ns:b")];
+    expect(read(nameless, ...below, concept("one", "ONE"))).toEqual({
+      taken: ["one"],
+      problems: [
+        "a has no prefLabel",
+        "b its broader concept A was left out",
+        "c its broader concept A-B was left out",
+      ],
+    });
+  });
+
+  test.each([
+    ['"Gebet"@de, "Prayer"@en', "Prayer"],
+    ['"Gebet"@de, "Prayer"@en-GB', "Prayer"],
+    ['"Gebet"@de, "Prayer"', "Prayer"],
+    ['"Praying"@en-GB, "Prayer"@en', "Prayer"],
+    ['"Gebet"@de', "Gebet"],
+  ])("of the labels %s it is %s", (labels, label) => {
+    const file = `${prefixes} ns:a a skos:Concept ; skos:inScheme ns:EngagementAcceleratorScheme ;
+      skos:notation "A" ; skos:prefLabel ${labels} .`;
+    expect(parseAccelerators(file, names).accelerators.map(({ prefLabel }) => prefLabel)).toEqual([label]);
+  });
+
+  test("people groups are those with a code of six digits", () => {
+    const group = (code: string) =>
+      `<urn:g${code}> skos:notation "${code}" ; skos:prefLabel "Group ${code}" .`;
+    const { peopleGroups, problems } = parsePeopleGroups(
+      [prefixes, ...["10442", "104425", "1044256"].map(group)].join("\n"),
+      names,
+    );
+    expect(peopleGroups).toEqual([{ rop3: "104425", name: "Group 104425" }]);
+    expect(problems.map((problem) => problem.concept)).toEqual(["urn:g10442", "urn:g1044256"]);
   });
 });
 
@@ -113,6 +180,14 @@ describe("admin vocabulary import and people-groups import", () => {
     );
   });
 
+  test("a code that is in a later edition again may be used again", async () => {
+    const list = [concept("PRA"), concept("PRA-NEW", "PRA")];
+    await importFile("vocabulary", "again.ttl", edition(...list, concept("PRA-INT", "PRA")));
+    expect(await codes()).toMatchObject({ "PRA-INT": true });
+    await importFile("vocabulary", "new.ttl", edition(...list));
+    expect(await codes()).toMatchObject({ "PRA-INT": false });
+  });
+
   test("records follow when a code gets a different concept", async () => {
     const id = await projection.declareNeed({ accelerators: ["PRA-NEW"] });
     await projection.settled();
@@ -177,6 +252,18 @@ describe("admin vocabulary import and people-groups import", () => {
     expect(JSON.parse(result.stdout)).toMatchObject({ added: 2, changed: 0, read: 2 });
     await projection.settled();
     expect((await projection.graphStatus("need", refused)).status).toBe("rejected");
+
+    const twice = await importFile(
+      "people-groups",
+      "twice.csv",
+      "rop3,name\n100001,Somali people\n100001,Somalis\n",
+      "--json",
+    );
+    expect(JSON.parse(twice.stdout)).toMatchObject({ added: 0, changed: 1 });
+    const { rows } = await projection.database.owner.query(
+      "select name from app_public.people_groups where rop3 = '100001'",
+    );
+    expect(rows).toEqual([{ name: "Somalis" }]);
 
     const skos = `@prefix skos: <${SKOS}> . <urn:g> a skos:Concept ; skos:notation "300003" ; skos:prefLabel "Gabra"@en .`;
     const second = await importFile("people-groups", "groups.ttl", skos);

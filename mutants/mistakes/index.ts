@@ -1,0 +1,30 @@
+import type { Mistake } from "../mistake.ts";
+import { GRAPH } from "./graph.ts";
+import { OPERATOR } from "./operator.ts";
+import { CALLERS } from "./rules-callers.ts";
+import { CHURCHES } from "./rules-churches.ts";
+import { CLAIMS } from "./rules-claims.ts";
+import { GRAPH_RULES } from "./rules-graph.ts";
+import { MEMBERS } from "./rules-members.ts";
+import { PEOPLE } from "./rules-people.ts";
+import { RECORDS } from "./rules-records.ts";
+import { SERVER } from "./server.ts";
+import { DOORS } from "./server-doors.ts";
+import { WORKER } from "./worker.ts";
+import { WATCH } from "./worker-watch.ts";
+
+export const MISTAKES: readonly Mistake[] = [
+  ...MEMBERS,
+  ...CLAIMS,
+  ...RECORDS,
+  ...GRAPH_RULES,
+  ...CALLERS,
+  ...PEOPLE,
+  ...CHURCHES,
+  ...WATCH,
+  ...WORKER,
+  ...GRAPH,
+  ...SERVER,
+  ...DOORS,
+  ...OPERATOR,
+];

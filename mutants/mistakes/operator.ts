@@ -1,0 +1,83 @@
+// The configuration, and the tool of the operator.
+import type { Mistake } from "../mistake.ts";
+
+export const OPERATOR: readonly Mistake[] = [
+  {
+    rule: "loopback is four numbers",
+    file: "config.ts",
+    before: "/^127(\\.\\d{1,3}){3}$/.test(host)",
+    after: "/^127\\./.test(host)",
+    tests: ["config"],
+  },
+  {
+    rule: "two ports are not the same",
+    file: "config.ts",
+    before: "e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === (e.PORT ?? PORT)",
+    after: "e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === e.PORT",
+    tests: ["config"],
+  },
+  {
+    rule: "a secret's file loses one line end, of Windows too",
+    file: "config.ts",
+    before: 'text.replace(/\\r?\\n$/, "");',
+    after: 'text.replace(/\\n$/, "");',
+    tests: ["config"],
+  },
+  {
+    rule: "a rotated key goes on no longer than it would have",
+    file: "admin/keys.ts",
+    before: "set expires_at = least(expires_at, now() + make_interval(secs => $3::float8 * 3600))",
+    after: "set expires_at = now() + make_interval(secs => $3::float8 * 3600)",
+    tests: ["cli"],
+    only: "are rotated",
+  },
+  {
+    rule: "a key that is revoked again keeps the time of the first",
+    file: "admin/keys.ts",
+    before: "set revoked_at = coalesce(revoked_at, now()) where",
+    after: "set revoked_at = now() where",
+    tests: ["cli"],
+    only: "until they are revoked|keys",
+  },
+  {
+    rule: "a rotated key keeps its limit and its bounds",
+    file: "admin/keys.ts",
+    before: "coalesce($4, before.expires_at), rate_per_minute, organizations, persons, networks\n",
+    after: "coalesce($4, before.expires_at), rate_per_minute, organizations, null, networks\n",
+    tests: ["cli"],
+    only: "are rotated",
+  },
+  {
+    rule: "a date that there is not is refused",
+    file: "admin/keys.ts",
+    before: "Number.isNaN(time) || !dayExists) {",
+    after: "Number.isNaN(time)) {",
+    tests: ["cli"],
+    only: "what cannot be done",
+  },
+  {
+    rule: "a network has as many bits as its kind of address",
+    file: "admin/keys.ts",
+    before: "Number(bits ?? 0) > most\n",
+    after: "Number(bits ?? 0) > 128\n",
+    tests: ["cli"],
+    only: "what cannot be done",
+    survives: "PostgreSQL refuses such a network as well",
+  },
+  {
+    rule: "keys are listed newest first",
+    file: "admin/keys.ts",
+    before: "order by created_at desc, key_id`",
+    after: "order by created_at, key_id`",
+    tests: ["cli"],
+    only: "keys",
+  },
+  {
+    rule: "people are listed newest first for the operator",
+    file: "admin/users.ts",
+    before: "order by created_at desc, user_id desc`",
+    after: "order by created_at, user_id desc`",
+    tests: ["membership-cli"],
+    only: "users",
+  },
+];

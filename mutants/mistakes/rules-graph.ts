@@ -1,0 +1,138 @@
+// When the graph learns of a change, and what is known of the store.
+import type { Mistake } from "../mistake.ts";
+
+export const GRAPH_RULES: readonly Mistake[] = [
+  {
+    rule: "a store that refuses is asked after a second first",
+    file: "db/rules/graph-projection.sql",
+    before: "2 ^ least(refusals - 1, 9), interval '5 minutes');",
+    after: "2 ^ least(refusals, 9), interval '5 minutes');",
+    tests: ["graph-refusals"],
+    only: "with embedded",
+  },
+  {
+    rule: "a wait that a clock has put far ahead is over",
+    file: "db/rules/graph-projection.sql",
+    before: "return (retry_at > now() and retry_at <= now() + interval '5 minutes') is not true;",
+    after: "return (retry_at > now()) is not true;",
+    tests: ["graph-refusals", "graph-watch"],
+    only: "with embedded",
+  },
+  {
+    rule: "a record is behind since its first change",
+    file: "db/rules/graph-projection.sql",
+    before: "dirty_since = coalesce(r.dirty_since, now())",
+    after: "dirty_since = now()",
+    tests: ["http", "projection", "graph-faults"],
+    only: "writes wait|embedded",
+  },
+  {
+    rule: "errors are shown only of a record that is rejected",
+    file: "db/rules/graph-projection.sql",
+    before:
+      "where r.kind = record_graph_errors.kind and r.record_id = record_graph_errors.record_id\n       and r.state = 'rejected'),",
+    after: "where r.kind = record_graph_errors.kind and r.record_id = record_graph_errors.record_id),",
+    tests: ["rest-records"],
+    only: "says why, and only then",
+  },
+  {
+    rule: "a list that has changed since it was refused is tried at once",
+    file: "db/rules/graph-references.sql",
+    before: "where r.name = note_list_refused.name and r.revision = note_list_refused.revision;",
+    after: "where r.name = note_list_refused.name;",
+    tests: ["graph-refusals"],
+    only: "with embedded",
+  },
+  {
+    rule: "a proposal is no reason to write organizations again",
+    file: "db/rules/graph-references.sql",
+    before: "is_visible := exists (select from after where after.status = 'active');",
+    after: "is_visible := true;",
+    tests: ["sparql-resources"],
+    only: "is written again",
+  },
+  {
+    rule: "an organization that is approved is written",
+    file: "db/rules/graph-references.sql",
+    before:
+      "from after as a where a.status = 'active'\n       except select b.org_uri, b.name, b.type, b.website from before as b where b.status = 'active'));",
+    after:
+      "from after as a where a.status = 'active'\n       except select b.org_uri, b.name, b.type, b.website from before as b));",
+    tests: ["sparql-resources"],
+    only: "is written again|embedded",
+  },
+  {
+    rule: "a record that names a people group unknown to the registry is checked again",
+    file: "db/rules/graph-references.sql",
+    before:
+      "where n.accelerators && moved_codes or app_private.has_unknown_people_group(n.concerns_people_group_rop3)",
+    after: "where n.accelerators && moved_codes",
+    tests: ["projection", "vocabulary"],
+    only: "people groups are accepted",
+  },
+  {
+    rule: "a claim that names a people group unknown to the registry is checked again",
+    file: "db/rules/graph-references.sql",
+    before:
+      "where e.engagement_accelerators && moved_codes\n      or app_private.has_unknown_people_group(array_remove(array[e.people_group_rop3], null))",
+    after: "where e.engagement_accelerators && moved_codes",
+    tests: ["projection", "vocabulary"],
+    only: "people groups are accepted|people groups come",
+  },
+  {
+    rule: "a code that is in the list again is no longer deprecated",
+    file: "db/rules/graph-references.sql",
+    before: "broader_code = excluded.broader_code, deprecated_at = null",
+    after: "broader_code = excluded.broader_code",
+    tests: ["vocabulary"],
+    only: "deprecated",
+  },
+  {
+    rule: "the last mention of a people group counts",
+    file: "db/rules/graph-references.sql",
+    before: "order by i.rop3, i.place desc",
+    after: "order by i.rop3, i.place",
+    tests: ["vocabulary", "church-import"],
+    only: "people groups",
+  },
+  {
+    rule: "a state that goes on has its beginning",
+    file: "db/rules/graph-store.sql",
+    before: "since = case when s.state = note_graph_state.state then s.since else now() end,",
+    after: "since = now(),",
+    tests: ["graph-watch", "graph-rebuild", "http", "graph-faults"],
+    only: "with embedded|health",
+  },
+  {
+    rule: "a worker that is cut off is not believed while another sees the store",
+    file: "db/rules/graph-store.sql",
+    before: "where seen_by is null or s.looked_by is null or s.looked_by = seen_by",
+    after: "where seen_by is null or s.looked_by is null or s.looked_by is not null",
+    tests: ["graph-faults", "graph-watch", "graph-refusals"],
+    only: "with embedded",
+  },
+  {
+    rule: "a graph that nobody has looked at for half a minute is not known to be whole",
+    file: "db/rules/graph-store.sql",
+    before: "between now() - interval '30 seconds' and now() + interval '30 seconds'",
+    after: "between now() - interval '30 minutes' and now() + interval '30 seconds'",
+    tests: ["http", "graph-watch", "worker-jobs", "graphql-records", "choosing"],
+    only: "health|half a minute|unwatched",
+  },
+  {
+    rule: "a round of verification that was begun anew is not taken further",
+    file: "db/rules/graph-store.sql",
+    before: "where v.part = note_verification.part and v.after is not distinct from note_verification.after;",
+    after: ";",
+    tests: ["graph-verification"],
+    only: "with embedded",
+  },
+  {
+    rule: "drift is what was found and not repaired",
+    file: "db/rules/graph-store.sql",
+    before: "then v.differences + found - v.repaired - note_verification.repaired else v.drift end",
+    after: "then v.differences + found else v.drift end",
+    tests: ["graph-verification"],
+    only: "with embedded",
+  },
+];
