@@ -281,6 +281,17 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     }
   });
 
+  test("a table is truncated: its records and what refers to them go", async () => {
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
+    await projection().current();
+    await owner().query("truncate app_public.needs, app_public.organizations cascade");
+    await projection().current();
+    const { client } = projection().running;
+    expect(await client.ask(`ask { graph <${NEEDS}> { ?s a ?type } }`)).toBe(false);
+    expect(await client.ask(`ask { graph <${DATA}/organizations/> { ?s a ?type } }`)).toBe(false);
+  });
+
   test("the worker's clock is set back an hour while the store is down", async () => {
     await projection().startWorker(WATCH_MS);
     await projection().declareNeeds(10);

@@ -20,7 +20,8 @@ const log: string[] = [];
 beforeAll(async () => {
   provider = await TestProvider.start();
   service = await startTestService({
-    config: { oidc: { issuers: [provider.issuer], audience: AUDIENCE } },
+    // Many of these are wrong on purpose.
+    config: { oidc: { issuers: [provider.issuer], audience: AUDIENCE }, unknownKeysPerMinute: 10_000 },
     logger: pino({ level: "trace" }, { write: (line) => void log.push(line) }),
   });
 });
@@ -343,6 +344,7 @@ describe("a token is refused with 401 invalid_token", () => {
   test("for an address at a domain that the provider is not believed about", async () => {
     const bounded = await startAnotherServer(service, {
       ...{ OIDC_ISSUER: `${provider.issuer} river.example`, OIDC_AUDIENCE: AUDIENCE },
+      UNKNOWN_KEYS_PER_MINUTE: "10000",
     });
     try {
       for (const [email, status] of [

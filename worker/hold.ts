@@ -52,6 +52,10 @@ async function withLock<T>(
   const onError = (error: Error) => lost.abort(error);
   client.on("error", onError);
   try {
+    // A machine that is gone without a word would keep the lock for hours.
+    await client.query(
+      "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3",
+    );
     const { rows } = await client.query<{ locked: boolean }>(`select ${lock} as locked`, [DRAIN_LOCK]);
     if (!rows[0]!.locked) return undefined;
     // By a statement of its own, which sees what the last holder noted.

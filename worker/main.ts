@@ -38,8 +38,6 @@ export interface Worker {
 // For jobs, the drain, the verification, the timer, and graphile-worker itself.
 const CONNECTIONS = CONCURRENT_JOBS + 8;
 const CONNECT_TIMEOUT_MS = 10_000;
-const KEEPALIVE =
-  "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3";
 
 /**
  * Starts the worker, which survives outages of the database and the graph store.
@@ -62,8 +60,6 @@ export async function startWorker({
     application_name: "engagement-worker",
     onError,
   });
-  // A machine that is gone without a word would keep the right to write the graph for hours.
-  pool.on("connect", (client) => void client.query(KEEPALIVE).catch(onError));
   traceStatements(pool);
   const { metricsPort } = config;
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());

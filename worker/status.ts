@@ -58,8 +58,15 @@ export async function projectionStatus(
   const { rows: states } = await pool.query<
     Pick<ProjectionStatus, "state" | "reason" | "since" | "verifiedAt" | "drift">
   >(
-    `select c.state, c.reason, to_json(c.since) as since, to_json(v.verified_at) as "verifiedAt", v.drift::integer
-     from app_private.graph_condition as c cross join app_private.graph_verification as v`,
+    `select c.state, to_json(c.since) as since,
+       case
+         when not c.is_watched then 'No worker has looked at the graph store since then.'
+         when c.state <> s.state then 'Changes have been waiting for more than half a minute.'
+         else s.reason
+       end as reason,
+       to_json(v.verified_at) as "verifiedAt", v.drift::integer
+     from app_private.graph_store as s cross join app_private.graph_condition as c
+     cross join app_private.graph_verification as v`,
   );
   const { rows: rejected } = await pool.query<ProjectionStatus["rejected"][number]>(
     `select kind, record_id as id, errors from app_private.graph_records

@@ -75,6 +75,21 @@ end;
 comment on function app_private.mark_refused is
   'Marks the records that the store, not the load check, refused some time ago, so that they are sent again.';
 
+create function app_private.mark_truncated() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  truncated constant app_public.record_kind := tg_argv[0];
+begin
+  perform app_private.mark_records(truncated, array(
+    select r.record_id from app_private.graph_records as r where r.kind = truncated));
+  return null;
+end
+$$;
+comment on function app_private.mark_truncated is
+  'Statement trigger: TRUNCATE does not say which records go, so all that were ever marked are marked; takes their kind.';
+
 do $make$
 declare
   recorded app_private.record_tables;
@@ -101,6 +116,8 @@ begin
           for each statement execute function app_private.mark_%1$s();
         create trigger project_delete after delete on %3$s referencing old table as changed
           for each statement execute function app_private.mark_%1$s();
+        create trigger project_truncate after truncate on %3$s
+          for each statement execute function app_private.mark_truncated(%1$L);
       $text$,
       recorded.kind, recorded.key, recorded.recorded);
   end loop;

@@ -109,6 +109,8 @@ $$;
 comment on function app_private.mark_organizations is
   'Statement trigger: marks the organizations when what the graph shows of them has changed. Proposals and domains, which '
   'change more often, are no reason to write the whole list again.';
+create trigger project_truncate after truncate on app_public.organizations
+  for each statement execute function app_private.mark_reference();
 create trigger project_insert after insert on app_public.organizations referencing new table as after
   for each statement execute function app_private.mark_organizations();
 create trigger project_update after update on app_public.organizations

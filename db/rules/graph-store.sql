@@ -34,11 +34,7 @@ select
     when s.state = 'current' and waiting.since is not null then 'behind'
     else s.state::text
   end::app_public.graph_state as state,
-  case
-    when not is_watched then 'No worker has looked at the graph store since then.'
-    when s.state = 'current' and waiting.since is not null then 'Changes have been waiting for more than half a minute.'
-    else s.reason
-  end as reason,
+  is_watched,
   case
     when not is_watched then coalesce(s.looked_at, s.since)
     when s.state = 'current' then coalesce(waiting.since, s.since)
@@ -55,7 +51,7 @@ cross join lateral (
   where d.dirty_since < now() - interval '30 seconds'
 ) as waiting;
 comment on view app_private.graph_condition is
-  'How the graph store is doing, and in one sentence why, as long as a worker has looked at it, and no change has waited '
+  'How the graph store is doing, as long as a worker has looked at it, and no change has waited '
   'for it, for half a minute.';
 
 create function app_private.note_graph_current() returns void

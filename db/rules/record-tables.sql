@@ -28,28 +28,11 @@ end
 $$;
 comment on function app_private.touch is 'Row trigger: stamps updated_at, which never goes back.';
 
-create function app_private.refuse_truncate() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  raise exception 'Rows of % cannot be truncated: delete them, so that histories, totals and the graph follow.', tg_table_name
-    using errcode = 'feature_not_supported';
-end
-$$;
-comment on function app_private.refuse_truncate is
-  'Statement trigger: TRUNCATE does not say which rows go, and everything that is kept beside them would stay.';
-create trigger refuse_truncate before truncate on app_public.organizations
-  for each statement execute function app_private.refuse_truncate();
-
 do $$
 declare
   recorded regclass;
 begin
   for recorded in select t.recorded from app_private.record_tables as t loop
-    execute format(
-      'create trigger refuse_truncate before truncate on %s for each statement '
-      'execute function app_private.refuse_truncate()', recorded);
     execute format(
       'create trigger touch before update on %s for each row when (old.* is distinct from new.*) '
       'execute function app_private.touch()', recorded);

@@ -11,9 +11,10 @@ import type {
 const ALWAYS = new RegExp(
   `^(${[
     "\\w+Page\\.(claims|users|total)",
-    "\\w*OrganizationClaim(Item|Result|Decision)?\\.(claimId|orgUri|orgName|status|newStatus|resultVariant)",
+    "\\w*OrganizationClaim(Item|Result|Decision)?\\.(claimId|orgUri|orgName|status|newStatus)",
     "\\w*OrganizationClaim(Item)?\\.(isNewOrg|emailVerified|createdAt|history)",
     "OrganizationClaimItem\\.(userEmail|emailDomain|domainMatch|orgDomainStated|statedRoles)",
+    "OrganizationClaimResult\\.resultVariant",
     "OrganizationClaimStep\\.(toStatus|changedAt)",
     "OrganizationMember\\.(orgUri|orgName|userEmail|role|status|createdAt|updatedAt)",
     "Belonging\\.(orgUri|orgName|role)",
