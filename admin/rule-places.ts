@@ -46,7 +46,7 @@ function granted(words: string[]): RegExp {
   const [policy, name, , tableName] = words.map((word) => literally(word));
   return name
     ? new RegExp(`^create ${policy} ${name} on app_public\\.${tableName}\\b`, "m")
-    : new RegExp(`^  app_public\\.${policy},?$`, "m");
+    : new RegExp(`^  app_(?:public|private)\\.${policy},?$`, "m");
 }
 
 function literally(text: string): string {

@@ -9,7 +9,7 @@ export interface Mistake {
   /** what stands there once, and what stands there by mistake */
   before: string;
   after: string;
-  /** the files in test/ of which one must fail, without `.test.ts` */
+  /** the files in test/ of which one must fail, without their ending */
   tests: readonly string[];
   /** only the tests whose names match this regular expression */
   only?: string;

@@ -281,7 +281,8 @@ test("counts are Ints, and the statuses of histories and the ways of claims are 
   expect(typeOf("StatusChange.fromStatus")).toBe("RecordStatus");
   expect(typeOf("StatusChange.toStatus")).toBe("RecordStatus!");
   expect(typeOf("OrganizationClaimItem.routedTo")).toBe("ClaimRoute");
-  expect(typeOf("OwnOrganizationClaim.resultVariant")).toBe("ClaimResultVariant!");
+  expect(typeOf("OwnOrganizationClaim.resultVariant")).toBe("ClaimResultVariant");
+  expect(typeOf("OrganizationClaimResult.resultVariant")).toBe("ClaimResultVariant!");
 });
 
 test("every field that lists records is paged, or has a limit of its own", () => {

@@ -1,6 +1,8 @@
 // Subscriptions: each committed change once and in order, to those who may be told, over both transports.
 import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type pg from "pg";
 import { WebSocket } from "ws";
 import { LIVE_BOUNDS } from "../server/live/feed.ts";
@@ -214,6 +216,62 @@ describe.each([
     if (subscribe === overWebSocket) expect(subscriber.ended()).toMatchObject({ code: 1001 });
   });
 });
+
+test.each(["WebSocket", "server-sent events"])(
+  "over %s: who does not read is cut off, whatever the server has to tell, and keeps nobody waiting",
+  async (transport) => {
+    const key = await issueTestKey(db, "api_read");
+    const after = await now();
+    let isOver = false;
+    let isPaused = true;
+    let resume: () => void;
+    let events = 0;
+    if (transport === "WebSocket") {
+      const socket = await connected(key);
+      socket.on("message", (data) => {
+        events += (data as Buffer).length > 1_000 ? 1 : 0;
+        if (isPaused) socket.pause();
+      });
+      socket.once("close", () => (isOver = true));
+      subscribed(socket, { query: CHANGES, variables: { after } });
+      resume = () => {
+        isPaused = false;
+        socket.resume();
+      };
+    } else {
+      const { hostname, port } = new URL(service.url);
+      const asked = request({
+        ...{ hostname, port, path: "/graphql/stream", method: "POST" },
+        headers: {
+          ...{ authorization: `Bearer ${key}`, "content-type": "application/json" },
+          accept: "text/event-stream, */*",
+        },
+      });
+      asked.on("error", () => (isOver = true));
+      asked.end(JSON.stringify({ query: CHANGES, variables: { after } }));
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      expect(answer.statusCode).toBe(200);
+      answer.on("error", () => (isOver = true));
+      answer.once("close", () => (isOver = true));
+      resume = () => answer.on("data", () => (events += 1));
+    }
+    const quick = overWebSocket(service.url, service.keys.read, CHANGES, { after });
+    open.push(quick);
+    // What the sockets on both sides hold, and five million bytes more.
+    const count = 4_200;
+    for (let written = 300; written <= count; written += 300) {
+      await db.query(
+        `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+         select $1, 'River Mission', '${contributor}', repeat('x', 9990) || i, '{PRA}' from generate_series(1, 300) as i`,
+        [ORG],
+      );
+      await eventually(() => expect(quick.events).toHaveLength(written));
+    }
+    resume();
+    await eventually(() => expect(isOver).toBe(true));
+    expect(events).toBeLessThan(count);
+  },
+);
 
 test("1,000 subscribers are told of each change, and it is read for all of them at once", async () => {
   const key = await issueTestKey(db, "api_read");

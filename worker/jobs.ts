@@ -17,7 +17,7 @@ export function runJobs(
   logger: Logger,
 ): Promise<Runner> {
   return run({
-    pgPool: pool,
+    pgPool: forgiving(pool),
     noHandleSignals: true,
     taskList,
     crontab: crontab(),
@@ -32,6 +32,31 @@ export function runJobs(
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,
       },
+    },
+  });
+}
+
+/**
+ * Graphile-worker listens on a connection that it gives back twice if it is lost while it is being given back. The pool throws
+ * then, where nobody catches it, which would end the process.
+ */
+function forgiving(pool: Pool): Pool {
+  type Connected = Parameters<Pool["connect"]>[0];
+  const connect = (connected?: Connected) => {
+    if (!connected) return pool.connect();
+    return pool.connect((error, client, release) => {
+      let isReleased = false;
+      connected(error, client, (broken) => {
+        if (!isReleased) release(broken);
+        isReleased = true;
+      });
+    });
+  };
+  return new Proxy(pool, {
+    get(target, name) {
+      if (name === "connect") return connect;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
 }

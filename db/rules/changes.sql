@@ -292,7 +292,8 @@ declare
 begin
   admin_email := app_private.acting_email(admin_email);
   perform app_private.name_actor(admin_email);
-  select * into sees_all, own from app_private.claims_seen_by(admin_email);
+  sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
+  own := app_private.organizations_reviewed(admin_email, sees_all);
   perform app_private.number_changes();
   start := app_private.change_position(after);
   return (

@@ -133,25 +133,25 @@ begin atomic
 end;
 comment on function app_private.claim_item is 'A claim as its reviewers see it.';
 
-create function app_private.claims_seen_by(admin_email text, out sees_all boolean, out own text[])
+create function app_private.organizations_reviewed(admin_email text, sees_all boolean) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   bounds constant text[] := (app_private.key_bounds()).organizations;
-begin
-  sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
-  own := array(
+  own constant text[] := array(
     select o from app_private.managed_organizations(admin_email) as o where app_private.is_within(bounds, o));
+begin
   if not sees_all and cardinality(own) = 0 then
     perform app_private.refuse('permission_required', 'Seeing claims requires the platform permission claims:review, '
       'or the permission members:manage in an organization.');
   end if;
+  return own;
 end
 $$;
-comment on function app_private.claims_seen_by is
-  'Whether a reviewer sees the claims to all organizations, and to which they see those that were sent there. Refuses with 403 '
-  'who reviews none.';
+comment on function app_private.organizations_reviewed is
+  'The organizations of which a reviewer sees the claims that were sent there. Refuses with 403 who reviews none and does '
+  'not see all claims.';
 
 create function app_public.organization_claims_for_review(
   admin_email text, status app_public.claim_review_status default null,
@@ -171,7 +171,8 @@ begin
   perform app_private.refuse_problems(
     app_private.email_problems('adminEmail', admin_email) || app_private.page_problems("limit", "offset"));
   perform app_private.name_actor(admin_email);
-  select * into sees_all, own from app_private.claims_seen_by(admin_email);
+  sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
+  own := app_private.organizations_reviewed(admin_email, sees_all);
   statuses := array(
     select s from unnest(enum_range(null::app_public.organization_claim_status)) as s
     where app_private.review_status(s) = organization_claims_for_review.status);

@@ -80,7 +80,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  truncated constant app_public.record_kind := tg_argv[0];
+  truncated constant app_public.record_kind := tg_argv[0]::app_public.record_kind;
 begin
   perform app_private.mark_records(truncated, array(
     select r.record_id from app_private.graph_records as r where r.kind = truncated));

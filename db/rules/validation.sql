@@ -38,7 +38,7 @@ create function app_private.distinct_items(items text[]) returns text[]
 language plpgsql immutable
 as $$
 declare
-  firsts text[] := '{}';
+  firsts text[] := '{}'::text[];
   item text;
 begin
   foreach item in array coalesce(items, '{}') loop
@@ -180,7 +180,7 @@ create function app_private.code_problems(path text, items text[]) returns jsonb
 language plpgsql immutable
 as $$
 declare
-  problems jsonb := '[]';
+  problems jsonb := '[]'::jsonb;
   place integer := 0;
   item text;
   found text;
@@ -231,7 +231,7 @@ create function app_private.rop3_problems(path text, codes text[]) returns jsonb
 language plpgsql immutable
 as $$
 declare
-  problems jsonb := '[]';
+  problems jsonb := '[]'::jsonb;
   place integer := 0;
   code text;
 begin
@@ -258,7 +258,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if exists (select from app_public.countries as c where c.alpha2 = code) then
-    return '[]';
+    return '[]'::jsonb;
   end if;
   return app_private.problem(path, 'must be an ISO 3166-1 country code of two upper-case letters');
 end
@@ -269,7 +269,7 @@ create function app_private.country_problems(path text, codes text[]) returns js
 language plpgsql stable
 as $$
 declare
-  problems jsonb := '[]';
+  problems jsonb := '[]'::jsonb;
   place integer := 0;
   code text;
 begin

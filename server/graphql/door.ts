@@ -9,6 +9,7 @@ import type { GraphQLSchema } from "postgraphile/graphql";
 import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { Database } from "../database.ts";
+import { keeping, SMALL } from "./execution.ts";
 import { LiveFeed } from "../live/feed.ts";
 import type { Postgres } from "../postgres/postgres.ts";
 import type { RestRoute } from "../rest/route.ts";
@@ -64,7 +65,7 @@ export async function createGraphql({
   const subscriptions = new Subscriptions({
     feed: new LiveFeed(new Database(postgres.requests)),
     texts: new TextCache(schema, publicError),
-    ...{ schema, publicError, resolvedPreset: instance.getResolvedPreset() },
+    ...{ schema: keeping(schema, SMALL), publicError, resolvedPreset: instance.getResolvedPreset() },
   });
   const opened: Transports[] = [];
   const serve = express.Router();

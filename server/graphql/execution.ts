@@ -11,7 +11,7 @@ import { TextCache } from "./texts.ts";
 
 // The plan of an operation takes some 9 kB a field, and Grafast would keep 500 of them, each in 50 variants: what one
 // caller can have it keep must be bounded, without the few large operations displacing the many small ones.
-const SMALL = { fields: 50, operations: 100, variants: 3 };
+export const SMALL = { fields: 50, operations: 100, variants: 3 };
 const LARGE = { operations: 10, variants: 2 };
 
 /** The plugin that adds the bounds and the public errors to Grafserv. */
@@ -73,7 +73,8 @@ function refuseSubscription(document: DocumentNode, operationName: string | null
 }
 
 /** The same schema, for which Grafast keeps its own few plans. */
-function keeping(schema: GraphQLSchema, { operations, variants }: typeof LARGE): GraphQLSchema {
+/** The schema, of whose operations only so many plans are kept. */
+export function keeping(schema: GraphQLSchema, { operations, variants }: typeof LARGE): GraphQLSchema {
   const grafast = {
     ...schema.extensions.grafast,
     operationsCacheMaxLength: operations,

@@ -33,6 +33,8 @@ export const readStreamRequest: RequestHandler = (request, response, next) => {
   if (!request.accepts("text/event-stream")) {
     throw new ApiError("not_acceptable", { message: "Subscriptions are answered as text/event-stream." });
   }
+  // The library of the transport knows no other way of saying so.
+  request.headers.accept = "text/event-stream";
   readBody(request, response, next);
 };
 

@@ -1,4 +1,5 @@
 // From the text of a subscription to its events, for both transports: the same bounds and the same errors.
+import { setTimeout as sleep } from "node:timers/promises";
 import { subscribe as subscribeWithGrafast } from "postgraphile/grafast";
 import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
 import type { ExecutionArgs, ExecutionResult, GraphQLError, GraphQLSchema } from "postgraphile/graphql";
@@ -13,6 +14,37 @@ export type Asked = {
   operationName?: string | null | undefined;
   variables?: Record<string, unknown> | null | undefined;
 };
+
+/**
+ * Grafast asks for all that there is, and keeps what nobody has read: so it is handed a few changes at a time, and the next
+ * when one of them has been sent.
+ */
+class Pace {
+  readonly #party: Party;
+  readonly #ended: AbortSignal;
+  #underWay = 0;
+
+  constructor(party: Party, ended: AbortSignal) {
+    this.#party = party;
+    this.#ended = ended;
+  }
+
+  async next(): Promise<void> {
+    for (let waitMs = 0; this.#isFull() && !this.#ended.aborted; waitMs = PAUSE_MS) await sleep(waitMs);
+    this.#underWay += 1;
+  }
+
+  taken(): void {
+    this.#underWay -= 1;
+  }
+
+  #isFull(): boolean {
+    return this.#underWay >= UNDER_WAY || !this.#party.isReady();
+  }
+}
+
+const UNDER_WAY = 20;
+const PAUSE_MS = 5;
 
 /** The events of a subscription, or why there are none. */
 export type Events = AsyncGenerator<ExecutionResult, void, undefined>;
@@ -36,6 +68,11 @@ export class Subscriptions {
     this.#schema = parts.schema;
     this.#resolvedPreset = parts.resolvedPreset;
     this.#publicError = parts.publicError;
+  }
+
+  /** How a subscriber is told of an error. */
+  refusal(error: unknown): GraphQLError {
+    return this.#publicError(error);
   }
 
   /** What a library of a transport is to subscribe to; errors where there is nothing to. */
@@ -68,11 +105,15 @@ export class Subscriptions {
     const ended = new AbortController();
     let failure: unknown;
     const feed = this.#feed;
+    const pace = new Pace(party, ended.signal);
     const changes = {
       // A failure must not be told by whatever lies between, which would not know its code.
       async *subscribe(topic: string) {
         try {
-          yield* feed.changes(JSON.parse(topic) as Topic, party, ended.signal);
+          for await (const change of feed.changes(JSON.parse(topic) as Topic, party, ended.signal)) {
+            await pace.next();
+            yield change;
+          }
         } catch (error) {
           failure = error;
         }
@@ -90,6 +131,7 @@ export class Subscriptions {
     async function* told(events: AsyncIterable<ExecutionResult>): Events {
       for await (const event of events) {
         yield event.errors ? { ...event, errors: event.errors.map(publicError) } : event;
+        pace.taken();
       }
       if (failure !== undefined && !ended.signal.aborted) yield { errors: [publicError(failure)] };
     }

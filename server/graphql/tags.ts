@@ -1,6 +1,5 @@
 // What GraphQL shows of the database where the general rules in this folder would show too much or name it badly.
 import { jsonPgSmartTags } from "postgraphile/utils";
-import { RECORDS } from "../../records/index.ts";
 
 const HIDDEN = { behavior: "-*" };
 const WITHOUT_AGGREGATES = { behavior: "-aggregates -groupedAggregates" };
@@ -45,15 +44,6 @@ export const TagsPlugin = jsonPgSmartTags(
         },
       },
       procedure: {
-        // Links of rules/links.sql: lists like those that foreign keys make.
-        ...Object.fromEntries(
-          ["accelerators", "countries", "people_groups"].flatMap((list) =>
-            Object.values(RECORDS).map(({ table }) => [
-              `app_public.${list}_${table}`,
-              { tags: { behavior: "+filterProc +order" } },
-            ]),
-          ),
-        ),
         "app_public.organizations_activity": { tags: { behavior: "+filterProc" } },
         "app_public.needs_graph_status": { tags: { behavior: "+filterBy" } },
         "app_public.commitments_graph_status": { tags: { behavior: "+filterBy" } },

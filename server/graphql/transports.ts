@@ -18,6 +18,10 @@ const UNAUTHORIZED = 4401;
 const FORBIDDEN = 4403;
 /** In bytes: texts and variables of subscriptions are short. */
 const LONGEST_MESSAGE = 100_000;
+/** That may be written before they can be taken. */
+const EARLY_BYTES = 100_000;
+/** Of answers, in bytes, that nobody takes. */
+const LONGEST_UNREAD = 1_000_000;
 /** How long a subscriber that does not read may take to close. */
 const LINGER_MS = 1_000;
 
@@ -52,8 +56,15 @@ export class Transports {
             return false;
           }
         },
-        onSubscribe: ({ extra: { socket } }, _id, asked) =>
-          this.#subscriptions.prepare(asked, this.#parties.get(socket)!),
+        onSubscribe: async ({ extra: { socket, request } }, _id, asked) => {
+          try {
+            // As if it had come with a request of its own, before it costs anything.
+            await (request as Request).countAs(1);
+          } catch (error) {
+            return [this.#subscriptions.refusal(error)];
+          }
+          return this.#subscriptions.prepare(asked, this.#parties.get(socket)!);
+        },
         subscribe: this.#subscriptions.subscribe,
       },
       this.#sockets,
@@ -68,6 +79,10 @@ export class Transports {
     this.#sockets.handleUpgrade(request, taken.socket, taken.head, (socket) => {
       response.statusCode = 101;
       socket.once("close", () => response.emit("close"));
+      // Whoever asks without reading the answers: also before they have said who they are.
+      socket.on("message", () => {
+        if (socket.bufferedAmount > LONGEST_UNREAD) socket.terminate();
+      });
       this.#sockets.emit("connection", socket, request);
     });
   };
@@ -77,9 +92,13 @@ export class Transports {
     const party: Party = {
       identity: () => request.identity,
       recheck: () => this.#recheck(request),
+      // The library of the transport writes one event after the other, and keeps the rest out of sight.
+      isReady: () => response.writableLength === 0,
       cut: () => response.destroy(),
     };
     this.#streams.add(response);
+    // What is written after the end, and to whoever has gone, is for nobody.
+    response.on("error", () => undefined);
     response.once("close", () => this.#streams.delete(response));
     const handle = createHandler({
       onSubscribe: (_, { query, operationName, variables }) => {
@@ -109,6 +128,7 @@ export class Transports {
     return {
       identity: () => request.identity,
       recheck: () => this.#recheck(request),
+      isReady: () => socket.bufferedAmount < EARLY_BYTES,
       cut: (error) => {
         socket.close(...closing(error));
         setTimeout(() => socket.terminate(), LINGER_MS).unref();

@@ -47,6 +47,17 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
       accelerator: "A broad category of work.",
       function: "One of the categories below an accelerator.",
     }),
+    ...enumeration("ChangedKind", "What a change is of.", {
+      need: "A need.",
+      commitment: "A commitment.",
+      engagement_claim: "An attestation of work.",
+      organization_claim: "A claim to an organization.",
+    }),
+    ...enumeration("ChangeEvent", "What happened.", {
+      created: "It is new.",
+      updated: "Something in it is another than before, its status perhaps.",
+      deleted: "It is gone.",
+    }),
     ...enumeration("ChurchBelief", "The traditions of churches.", {
       anglican: "Anglican and Episcopal churches.",
       orthodox: "Eastern and Oriental Orthodox churches.",

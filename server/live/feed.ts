@@ -24,6 +24,8 @@ export type Party = Readonly<{
   identity: () => Identity;
   /** @throws ApiError when whoever called is not let in any more */
   recheck: () => Promise<unknown>;
+  /** whether what was written to the connection has been taken from it, but for a little */
+  isReady: () => boolean;
   /** ends all that goes over the connection */
   cut: (error: unknown) => void;
 }>;
@@ -93,7 +95,7 @@ export class LiveFeed {
   /** Those who may see the same have one; of claims each reviewer has their own. */
   #channelOf({ claims }: Topic, party: Party): Channel {
     const { id, role } = party.identity();
-    const name = claims ? JSON.stringify([id, claims.adminEmail]) : role;
+    const name = claims ? JSON.stringify([id, claims.adminEmail?.toLowerCase()]) : role;
     const known = this.#channels.get(name);
     if (known && (known.subscribers.size > 0 || !claims)) return known;
     for (const [other, { subscribers }] of this.#channels)
@@ -165,5 +167,7 @@ function withoutGone(identity: Identity): Identity {
 }
 
 function wantedBy({ orgUri, needId }: Topic): (change: Change) => boolean {
-  return (change) => (!orgUri || change.orgUri === orgUri) && (!needId || change.needId === needId);
+  const chain = needId?.toLowerCase();
+  return (change) =>
+    (orgUri ?? change.orgUri) === change.orgUri && (chain ?? change.needId) === change.needId;
 }

@@ -110,6 +110,7 @@ export function changeRoutes(database: Database): RestRoute[] {
     {
       method: "get",
       path: "/v0/admin/claims/changes",
+      isPersonal: true,
       operationId: "listOrganizationClaimChanges",
       tag: "Claim review",
       summary: "Read what has changed in the organization claims that one reviews",
