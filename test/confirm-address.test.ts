@@ -105,6 +105,19 @@ describe("the link", () => {
     expect(visitor.cookies.size).toBe(0);
   });
 
+  test("confirms what the page has shown, and nothing that was claimed since", async () => {
+    const email = somebody();
+    await claim(email);
+    const visitor = new Visitor(service);
+    const page = await visitor.open((await links(email))[0]!);
+    await claim(email);
+    expect((await visitor.submit(page, PAGE, {})).status).toBe(200);
+    expect(await claims(email)).toEqual([
+      ["pending_review", true],
+      ["pending_review", false],
+    ]);
+  });
+
   test("works once, also when its button is pressed twice at the same time", async () => {
     const email = somebody();
     await claim(email);
@@ -244,14 +257,23 @@ describe("the mail", () => {
       ...{ userEmail: other, firstName: "Ana", lastName: "Silva", roles: [] },
       ...{ orgName: "Win now at evil.example", isNewOrg: true },
     });
+    const third = somebody();
+    const { value: proposed } = await door.claim({
+      ...{ userEmail: somebody(), firstName: "Ana", lastName: "Silva", roles: [] },
+      ...{ orgName: "Win more at evil.example", isNewOrg: true },
+    });
+    await door.claim({
+      ...{ userEmail: third, firstName: "Ana", lastName: "Silva", roles: [], isNewOrg: false },
+      ...{ orgName: "Win more at evil.example", orgUri: proposed.orgUri },
+    });
     const { rows } = await db().query(
       "select recipient, recipient_name as name, data from app_private.mails where recipient = any ($1) order by created_at",
-      [[email, other]],
+      [[email, other, third]],
     );
     const texts = rows.map(({ data, name }) => composeMail("confirm_claim", data, name, service.url).text);
     expect(texts[0]).toContain(org.name);
     expect(texts[0]).toContain(`${service.url}${PAGE}?token=`);
-    expect(texts[1]).toContain("a new organization");
+    expect(texts.slice(1)).toEqual([1, 2].map(() => expect.stringContaining("a new organization")));
     expect(texts.join()).not.toMatch(/evil|Ana/);
   });
 });
@@ -295,6 +317,19 @@ describe("where an operator asks for proof", () => {
     // The first one was let in by nothing that others did.
     await follow((await links(first))[0]!);
     expect(await claims(first)).toEqual([["approved", true]]);
+  });
+
+  test("whose domain is not the organization's any more, nobody is let in by", async () => {
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const email = `first@${org.domain}`;
+    await claim(email, org);
+    await db().query("update app_public.organizations set domain = 'moved-' || domain where org_uri = $1", [
+      org.uri,
+    ]);
+    await follow((await links(email))[0]!);
+    expect(await claims(email)).toEqual([["pending_review", true]]);
+    expect(await m.membershipOf(db(), org.uri, email)).toBeUndefined();
   });
 
   test("who has come to manage the organization meanwhile decides about it", async () => {
@@ -353,6 +388,13 @@ describe("signed in", () => {
     ] as const) {
       expect((await visitor.submit(from, PAGE, {}, { headers })).status).toBe(403);
     }
+    const shown = /name="claims" type="hidden" value="([^"]+)"/.exec(page.text)![1]!;
+    const twice = await visitor.open(PAGE, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: `token=a&token=b&claims=${shown}`,
+    });
+    expect(twice.status).toBe(403);
     expect((await visitor.submit(page, PAGE, {})).text).toContain(`${org.name}: approved`);
     expect(await claims(email)).toEqual([["approved", true]]);
     expect(await claims(other)).toEqual([["pending_review", false]]);

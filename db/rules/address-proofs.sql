@@ -28,8 +28,8 @@ begin
   insert into app_private.mails (unique_key, kind, recipient, data)
   values (format('claim:%s:confirm', claim.claim_id), 'confirm_claim', claimant, jsonb_strip_nulls(jsonb_build_object(
     'link', '/confirm-address?token=' || secret,
-    -- Whoever claims a new organization says how it is called, and that this address is theirs: nobody's to advertise in.
-    'orgName', case when not claim.is_new_org then claim.org_name end)));
+    -- Who proposes an organization says how it is called; who claims it, that this address is theirs: nobody's to advertise in.
+    'orgName', case when not claim.is_new_org and not claim.org_domain_stated then claim.org_name end)));
 end
 $$;
 comment on function app_private.ask_for_proof is 'Mails the link to whoever is said to have made a claim.';
@@ -50,19 +50,19 @@ language sql stable security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select jsonb_build_object('email', proven.email, 'claims', array(
-    select jsonb_build_object('orgName', c.org_name, 'createdAt', c.created_at)
+    select jsonb_build_object('claimId', c.claim_id, 'orgName', c.org_name, 'createdAt', c.created_at)
     from app_public.organization_claims as c
     join app_public.users as u on u.user_id = c.user_id
     where lower(u.email) = lower(proven.email) and c.status = 'pending_review' and not c.email_verified
-    order by c.created_at, c.claim_id))
+    order by c.created_at, c.claim_id limit 100))
   from app_private.proven_by(secret_hash) as proven (email)
   where proven.email is not null;
 end;
 comment on function app_private.claims_to_confirm is
-  'What waits in the name of whoever has a link or a session, on the word of an application: {email, claims: [{orgName, '
-  'createdAt}]}; null when it is no good.';
+  'What waits in the name of whoever has a link or a session, on the word of an application: {email, claims: [{claimId, orgName, '
+  'createdAt}]}, the oldest hundred; null when it is no good.';
 
-create function app_private.confirm_claims(secret_hash bytea) returns jsonb
+create function app_private.confirm_claims(secret_hash bytea, claim_ids text[]) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -86,6 +86,7 @@ begin
     select c.claim_id, c.org_uri from app_public.organization_claims as c
     join app_public.users as u on u.user_id = c.user_id
     where lower(u.email) = lower(address) and c.status = 'pending_review' and not c.email_verified
+      and c.claim_id::text = any (claim_ids)
     order by c.org_uri, c.claim_id
   loop
     -- As a review does: first the claim, then its organization.
@@ -101,5 +102,5 @@ begin
 end
 $$;
 comment on function app_private.confirm_claims is
-  'Confirms the claims that wait in the name of whoever has a link, which is then used up, or a session: their address is '
-  'proven. Returns what became of them, [{orgName, status}]; null when link or session is no good.';
+  'Confirms those of these claims that wait in the name of whoever has a link, which is then used up, or a session: their '
+  'address is proven. Returns what became of them, [{orgName, status}]; null when link or session is no good.';

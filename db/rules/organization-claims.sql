@@ -258,6 +258,9 @@ as $$
 begin
   if claim.awaits_proof and not app_private.is_managed(claim.org_uri) and not exists (
     select from app_public.memberships as m where m.org_uri = claim.org_uri and m.user_id = claim.user_id
+  ) and exists (
+    select from app_public.organizations as o
+    where o.org_uri = claim.org_uri and o.status = 'active' and app_private.domains_match(claim.email_domain, o.domain)
   ) then
     claim := app_private.approve_by_itself(claim);
   end if;
@@ -266,4 +269,5 @@ end
 $$;
 comment on function app_private.reconsider_claim is
   'The auto-approval check of a waiting claim whose address was proven just now: it is approved if nothing but that proof was '
-  'lacking, and nobody has been let in meanwhile who decides such claims. The organization must be locked.';
+  'lacking, nobody has been let in meanwhile who decides such claims, and the domain is still the organization''s, which must '
+  'be locked.';

@@ -17,7 +17,7 @@ export type Browser = Readonly<{
 /** What an application has claimed in somebody's name. */
 type Stated = Readonly<{
   email: string;
-  claims: readonly Readonly<{ orgName: string; createdAt: string }>[];
+  claims: readonly Readonly<{ claimId: string; orgName: string; createdAt: string }>[];
 }>;
 
 /** A new secret: 256 bits in base64url. */
@@ -110,15 +110,18 @@ export class Sessions {
     return stated ?? undefined;
   }
 
-  /** Confirms it, and returns what has become of each claim; undefined when the secret is no good. */
+  /** Confirms these of it, and returns what has become of each; undefined when the secret is no good. */
   async confirmClaims(
     secret: string,
     network: string,
+    claimIds: readonly string[],
   ): Promise<readonly { orgName: string; status: string }[] | undefined> {
-    const confirm = "app_private.confirm_claims($1)";
+    const confirm = "app_private.confirm_claims($1, $2)";
     return (
-      (await this.#call<{ orgName: string; status: string }[] | null>(network, confirm, [hashOf(secret)])) ??
-      undefined
+      (await this.#call<{ orgName: string; status: string }[] | null>(network, confirm, [
+        hashOf(secret),
+        claimIds,
+      ])) ?? undefined
     );
   }
 

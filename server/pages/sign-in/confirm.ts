@@ -38,6 +38,7 @@ export function showClaims(sessions: Sessions): RequestHandler {
     const claims = waiting.claims.map(
       ({ orgName, createdAt }) => html`<li>${{ text: orgName }}, on ${{ text: createdAt.slice(0, 10) }}</li>`,
     );
+    const ids = waiting.claims.map(({ claimId }) => claimId);
     const key =
       secret === token
         ? html`<input name="token" type="hidden" value="${{ text: secret }}" />`
@@ -55,6 +56,7 @@ export function showClaims(sessions: Sessions): RequestHandler {
           to do.
         </p>
         ${key}
+        <input name="claims" type="hidden" value="${{ text: ids.join(" ") }}" />
         <div class="actions">
           <button type="submit">Confirm</button>
           <a href="${{ text: back }}">Not now</a>
@@ -67,16 +69,21 @@ export function showClaims(sessions: Sessions): RequestHandler {
 /** What a form must be to confirm anything. */
 export const requireConfirmation: RequestHandler = (request, response, next) => {
   const { token } = (request.body ?? {}) as Record<string, unknown>;
-  return token === undefined ? requireForm(request, response, next) : requireOwnForm(request, response, next);
+  // Sent twice it is a list, and none of ours.
+  return typeof token === "string"
+    ? requireOwnForm(request, response, next)
+    : requireForm(request, response, next);
 };
 
 /** Confirms it, and says what has become of it. */
 export function confirmClaims(sessions: Sessions): RequestHandler {
   return async (request, response) => {
-    const { token } = request.body as Record<string, unknown>;
+    const { token, claims } = request.body as Record<string, unknown>;
     const secret = secretOf(request, token);
+    // What was shown, and nothing that somebody has claimed since.
+    const shown = typeof claims === "string" ? claims.split(" ") : [];
     const outcomes =
-      secret === undefined ? undefined : await sessions.confirmClaims(secret, networkOf(request));
+      secret === undefined ? undefined : await sessions.confirmClaims(secret, networkOf(request), shown);
     if (!outcomes) throw over();
     const items = outcomes.map(
       ({ orgName, status }) => html`<li>${{ text: orgName }}: ${{ text: STATES[status] ?? status }}</li>`,
@@ -84,7 +91,7 @@ export function confirmClaims(sessions: Sessions): RequestHandler {
     sendPage(
       response,
       "Thank you",
-      html`<p>Your address is confirmed.</p>
+      html`<p>${{ text: outcomes.length > 0 ? "Your address is confirmed." : "Nothing waits any more." }}</p>
         <ul>
           ${joined(items)}
         </ul>`,
