@@ -25,13 +25,6 @@ async function readmeBlocks(language: string): Promise<string[]> {
   );
 }
 
-function chainQuery(needId: string): string {
-  return `PREFIX ns: <https://ontology.example.org/core#>
-    SELECT ?commitment ?attestation WHERE {
-      ?commitment ns:concernsNeed <https://data.example.org/needs/${needId}> .
-      ?attestation ns:fulfillsCommitment ?commitment }`;
-}
-
 describe("npm start on a fresh directory", () => {
   let data: Awaited<ReturnType<typeof temporaryDataDir>>;
   let port: number;
@@ -115,47 +108,8 @@ describe("npm start on a fresh directory", () => {
     const lines = stdout.trim().split(/[\r\n]+/);
     const [need, commitment, claim] = lines.at(-1)!.split(" ") as [string, string, string];
     const [answer] = await readmeBlocks("csv");
-    const [headings, row] = answer!.trim().split("\n") as [string, string];
     const ids = [need, commitment, claim];
-    expect(lines.slice(0, -1)).toEqual([headings, row.replaceAll(/\w+…/g, () => ids.shift()!)]);
-  });
-
-  test("has the chain in the graph within two seconds of the last write", async () => {
-    const accelerators = ["SRA-AUD"];
-    const person = { orgUri: ORG, orgName: "Northern Light Fellowship" };
-    const declaredByEmail = "contributor@northern-light.example";
-    const need = await post("/v0/needs", {
-      ...person,
-      declaredByEmail,
-      needDescription: "A need.",
-      accelerators,
-    });
-    const commitment = await post("/v0/commitments", {
-      ...{
-        ...person,
-        declaredByEmail,
-        commitmentDescription: "A commitment.",
-        acceleratorScope: accelerators,
-      },
-      concernsNeedId: need.body.needId,
-    });
-    const claim = await post("/v0/engagement-claims/submit", {
-      ...{ ...person, claimedByEmail: declaredByEmail, engagementAccelerators: accelerators },
-      fulfillsCommitmentId: commitment.body.commitmentId,
-    });
-    const written = Date.now();
-    const expected = [
-      {
-        commitment: { value: `https://data.example.org/commitments/${commitment.body.commitmentId}` },
-        attestation: { value: `https://data.example.org/engagement-claims/${claim.body.claimId}` },
-      },
-    ];
-    let found: unknown[] = [];
-    while (found.length === 0 && Date.now() - written < 2000) {
-      const answer = await post("/v0/sparql", { query: chainQuery(need.body.needId) });
-      found = answer.body.results.bindings;
-    }
-    expect(found).toMatchObject(expected);
+    expect(lines.slice(0, -1)).toEqual([answer!.trim().replaceAll(/\w+…/g, () => ids.shift()!)]);
   });
 
   test("loads demo data that follows the rules: members of each role, linked records, all in the graph", async () => {
