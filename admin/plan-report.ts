@@ -9,6 +9,7 @@ export type Form = "text" | "markdown";
 const HEADINGS: Record<Kind, string> = {
   permission: "Who may do what",
   policy: "Policies",
+  membership: "Roles with the rights of others",
   grant: "Grants",
   function: "Functions",
   trigger: "Triggers",

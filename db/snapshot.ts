@@ -5,6 +5,7 @@ import type pg from "pg";
 export const KINDS = [
   "permission",
   "policy",
+  "membership",
   "grant",
   "function",
   "trigger",
@@ -53,26 +54,34 @@ async function permissions(client: pg.ClientBase): Promise<Item[]> {
 const CATALOG = `
   with ours as (select oid, nspname from pg_namespace where nspname = any ($1)),
   relations as (select c.* from pg_class as c join ours on ours.oid = c.relnamespace),
-  routines as (select p.* from pg_proc as p join ours on ours.oid = p.pronamespace)
+  routines as (select p.* from pg_proc as p join ours on ours.oid = p.pronamespace),
+  granted as (
+    select object, acl.* from (
+      select oid::regclass::text as object, relacl as acl, relowner as owner from relations
+      union all
+      select format('%s (%I)', r.oid::regclass, a.attname), a.attacl, r.relowner
+      from relations as r join pg_attribute as a on a.attrelid = r.oid and not a.attisdropped
+      union all
+      select oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner)), proowner from routines
+      union all
+      select 'schema ' || nspname, nspacl, nspowner from pg_namespace where nspname = any ($1)
+    ) as objects, lateral aclexplode(objects.acl) as acl
+    where acl.grantee <> objects.owner
+  )
   select 'policy' as kind, format('%I on %I.%I', policyname, schemaname, tablename) as name,
     format(E'for %s to %s', lower(cmd), array_to_string(roles, ', '))
       || coalesce(E'\\nusing ' || qual, '') || coalesce(E'\\nwith check ' || with_check, '') as definition
   from pg_policies where schemaname = any ($1)
 
   union all
-  select distinct 'grant', format('%s: %s %s', case acl.grantee when 0 then 'public' else acl.grantee::regrole::text end,
-    lower(acl.privilege_type), object), case when acl.is_grantable then 'with grant option' else '' end
-  from (
-    select oid::regclass::text as object, relacl as acl, relowner as owner from relations
-    union all
-    select format('%s (%I)', r.oid::regclass, a.attname), a.attacl, r.relowner
-    from relations as r join pg_attribute as a on a.attrelid = r.oid and not a.attisdropped
-    union all
-    select oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner)), proowner from routines
-    union all
-    select 'schema ' || nspname, nspacl, nspowner from pg_namespace where nspname = any ($1)
-  ) as granted, lateral aclexplode(granted.acl) as acl
-  where acl.grantee <> granted.owner
+  select distinct 'membership', format('%s is held by %s', roleid::regrole, member::regrole),
+    case when admin_option then 'with admin option' else '' end
+  from pg_auth_members where roleid in (select grantee from granted)
+
+  union all
+  select distinct 'grant', format('%s: %s %s', case grantee when 0 then 'public' else grantee::regrole::text end,
+    lower(privilege_type), object), case when is_grantable then 'with grant option' else '' end
+  from granted
 
   union all
   select 'function', oid::regprocedure::text,
@@ -95,7 +104,8 @@ const CATALOG = `
 
   union all
   select 'table', r.oid::regclass::text, concat_ws(', ', case r.relpersistence when 'u' then 'unlogged' end,
-    case when r.relrowsecurity then 'row level security' end, array_to_string(r.reloptions, ', '))
+    case when r.relrowsecurity then 'row level security' end, case when r.relforcerowsecurity then 'forced' end,
+    array_to_string(r.reloptions, ', '))
   from relations as r where r.relkind in ('r', 'p', 'S')
 
   union all

@@ -132,6 +132,26 @@ test("a changed rule is told by what it means, and nothing has happened", async 
   expect(changesAnything(await plan())).toBe(false);
 });
 
+test("rights that roles have through each other, and policies that bind the owner too, are planned", async () => {
+  const before = await state();
+  await edit("rules/roles.sql", "('api_write', 'api_person')", "('api_read', 'api_person')");
+  await edit("rules/needs.sql", "", "alter table app_public.needs force row level security;\n");
+  const text = planReport(await plan(), "text");
+  expect(text).toEqual([
+    "Migrating would change this; nothing has been changed.",
+    "",
+    "Roles with the rights of others",
+    "  + api_read is held by api_person",
+    "  - api_write is held by api_person",
+    "",
+    "Tables",
+    "  ~ app_public.needs",
+    "      -row level security",
+    "      +row level security, forced",
+  ]);
+  expect(await state()).toEqual(before);
+});
+
 test("a migration is tried together with the rules that need it", async () => {
   const before = await state();
   await writeFile(

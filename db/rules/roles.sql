@@ -3,10 +3,11 @@
 
 do $$
 declare
+  ours constant text[] := array['api_read', 'api_write', 'api_review', 'api_person', 'engagement_server'];
   wanted text;
-  holder text;
+  step text;
 begin
-  foreach wanted in array array['api_read', 'api_write', 'api_review', 'api_person', 'engagement_server'] loop
+  foreach wanted in array ours loop
     if to_regrole(wanted) is null then
       begin
         execute format('create role %I nologin', wanted);
@@ -20,17 +21,29 @@ begin
     end if;
   end loop;
 
-  -- Only what is missing: another owner, whose roles these are, may have let this one use them and no more.
-  for wanted, holder in
-    values ('api_read', 'api_write'), ('api_write', 'api_review'), ('api_write', 'api_person'),
-      ('api_read', 'engagement_server'), ('api_write', 'engagement_server'), ('api_review', 'engagement_server'),
-      ('api_person', 'engagement_server')
+  -- Who has whose rights, among these. Only what differs: another owner, whose roles they are, may have let this one use them and no more.
+  for step in
+    with listed (role, holder) as (
+      values ('api_read', 'api_write'), ('api_write', 'api_review'), ('api_write', 'api_person'),
+        ('api_read', 'engagement_server'), ('api_write', 'engagement_server'), ('api_review', 'engagement_server'),
+        ('api_person', 'engagement_server')
+    ),
+    held (role, holder, giver) as (
+      select role.rolname::text, holder.rolname::text, giver.rolname
+      from pg_auth_members as m
+      join pg_roles as role on role.oid = m.roleid
+      join pg_roles as holder on holder.oid = m.member
+      left join pg_roles as giver on giver.oid = m.grantor
+      where role.rolname = any (ours) and holder.rolname = any (ours)
+    )
+    select format('grant %I to %I', role, holder) from (select role, holder from listed except select role, holder from held) as missing
+    union all
+    -- From release 16 on, what somebody gave is taken in their name.
+    select format('revoke %I from %I', role, holder)
+      || case when current_setting('server_version_num')::integer >= 160000 then format(' granted by %I', giver) else '' end
+    from held where (role, holder) not in (select role, holder from listed)
   loop
-    if not exists (
-      select from pg_auth_members as m where m.roleid = to_regrole(wanted) and m.member = to_regrole(holder)
-    ) then
-      execute format('grant %I to %I', wanted, holder);
-    end if;
+    execute step;
   end loop;
 end
 $$;

@@ -80,4 +80,28 @@ export const OPERATOR: readonly Mistake[] = [
     tests: ["membership-cli"],
     only: "users",
   },
+  {
+    rule: "a pair of roles that is taken out of the list is taken from the roles",
+    file: "db/rules/roles.sql",
+    before: "where (role, holder) not in (select role, holder from listed)",
+    after: "where false",
+    tests: ["migrate-plan"],
+    only: "rights that roles have",
+  },
+  {
+    rule: "a plan tells of the rights that roles have through each other",
+    file: "db/snapshot.ts",
+    before: "from pg_auth_members where roleid in (select grantee from granted)",
+    after: "from pg_auth_members where false",
+    tests: ["migrate-plan"],
+    only: "rights that roles have",
+  },
+  {
+    rule: "a plan tells whether policies bind the owner too",
+    file: "db/snapshot.ts",
+    before: "case when r.relforcerowsecurity then 'forced' end",
+    after: "null",
+    tests: ["migrate-plan"],
+    only: "rights that roles have",
+  },
 ];

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { choices, enums } from "../../db/catalog.ts";
 import * as m from "./membership-schemas.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
@@ -83,7 +84,7 @@ export const claimReviewRoutes: RestRoute[] = [
       schema: z.object({ claims: z.array(claimItem), total: z.int() }),
       description: "The page, and how many claims match in all.",
     },
-    errors: ["not_your_identity", "key_not_for_person", "permission_required"],
+    errors: [...REFUSALS.forPerson, "permission_required"],
     statement: `
       select json_build_object('claims', page.claims, 'total', page.total)::text
       from app_public.organization_claims_for_review(
@@ -110,14 +111,7 @@ export const claimReviewRoutes: RestRoute[] = [
       }),
       description: "The claim is decided; the claimant is told by e-mail.",
     },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "permission_required",
-      "claim_not_found",
-      "already_reviewed",
-    ],
+    errors: [...REFUSALS.forOrganization, "permission_required", "claim_not_found", "already_reviewed"],
     statement: `
       select json_build_object(
         'success', true, 'claimId', decision.claim_id, 'newStatus', decision.new_status,

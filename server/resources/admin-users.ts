@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
 import * as m from "./membership-schemas.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
@@ -57,7 +58,7 @@ export const userRoutes: RestRoute[] = [
       schema: z.object({ users: z.array(platformUser), total: z.int() }),
       description: "The page, and how many people there are in all.",
     },
-    errors: ["not_your_identity", "key_not_for_person", "key_not_for_organization", "permission_required"],
+    errors: [...REFUSALS.forOrganization, "permission_required"],
     statement: `
       select json_build_object(
         'users', (
@@ -76,14 +77,7 @@ export const userRoutes: RestRoute[] = [
     summary: "Give a person a role on the platform, or take it away",
     body: platformRoleChange,
     answer: { status: 200, schema: platformUser, description: "The person, with their roles." },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "permission_required",
-      "user_not_found",
-      "last_admin",
-    ],
+    errors: [...REFUSALS.forOrganization, "permission_required", "user_not_found", "last_admin"],
     statement: `
       select ${USER}::text
       from app_public.set_platform_role(

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { choices } from "../../db/catalog.ts";
 import { RECORD_KINDS } from "../../records/index.ts";
 import type { Database } from "../database.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { Input, RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 import { claimItem } from "./admin-claims.ts";
@@ -126,7 +127,7 @@ export function changeRoutes(database: Database): RestRoute[] {
         ),
         description: "The changes, first to last, and where to go on from.",
       },
-      errors: ["not_your_identity", "key_not_for_person", "permission_required", "changes_expired"],
+      errors: [...REFUSALS.forPerson, "permission_required", "changes_expired"],
       handle: feedOf(
         database,
         `select app_private.claim_change_page($1 ->> 'adminEmail', $1 ->> 'after', ($1 ->> 'limit')::integer)::text`,

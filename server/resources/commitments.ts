@@ -5,6 +5,7 @@ import type { GraphStore } from "../../graph/store.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { item, withGraphContent } from "./commitments-from-graph.ts";
 import type { Commitment } from "./commitments-from-graph.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 import { listInput, orgUriFilter, readPage, statusFilter } from "../rest/list.ts";
@@ -112,16 +113,7 @@ const recordRoutes: RestRoute[] = [
       schema: r.createdOf(commitment),
       description: "The commitment was recorded; it reaches the graph within seconds.",
     },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-      "unknown_accelerator_code",
-      "unknown_need",
-      "idempotency_key_reused",
-    ],
+    errors: [...REFUSALS.asMember, "unknown_accelerator_code", "unknown_need", "idempotency_key_reused"],
     statement: (input) => r.createStatement(commitment, input),
   },
   {
@@ -132,14 +124,7 @@ const recordRoutes: RestRoute[] = [
     summary: "Set the status of a commitment; any status may follow any other",
     body: statusChange.body,
     answer: { status: 200, schema: statusChange.answer, description: "The commitment now has this status." },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-      "commitment_not_found",
-    ],
+    errors: [...REFUSALS.asMember, "commitment_not_found"],
     statement: r.statusStatement(commitment),
   },
 ];

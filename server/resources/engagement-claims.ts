@@ -3,6 +3,7 @@ import { engagementClaim } from "../../records/engagement-claim.ts";
 import { listInput, orgUriFilter, statusFilter } from "../rest/list.ts";
 import type { ListQuery } from "../rest/list.ts";
 import * as r from "../rest/records.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
@@ -72,11 +73,7 @@ export const engagementClaimRoutes: RestRoute[] = [
       description: "The engagement claim was recorded; it reaches the graph within seconds.",
     },
     errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
+      ...REFUSALS.asMember,
       "unknown_accelerator_code",
       "unknown_commitment",
       "idempotency_key_reused",
@@ -95,14 +92,7 @@ export const engagementClaimRoutes: RestRoute[] = [
       schema: statusChange.answer,
       description: "The engagement claim now has this status.",
     },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-      "engagement_claim_not_found",
-    ],
+    errors: [...REFUSALS.asMember, "engagement_claim_not_found"],
     statement: r.statusStatement(engagementClaim),
   },
 ];

@@ -3,6 +3,7 @@ import { need } from "../../records/need.ts";
 import { listInput, orgUriFilter, statusFilter } from "../rest/list.ts";
 import type { ListQuery } from "../rest/list.ts";
 import * as r from "../rest/records.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
@@ -81,15 +82,7 @@ export const needRoutes: RestRoute[] = [
       schema: r.createdOf(need),
       description: "The need was recorded; it reaches the graph within seconds.",
     },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-      "unknown_accelerator_code",
-      "idempotency_key_reused",
-    ],
+    errors: [...REFUSALS.asMember, "unknown_accelerator_code", "idempotency_key_reused"],
     statement: (input) => r.createStatement(need, input),
   },
   {
@@ -100,14 +93,7 @@ export const needRoutes: RestRoute[] = [
     summary: "Set the status of a need; any status may follow any other",
     body: statusChange.body,
     answer: { status: 200, schema: statusChange.answer, description: "The need now has this status." },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-      "need_not_found",
-    ],
+    errors: [...REFUSALS.asMember, "need_not_found"],
     statement: r.statusStatement(need),
   },
 ];

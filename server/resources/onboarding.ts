@@ -1,5 +1,6 @@
 import { z } from "zod";
 import * as m from "./membership-schemas.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
@@ -113,9 +114,7 @@ export const onboardingRoutes: RestRoute[] = [
     idempotent: true,
     answer: { status: 200, schema: claimResult, description: "The immediate outcome of the claim." },
     errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
+      ...REFUSALS.forOrganization,
       "organization_not_found",
       "already_member",
       "claim_pending",
@@ -145,7 +144,7 @@ export const onboardingRoutes: RestRoute[] = [
       schema: z.object({ claims: z.array(ownClaim), total: z.int() }),
       description: "The page, and how many claims the person made in all.",
     },
-    errors: ["not_your_identity", "key_not_for_person"],
+    errors: [...REFUSALS.forPerson],
     statement: `
       select json_build_object(
         'claims', (
@@ -165,7 +164,7 @@ export const onboardingRoutes: RestRoute[] = [
     summary: "Take back one's own claim while it waits for its review",
     body: z.strictObject({ claimId: s.uuid, userEmail: s.actingEmail }),
     answer: { status: 200, schema: ownClaim, description: "The claim, withdrawn." },
-    errors: ["not_your_identity", "key_not_for_person", "claim_not_found", "already_reviewed"],
+    errors: [...REFUSALS.forPerson, "claim_not_found", "already_reviewed"],
     statement: `
       select ${OWN_CLAIM}::text
       from app_public.withdraw_organization_claim(($1 ->> 'claimId')::uuid, $1 ->> 'userEmail') as claim`,

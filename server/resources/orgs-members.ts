@@ -1,5 +1,6 @@
 import { z } from "zod";
 import * as m from "./membership-schemas.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 
@@ -61,13 +62,7 @@ export const memberRoutes: RestRoute[] = [
       description:
         "The active members; to those who may manage members also those who were suspended or have left.",
     },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-    ],
+    errors: [...REFUSALS.asMember],
     statement: `
       select json_build_object(
         'members', coalesce(json_agg(${MEMBER} order by lower(member.user_email)), '[]'), 'total', count(*))::text
@@ -81,13 +76,7 @@ export const memberRoutes: RestRoute[] = [
     summary: "End one's own membership",
     body: z.strictObject({ orgUri: s.httpUri, userEmail: s.actingEmail }),
     answer: { status: 200, schema: member, description: "The membership, revoked." },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "last_admin",
-    ],
+    errors: [...REFUSALS.forOrganization, "membership_required", "last_admin"],
     statement: `
       select ${MEMBER}::text from app_public.leave_organization($1 ->> 'orgUri', $1 ->> 'userEmail') as member`,
   },
@@ -104,9 +93,7 @@ export const memberRoutes: RestRoute[] = [
       description: "The member, active, in a role that manages members.",
     },
     errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
+      ...REFUSALS.forOrganization,
       "permission_required",
       "organization_not_found",
       "user_not_found",
@@ -126,15 +113,7 @@ export const memberRoutes: RestRoute[] = [
     summary: "Give a member a different role",
     body: memberRoleChange,
     answer: { status: 200, schema: member, description: "The member, with the new role." },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-      "member_not_found",
-      "last_admin",
-    ],
+    errors: [...REFUSALS.asMember, "member_not_found", "last_admin"],
     statement: `
       select ${MEMBER}::text
       from app_public.set_member_role(
@@ -149,15 +128,7 @@ export const memberRoutes: RestRoute[] = [
     summary: "Suspend or revoke a membership, or make it active again",
     body: memberStatusChange,
     answer: { status: 200, schema: member, description: "The member, with the new status." },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-      "member_not_found",
-      "last_admin",
-    ],
+    errors: [...REFUSALS.asMember, "member_not_found", "last_admin"],
     statement: `
       select ${MEMBER}::text
       from app_public.set_member_status(

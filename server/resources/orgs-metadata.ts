@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { longestText } from "../../db/catalog.ts";
+import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
 import * as m from "./membership-schemas.ts";
@@ -37,13 +38,7 @@ export const organizationRoutes: RestRoute[] = [
     description: "What is left out stays unchanged; an empty text clears type, website or domain.",
     body: organizationChange,
     answer: { status: 200, schema: organization, description: "The organization after the change." },
-    errors: [
-      "not_your_identity",
-      "key_not_for_person",
-      "key_not_for_organization",
-      "membership_required",
-      "insufficient_role",
-    ],
+    errors: [...REFUSALS.asMember],
     statement: `
       select json_build_object(
         'orgUri', organization.org_uri, 'name', organization.name, 'type', organization.type,

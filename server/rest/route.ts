@@ -8,6 +8,16 @@ import type { ListQuery } from "./list.ts";
 /** The checked input of a request: path parameters, query, headers and body together. */
 export type Input = Record<string, unknown>;
 
+const forPerson = ["not_your_identity", "key_not_for_person"] as const;
+const forOrganization = [...forPerson, "key_not_for_organization"] as const;
+
+/** What the database refuses callers with wherever they act for somebody, for an organization, or as its member. */
+export const REFUSALS = {
+  forPerson,
+  forOrganization,
+  asMember: [...forOrganization, "membership_required", "insufficient_role"],
+} as const satisfies Record<string, readonly ErrorCode[]>;
+
 /** One REST route. */
 export type RestRoute = {
   method: "get" | "post";
