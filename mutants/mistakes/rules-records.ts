@@ -42,7 +42,7 @@ export const RECORDS: readonly Mistake[] = [
     before: "app_private.current_actor(), 'commitments:write')));",
     after: "declared_by_email, 'commitments:write')));",
     tests: ["authorization"],
-    only: "through REST to change a commitment's status",
+    only: "through REST, to change a commitment's status",
   },
   {
     rule: "a need's status is changed by a member of its organization",
@@ -51,7 +51,7 @@ export const RECORDS: readonly Mistake[] = [
       "with check ((select app_private.authorize(org_uri, app_private.current_actor(), 'needs:write')));",
     after: "with check (true);",
     tests: ["authorization"],
-    only: "through REST to change a need's status",
+    only: "through REST, to change a need's status",
   },
   {
     rule: "a need's countries lose their duplicates",
