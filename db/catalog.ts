@@ -31,7 +31,14 @@ export const enums = {
 
 /** The values of each text column that takes only certain ones, by table and column. */
 export const choices = {
-  "administration_history.subject": ["organization", "api_key", "list", "churches", "person"],
+  "administration_history.subject": [
+    "organization",
+    "api_key",
+    "list",
+    "churches",
+    "person",
+    "organization_claim",
+  ],
   "api_keys.scope": ["api_read", "api_write", "api_review"],
   "changes.change": ["created", "updated", "deleted"],
   "changes.kind": ["need", "commitment", "engagement_claim", "organization_claim"],

@@ -58,6 +58,16 @@ async function claims(email: string): Promise<unknown[]> {
   return rows.map(({ status, email_verified: isProven }) => [status, isProven]);
 }
 
+/** Who proved the address of a claim, by what, and with which request, as the trail tells. */
+async function proofs(claimId: string): Promise<unknown[]> {
+  const { rows } = await db().query(
+    `select changed_by_email, changed_by_identity, request_id from app_private.trail
+     where subject = 'organization_claim' and name = $1 and change = '{"email_verified": true}'`,
+    [claimId],
+  );
+  return rows.map((row) => Object.values(row as object));
+}
+
 /** Opens a link and presses the button. */
 async function follow(link: string, visitor = new Visitor(service)) {
   return visitor.submit(await visitor.open(link), PAGE, {});
@@ -293,6 +303,7 @@ describe("where an operator asks for proof", () => {
       ["submitted", "pending_review", null],
       ["pending_review", "approved", null],
     ]);
+    expect(await proofs(claimId)).toEqual([[email, "mail", expect.any(String)]]);
     const { value } = await door.ownClaims(email);
     expect(value.claims).toMatchObject([
       { status: "approved", resultVariant: "claimed", emailVerified: true, role: "org_admin" },
@@ -371,7 +382,7 @@ describe("signed in", () => {
     await askForProof(true);
     const org = await m.addOrganization(db());
     const email = `first@${org.domain}`;
-    await claim(email, org);
+    const { claimId } = await claim(email, org);
     const other = somebody();
     await claim(other);
     const visitor = new Visitor(service);
@@ -397,6 +408,9 @@ describe("signed in", () => {
     expect(twice.status).toBe(403);
     expect((await visitor.submit(page, PAGE, {})).text).toContain(`${org.name}: approved`);
     expect(await claims(email)).toEqual([["approved", true]]);
+    expect(await proofs(claimId)).toEqual([
+      [email, expect.stringMatching(/^session [\w-]{36}$/), expect.any(String)],
+    ]);
     expect(await claims(other)).toEqual([["pending_review", false]]);
     expect((await visitor.open(await visitor.linkFor(email, "/docs"))).location).toBe("/docs");
   });

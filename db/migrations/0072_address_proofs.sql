@@ -32,14 +32,19 @@ update app_private.settings
 set description = 'How many links to sign in may be sent to one address within 15 minutes, asked for from one network.'
 where name = 'sign_in_links_per_address';
 
--- Whatever kinds there are by now, and one more.
-do $$
-declare
-  kinds constant text := (
-    select pg_get_constraintdef(k.oid) from pg_constraint as k
-    where k.conrelid = 'app_private.mails'::regclass and k.conname = 'mails_kind_check');
-begin
-  execute format('alter table app_private.mails drop constraint mails_kind_check, add constraint mails_kind_check %s',
-    replace(kinds, '])))', ', ''confirm_claim''::text])))'));
-end
-$$;
+alter table app_private.mails
+  drop constraint mails_kind_check,
+  -- squawk-ignore constraint-missing-not-valid
+  add constraint mails_kind_check
+    check (kind in ('claim_approved', 'claim_rejected', 'claim_request', 'claim_queue', 'sign_in', 'confirm_claim'));
+
+alter table app_private.administration_history
+  drop constraint administration_history_subject_check,
+  -- squawk-ignore constraint-missing-not-valid
+  add constraint administration_history_subject_check
+    check (subject in ('organization', 'api_key', 'list', 'churches', 'person', 'organization_claim'));
+comment on column app_private.administration_history.subject is
+  'What was changed. list: a controlled list that was imported; churches: an import of churches; person: an erasure; '
+  'organization_claim: its address was proven.';
+comment on column app_private.administration_history.name is
+  'The organization''s URI, the key''s id, the list''s name, the file, the pseudonym, the claim''s id.';

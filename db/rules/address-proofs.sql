@@ -71,16 +71,21 @@ declare
   waiting record;
   claim app_public.organization_claims;
   outcomes jsonb := jsonb_build_array();
+  session constant app_private.sessions := (select s from app_private.sessions as s where s.secret_hash = confirm_claims.secret_hash);
 begin
   if address is null then
     return null;
-  elsif not exists (select from app_private.sessions as s where s.secret_hash = confirm_claims.secret_hash) then
+  elsif session.session_id is null then
     -- Deleted and not marked: of two at the same time one finds it.
     delete from app_private.sign_ins as s where s.secret_hash = confirm_claims.secret_hash;
     if not found then
       return null;
     end if;
   end if;
+  -- What the histories remember of who says so (identity.sql): the session, or a link by mail.
+  perform set_config('app.person', case
+    when session.session_id is null then jsonb_build_object('issuer', 'mail', 'email', address)
+    else app_private.session_person(session) end::text, true);
   perform app_private.act_as_the_service();
   for waiting in
     select c.claim_id, c.org_uri from app_public.organization_claims as c
@@ -93,6 +98,7 @@ begin
     update app_public.organization_claims as c set email_verified = true
     where c.claim_id = waiting.claim_id and c.status = 'pending_review' returning * into claim;
     continue when not found;
+    perform app_private.note_administration('organization_claim', claim.claim_id::text, '{"email_verified": true}', address);
     perform app_private.lock_organization(claim.org_uri);
     claim := app_private.reconsider_claim(claim);
     outcomes := outcomes || jsonb_build_object(

@@ -2,6 +2,7 @@
 // decides (db/rules/sessions.sql). Nothing is remembered here, so a session that is ended is over with the next request.
 import { createHash, randomBytes } from "node:crypto";
 import type { Connections } from "../postgres/connections.ts";
+import { currentRequest } from "../request-context.ts";
 import type { Person } from "./identity.ts";
 
 /** What may be known of a browser that signs in. */
@@ -135,8 +136,9 @@ export class Sessions {
     const { rows } = await this.#connections.borrow({ caller: `sign-in ${network}` }, (connection) =>
       connection.run<{ answer: T }>({
         name: `session: ${expression}`,
-        text: `select ${expression} as answer`,
-        values: [...values],
+        // The name of the request is set before anything is done that a history remembers.
+        text: `select case when set_config('app.request_id', $${values.length + 1}, true) is not null then ${expression} end as answer`,
+        values: [...values, currentRequest()?.id ?? ""],
       }),
     );
     return rows[0]!.answer;
