@@ -268,6 +268,19 @@ describe("a mail server that", () => {
   });
 });
 
+test("a mail of a kind that only a later version knows waits for that version, and holds up no other", async () => {
+  await waitingClaim();
+  await db().query("alter table app_private.mails drop constraint mails_kind_check");
+  await db().query(`
+    insert into app_private.mails (unique_key, kind, recipient, data, created_at, next_attempt_at)
+    values ('later', 'of_a_later_version', 'ana@elsewhere.example', '{}', now() - interval '1 hour', now() - interval '1 hour')`);
+  expect(await send()).toMatchObject({ sent: 2, refused: 0 });
+  expect((await mails()).map(({ kind, state }) => [kind, state])).toContainEqual([
+    "of_a_later_version",
+    "waiting",
+  ]);
+});
+
 test("without SMTP_URL mails are kept, and written to the log where nobody else reads it", async () => {
   await waitingClaim();
   const lines: string[] = [];

@@ -219,9 +219,12 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       expect(answer.status).toBe(200);
       return (await answer.text()).trim().split(/\r?\n/)[1];
     };
-    inEngine("is not to be kept by caches, and varies by Accept", async () => {
+    inEngine("is not to be kept by caches, and varies by what is asked for and who asks", async () => {
       const { headers } = await get(search({ query: "ASK {}" }));
-      expect([headers.get("cache-control"), headers.get("vary")]).toEqual(["no-store", "Accept"]);
+      expect([headers.get("cache-control"), headers.get("vary")]).toEqual([
+        "no-store",
+        "Accept, Authorization, Cookie",
+      ]);
     });
     inEngine.each([
       ["escaped", encodeURIComponent(`SELECT ("é 🙏 + %zz & = #" AS ?v) {}`), "é 🙏 + %zz & = #"],

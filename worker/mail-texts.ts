@@ -1,7 +1,7 @@
 // What the mails say. Names, notes and organizations come from strangers: here they are text, never markup, and
 // never more than one line where one line is meant.
 
-import type { choices } from "../db/catalog.ts";
+import { choices } from "../db/catalog.ts";
 
 /** The data for a mail about an organization claim: app_private.claim_mail_data. */
 export type ClaimMailData = {
@@ -33,7 +33,8 @@ type ConfirmMailData = { link: string; orgName?: string };
 
 export type MailData = ClaimMailData | LinkMailData | ConfirmMailData;
 
-export type MailKind = (typeof choices)["mails.kind"][number];
+export const MAIL_KINDS = choices["mails.kind"];
+export type MailKind = (typeof MAIL_KINDS)[number];
 
 /** A mail as it is sent. */
 export type MailText = { subject: string; text: string; html: string };

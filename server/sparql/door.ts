@@ -121,12 +121,13 @@ async function answer(
     if (gone.aborted) return;
     throw failure(error);
   }
-  response.status(200);
-  response.set({
-    "content-type": type.startsWith("text/") ? `${type}; charset=utf-8` : type,
-    "cache-control": "no-store",
-    vary: "Accept",
-  });
+  response
+    .status(200)
+    .set({
+      "content-type": type.startsWith("text/") ? `${type}; charset=utf-8` : type,
+      "cache-control": "no-store",
+    })
+    .vary("Accept, Authorization, Cookie");
   if (request.method === "HEAD") {
     // Whether the query succeeds is known by now; the rest of its answer nobody will see.
     body.destroy();
