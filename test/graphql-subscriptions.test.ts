@@ -1,6 +1,6 @@
 // Subscriptions: each committed change once and in order, to those who may be told, over both transports.
 import { once } from "node:events";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import type pg from "pg";
@@ -296,7 +296,7 @@ test("1,000 subscribers are told of each change, and it is read for all of them 
     await eventually(() => expect(told.every((ids) => ids.length === 6)).toBe(true), 30_000);
     for (const ids of told) expect(ids).toEqual([first, ...written]);
 
-    const oneMore = overWebSocket(service.url, key, CHANGES);
+    const oneMore = overServerSentEvents(service.url, key, CHANGES);
     open.push(oneMore);
     await eventually(() =>
       expect(oneMore.events).toMatchObject([{ errors: [{ extensions: { code: "rate_limited" } }] }]),
@@ -310,7 +310,11 @@ async function connected(key: string): Promise<WebSocket> {
   const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
   await once(socket, "open");
   socket.send(JSON.stringify({ type: "connection_init", payload: { authorization: `Bearer ${key}` } }));
-  await once(socket, "message");
+  const closed = once(socket, "close").then(([code]) =>
+    Promise.reject(new Error(`closed with ${String(code)}`)),
+  );
+  closed.catch(() => undefined);
+  await Promise.race([once(socket, "message"), closed]);
   return socket;
 }
 
@@ -328,6 +332,36 @@ describe("who may connect", () => {
     const closed = once(socket, "close");
     socket.send(JSON.stringify({ type: "connection_init", payload: { authorization } }));
     expect((await closed)[0]).toBe(code);
+  });
+
+  test("in as many connections as there may be subscriptions, also without any", async () => {
+    const key = await issueTestKey(db, "api_read");
+    const sockets = await Promise.all(
+      Array.from({ length: LIVE_BOUNDS.subscriptions }, () => connected(key)),
+    );
+    try {
+      const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+      await once(socket, "open");
+      const closed = once(socket, "close");
+      const authorization = `Bearer ${key}`;
+      socket.send(JSON.stringify({ type: "connection_init", payload: { authorization } }));
+      const [code, reason] = (await closed) as [number, Buffer];
+      expect([code, reason.toString()]).toEqual([1013, "rate_limited"]);
+    } finally {
+      for (const socket of sockets) socket.terminate();
+    }
+    // Whose places are free again.
+    await eventually(async () => (await connected(key)).terminate());
+  }, 120_000);
+
+  test("and send too much without a word of it in the log", async () => {
+    const written = jest.spyOn(console, "error");
+    const socket = await connected(service.keys.read);
+    const closed = once(socket, "close");
+    socket.send("x".repeat(200_000));
+    expect((await closed)[0]).toBe(1009);
+    expect(written).not.toHaveBeenCalled();
+    written.mockRestore();
   });
 
   test("a stream without a key is refused as any request", async () => {

@@ -26,8 +26,10 @@ test("one who does not read is cut off with a code, and delays nobody", async ()
   const subscriber = (name: string) => ({
     inbox: new Inbox<Change>(),
     wants: () => true,
-    recheck: () => Promise.resolve(),
-    cut: (error: unknown) => void cuts.push([name, (error as ApiError).code]),
+    listener: {
+      recheck: () => Promise.resolve(),
+      cut: (error: unknown) => void cuts.push([name, (error as ApiError).code]),
+    },
   });
   const [slow, quick] = [subscriber("slow"), subscriber("quick")];
   const told: string[] = [];
@@ -40,4 +42,33 @@ test("one who does not read is cut off with a code, and delays nobody", async ()
   expect(slow.inbox.bytes).toBeLessThan(7_000);
   channel.leave(quick);
   quick.inbox.close();
+});
+
+test("who is told over one connection is asked for once, however many subscriptions go over it", async () => {
+  let place = 0;
+  const read = (): Promise<Page> => {
+    const change = { position: `${place}-1`, orgUri: "" } as Change;
+    const changes = place++ === 1 ? [change] : [];
+    return Promise.resolve({ changes, position: `${place}-1`, hasMore: false });
+  };
+  const channel = new Channel({
+    ...{ read, tickMs: 1, maxBytes: 5_000 },
+    tooSlow: () => new ApiError("service_busy"),
+  });
+  let checks = 0;
+  const cuts: unknown[] = [];
+  const listener = {
+    recheck: () => Promise.reject(new ApiError("invalid_api_key", { message: String(++checks) })),
+    cut: (error: unknown) => void cuts.push((error as ApiError).code),
+  };
+  const subscribers = Array.from({ length: 3 }, () => ({
+    inbox: new Inbox<Change>(),
+    wants: () => true,
+    listener,
+  }));
+  await Promise.all(subscribers.map((subscriber) => channel.join(subscriber)));
+  await eventually(() => expect(cuts).toEqual(["invalid_api_key"]));
+  expect(checks).toBe(1);
+  expect(channel.subscribers.size).toBe(0);
+  expect(subscribers.map(({ inbox }) => inbox.bytes)).toEqual([0, 0, 0]);
 });

@@ -9,10 +9,13 @@ import type { WebSocket } from "ws";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import type { Guards } from "../door.ts";
 import { takeOver } from "../listener.ts";
+import { LIVE_BOUNDS } from "../live/feed.ts";
 import type { Party } from "../live/feed.ts";
+import { Places } from "../live/places.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 const GOING_AWAY = 1001;
+const PROTOCOL_ERROR = 1002;
 const TRY_AGAIN_LATER = 1013;
 const UNAUTHORIZED = 4401;
 const FORBIDDEN = 4403;
@@ -39,6 +42,8 @@ export class Transports {
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_MESSAGE });
   readonly #streams = new Set<Response>();
   readonly #parties = new WeakMap<WebSocket, Party>();
+  // As many as subscriptions, each of which may have a socket of its own.
+  readonly #places = new Places(LIVE_BOUNDS.subscriptions, "WebSocket connections");
   #isClosing = false;
 
   constructor(subscriptions: Subscriptions, guards: Guards) {
@@ -84,6 +89,8 @@ export class Transports {
         if (socket.bufferedAmount > LONGEST_UNREAD) socket.terminate();
       });
       this.#sockets.emit("connection", socket, request);
+      // graphql-ws writes a message that is too long, or none at all, to the console: anybody could fill the log with them.
+      socket.removeAllListeners("error").on("error", () => socket.close(PROTOCOL_ERROR));
     });
   };
 
@@ -125,6 +132,7 @@ export class Transports {
   async #enter(request: Request, socket: WebSocket, authorization: unknown): Promise<Party> {
     if (typeof authorization === "string") request.headers.authorization = authorization;
     for (const guard of this.#guards.key) await this.#pass(guard, request);
+    socket.once("close", this.#places.take(request.identity.id));
     return {
       identity: () => request.identity,
       recheck: () => this.#recheck(request),

@@ -1,4 +1,5 @@
 // The feed of changes as it goes on: read once for all who may see the same of it, and handed to each of them.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiErrorFrom } from "../errors.ts";
 import type { ApiError } from "../errors.ts";
@@ -19,15 +20,23 @@ export type Change = Readonly<{
 }>;
 export type Page = Readonly<{ changes: readonly Change[]; position: string; hasMore: boolean }>;
 
-/** One who is told. */
-export type Subscriber = {
+/** A connection over which somebody is told. */
+export type Listener = Readonly<{
+  /** @throws ApiError when whoever called is not let in any more */
+  recheck: () => Promise<unknown>;
+  /** ends all that goes over the connection */
+  cut: (error: unknown) => void;
+}>;
+
+/** One subscription of those that go over a connection. */
+export type Subscriber = Readonly<{
   inbox: Inbox<Change>;
   wants: (change: Change) => boolean;
-  /** @throws ApiError when the caller may not be told any more */
-  recheck: () => Promise<unknown>;
-  /** ends the subscription */
-  cut: (error: unknown) => void;
-};
+  listener: Listener;
+}>;
+
+/** Out of the request that happens to come first: what is read for all is done in nobody's name. */
+const forAll = AsyncLocalStorage.snapshot();
 
 /** How often it is looked whether the caller may still be told, where there is nothing to tell. */
 const RECHECK_MS = 5_000;
@@ -86,7 +95,7 @@ export class Channel {
   async #begin(): Promise<void> {
     try {
       const { position } = await this.#read("now");
-      void this.#goOn(position);
+      void forAll(() => this.#goOn(position));
     } catch (error) {
       this.#begun = undefined;
       throw error;
@@ -102,7 +111,7 @@ export class Channel {
         page = await this.#read(position);
       } catch (error) {
         if (apiErrorFrom(error).statusCode < 500) {
-          for (const subscriber of this.#subscribers) subscriber.cut(error);
+          for (const subscriber of this.#subscribers) subscriber.listener.cut(error);
           break;
         }
         await sleep(RETRY_MS, undefined, { ref: false });
@@ -120,12 +129,15 @@ export class Channel {
     this.#begun = undefined;
   }
 
+  /** Once for each connection, however many subscriptions go over it. */
   async #recheck(): Promise<void> {
+    const listeners = new Set(Array.from(this.#subscribers, ({ listener }) => listener));
     await Promise.all(
-      Array.from(this.#subscribers, (subscriber) =>
-        subscriber.recheck().catch((error: unknown) => {
-          this.#subscribers.delete(subscriber);
-          subscriber.cut(error);
+      Array.from(listeners, (listener) =>
+        listener.recheck().catch((error: unknown) => {
+          for (const subscriber of this.#subscribers)
+            if (subscriber.listener === listener) this.#subscribers.delete(subscriber);
+          listener.cut(error);
         }),
       ),
     );
@@ -136,7 +148,7 @@ export class Channel {
     for (const subscriber of this.#subscribers) {
       if (subscriber.inbox.bytes <= this.#maxBytes) continue;
       this.#subscribers.delete(subscriber);
-      subscriber.cut(this.#tooSlow());
+      subscriber.listener.cut(this.#tooSlow());
     }
   }
 

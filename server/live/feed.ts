@@ -5,10 +5,10 @@
 import type { Database } from "../database.ts";
 import { ApiError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
-import { RESPONSE_HEADERS } from "../headers.ts";
 import { Channel, placeOf } from "./channel.ts";
-import type { Change, Page, Subscriber } from "./channel.ts";
+import type { Change, Listener, Page, Subscriber } from "./channel.ts";
 import { Inbox } from "./inbox.ts";
+import { Places } from "./places.ts";
 
 /** What somebody wants to be told of. */
 export type Topic = Readonly<{
@@ -19,16 +19,13 @@ export type Topic = Readonly<{
   after?: string | null;
 }>;
 
-/** A connection over which somebody is told. */
-export type Party = Readonly<{
-  identity: () => Identity;
-  /** @throws ApiError when whoever called is not let in any more */
-  recheck: () => Promise<unknown>;
-  /** whether what was written to the connection has been taken from it, but for a little */
-  isReady: () => boolean;
-  /** ends all that goes over the connection */
-  cut: (error: unknown) => void;
-}>;
+/** Who is told, over which connection. */
+export type Party = Listener &
+  Readonly<{
+    identity: () => Identity;
+    /** whether what was written to the connection has been taken from it, but for a little */
+    isReady: () => boolean;
+  }>;
 
 const TICK_MS = 100;
 /** Each of these is read for one reviewer alone. */
@@ -43,7 +40,7 @@ export const LIVE_BOUNDS = { subscriptions: 1_000, unreadBytes: 5_000_000 } as c
 export class LiveFeed {
   readonly #database: Database;
   readonly #channels = new Map<string, Channel>();
-  readonly #counts = new Map<string, number>();
+  readonly #places = new Places(LIVE_BOUNDS.subscriptions, "subscriptions");
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #waiting = new Map<string, Promise<Page>>();
 
@@ -57,22 +54,16 @@ export class LiveFeed {
    * @throws ApiError rate_limited, validation_failed, changes_expired, and what reading throws
    */
   async *changes(topic: Topic, party: Party, ended: AbortSignal): AsyncGenerator<Change, void, undefined> {
-    const { id } = party.identity();
-    const count = (this.#counts.get(id) ?? 0) + 1;
-    if (count > LIVE_BOUNDS.subscriptions) {
-      throw new ApiError("rate_limited", {
-        message: `This API key, or this person, has ${LIVE_BOUNDS.subscriptions} subscriptions already; end some first.`,
-        headers: { [RESPONSE_HEADERS.retryAfter]: "60" },
-      });
-    }
-    this.#counts.set(id, count);
+    const giveBack = this.#places.take(party.identity().id);
     const inbox = new Inbox<Change>();
     const close = () => inbox.close();
     ended.addEventListener("abort", close);
     if (ended.aborted) close();
     const channel = this.#channelOf(topic, party);
-    const subscriber: Subscriber = { inbox, wants: wantedBy(topic), recheck: party.recheck, cut: party.cut };
+    const subscriber: Subscriber = { inbox, wants: wantedBy(topic), listener: party };
     try {
+      // A connection may have come hours ago.
+      await party.recheck();
       // First what is told from now on, then what was until now: nothing falls between them.
       await channel.join(subscriber);
       let after = topic.after ?? "now";
@@ -86,9 +77,7 @@ export class LiveFeed {
     } finally {
       ended.removeEventListener("abort", close);
       channel.leave(subscriber);
-      const left = (this.#counts.get(id) ?? 1) - 1;
-      if (left === 0) this.#counts.delete(id);
-      else this.#counts.set(id, left);
+      giveBack();
     }
   }
 
