@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { DEMO_KEY, DEMO_KEY_ID } from "../db/demo/load.ts";
+import { platformPeople } from "../db/demo/records.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { call } from "./support/service.ts";
@@ -110,6 +111,42 @@ describe("npm start on a fresh directory", () => {
     const [answer] = await readmeBlocks("csv");
     const ids = [need, commitment, claim];
     expect(lines.slice(0, -1)).toEqual([answer!.trim().replaceAll(/\w+…/g, () => ids.shift()!)]);
+  });
+
+  test("answers the README's request from JavaScript", async () => {
+    const [script] = await readmeBlocks("js");
+    const { code, stdout, stderr } = await run(process.execPath, [
+      ...["--input-type=module", "-e", script!.replace("http://127.0.0.1:3000", url)],
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const { data, errors } = JSON.parse(stdout) as {
+      data?: { needs: { nodes: object[] } };
+      errors?: unknown;
+    };
+    expect(errors).toBeUndefined();
+    // The newest is what was declared just now by the commands above.
+    expect(data!.needs.nodes).toHaveLength(3);
+    expect(data!.needs.nodes[0]).toMatchObject({
+      commitments: { nodes: [{ engagementClaims: { aggregates: { count: 1 } } }] },
+    });
+  });
+
+  test("has the people that the README names, each in the role that it says", async () => {
+    const readme = await readFile(join(ROOT, "README.md"), "utf8");
+    expect(readme).toContain("`admin@northern-light.example` manages the organization");
+    const roles = await Promise.all(
+      ["admin", "contributor", "member"].map(async (name) => {
+        const email = `${name}@northern-light.example`;
+        const { body } = await call(`${url}/v0/onboarding/check-user?email=${email}`, "GET", DEMO_KEY);
+        return [name, body.memberships[0].role];
+      }),
+    );
+    expect(roles).toEqual([
+      ["admin", "org_admin"],
+      ["contributor", "org_contributor"],
+      ["member", "org_member"],
+    ]);
+    for (const { email } of platformPeople) expect(readme).toContain(`\`${email}\``);
   });
 
   test("loads demo data that follows the rules: members of each role, linked records, all in the graph", async () => {
