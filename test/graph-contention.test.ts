@@ -1,6 +1,7 @@
 // Whoever holds what others need, and does not let go: nothing else waits for them, and nobody is told that all is well.
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
+import { saveSettings } from "../db/settings.ts";
 import { drain } from "../worker/drain.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
@@ -45,6 +46,21 @@ onEachStore({}, (projection) => {
       },
     );
     await projection().current();
+  });
+
+  test("a worker that runs on under other names than the service has by now writes nothing, and says why", async () => {
+    await projection().startWorker();
+    await projection().current();
+    const { config, store, projector, logger } = projection();
+    await saveSettings(owner(), { ...config, graphDataUrl: "https://elsewhere.example" });
+    const id = await projection().declareNeed();
+    await expect(drain({ pool: owner(), store, projector, logger })).rejects.toThrow(
+      /^GRAPH_DATA_URL is https:\/\/data\.example\.org here, and was https:\/\/elsewhere\.example/,
+    );
+    expect((await projection().graphStatus("need", id)).status).toBe("pending");
+    await saveSettings(owner(), config);
+    await projection().current();
+    await projection().equal();
   });
 
   test("a list of which somebody is making another edition keeps no record waiting", async () => {

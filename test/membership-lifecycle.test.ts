@@ -437,7 +437,10 @@ test("REST lists a claim by the names that the dashboard expects, and answers a 
 });
 
 test("new organizations get URIs under GRAPH_DATA_URL", async () => {
-  await saveSettings(db(), { graphDataUrl: "https://graph.river.example/data" });
+  await saveSettings(db(), {
+    graphDataUrl: "https://graph.river.example/data",
+    namespaceUrl: "https://ontology.example.org/core#",
+  });
   const { value } = await m
     .membershipDoor("REST", () => service)
     .claim({

@@ -351,6 +351,25 @@ describe.each(["server", "worker"])("npm run %s", (part) => {
   });
 });
 
+describe("npm run worker", () => {
+  test.each([
+    ["GRAPH_DATA_URL", "https://elsewhere.example"],
+    ["NAMESPACE_URL", "https://elsewhere.example/ns#"],
+  ])("does not give the graph other names than the service was migrated with: %s", async (name, value) => {
+    const database = await createTestDatabase();
+    try {
+      const refused = await run(process.execPath, ["worker/main.ts"], {
+        ...{ DATABASE_URL: database.url, FUSEKI_URL: "http://127.0.0.1:9/engagement" },
+        [name]: value,
+      });
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toMatch(new RegExp(`^npm run worker: ${name} is ${value} here, .+\\n$`));
+    } finally {
+      await database.drop();
+    }
+  });
+});
+
 describe("npm run server", () => {
   test("does not expose the demo key to a network", async () => {
     const database = await createTestDatabase();

@@ -1,6 +1,7 @@
 // The right to write the graph, which one process has at a time. It is an advisory lock, which ends with its connection,
 // so a process that is killed or cut off from the database leaves nothing behind.
 import type { Pool, PoolClient } from "pg";
+import { requireSameNames } from "../db/settings.ts";
 import type { Names } from "../graph/namespaces.ts";
 import { createSession } from "../graph/session.ts";
 import type { GraphSession } from "../graph/session.ts";
@@ -31,13 +32,17 @@ const DRAIN_LOCK = 7203545;
 
 /**
  * Does something while nobody else writes the graph.
+ * @throws OtherNames
  * @returns undefined when somebody else does so now
  */
 export function tryHold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T>): Promise<T | undefined> {
   return withLock(options, "pg_try_advisory_lock($1)", work);
 }
 
-/** Does something while nobody else writes the graph; waits until they have stopped. */
+/**
+ * Does something while nobody else writes the graph; waits until they have stopped.
+ * @throws OtherNames
+ */
 export async function hold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T>): Promise<T> {
   return (await withLock(options, "pg_advisory_lock($1) is not null", work)) as T;
 }
@@ -58,6 +63,7 @@ async function withLock<T>(
     );
     const { rows } = await client.query<{ locked: boolean }>(`select ${lock} as locked`, [DRAIN_LOCK]);
     if (!rows[0]!.locked) return undefined;
+    await requireSameNames(client, names);
     // By a statement of its own, which sees what the last holder noted.
     const { identity, drain, last, run } = await drawRun(client);
     const graphs = await readKnownTurns(client);

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { closePool } from "../db/close.ts";
 import { createPool } from "../db/pool.ts";
+import { requireSameNames } from "../db/settings.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
 import { traceJobs, traceStatements } from "../process/tracing.ts";
@@ -41,7 +42,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
  * Starts the worker, which survives outages of the database and the graph store.
- * @throws when the database cannot be reached at the start
+ * @throws OtherNames, and when the database cannot be reached at the start
  */
 export async function startWorker({
   databaseUrl,
@@ -65,7 +66,7 @@ export async function startWorker({
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
   let metricsServer: Awaited<ReturnType<Metrics["serve"]>> | undefined;
   try {
-    await pool.query("select");
+    await requireSameNames(pool, config);
     if (!options.metrics && metricsPort !== undefined)
       metricsServer = await metrics?.serve(config.host, metricsPort);
   } catch (error) {
