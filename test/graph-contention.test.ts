@@ -1,6 +1,6 @@
 // Whoever holds what others need, and does not let go: nothing else waits for them, and nobody is told that all is well.
 import { expect, test } from "@jest/globals";
-import type pg from "pg";
+import pg from "pg";
 import { saveSettings } from "../db/settings.ts";
 import { drain } from "../worker/drain.ts";
 import { eventually } from "./support/eventually.ts";
@@ -46,6 +46,29 @@ onEachStore({}, (projection) => {
       },
     );
     await projection().current();
+  });
+
+  test("whoever has the right to write and is silent for a minute loses it, and nobody else does", async () => {
+    const { store, projector, logger } = projection();
+    await projection().startWorker();
+    await projection().current();
+    const holder = new pg.Client(projection().database.url);
+    await holder.connect();
+    holder.on("error", () => undefined);
+    const ended = new Promise<void>((done) => holder.once("end", done));
+    await holder.query("select pg_advisory_lock(7203545)");
+    const silentFor = (seconds: number) =>
+      owner().query("update app_private.graph_store set held_at = now() - make_interval(secs => $1)", [
+        seconds,
+      ]);
+    const id = await projection().declareNeed();
+    await silentFor(50);
+    expect(await drain({ pool: owner(), store, projector, logger })).toEqual({ state: "busy" });
+    expect((await holder.query("select")).rowCount).toBe(1);
+    await silentFor(61);
+    await ended;
+    await synced(id);
+    await projection().equal();
   });
 
   test("a worker that runs on under other names than the service has by now writes nothing, and says why", async () => {

@@ -27,6 +27,8 @@ export interface Hold {
   lost: AbortSignal;
 }
 
+/** How often whoever has the right says so, lest others take them for frozen. */
+const BEAT_MS = 10_000;
 // Any number will do as long as all versions of this program agree on it.
 const DRAIN_LOCK = 7203545;
 
@@ -54,6 +56,7 @@ async function withLock<T>(
 ): Promise<T | undefined> {
   const client = await pool.connect();
   const lost = new AbortController();
+  let beats: NodeJS.Timeout | undefined;
   const onError = (error: Error) => lost.abort(error);
   client.on("error", onError);
   try {
@@ -62,7 +65,13 @@ async function withLock<T>(
       "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3",
     );
     const { rows } = await client.query<{ locked: boolean }>(`select ${lock} as locked`, [DRAIN_LOCK]);
-    if (!rows[0]!.locked) return undefined;
+    if (!rows[0]!.locked) {
+      await client.query("select app_private.end_silent_graph_holder($1)", [DRAIN_LOCK]);
+      return undefined;
+    }
+    const beat = () => pool.query("select app_private.note_graph_held()").catch(() => undefined);
+    await beat();
+    beats = setInterval(() => void beat(), BEAT_MS);
     await requireSameNames(client, names);
     // By a statement of its own, which sees what the last holder noted.
     const { identity, drain, last, run } = await drawRun(client);
@@ -86,6 +95,7 @@ async function withLock<T>(
       if (session.last() > last && !lost.signal.aborted) await noteTurns(client, new Map(), session.last());
     }
   } finally {
+    clearInterval(beats);
     client.off("error", onError);
     await release(client, lost.signal);
   }

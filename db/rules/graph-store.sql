@@ -26,6 +26,31 @@ begin atomic
 end;
 comment on function app_private.note_graph_seen is 'Notes that a worker has looked at the store, or is writing to it.';
 
+create function app_private.note_graph_held() returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_store set held_at = now();
+end;
+comment on function app_private.note_graph_held is 'Said every ten seconds by whoever has the right to write the graph.';
+
+create function app_private.end_silent_graph_holder(lock integer) returns boolean
+language sql volatile
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- Frozen, it keeps its connection, and with it the right. When it goes on it finds both gone, and what it may have under
+  -- way has no effect on a graph that another has written since (graph/turns.ts).
+  select coalesce(bool_or(pg_terminate_backend(l.pid)), false)
+  from pg_locks as l
+  cross join app_private.graph_store as s
+  where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.classid = 0 and l.objid = lock::oid
+    and l.database = (select d.oid from pg_database as d where d.datname = current_database())
+    and s.held_at < now() - interval '1 minute';
+end;
+comment on function app_private.end_silent_graph_holder is
+  'Ends the connection of whoever has the right to write the graph, by the key of the lock, when they have not said for a minute '
+  'that they are still at it; returns whether there was one.';
+
 create view app_private.graph_condition with (security_invoker = true) as
 select
   -- As text: a plan of the migration that adds the value cannot use it yet.
