@@ -1,5 +1,6 @@
+import { Option } from "commander";
 import type { Command } from "commander";
-import { table } from "./context.ts";
+import { AdminError, table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
 type Session = {
@@ -31,23 +32,34 @@ export function registerSessions(program: Command, context: AdminContext): void 
       context.print(
         rows,
         table(
-          ["email", "by", "since", "last used"],
-          rows.map((row) => [row.email, row.issuer ?? "a link by mail", row.createdAt, row.lastUsedAt]),
+          ["id", "email", "by", "since", "last used"],
+          rows.map((row) => [
+            ...[row.sessionId, row.email, row.issuer ?? "a link by mail"],
+            ...[row.createdAt, row.lastUsedAt],
+          ]),
         ),
       );
     });
 
   sessions
     .command("end")
-    .description("Sign a person out everywhere, and end the links that were sent to them")
-    .requiredOption("--email <email>", "the person")
-    .action(async ({ email }: { email: string }) => {
+    .description("Sign a person out everywhere, and end the links that were sent to them; or end one session")
+    .addOption(new Option("--email <email>", "the person").conflicts("id"))
+    .option("--id <id>", "the session, as the list shows it")
+    .action(async ({ email, id }: { email?: string; id?: string }, command: Command) => {
+      if (email === undefined && id === undefined)
+        command.error("error: one of --email and --id is required");
       const pool = await context.pool();
       const { rows } = await pool.query<{ ended: number }>(
-        "select app_private.end_sessions($1)::integer as ended",
-        [email],
+        `select (case when $1::text is null then app_private.end_session_of_id($2) else app_private.end_sessions($1) end)::integer
+           as ended`,
+        [email ?? null, id ?? null],
       );
       const { ended } = rows[0]!;
-      context.print({ email, ended }, `${ended} ${ended === 1 ? "session has" : "sessions have"} ended.`);
+      if (id !== undefined && ended === 0) throw new AdminError(`There is no session with the id ${id}.`);
+      context.print(
+        { ...(email !== undefined && { email }), ...(id !== undefined && { id }), ended },
+        `${ended} ${ended === 1 ? "session has" : "sessions have"} ended.`,
+      );
     });
 }

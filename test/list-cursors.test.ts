@@ -101,6 +101,21 @@ describe.each(LISTS)("$path", (list) => {
     expect(rest.ids).toEqual(before.ids.slice(10));
   });
 
+  test.each([
+    ["all", ""],
+    ["of an organization", `orgUri=${encodeURIComponent(ORG)}&`],
+    ["since an update", "updatedSince=2026-01-01T00:00:00Z&"],
+  ])("%s: a page begins where its offset says, from either end", async (_, filter) => {
+    const whole = await read(list, `${path}?${filter}limit=200`);
+    for (let offset = 0; offset <= whole.total + 2; offset++) {
+      const page = await read(list, `${path}?${filter}limit=3&offset=${offset}`);
+      expect({ offset, ids: page.ids, total: page.total, hasNext: page.next !== undefined }).toEqual({
+        ...{ offset, ids: whole.ids.slice(offset, offset + 3), total: whole.total },
+        hasNext: offset + 3 < whole.total,
+      });
+    }
+  });
+
   test("a page that an offset begins leads on by cursor", async () => {
     const whole = await read(list, `${path}?limit=200`);
     const { next } = await read(list, `${path}?limit=5&offset=12`);

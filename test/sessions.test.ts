@@ -248,4 +248,26 @@ describe("the end of a session", () => {
       expect.objectContaining({ email }),
     );
   });
+
+  test("can be had for one session, and not for one that there is not", async () => {
+    const email = "twice@river.example";
+    const [one, other] = [await signedIn(email), await signedIn(email)];
+    const env = { DATABASE_URL: service.database.url };
+    // The last used comes first.
+    const [{ sessionId }] = JSON.parse(
+      (await runAdmin(["sessions", "list", "--email", email, "--json"], env)).stdout,
+    );
+    const end = ["sessions", "end", "--json", "--id"];
+    expect(JSON.parse((await runAdmin([...end, sessionId.toUpperCase()], env)).stdout)).toMatchObject({
+      ended: 1,
+    });
+    expect((await other.call("/v0/needs")).status).toBe(401);
+    expect((await one.call("/v0/needs")).status).toBe(200);
+    for (const id of [sessionId, "none"])
+      expect(await runAdmin([...end, id], env)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`There is no session with the id ${id}.`),
+      });
+    expect(await runAdmin(["sessions", "end"], env)).toMatchObject({ code: 2 });
+  });
 });

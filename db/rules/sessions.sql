@@ -167,6 +167,14 @@ $$;
 comment on function app_private.end_sessions is
   'Ends all sessions of a person, and the links that were sent to them; returns how many sessions these were.';
 
+create function app_private.end_session_of_id(session_id text) returns bigint
+language sql
+begin atomic
+  with ended as (delete from app_private.sessions as s where s.session_id::text = lower(end_session_of_id.session_id) returning 1)
+  select count(*) from ended;
+end;
+comment on function app_private.end_session_of_id is 'Ends one session, by its id; returns whether there was one, as 1 or 0.';
+
 create function app_private.end_session(secret_hash bytea, everywhere boolean) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
