@@ -7,6 +7,7 @@ import { CLAIMS } from "./rules-claims.ts";
 import { GRAPH_RULES } from "./rules-graph.ts";
 import { MEMBERS } from "./rules-members.ts";
 import { PEOPLE } from "./rules-people.ts";
+import { PROOFS } from "./rules-proofs.ts";
 import { RECORDS } from "./rules-records.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
@@ -16,6 +17,7 @@ import { WATCH } from "./worker-watch.ts";
 export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
   ...CLAIMS,
+  ...PROOFS,
   ...RECORDS,
   ...GRAPH_RULES,
   ...CALLERS,

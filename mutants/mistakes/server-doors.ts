@@ -96,8 +96,8 @@ export const DOORS: readonly Mistake[] = [
   {
     rule: "answers of queries differ by Accept, and say so",
     file: "server/sparql/door.ts",
-    before: '    vary: "Accept",\n',
-    after: "",
+    before: '.vary("Accept, Authorization, Cookie")',
+    after: '.vary("Authorization, Cookie")',
     tests: ["sparql", "sparql-protocol"],
     only: "embedded",
   },

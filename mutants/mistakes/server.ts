@@ -278,4 +278,46 @@ export const SERVER: readonly Mistake[] = [
     after: "if (latest && !this.#answering.has(latest)) socket.destroy();",
     tests: ["draining", "slow-callers"],
   },
+  {
+    rule: "a connection is asked for once, however many subscriptions go over it",
+    file: "server/live/channel.ts",
+    before: "new Set(Array.from(this.#subscribers, ({ listener }) => listener))",
+    after: "Array.from(this.#subscribers, ({ listener }) => listener)",
+    tests: ["live-channel"],
+  },
+  {
+    rule: "connections without subscriptions are bounded",
+    file: "server/graphql/transports.ts",
+    before: '    socket.once("close", this.#places.take(request.identity.id));\n',
+    after: "",
+    tests: ["graphql-subscriptions"],
+    only: "as many connections",
+  },
+  {
+    rule: "the place of a connection that is closed is free again",
+    file: "server/live/places.ts",
+    before: "      const left = this.#taken.get(id)! - 1;",
+    after: "      const left = this.#taken.get(id)!;",
+    tests: ["graphql-subscriptions"],
+    only: "as many connections",
+  },
+  {
+    rule: "a late page begins where its offset says",
+    file: "server/rest/list.ts",
+    before:
+      "offset (select greatest(total - ($1 ->> 'offset')::bigint - ($1 ->> 'limit')::integer - 1, 0) from counted)",
+    after:
+      "offset (select greatest(total - ($1 ->> 'offset')::bigint - ($1 ->> 'limit')::integer, 0) from counted)",
+    tests: ["list-cursors"],
+    only: "from either end",
+  },
+  {
+    rule: "a late page ends where the list does",
+    file: "server/rest/list.ts",
+    before:
+      "limit (select least(($1 ->> 'limit')::integer + 1, greatest(total - ($1 ->> 'offset')::bigint, 0)) from counted)",
+    after: "limit (select ($1 ->> 'limit')::integer + 1 from counted)",
+    tests: ["list-cursors"],
+    only: "from either end",
+  },
 ];

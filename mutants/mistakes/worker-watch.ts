@@ -152,10 +152,10 @@ export const WATCH: readonly Mistake[] = [
   {
     rule: "whoever does not get the lock writes nothing",
     file: "worker/hold.ts",
-    before: "if (!rows[0]!.locked) return undefined;",
-    after: "",
-    tests: ["graph-faults", "graph-rebuild", "projection", "graph-marks"],
-    only: "embedded",
+    before: "[DRAIN_LOCK]);\n      return undefined;",
+    after: "[DRAIN_LOCK]);",
+    tests: ["graph-contention"],
+    only: "embedded.*silent",
   },
   {
     rule: "a drain's name is new after somebody set the number back",

@@ -152,8 +152,8 @@ export const WORKER: readonly Mistake[] = [
     rule: "a mail is sent once",
     file: "worker/outbox.ts",
     before:
-      "where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n     order by",
-    after: "where kept_at is null and failed_at is null and next_attempt_at <= now()\n     order by",
+      "where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n       --",
+    after: "where kept_at is null and failed_at is null and next_attempt_at <= now()\n       --",
     tests: ["mail"],
   },
   {
@@ -198,5 +198,37 @@ export const WORKER: readonly Mistake[] = [
     after: "} while (false);",
     tests: ["expiry"],
     only: "however many",
+  },
+  {
+    rule: "a worker with other names does not write",
+    file: "worker/hold.ts",
+    before: "    await requireSameNames(client, names);\n",
+    after: "",
+    tests: ["graph-contention"],
+    only: "embedded.*other names",
+  },
+  {
+    rule: "a worker with another GRAPH_DATA_URL does not start",
+    file: "db/settings.ts",
+    before: "there !== undefined && there !== settings[key]",
+    after: "there === ''",
+    tests: ["start"],
+    only: "other names",
+  },
+  {
+    rule: "whoever has been silent for less than a minute keeps the right to write",
+    file: "db/rules/graph-store.sql",
+    before: "s.held_at < now() - interval '1 minute'",
+    after: "s.held_at < now() - interval '10 seconds'",
+    tests: ["graph-contention"],
+    only: "embedded.*silent",
+  },
+  {
+    rule: "whoever is silent for a minute loses the right to write",
+    file: "worker/hold.ts",
+    before: '      await client.query("select app_private.end_silent_graph_holder($1)", [DRAIN_LOCK]);\n',
+    after: "",
+    tests: ["graph-contention"],
+    only: "embedded.*silent",
   },
 ];
