@@ -42,7 +42,10 @@ export async function saveSettings(db: pg.Pool | pg.ClientBase, settings: GraphS
  * Two processes with different settings would each take what the other writes for wrong.
  * @throws OtherNames when these are not what the service was migrated with
  */
-export async function requireSameNames(db: pg.Pool | pg.ClientBase, settings: GraphSettings): Promise<void> {
+export async function requireSameNames(
+  db: Pick<pg.ClientBase, "query">,
+  settings: GraphSettings,
+): Promise<void> {
   const { rows } = await db.query<{ name: string; value: string }>(
     "select name, value #>> '{}' as value from app_private.settings where name = any ($1)",
     [VARIABLES.map(([name]) => name)],

@@ -145,7 +145,9 @@ const OPERATIONS: Operation[] = [
     result: "member { status }",
     sql: "select app_public.leave_organization($1, $2)",
     input: (userEmail) => ({ orgUri: world.ORG, userEmail }),
+    // The claimant had no membership before they left.
     prepare: (person) => `
+      delete from app_public.memberships where user_id = ${idOf(world.claimant)};
       update app_public.memberships set status = 'active'
       where status = 'revoked' and org_uri = '${world.ORG}' and user_id = ${idOf(person)}`,
   },
@@ -161,7 +163,10 @@ const OPERATIONS: Operation[] = [
     }),
     prepare: (person) => `
       delete from app_private.rate_limits;
-      delete from app_public.organization_claims where status <> 'approved' and user_id = ${idOf(person)}`,
+      delete from app_public.memberships where user_id = ${idOf(world.claimant)};
+      delete from app_public.organization_claims
+        where user_id = ${idOf(person)} and (status <> 'approved' or user_id = ${idOf(unknown)});
+      delete from app_public.users where email = '${unknown}'`,
   },
 ];
 

@@ -295,6 +295,25 @@ describe("vocabulary import", () => {
   });
 });
 
+test.each([
+  ["vocabulary", "import", "graph/vocabulary/accelerators.ttl"],
+  ["graph", "rebuild"],
+])("%s %s does nothing under other names than the service was migrated with", async (...command) => {
+  const { rows: before } = await database.owner.query(
+    "select * from app_private.graph_rebuilds order by kind",
+  );
+  const refused = await run(process.execPath, ["admin/main.ts", ...command], {
+    ...{ DATABASE_URL: database.url, FUSEKI_URL: "http://127.0.0.1:9/engagement" },
+    NAMESPACE_URL: "https://elsewhere.example/ns#",
+  });
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain("NAMESPACE_URL is https://elsewhere.example/ns# here");
+  const { rows: after } = await database.owner.query(
+    "select * from app_private.graph_rebuilds order by kind",
+  );
+  expect(after).toEqual(before);
+});
+
 describe("npm run migrate", () => {
   test("says what it applied, and the second time that there was nothing to apply", async () => {
     const empty = await createTestDatabase({ template: false });

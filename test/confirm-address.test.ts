@@ -303,7 +303,9 @@ describe("where an operator asks for proof", () => {
       ["submitted", "pending_review", null],
       ["pending_review", "approved", null],
     ]);
-    expect(await proofs(claimId)).toEqual([[email, "mail", expect.any(String)]]);
+    expect(await proofs(claimId)).toEqual([
+      [email, expect.stringMatching(/^mail [\w-]{36}$/), expect.any(String)],
+    ]);
     const { value } = await door.ownClaims(email);
     expect(value.claims).toMatchObject([
       { status: "approved", resultVariant: "claimed", emailVerified: true, role: "org_admin" },
@@ -313,6 +315,20 @@ describe("where an operator asks for proof", () => {
       [email],
     );
     expect(rows.map(({ kind }) => kind)).toEqual(["confirm_claim", "claim_approved"]);
+  });
+
+  test("who is erased afterwards takes nobody else's proof along", async () => {
+    const [erased, other] = [somebody(), somebody()];
+    const claimed = [];
+    for (const email of [erased, other]) {
+      claimed.push((await claim(email)).claimId);
+      await follow((await links(email))[0]!);
+    }
+    const before = await proofs(claimed[1]!);
+    await db().query("select app_private.begin_erasure($1, true)", [erased]);
+    await db().query("select app_private.finish_erasure($1)", [erased]);
+    expect(await proofs(claimed[1]!)).toEqual(before);
+    expect(JSON.stringify(await proofs(claimed[0]!))).not.toContain(erased);
   });
 
   test("what lacked more than that goes on waiting for its review", async () => {

@@ -13,6 +13,7 @@ import { call, startAnotherServer, startTestService } from "./support/service.ts
 import type { TestService } from "./support/service.ts";
 import { overServerSentEvents, overWebSocket } from "./support/subscriber.ts";
 import type { Subscribe, TestSubscriber } from "./support/subscriber.ts";
+import { Visitor } from "./support/visitor.ts";
 import { contributor, ORG, OTHER_ORG } from "./support/world.ts";
 
 let service: TestService;
@@ -352,6 +353,57 @@ describe("who may connect", () => {
     }
     // Whose places are free again.
     await eventually(async () => (await connected(key)).terminate());
+  }, 120_000);
+
+  test("those who are gone before it is known who they were take no place", async () => {
+    const key = await issueTestKey(db, "api_read");
+    const blocker = await db.connect();
+    await blocker.query("begin; lock app_private.api_keys in access exclusive mode");
+    const authorization = `Bearer ${key}`;
+    const sockets = await Promise.all(
+      Array.from({ length: LIVE_BOUNDS.subscriptions }, async () => {
+        const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+        await once(socket, "open");
+        socket.send(JSON.stringify({ type: "connection_init", payload: { authorization } }));
+        return socket;
+      }),
+    );
+    // What was sent before this has arrived when it is answered.
+    expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
+    const closed = sockets.map((socket) => once(socket, "close"));
+    for (const socket of sockets) socket.terminate();
+    await Promise.all(closed);
+    expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
+    await blocker.query("rollback");
+    blocker.release();
+    await eventually(async () => (await connected(key)).terminate());
+    // All places at once, and none is taken.
+    const again = await Promise.all(
+      Array.from({ length: LIVE_BOUNDS.subscriptions - 1 }, () => connected(key)),
+    );
+    for (const socket of again) socket.terminate();
+  }, 120_000);
+
+  test("with hundreds of subscriptions at once in one session, which is looked up for all of them together", async () => {
+    const visitor = await new Visitor(service).signIn("many@river.example");
+    const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
+    const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws", {
+      headers: { cookie, "sec-fetch-site": "same-origin", "x-session-request": "1" },
+    });
+    await once(socket, "open");
+    const told: { type: string; id?: string }[] = [];
+    socket.on("message", (data) => told.push(JSON.parse((data as Buffer).toString())));
+    socket.send(JSON.stringify({ type: "connection_init", payload: {} }));
+    await eventually(() => expect(told).toEqual([{ type: "connection_ack" }]));
+    const after = await now();
+    for (let n = 0; n < 150; n++) {
+      const payload = { query: CHANGES, variables: { after } };
+      socket.send(JSON.stringify({ id: String(n), type: "subscribe", payload }));
+    }
+    await insertNeed();
+    await eventually(() => expect(told).toHaveLength(151));
+    expect(new Set(told.slice(1).map(({ type }) => type))).toEqual(new Set(["next"]));
+    socket.terminate();
   }, 120_000);
 
   test("and send too much without a word of it in the log", async () => {

@@ -152,6 +152,27 @@ test("rights that roles have through each other, and policies that bind the owne
   expect(await state()).toEqual(before);
 });
 
+test("what the owner may not take from a role is told, and stops nothing", async () => {
+  // The rights of roles are the whole cluster's: all of this is undone.
+  const { rows } = await database.owner.query<{ name: string }>(
+    "select 'owner_' || md5(random()::text) as name",
+  );
+  const { name } = rows[0]!;
+  const client = await database.owner.connect();
+  const told: string[] = [];
+  client.on("notice", ({ message }) => told.push(message ?? ""));
+  try {
+    await client.query(
+      `begin; create role ${name} createrole; grant api_review to api_person; set local role ${name}`,
+    );
+    await client.query(await readFile(join(directory, "rules/roles.sql"), "utf8"));
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+  expect(told).toEqual([expect.stringContaining("not done: revoke api_review from api_person")]);
+});
+
 test("a migration is tried together with the rules that need it", async () => {
   const before = await state();
   await writeFile(

@@ -32,13 +32,18 @@ const BEAT_MS = 10_000;
 // Any number will do as long as all versions of this program agree on it.
 const DRAIN_LOCK = 7203545;
 
+const LOCKS = {
+  try: "select case when pg_try_advisory_lock($1) then app_private.note_graph_held() else false end as locked",
+  wait: "select case when pg_advisory_lock($1) is not null then app_private.note_graph_held() end as locked",
+};
+
 /**
  * Does something while nobody else writes the graph.
  * @throws OtherNames
  * @returns undefined when somebody else does so now
  */
 export function tryHold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T>): Promise<T | undefined> {
-  return withLock(options, "pg_try_advisory_lock($1)", work);
+  return withLock(options, "try", work);
 }
 
 /**
@@ -46,12 +51,12 @@ export function tryHold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T
  * @throws OtherNames
  */
 export async function hold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T>): Promise<T> {
-  return (await withLock(options, "pg_advisory_lock($1) is not null", work)) as T;
+  return (await withLock(options, "wait", work)) as T;
 }
 
 async function withLock<T>(
   { pool, store, projector: { names }, patienceMs }: HoldOptions,
-  lock: string,
+  how: keyof typeof LOCKS,
   work: (hold: Hold) => Promise<T>,
 ): Promise<T | undefined> {
   const client = await pool.connect();
@@ -64,14 +69,19 @@ async function withLock<T>(
     await client.query(
       "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3",
     );
-    const { rows } = await client.query<{ locked: boolean }>(`select ${lock} as locked`, [DRAIN_LOCK]);
+    const endSilent = () => pool.query("select app_private.end_silent_graph_holder($1)", [DRAIN_LOCK]);
+    const looking = setInterval(() => void endSilent().catch(() => undefined), BEAT_MS);
+    // In one statement with the first word, lest somebody takes the silence before it for the new holder's.
+    const { rows } = await client
+      .query<{ locked: boolean }>(LOCKS[how], [DRAIN_LOCK])
+      .finally(() => clearInterval(looking));
     if (!rows[0]!.locked) {
-      await client.query("select app_private.end_silent_graph_holder($1)", [DRAIN_LOCK]);
+      await endSilent();
       return undefined;
     }
-    const beat = () => pool.query("select app_private.note_graph_held()").catch(() => undefined);
-    await beat();
-    beats = setInterval(() => void beat(), BEAT_MS);
+    beats = setInterval(() => {
+      void pool.query("select app_private.note_graph_held()").catch(() => undefined);
+    }, BEAT_MS);
     await requireSameNames(client, names);
     // By a statement of its own, which sees what the last holder noted.
     const { identity, drain, last, run } = await drawRun(client);

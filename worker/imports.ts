@@ -1,6 +1,7 @@
 // New editions of the controlled lists, from Turtle into the tables. The database decides what they
 // may contain and what they mean for records (db/rules/graph-references.sql).
 import type { longestText } from "../db/catalog.ts";
+import { requireSameNames } from "../db/settings.ts";
 import type { Names } from "../graph/namespaces.ts";
 import { parseAccelerators, withBroader } from "../graph/skos.ts";
 import type { PeopleGroup, VocabularyProblem } from "../graph/skos.ts";
@@ -19,13 +20,14 @@ export interface VocabularyImport {
 /**
  * Imports an edition of the accelerator scheme.
  * @param turtle SKOS; in the default namespace or the configured one
- * @throws VocabularyError when the text cannot be read or contains no usable concept
+ * @throws VocabularyError when the text cannot be read or contains no usable concept, and OtherNames
  */
 export async function importVocabulary(
   db: Queryable,
   turtle: string,
   names: Names,
 ): Promise<VocabularyImport> {
+  await requireSameNames(db, names);
   const { accelerators, problems } = await readVocabulary(db, turtle, names);
   const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> }>(
     "select app_private.import_accelerators($1) as result",

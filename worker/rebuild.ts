@@ -2,6 +2,7 @@
 // graph: a rebuild that is killed, or whose store is, is taken up again by the next worker or the next call.
 import type { Pool, PoolClient } from "pg";
 import type { Quad } from "@rdfjs/types";
+import { requireSameNames } from "../db/settings.ts";
 import { requireUpdates } from "../graph/session.ts";
 import {
   GraphRejected,
@@ -40,13 +41,14 @@ const LOOK_MS = 200;
  * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
  * complete. Changes made meanwhile wait, and the next drain brings them in. A worker may do a part of it.
  * @param onProgress called now and then
- * @throws GraphUnavailable; the graphs that had not been reached are then unchanged, and still to be replaced
+ * @throws OtherNames, and GraphUnavailable; the graphs that had not been reached are then unchanged, and still to be replaced
  */
 export async function rebuild(
   options: DrainOptions,
   onProgress: (progress: RebuildProgress) => void = () => undefined,
 ): Promise<RebuildProgress> {
   const { pool, store, projector, logger } = options;
+  await requireSameNames(pool, projector.names);
   await pool.query("select app_private.request_rebuild()");
   await watchUntilDone(options);
   await hold(options, ({ client, session, lost }) =>

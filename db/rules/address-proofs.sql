@@ -84,7 +84,9 @@ begin
   end if;
   -- What the histories remember of who says so (identity.sql): the session, or a link by mail.
   perform set_config('app.person', case
-    when session.session_id is null then jsonb_build_object('issuer', 'mail', 'email', address)
+    -- Each link has a name of its own, as each session has: what is erased is found by it, and nothing else.
+    when session.session_id is null then jsonb_build_object(
+      'issuer', 'mail', 'subject', left(encode(sha256(secret_hash), 'hex'), 32)::uuid, 'email', address)
     else app_private.session_person(session) end::text, true);
   perform app_private.act_as_the_service();
   for waiting in

@@ -83,6 +83,7 @@ grant execute on function
   app_private.refuse,
   app_private.record_total,
   app_private.record_totals_by,
+  app_private.is_wholly_visible,
   app_public.record_graph_status,
   app_public.record_graph_errors,
   app_public.needs_graph_status,

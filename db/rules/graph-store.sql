@@ -26,22 +26,26 @@ begin atomic
 end;
 comment on function app_private.note_graph_seen is 'Notes that a worker has looked at the store, or is writing to it.';
 
-create function app_private.note_graph_held() returns void
+create function app_private.note_graph_held() returns boolean
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  update app_private.graph_store set held_at = now();
+  -- By the clock: the statement that waits for the right began before it had it.
+  update app_private.graph_store set held_at = clock_timestamp();
+  select true;
 end;
-comment on function app_private.note_graph_held is 'Said every ten seconds by whoever has the right to write the graph.';
+comment on function app_private.note_graph_held is 'Said every ten seconds by whoever has the right to write the graph; true.';
 
 create function app_private.end_silent_graph_holder(lock integer) returns boolean
 language sql volatile
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Frozen, it keeps its connection, and with it the right. When it goes on it finds both gone, and what it may have under
-  -- way has no effect on a graph that another has written since (graph/turns.ts).
+  -- Frozen, it keeps its connection, and with it the right. When it goes on it finds both gone. An update that it may have
+  -- under way has no effect on a graph that another has written since; a whole graph has, until it is noticed (graph/turns.ts).
   select coalesce(bool_or(pg_terminate_backend(l.pid)), false)
   from pg_locks as l
+  -- Who has only just got it, or is at something in the database, is not silent.
+  join pg_stat_activity as a on a.pid = l.pid and a.state <> 'active'
   cross join app_private.graph_store as s
   where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.classid = 0 and l.objid = lock::oid
     and l.database = (select d.oid from pg_database as d where d.datname = current_database())

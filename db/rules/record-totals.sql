@@ -36,6 +36,16 @@ comment on function app_private.record_total is
   'How many records of a kind there are: in all, of an organization, with an accelerator, a country or both, and of each of '
   'these in a status. No totals are kept of an organization together with an accelerator or a country.';
 
+create function app_private.is_wholly_visible(kind app_public.record_kind) returns boolean
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+return not exists (
+  select from pg_policy as p
+  join app_private.record_tables as t on t.recorded = p.polrelid and t.kind = is_wholly_visible.kind
+  where p.polcmd in ('r', '*') and (not p.polpermissive or pg_get_expr(p.polqual, p.polrelid) <> 'true'));
+comment on function app_private.is_wholly_visible is
+  'Whether whoever reads records of a kind sees all of them, as the totals count them.';
+
 create function app_private.record_totals_by(kind app_public.record_kind, facets text[])
 returns table (org_uri text, status text, accelerator text, country text, total bigint)
 language plpgsql stable

@@ -74,8 +74,8 @@ export const PROOFS: readonly Mistake[] = [
   {
     rule: "the trail says by which session or link",
     file: "db/rules/address-proofs.sql",
-    before: "jsonb_build_object('issuer', 'mail', 'email', address)",
-    after: "jsonb_build_object('email', address)",
+    before: "'subject', left(encode(sha256(secret_hash), 'hex'), 32)::uuid, ",
+    after: "",
     tests: ["confirm-address"],
   },
   {

@@ -152,8 +152,8 @@ export const WATCH: readonly Mistake[] = [
   {
     rule: "whoever does not get the lock writes nothing",
     file: "worker/hold.ts",
-    before: "[DRAIN_LOCK]);\n      return undefined;",
-    after: "[DRAIN_LOCK]);",
+    before: "await endSilent();\n      return undefined;",
+    after: "await endSilent();",
     tests: ["graph-contention"],
     only: "embedded.*silent",
   },

@@ -226,7 +226,7 @@ export const WORKER: readonly Mistake[] = [
   {
     rule: "whoever is silent for a minute loses the right to write",
     file: "worker/hold.ts",
-    before: '      await client.query("select app_private.end_silent_graph_holder($1)", [DRAIN_LOCK]);\n',
+    before: "      await endSilent();\n",
     after: "",
     tests: ["graph-contention"],
     only: "embedded.*silent",

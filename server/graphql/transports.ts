@@ -7,6 +7,7 @@ import { useServer } from "graphql-ws/use/ws";
 import { WebSocketServer } from "ws";
 import type { WebSocket } from "ws";
 import { ApiError, apiErrorFrom } from "../errors.ts";
+import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
 import { takeOver } from "../listener.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
@@ -33,6 +34,12 @@ function closing(error: unknown): [code: number, reason: string] {
   const { statusCode, code } = apiErrorFrom(error);
   if (statusCode === 401) return [UNAUTHORIZED, code];
   return [statusCode === 403 ? FORBIDDEN : TRY_AGAIN_LATER, code];
+}
+
+/** Those who ask while an answer is on its way have that one. */
+function atOnce(ask: () => Promise<void>): () => Promise<void> {
+  let underWay: Promise<void> | undefined;
+  return () => (underWay ??= ask().finally(() => (underWay = undefined)));
 }
 
 /** The transports of one process. */
@@ -98,7 +105,7 @@ export class Transports {
     if (this.#isClosing) throw new ApiError("service_busy");
     const party: Party = {
       identity: () => request.identity,
-      recheck: () => this.#recheck(request),
+      recheck: atOnce(() => this.#recheck(request)),
       // The library of the transport writes one event after the other, and keeps the rest out of sight.
       isReady: () => response.writableLength === 0,
       cut: () => response.destroy(),
@@ -132,10 +139,12 @@ export class Transports {
   async #enter(request: Request, socket: WebSocket, authorization: unknown): Promise<Party> {
     if (typeof authorization === "string") request.headers.authorization = authorization;
     for (const guard of this.#guards.key) await this.#pass(guard, request);
+    // Who is gone by the time that it is known who they were leaves nothing behind that could be given back.
+    if (socket.readyState !== socket.OPEN) throw new CallerGone();
     socket.once("close", this.#places.take(request.identity.id));
     return {
       identity: () => request.identity,
-      recheck: () => this.#recheck(request),
+      recheck: atOnce(() => this.#recheck(request)),
       isReady: () => socket.bufferedAmount < EARLY_BYTES,
       cut: (error) => {
         socket.close(...closing(error));

@@ -167,14 +167,15 @@ export function listStatement(list: ListQuery, input: Input): string {
   // so many has the code. PostgreSQL would have to guess which takes fewer steps, and go through everything for a code
   // that nothing has; the totals tell.
   const areFew = "(select is_short from counted)";
-  // Whatever is skipped is walked over, in one direction or the other: the last page is as near as the first.
+  // Whatever is skipped is walked over, in one direction or the other: the last page is as near as the first. Where the total
+  // counts what the caller does not see, it says nothing about places.
   const fromTheEnd = `
     (${ids(view, [...conditions, "(select is_late from counted)"])} ${backwards("item")}
      limit (select least(($1 ->> 'limit')::integer + 1, greatest(total - ($1 ->> 'offset')::bigint, 0)) from counted)
      offset (select greatest(total - ($1 ->> 'offset')::bigint - ($1 ->> 'limit')::integer - 1, 0) from counted))`;
   const found = !hasCode
     ? `counted as materialized (
-         select total, total < 2 * ($1 ->> 'offset')::bigint as is_late
+         select total, total < 2 * ($1 ->> 'offset')::bigint and app_private.is_wholly_visible('${record.kind}') as is_late
          from (select ${total ?? `(select count(*) from (${ids(view, conditions)}) as matching)`} as total) as totals),
        page as materialized (
          ${page(view, [...conditions, ...after, "not (select is_late from counted)"])} union all ${fromTheEnd})`

@@ -221,7 +221,10 @@ const TRACES = `
     (select md5(string_agg(t::text, '' order by t.org_uri, t.user_id)) from app_public.memberships as t) as memberships,
     (select md5(string_agg(t::text, '' order by t::text)) from app_public.platform_roles as t) as platform_roles,
     (select md5(string_agg(t::text, '' order by t.claim_id)) from app_public.organization_claims as t) as claims,
-    (select count(*) from app_private.mails) as mails`;
+    (select count(*) from app_private.mails) as mails,
+    (select count(*) from app_public.organization_claim_history) as claim_history,
+    (select count(*) from app_private.role_history) as role_history,
+    (select count(*) from app_private.administration_history) as administration`;
 
 /** Tries each cell of a table: every operation by everybody, whoever says who acts, through each door. */
 export function tryEveryCell(doors: () => Doors, operations: Operation[], standings: Standing[]): void {

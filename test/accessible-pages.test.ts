@@ -1,0 +1,60 @@
+// Every page of our own (/docs and /graphiql are as their libraries make them), on a phone and on a desk, in the light and in the dark: axe-core finds nothing, and nothing sticks out.
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { afterAll, beforeAll, describe, expect } from "@jest/globals";
+import type { AxeResults } from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { inBrowser, launchBrowser } from "./support/browser.ts";
+import { startDemoService } from "./support/demo.ts";
+import { Visitor } from "./support/visitor.ts";
+
+let service: Awaited<ReturnType<typeof startDemoService>>;
+let browser: Browser | undefined;
+let axe: string;
+/** The cookies of who may review, by name. */
+let reviewer: Map<string, string>;
+beforeAll(async () => {
+  service = await startDemoService();
+  browser = await launchBrowser();
+  axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  reviewer = (await new Visitor(service).signIn("admin@platform.example")).cookies;
+});
+afterAll(async () => {
+  await browser?.close();
+  await service.stop();
+});
+
+type Visit = [name: string, path: string, isSignedIn: boolean, ready: (page: Page) => Promise<unknown>];
+const VISITS: Visit[] = [
+  ["the overview", "/", false, (page) => page.getByRole("heading").first().waitFor()],
+  ["signing in", "/sign-in", false, (page) => page.getByRole("button").first().waitFor()],
+  ["signing out", "/sign-out", true, (page) => page.getByRole("button").first().waitFor()],
+  ["claims, signed out", "/admin/claims", false, (page) => page.locator("#sign-in").waitFor()],
+  ["claims to review", "/admin/claims", true, (page) => page.locator("#claims li").first().waitFor()],
+];
+
+describe.each([390, 1280])("%i pixels wide", (width) => {
+  describe.each(["light", "dark"] as const)("in the %s", (colorScheme) => {
+    inBrowser.each(VISITS)("%s", async (_, path, isSignedIn, ready) => {
+      const context = await browser!.newContext({ viewport: { width, height: 800 }, colorScheme });
+      try {
+        if (isSignedIn)
+          await context.addCookies([...reviewer].map(([name, value]) => ({ name, value, url: service.url })));
+        const page = await context.newPage();
+        await page.goto(`${service.url}${path}`);
+        await ready(page);
+        await page.evaluate(`${axe};0`);
+        const { violations } = await page.evaluate(() =>
+          (globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
+        );
+        expect(
+          violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`)),
+        ).toEqual([]);
+        const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+        expect(isWider).toBe(false);
+      } finally {
+        await context.close();
+      }
+    });
+  });
+});
