@@ -1,5 +1,4 @@
 // REST and GraphQL judge alike: the same random reads and writes give the same records, refusals, codes and paths.
-// DIFFERENTIAL_RUNS asks for more of them; a failure names its seed, which DIFFERENTIAL_SEED repeats.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { enums } from "../db/catalog.ts";
@@ -7,6 +6,7 @@ import { RECORDS } from "../records/index.ts";
 import { fieldsOf, idOf } from "../records/record.ts";
 import type { FieldType, RecordDescription } from "../records/record.ts";
 import { ask, send } from "./support/graphql.ts";
+import { chance } from "./support/random.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import {
@@ -20,10 +20,7 @@ import {
   stranger,
 } from "./support/world.ts";
 
-const RUNS = {
-  numRuns: Number(process.env["DIFFERENTIAL_RUNS"] ?? 40),
-  ...(process.env["DIFFERENTIAL_SEED"] && { seed: Number(process.env["DIFFERENTIAL_SEED"]) }),
-};
+const RUNS = chance(40);
 const PATIENCE_MS = 60_000 + 3_000 * RUNS.numRuns;
 
 let service: TestService;
@@ -196,6 +193,46 @@ function inputOf(record: RecordDescription, ids: readonly string[]): fc.Arbitrar
     .map(([values, found]) => JSON.parse(JSON.stringify(Object.assign({}, values, ...found))) as Values);
 }
 
+type ListFilter = {
+  /** @param since when a record was updated that has others before and after it */
+  values: (known: readonly string[], since: string) => readonly string[];
+  /** The same in GraphQL. */
+  graphql: (value: string) => Values;
+};
+const equals = (name: string, ...values: string[]): ListFilter => ({
+  values: () => values,
+  graphql: (value) => ({ [name]: { equalTo: value } }),
+});
+const contains = (name: string, ...values: string[]): ListFilter => ({
+  values: () => values,
+  graphql: (value) => ({ [name]: { contains: [value] } }),
+});
+// The filters of every list, and those of each.
+const ALIKE: Readonly<Record<string, ListFilter>> = {
+  orgUri: equals("orgUri", ORG, OTHER_ORG, "x"),
+  updatedSince: {
+    values: (_, since) => [since, "2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"],
+    graphql: (value) => ({ updatedAt: { greaterThanOrEqualTo: value } }),
+  },
+};
+const FILTERS: Readonly<Record<string, Readonly<Record<string, ListFilter>>>> = {
+  need: {
+    accelerator: contains("accelerators", "PRA", "PRA-INT", "NO"),
+    rop3: contains("concernsPeopleGroupRop3", "104425", "100000"),
+    countryCode: contains("concernsCountryCode", "KE", "UG", "NO"),
+  },
+  commitment: {
+    concernsNeedId: {
+      values: (known) => [...known, UNKNOWN],
+      graphql: (value) => ({ concernsNeedId: { equalTo: value } }),
+    },
+  },
+  engagement_claim: {
+    rop3: equals("peopleGroupRop3", "104425", "100000"),
+    countryCode: equals("countryCode", "KE", "NO"),
+  },
+};
+
 const changing = new Set(["createdAt", "updatedAt"]);
 const withoutOwn = (record: RecordDescription, item: Values) =>
   Object.fromEntries(Object.entries(item).filter(([name]) => name !== idOf(record) && !changing.has(name)));
@@ -281,39 +318,83 @@ describe.each(Object.values(RECORDS))("$kind", (record) => {
     "random lists",
     async () => {
       const statuses = (enums as Record<string, readonly string[]>)[record.statuses]!;
+      const { body } = await call(
+        `${service.url}/v0/${record.path}?limit=1&offset=5`,
+        "GET",
+        service.keys.read,
+      );
+      const since = String(Object.values<Values[]>(body)[0]![0]!["updatedAt"]);
+      const filters = { ...ALIKE, ...FILTERS[record.kind] };
       const list = fc.record({
-        orgUri: fc.constantFrom(undefined, ORG, OTHER_ORG, "x"),
-        status: fc.constantFrom(...statuses),
-        limit: fc.integer({ min: 1, max: 200 }),
-        offset: fc.integer({ min: 0, max: 12 }),
+        given: fc.record(
+          Object.fromEntries(
+            Object.entries(filters).map(([name, { values }]) => [
+              name,
+              fc.option(fc.constantFrom(...values(refersTo(), since)), { nil: undefined, freq: 2 }),
+            ]),
+          ),
+        ),
+        status: fc.constantFrom(statuses[0]!, ...statuses),
+        limit: fc.oneof(
+          { weight: 5, arbitrary: fc.integer({ min: 1, max: 200 }) },
+          { weight: 1, arbitrary: fc.constantFrom(-1, 201, 2 ** 31 - 1) },
+        ),
+        offset: fc.oneof(
+          { weight: 5, arbitrary: fc.integer({ min: 0, max: 12 }) },
+          { weight: 1, arbitrary: fc.constantFrom(-1, 2 ** 31 - 1) },
+        ),
       });
       const id = idOf(record);
+      let found = 0;
       await fc.assert(
-        fc.asyncProperty(list, async ({ orgUri, status, limit, offset }) => {
-          const parameters = { ...(orgUri && { orgUri }), status, limit: `${limit}`, offset: `${offset}` };
-          const { body } = await call(
+        fc.asyncProperty(list, async ({ given, status, limit, offset }) => {
+          const asked = Object.entries(given).filter(([, value]) => value !== undefined) as [
+            keyof typeof filters,
+            string,
+          ][];
+          const parameters = { ...Object.fromEntries(asked), status, limit: `${limit}`, offset: `${offset}` };
+          const rest = await call(
             `${service.url}/v0/${record.path}?${new URLSearchParams(parameters).toString()}`,
             "GET",
             service.keys.read,
           );
-          const { total, ...lists } = body;
-          const [items] = Object.values<Values[]>(lists);
-          const filter = { status: { equalTo: status }, ...(orgUri && { orgUri: { equalTo: orgUri } }) };
           const field = camel(record.table);
-          const data = await ask(
+          const kind = upper(camel(record.kind));
+          const { data, errors } = await send(
             service,
-            `query ($filter: ${upper(camel(record.kind))}Filter, $first: Int, $offset: Int) {
-              ${field}(filter: $filter, first: $first, offset: $offset) { totalCount nodes { ${id} } }
+            `query ($filter: ${kind}Filter, $orderBy: [${kind}OrderBy!], $first: Int, $offset: Int) {
+              ${field}(filter: $filter, orderBy: $orderBy, first: $first, offset: $offset) { totalCount nodes { ${id} } }
             }`,
-            { filter, first: limit, offset },
+            {
+              filter: Object.assign(
+                { status: { equalTo: status } },
+                ...asked.map(([name, value]) => filters[name]!.graphql(value)),
+              ) as Values,
+              first: limit,
+              offset,
+              // What was updated since comes in the order in which it was.
+              ...(given["updatedSince"] && { orderBy: ["UPDATED_AT_ASC", "PRIMARY_KEY_ASC"] }),
+            },
           );
+          if (rest.status >= 400 || errors) {
+            const { code, statusCode, details } = errors?.[0]?.extensions ?? {};
+            const paths = (found: unknown) =>
+              (found as { path: string }[] | undefined)?.map(({ path }) => path);
+            // In GraphQL a page is asked for in its own words, and may be empty.
+            const named = paths(rest.body.details)?.map((path) => (path === "limit" ? "first" : path));
+            return expect([statusCode, code, paths(details)]).toEqual([rest.status, rest.body.error, named]);
+          }
+          const { total, ...lists } = rest.body;
+          const [items] = Object.values<Values[]>(lists);
+          found += items!.length;
           expect([data[field].totalCount, data[field].nodes]).toEqual([
             total,
             items!.map((item) => ({ [id]: item[id] })),
           ]);
         }),
-        RUNS,
+        { ...RUNS, examples: statuses.map((status) => [{ given: {}, status, limit: 200, offset: 0 }]) },
       );
+      expect(found).toBeGreaterThan(0);
     },
     PATIENCE_MS,
   );

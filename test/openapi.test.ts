@@ -1,9 +1,4 @@
 // The document is checked against the service: what it lists is served, its examples work, and answers match it.
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ERRORS } from "../server/errors.ts";
 import { startDemoService } from "./support/demo.ts";
@@ -17,7 +12,6 @@ import {
   servedOperations,
 } from "./support/openapi.ts";
 import type { Document, Placed } from "./support/openapi.ts";
-import { ROOT } from "./support/process.ts";
 import { call } from "./support/service.ts";
 
 let service: Awaited<ReturnType<typeof startDemoService>>;
@@ -48,27 +42,6 @@ test("a documented path supports only the documented methods", async () => {
       expect({ path, method, ...answer }).toMatchObject({ path, method, status: 405 });
     }
   }
-});
-
-test("Spectral's rules for OpenAPI find nothing", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "engagement-openapi-"));
-  const file = join(dir, "openapi.json");
-  await writeFile(file, JSON.stringify(document, undefined, 2));
-  const lint = promisify(execFile)(process.execPath, [
-    join(ROOT, "node_modules/@stoplight/spectral-cli/dist/index.js"),
-    ...[
-      "lint",
-      file,
-      "--ruleset",
-      join(ROOT, ".spectral.yaml"),
-      "--fail-severity",
-      "hint",
-      "--format",
-      "json",
-    ],
-  ]).catch((error: unknown) => error as { stdout: string });
-  expect((await lint).stdout).toContain("[]");
-  await rm(dir, { recursive: true });
 });
 
 test("every registered error that an operation can answer has an example, with its status", () => {

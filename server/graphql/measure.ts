@@ -241,21 +241,23 @@ type Field = GraphQLField<unknown, unknown>;
 function pageSize({ name, args }: Field, given: Variables, isRoot: boolean): number {
   const isGroups = args.some((argument) => argument.name === "groupBy");
   const most = isGroups ? GROUPS_MAX : PAGE_MAX;
-  const refusePage = (path: string, message: string) => {
-    throw new ApiError("validation_failed", {
-      message: `${name}: ${path} ${message}.`,
-      details: [{ path, message }],
-    });
-  };
   const { first, last, offset } = given;
-  if (typeof first === "number" && typeof last === "number")
-    refusePage("last", "must not be given with first");
-  if (typeof offset === "number" && offset < 0) refusePage("offset", "must be at least 0");
-  for (const [argument, size] of Object.entries({ first, last })) {
-    if (typeof size !== "number") continue;
-    if (size < 0 || size > most) refusePage(argument, `must be from 0 to ${most}`);
-    return size;
+  const sizes = Object.entries({ first, last }).filter(
+    (entry): entry is [string, number] => typeof entry[1] === "number",
+  );
+  const problems = [
+    ...sizes
+      .filter(([, size]) => size < 0 || size > most)
+      .map(([path]) => ({ path, message: `must be from 0 to ${most}` })),
+    ...(sizes.length > 1 ? [{ path: "last", message: "must not be given with first" }] : []),
+    ...(typeof offset === "number" && offset < 0 ? [{ path: "offset", message: "must be at least 0" }] : []),
+  ];
+  if (problems.length > 0) {
+    const said = problems.map(({ path, message }) => `${path} ${message}`).join("; ");
+    throw new ApiError("validation_failed", { message: `${name}: ${said}.`, details: problems });
   }
+  const [asked] = sizes;
+  if (asked) return asked[1];
   if (isGroups) return GROUPS_DEFAULT;
   return isRoot ? PAGE_DEFAULT : PAGE_DEFAULT_NESTED;
 }

@@ -99,7 +99,11 @@ export function withOpenApi(
     summary: "This document",
     answer: {
       status: 200,
-      schema: z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) }),
+      schema: z.looseObject({
+        openapi: z.string(),
+        info: z.looseObject({ title: z.string(), version: z.string() }),
+        paths: z.looseObject({}),
+      }),
       description: "OpenAPI 3.1.",
     },
     errors: [],
@@ -138,7 +142,7 @@ function createOpenApi(routes: readonly RestRoute[], config: DocumentConfig): Op
           name: "The operator of this service",
           ...(config.platformUrl && { url: config.platformUrl }),
         },
-        license: { name: "MIT", identifier: "MIT" },
+        license: { name: "MIT", url: "https://opensource.org/license/mit" },
       },
       servers: [
         { url: "/", description: "This service" },
@@ -265,7 +269,9 @@ function withExamples(parameters: z.ZodObject, values: Readonly<Record<string, u
     Object.fromEntries(
       fields.map(([name, field]) => [
         name,
-        name in values ? field.meta({ ...field.meta(), param: { example: values[name] } }) : field,
+        name in values
+          ? field.meta({ ...field.meta(), param: { ...field.meta()?.param, example: values[name] } })
+          : field,
       ]),
     ),
   );

@@ -5,13 +5,13 @@ import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
 import type { Scope } from "../identity/lookup.ts";
 import { errorResponses, ANSWER_HEADERS } from "./errors.ts";
 
-/** These narrow the default dataset; both may be repeated. */
-const dataset = z.array(z.url()).optional();
-const queryForm = z.object({
-  query: z.string(),
-  "default-graph-uri": dataset,
-  "named-graph-uri": dataset,
-});
+const query = z.string().describe("SELECT, ASK, CONSTRUCT or DESCRIBE, in SPARQL 1.1.");
+const graphs = z.array(z.url()).optional();
+const dataset = {
+  "default-graph-uri": graphs.describe("A graph to be merged into the default graph; may be repeated."),
+  "named-graph-uri": graphs.describe("A graph that GRAPH may name; may be repeated."),
+};
+const queryForm = z.object({ query, ...dataset });
 
 /** The description of an operation, and the least scope that a key needs to call it. */
 export function keyScope(description: string, scope: Scope) {
@@ -79,12 +79,8 @@ export function sparqlByGetOperation(namespaceUrl: string): ZodOpenApiOperationO
     ),
     requestParams: {
       query: z.object({
-        query: z
-          .string()
-          .optional()
-          .meta({ param: { example: exampleQuery(namespaceUrl) } }),
-        "default-graph-uri": dataset,
-        "named-graph-uri": dataset,
+        query: query.optional().meta({ ...query.meta(), param: { example: exampleQuery(namespaceUrl) } }),
+        ...dataset,
       }),
     },
     responses: { "200": sparqlAnswer, ...errorResponses(SPARQL_ERRORS) },
@@ -93,7 +89,7 @@ export function sparqlByGetOperation(namespaceUrl: string): ZodOpenApiOperationO
 
 /** POST /v0/sparql. */
 export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject {
-  const query = exampleQuery(namespaceUrl);
+  const example = exampleQuery(namespaceUrl);
   return {
     operationId: "querySparql",
     tags: ["Graph"],
@@ -104,14 +100,14 @@ export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject
         "named graphs. Updates and SERVICE are refused. Answers are streamed; closing the connection ends the query.",
       "api_read",
     ),
-    requestParams: { query: z.object({ "default-graph-uri": dataset, "named-graph-uri": dataset }) },
+    requestParams: { query: z.object(dataset) },
     requestBody: {
       required: true,
       description: "The query, in any form of the SPARQL 1.1 Protocol.",
       content: {
-        "application/sparql-query": { ...plainText, example: query },
-        "application/x-www-form-urlencoded": { schema: queryForm, example: { query } },
-        "application/json": { schema: queryForm, example: { query } },
+        "application/sparql-query": { ...plainText, example },
+        "application/x-www-form-urlencoded": { schema: queryForm, example: { query: example } },
+        "application/json": { schema: queryForm, example: { query: example } },
       },
     },
     responses: { "200": sparqlAnswer, ...errorResponses([...SPARQL_ERRORS, "unsupported_media_type"]) },

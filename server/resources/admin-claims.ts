@@ -78,7 +78,10 @@ export const claimReviewRoutes: RestRoute[] = [
       "A platform user with claims:review sees all of them; someone who manages the members of an organization sees those " +
       "sent to it.",
     headers: m.actingAdmin,
-    query: z.object({ status: m.claimStatus.optional(), ...s.paging }),
+    query: z.object({
+      status: m.claimStatus.optional().describe("Those with this status."),
+      ...s.paging,
+    }),
     answer: {
       status: 200,
       schema: z.object({ claims: z.array(claimItem), total: z.int() }),

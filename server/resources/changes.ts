@@ -87,8 +87,8 @@ export function changeRoutes(database: Database): RestRoute[] {
         "with 410 changes_expired: read the lists again.",
       query: z.object({
         ...paging,
-        kind: s.oneOf(RECORD_KINDS).optional(),
-        orgUri: s.filterText,
+        kind: s.oneOf(RECORD_KINDS).optional().describe("Records of this kind alone."),
+        orgUri: s.filterText.describe("Records of this organization alone."),
         needId: s.uuid
           .optional()
           .describe("A need, with the commitments to it and the engagement claims that fulfil these."),

@@ -93,7 +93,7 @@ export const choosingRoutes: RestRoute[] = [
     summary: "Read one organization",
     description:
       "Its URI is to be percent-encoded, slashes too. Where a proxy on the way undoes that, ask the list for the orgUri.",
-    params: z.object({ orgUri: s.httpUri }),
+    params: z.object({ orgUri: s.httpUri.describe("The organization's URI.") }),
     answer: { status: 200, schema: organization, description: "The organization." },
     errors: ["organization_not_found"],
     statement: `select row_to_json(item)::text from rest.organizations as item where item."orgUri" = $1 ->> 'orgUri'`,

@@ -61,7 +61,8 @@ const kinds: Record<ChurchColumn["kind"], (column: ChurchColumn) => z.ZodType> =
 function schemaOf(column: ChurchColumn): z.ZodType {
   const { kind, always, description, deprecated } = column;
   const value = kinds[kind](column);
-  return (always ? value : value.nullable()).meta({
+  // Any JSON may be null as it is.
+  return (always || kind === "json" ? value : value.nullable()).meta({
     description,
     ...(deprecated && { deprecated }),
   });

@@ -21,7 +21,10 @@ const list: ListQuery = {
   filters: {
     orgUri: orgUriFilter,
     status: statusFilter,
-    concernsNeedId: { condition: `"concernsNeedId" = ($1 ->> 'concernsNeedId')::uuid` },
+    concernsNeedId: {
+      description: "Those that answer this need.",
+      condition: `"concernsNeedId" = ($1 ->> 'concernsNeedId')::uuid`,
+    },
   },
 };
 
@@ -89,7 +92,7 @@ const recordRoutes: RestRoute[] = [
     operationId: "getCommitment",
     tag: "Commitments",
     summary: "Read one commitment",
-    params: z.object({ commitmentId: s.uuid }),
+    params: r.paramsOf(commitment),
     answer: {
       status: 200,
       schema: item.extend({ graphErrors: s.graphErrors.optional() }),

@@ -16,8 +16,15 @@ const list: ListQuery = {
   filters: {
     orgUri: orgUriFilter,
     status: statusFilter,
-    rop3: { condition: `"peopleGroupRop3" = $1 ->> 'rop3'` },
-    countryCode: { condition: `"countryCode" = $1 ->> 'countryCode'`, kept: "country" },
+    rop3: {
+      description: "Those among this people group.",
+      condition: `"peopleGroupRop3" = $1 ->> 'rop3'`,
+    },
+    countryCode: {
+      description: "Those in this country.",
+      condition: `"countryCode" = $1 ->> 'countryCode'`,
+      kept: "country",
+    },
   },
 };
 
@@ -48,7 +55,7 @@ export const engagementClaimRoutes: RestRoute[] = [
     operationId: "getEngagementClaim",
     tag: "Engagement claims",
     summary: "Read one engagement claim",
-    params: z.object({ claimId: s.uuid }),
+    params: r.paramsOf(engagementClaim),
     answer: {
       status: 200,
       schema: item.extend({ graphErrors: s.graphErrors.optional() }),

@@ -28,7 +28,7 @@ function historyOf(
     operationId,
     tag,
     summary: "Read which statuses a record has had, since when, and who set them, first to last",
-    params: z.object({ [id]: s.uuid }),
+    params: r.paramsOf(record),
     answer: {
       status: 200,
       schema: z.object({ history: z.array(change) }),

@@ -17,12 +17,18 @@ const list: ListQuery = {
     orgUri: orgUriFilter,
     status: statusFilter,
     accelerator: {
+      description: "Those with this code of the accelerator scheme.",
       condition: `accelerators @> array[$1 ->> 'accelerator']`,
       kept: "accelerator",
       unordered: true,
     },
-    rop3: { condition: `"concernsPeopleGroupRop3" @> array[$1 ->> 'rop3']`, unordered: true },
+    rop3: {
+      description: "Those that concern this people group.",
+      condition: `"concernsPeopleGroupRop3" @> array[$1 ->> 'rop3']`,
+      unordered: true,
+    },
     countryCode: {
+      description: "Those that concern this country.",
       condition: `"concernsCountryCode" @> array[$1 ->> 'countryCode']`,
       kept: "country",
       unordered: true,
@@ -58,7 +64,7 @@ export const needRoutes: RestRoute[] = [
     operationId: "getNeed",
     tag: "Needs",
     summary: "Read one need",
-    params: z.object({ needId: s.uuid }),
+    params: r.paramsOf(need),
     answer: {
       status: 200,
       schema: item.extend({ graphErrors: s.graphErrors.optional() }),

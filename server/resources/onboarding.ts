@@ -23,7 +23,7 @@ const organizationClaim = z.strictObject({
   orgDomain: m.domain.nullable().optional().describe("The e-mail domain of a new organization."),
   newOrgName: m.optionalName.describe("Its name, if different from orgName."),
   newOrgType: m.optionalName,
-  web3authVerifier: z.unknown().nullable().optional().meta({
+  web3authVerifier: z.unknown().optional().meta({
     description: "Sent by clients of the earlier service; it is not used.",
     deprecated: true,
   }),
@@ -169,6 +169,11 @@ export const onboardingRoutes: RestRoute[] = [
       select ${OWN_CLAIM}::text
       from app_public.withdraw_organization_claim(($1 ->> 'claimId')::uuid, $1 ->> 'userEmail') as claim`,
   },
-  { ...checkUser, method: "get", operationId: "checkUser", query: z.object({ email: s.email }) },
+  {
+    ...checkUser,
+    method: "get",
+    operationId: "checkUser",
+    query: z.object({ email: s.email.describe("The person's address.") }),
+  },
   { ...checkUser, method: "post", operationId: "checkUserByPost", body: z.strictObject({ email: s.email }) },
 ];

@@ -55,7 +55,7 @@ export const memberRoutes: RestRoute[] = [
     tag: "Members",
     summary: "List the members of an organization, sorted by e-mail address, for those who belong to it",
     headers: m.actingAdmin,
-    query: z.object({ orgUri: s.httpUri }),
+    query: z.object({ orgUri: s.httpUri.describe("The organization whose members are meant.") }),
     answer: {
       status: 200,
       schema: z.object({ members: z.array(member), total: z.int() }),

@@ -20,6 +20,8 @@ export type ListQuery = {
 };
 
 type Filter = {
+  /** Which records are meant, for readers of the API reference. */
+  description: string;
   condition: string | ((value: unknown) => string);
   /** The argument of app_private.record_total with the same meaning; see there for those that are not kept together. */
   kept?: "org_uri" | "status" | "accelerator" | "country";
@@ -30,6 +32,7 @@ type Filter = {
 };
 
 export const orgUriFilter: Filter = {
+  description: "Those of this organization.",
   condition: `"orgUri" = $1 ->> 'orgUri'`,
   withCode: `array["orgUri"] @> array[$1 ->> 'orgUri']`,
   kept: "org_uri",
@@ -40,28 +43,35 @@ export const orgUriFilter: Filter = {
  * that it has to cast to an enum, and would plan a rare status as if it were a common one.
  */
 export const statusFilter: Filter = {
+  description: "Those with this status.",
   condition: (value) => `status = ${escapeLiteral(String(value))}`,
   kept: "status",
 };
 
 /** Of every list; those found by it come in the order in which they were updated. */
-const updatedSince: Filter = { condition: `"updatedAt" >= ($1 ->> 'updatedSince')::timestamptz` };
+const updatedSince: Filter = {
+  description:
+    "Those that were created or updated at this time or later, in the order of their updatedAt, the earliest first. A " +
+    "change that took a while to commit has an earlier one than when it became visible, and deletions have none: to keep " +
+    "a copy, read GET /v0/changes.",
+  condition: `"updatedAt" >= ($1 ->> 'updatedSince')::timestamptz`,
+};
 
 function filtersOf({ filters }: ListQuery): ListQuery["filters"] {
   return { ...filters, updatedSince };
 }
 
 /** What a caller may ask of a list: its filters, and which page. */
-export function listInput(list: ListQuery, filters: z.ZodRawShape): z.ZodObject {
+export function listInput(list: ListQuery, filters: Record<string, z.ZodType>): z.ZodObject {
+  const forms = Object.entries({ ...filters, updatedSince: timestamp.optional() });
+  const explained = forms.map(([name, form]) => {
+    const { description } = filtersOf(list)[name]!;
+    // Beside what the form says of itself, such as what each status means.
+    return [name, form.meta({ ...form.meta(), param: { description } })];
+  });
   return z
     .object({
-      ...filters,
-      updatedSince: timestamp.optional().meta({
-        description:
-          "Those that were created or updated at this time or later, in the order of their updatedAt, the earliest first. A " +
-          "change that took a while to commit has an earlier one than when it became visible, and deletions have none: to keep " +
-          "a copy, read GET /v0/changes.",
-      }),
+      ...(Object.fromEntries(explained) as Record<string, z.ZodType>),
       ...paging,
       after: z
         .string()

@@ -38,6 +38,12 @@ export function itemOf(record: RecordDescription, id: string) {
 
 const REQUIRED: Partial<Record<Field["type"], z.ZodType>> = { name: s.requiredName, text: s.requiredText };
 
+/** What names one record in a path. */
+export function paramsOf(record: RecordDescription) {
+  const [id] = fieldsOf(record);
+  return z.object({ [id!.name]: s.uuid.describe(id!.description) });
+}
+
 /** What a caller sends to create a record. */
 export function inputOf(record: RecordDescription) {
   const given = fieldsOf(record).flatMap((field): [string, z.ZodType][] => {

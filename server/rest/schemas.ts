@@ -149,8 +149,8 @@ export function wholeNumber(least: number, most: number) {
 
 /** limit and offset of every list; PostgreSQL counts rows that are skipped as integers. */
 export const paging = {
-  limit: wholeNumber(1, 200).default(50),
-  offset: wholeNumber(0, 2_147_483_647).default(0),
+  limit: wholeNumber(1, 200).default(50).describe("How many to return at most."),
+  offset: wholeNumber(0, 2_147_483_647).default(0).describe("How many to skip."),
 };
 
 /** A filter that compares a text exactly. */

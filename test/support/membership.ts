@@ -95,7 +95,7 @@ function graphqlDoor(service: () => TestService): MembershipDoor {
         scope,
         (data) => data[name][result],
       );
-  const member = "orgUri userEmail firstName lastName role status";
+  const member = "orgUri userEmail firstName lastName role status createdAt updatedAt";
   const ownClaim =
     "claimId orgUri orgName isNewOrg status resultVariant emailVerified role reviewNotes reviewedAt createdAt";
   const user = `userId email firstName lastName platformRoles memberships { orgUri orgName role status } createdAt`;
@@ -109,7 +109,7 @@ function graphqlDoor(service: () => TestService): MembershipDoor {
              total
              claims { claimId userEmail userFirstName userLastName orgUri orgName isNewOrg emailDomain orgDomain
                domainMatch status routedTo resultVariant newOrgWebsite newOrgType reviewedBy reviewedAt reviewNotes
-               createdAt emailVerified orgDomainStated } } }`,
+               createdAt emailVerified orgDomainStated statedRoles history { fromStatus toStatus changedByEmail changedAt } } } }`,
         { adminEmail, ...filter },
         scope,
         ({ organizationClaimsForReview: page }) => ({ ...page, total: Number(page.total) }),
@@ -168,17 +168,20 @@ function queryOf(parameters: Fields): string {
 /** The claims in the review dashboard by their GraphQL names; everything else already has those names. */
 function camelCased(body: Json): Json {
   if (!Array.isArray(body?.claims)) return body;
-  return {
-    ...body,
-    claims: body.claims.map((claim: Fields) =>
-      Object.fromEntries(
-        Object.entries(claim).map(([name, value]) => [
-          name === "id" ? "claimId" : name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
-          value,
-        ]),
-      ),
-    ),
-  };
+  const named = (value: Json): Json =>
+    Array.isArray(value)
+      ? value.map(named)
+      : typeof value === "object" && value !== null
+        ? Object.fromEntries(
+            Object.entries(value).map(([name, item]) => [
+              name === "id"
+                ? "claimId"
+                : name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+              named(item),
+            ]),
+          )
+        : value;
+  return { ...body, claims: named(body.claims) };
 }
 
 function withoutNulls(value: Fields): Fields {
