@@ -15,7 +15,7 @@ const VARIABLES = [
 ] as const;
 
 /** Thrown when a process would give the graph other names than the service has. */
-export class OtherNames extends Error {
+class OtherNames extends Error {
   /** @param variable of the environment, and what it says here and there */
   constructor(variable: string, here: string, there: string) {
     super(
