@@ -66,6 +66,12 @@ export type Config = Readonly<{
   trustProxy: number | readonly string[];
   /** Of one answer, of the doors that can end one early. */
   answerMaxBytes: number;
+  /** GraphQL texts that callers may name: a manifest, or a folder of manifests. */
+  persistedDocuments: Readonly<{
+    path: string | undefined;
+    /** whether no others are answered */
+    isOnly: boolean;
+  }>;
   sparqlTimeoutMs: number;
   /** Queries of callers that a server process has running at the same time, half of them of one key. */
   sparqlConcurrency: number;
@@ -158,6 +164,8 @@ const environment = z.object({
   UNKNOWN_KEYS_PER_MINUTE: optional(whole(1, 1_000_000_000)),
   TRUST_PROXY: optional(proxies),
   ANSWER_MAX_BYTES: optional(whole(100_000, 100_000_000)),
+  PERSISTED_DOCUMENTS: optional(z.string()),
+  PERSISTED_DOCUMENTS_ONLY: optional(oneOf("true", "false")),
   SPARQL_TIMEOUT_MS: optional(milliseconds()),
   SPARQL_CONCURRENCY: optional(whole(1, 100)),
   KEEP_ALIVE_TIMEOUT_MS: optional(milliseconds()),
@@ -237,6 +245,10 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     unknownKeysPerMinute: e.UNKNOWN_KEYS_PER_MINUTE ?? 60,
     trustProxy: e.TRUST_PROXY ?? 0,
     answerMaxBytes: e.ANSWER_MAX_BYTES ?? 10_000_000,
+    persistedDocuments: Object.freeze({
+      path: e.PERSISTED_DOCUMENTS,
+      isOnly: e.PERSISTED_DOCUMENTS_ONLY === "true",
+    }),
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
     sparqlConcurrency: e.SPARQL_CONCURRENCY ?? (graphStore(e) ? 8 : READERS_FOR_CALLERS),
     keepAliveTimeoutMs: e.KEEP_ALIVE_TIMEOUT_MS ?? 75_000,
@@ -296,6 +308,9 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
     if (e[name] !== undefined && e[other] === undefined) {
       throw new ConfigError(`${other}: must be set too, as ${name} is`);
     }
+  }
+  if (e.PERSISTED_DOCUMENTS_ONLY === "true" && e.PERSISTED_DOCUMENTS === undefined) {
+    throw new ConfigError("PERSISTED_DOCUMENTS: must be set too, as PERSISTED_DOCUMENTS_ONLY is");
   }
   if (e.FUSEKI_USER !== undefined && !graphStore(e)) {
     throw new ConfigError("FUSEKI_URL: must be set too, as FUSEKI_USER is; the embedded store takes no user");

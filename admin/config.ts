@@ -39,6 +39,8 @@ export function registerConfig(program: Command, context: AdminContext): void {
         UNKNOWN_KEYS_PER_MINUTE: config.unknownKeysPerMinute,
         TRUST_PROXY: [config.trustProxy].flat().join(","),
         ANSWER_MAX_BYTES: config.answerMaxBytes,
+        PERSISTED_DOCUMENTS: config.persistedDocuments.path ?? null,
+        PERSISTED_DOCUMENTS_ONLY: config.persistedDocuments.isOnly,
         SPARQL_TIMEOUT_MS: config.sparqlTimeoutMs,
         SHUTDOWN_DELAY_MS: config.shutdown.delayMs,
         SHUTDOWN_TIMEOUT_MS: config.shutdown.timeoutMs,

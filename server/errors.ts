@@ -42,11 +42,16 @@ const RAISED_HERE = {
     403,
     "This sign-in is over: it can be finished once, within 15 minutes, and in the browser that began it. Begin again.",
   ],
+  document_not_registered: [
+    403,
+    "Only GraphQL documents that the operator has registered are answered here; send the documentId of one.",
+  ],
   host_not_allowed: [
     403,
     "While the demo key is live, the service answers only as localhost or 127.0.0.1: under no other name.",
   ],
   not_found: [404, "There is nothing at this path."],
+  document_not_found: [404, "No GraphQL document is registered under this documentId."],
   method_not_allowed: [405, "This path does not support this method."],
   not_acceptable: [406, "None of the media types in Accept is available."],
   request_timeout: [408, "The request took too long to arrive."],

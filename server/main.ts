@@ -11,6 +11,7 @@ import { demoKeyExposed, runPart, StartError } from "../process/part.ts";
 import { attended, pulseOf } from "../process/store-pulse.ts";
 import { logRefused } from "./access-log.ts";
 import { createApp } from "./app.ts";
+import { readDocuments } from "./graphql/documents.ts";
 import { graphqlOnDemand } from "./graphql/on-demand.ts";
 import { NotAnnounced } from "./identity/announcements.ts";
 import { KeyRing } from "./identity/keys.ts";
@@ -77,7 +78,8 @@ export type RunningServer = {
 
 /**
  * Starts the server on config.host and config.port.
- * @throws the error from listen, such as EADDRINUSE; StartError if the demo key would be exposed to a network
+ * @throws the error from listen, such as EADDRINUSE; StartError if the demo key would be exposed to a network, or
+ *   if a manifest of documents cannot be read
  */
 export async function startServer({
   config,
@@ -86,6 +88,7 @@ export async function startServer({
   patience,
   ...options
 }: ServerOptions): Promise<RunningServer> {
+  const documents = readDocuments(config.persistedDocuments);
   const logger = discreet(options.logger, () => {
     const request = currentRequest();
     return request ? { requestId: request.id } : {};
@@ -122,7 +125,10 @@ export async function startServer({
   const { answerMaxBytes, metricsPort } = config;
   const names = createNames(config);
   const ownRoutes = allRoutes({ database, store, names, answerMaxBytes });
-  const graphql = await makeGraphql({ postgres, logger, answerMaxBytes, routes: ownRoutes }, options.graphql);
+  const graphql = await makeGraphql(
+    { postgres, logger, answerMaxBytes, routes: ownRoutes, documents },
+    options.graphql,
+  );
 
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
   const told = metrics && addServerMetrics(metrics, postgres);

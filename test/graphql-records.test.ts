@@ -266,6 +266,14 @@ describe("filters", () => {
     expect(await needsWhere(filter)).toEqual(found);
   });
 
+  test("a variable that is not sent leaves its condition out", async () => {
+    const query = `query ($after: Datetime, $needId: UUID) {
+      needs(filter: { createdAt: { greaterThan: $after }, needId: { equalTo: $needId } }) { totalCount } }`;
+    expect((await ask(service, query)).needs.totalCount).toBe(2);
+    expect((await ask(service, query, { needId: ids.need })).needs.totalCount).toBe(1);
+    expect(await refusal(service, query, { after: null })).toEqual(["validation_failed", 400]);
+  });
+
   test("null is refused where it could mean two things", async () => {
     expect(await refusal(service, "{ needs(filter: { orgUri: { equalTo: null } }) { totalCount } }")).toEqual(
       ["validation_failed", 400],

@@ -50,13 +50,15 @@ test("every registered error that an operation can answer has an example, with i
     value.statusCode,
   ]);
   const registered = Object.entries(ERRORS).map(([code, [status]]) => [code, status]);
-  // These answer requests that match no operation, that never became one, that reach the demo under another name, or
-  // that come with the cookie of a session.
+  // These answer requests that match no operation, that never became one, that reach the demo under another name,
+  // that come with the cookie of a session, or that are for GraphQL.
   const outside = [
     "not_found",
     "method_not_allowed",
     "request_timeout",
     "headers_too_large",
+    "document_not_found",
+    "document_not_registered",
     "host_not_allowed",
     "invalid_session",
     "session_not_allowed",

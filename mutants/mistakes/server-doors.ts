@@ -164,4 +164,29 @@ export const DOORS: readonly Mistake[] = [
     after: "...rest].join",
     tests: ["unknown-keys"],
   },
+  {
+    rule: "where only registered documents are answered, no other is",
+    file: "server/graphql/documents.ts",
+    before:
+      'if (this.#isOnly && !this.#texts.has(idOf(query))) throw new ApiError("document_not_registered");',
+    after: "",
+    tests: ["graphql-documents"],
+    only: "where only registered ones",
+  },
+  {
+    rule: "over WebSocket only registered documents are answered, too",
+    file: "server/graphql/transports.ts",
+    before: "const query = documents.textOf(asked);",
+    after: "const { query } = asked;",
+    tests: ["graphql-documents"],
+    only: "refused over WebSocket",
+  },
+  {
+    rule: "a variable that was not sent leaves its field out",
+    file: "server/graphql/arguments.ts",
+    before: "([, item]) => item !== undefined",
+    after: "() => true",
+    tests: ["graphql-records"],
+    only: "not sent",
+  },
 ];

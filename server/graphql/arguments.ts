@@ -42,7 +42,10 @@ export function checkArgument(
     if (at.length > BOUNDS.argumentDepth)
       refuse(`The number of levels in ${path} must not exceed`, BOUNDS.argumentDepth);
     if (part === null && name === "filter" && at.length > 0) refuseNull(pathOf([name, ...at]));
-    const parts = typeof part === "object" && part !== null ? Object.entries(part) : [];
+    // A variable that was not sent leaves its field out.
+    const parts = (typeof part === "object" && part !== null ? Object.entries(part) : []).filter(
+      ([, item]) => item !== undefined,
+    );
     if (parts.length === 0) {
       // An empty object or list is a condition, too.
       if (++counts.values > BOUNDS.argumentValues)

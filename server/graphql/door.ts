@@ -14,6 +14,7 @@ import { LiveFeed } from "../live/feed.ts";
 import type { Postgres } from "../postgres/postgres.ts";
 import type { RestRoute } from "../rest/route.ts";
 import { RequestConnections } from "./connections.ts";
+import { Documents } from "./documents.ts";
 import { publicErrors } from "./errors.ts";
 import { EXPLORER_PATH, explorerHeaders } from "./explorer.ts";
 import { answerErrors, readRequest, readStreamRequest } from "./http.ts";
@@ -32,6 +33,8 @@ export type GraphqlOptions = {
   answerMaxBytes: number;
   /** The routes of REST: a mutation that is named as one of them takes what its body takes. */
   routes?: readonly Pick<RestRoute, "operationId" | "body">[];
+  /** What callers may name instead of sending it; nothing by default. */
+  documents?: Documents;
 };
 
 /** The parts that serve GraphQL. */
@@ -55,6 +58,7 @@ export async function createGraphql({
   logger,
   answerMaxBytes,
   routes = [],
+  documents = new Documents(),
 }: GraphqlOptions): Promise<Graphql> {
   const publicError = publicErrors(logger);
   const connections = new RequestConnections(postgres.requests, answerMaxBytes);
@@ -72,11 +76,11 @@ export async function createGraphql({
   await server.addTo(serve as Express, null, false);
   return {
     door: withAllowed(allowedAt, (app, guards) => {
-      const transports = new Transports(subscriptions, guards);
+      const transports = new Transports(subscriptions, documents, guards);
       opened.push(transports);
       app.get("/graphql", transports.socket);
-      app.post("/graphql/stream", ...guards.key, readStreamRequest, transports.stream);
-      app.all("/graphql", ...guards.key, readRequest);
+      app.post("/graphql/stream", ...guards.key, readStreamRequest(documents), transports.stream);
+      app.all("/graphql", ...guards.key, readRequest(documents));
       app.use((request, response, next) =>
         request.path === "/graphql" ? serve(request, response, next) : next(),
       );

@@ -1,53 +1,74 @@
 // GraphQL over HTTP: what a request must look like before it is read, and what every refusal looks like.
 import express from "express";
-import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response } from "express";
 import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
 import type { DocumentNode, GraphQLError } from "postgraphile/graphql";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { parseJson, verifyJson } from "../text.ts";
 import { parseWithin } from "./bounds.ts";
+import type { Documents } from "./documents.ts";
 import { METHODS } from "./methods.ts";
 
 const NEWER_TYPE = "application/graphql-response+json";
 const MEDIA_TYPES = [NEWER_TYPE, "application/json"];
 const parseBody = express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson });
 
-/** Refuses anything that is not a GraphQL request, and parses the body of one that is. */
-export const readRequest: RequestHandler = (request, response, next) => {
-  if (request.method !== "POST" && request.method !== "GET") throw otherMethod(METHODS);
-  if (!request.accepts(MEDIA_TYPES)) {
-    throw new ApiError("not_acceptable", { message: `GraphQL answers ${MEDIA_TYPES.join(" or ")}.` });
-  }
-  if (request.method === "GET") {
-    // A caller may see what another may not, and people's claims. Without a validator nothing is gained by keeping it.
-    response.set("cache-control", "no-store").vary("Accept, Authorization, Cookie");
-    readParameters(request);
-    return next();
-  }
-  readBody(request, response, next);
-};
+/**
+ * Refuses anything that is not a GraphQL request, and parses the body of one that is.
+ * @param documents what a request may name instead of sending its text, which is put in its place
+ */
+export function readRequest(documents: Documents): RequestHandler {
+  return (request, response, next) => {
+    if (request.method !== "POST" && request.method !== "GET") throw otherMethod(METHODS);
+    if (!request.accepts(MEDIA_TYPES)) {
+      throw new ApiError("not_acceptable", { message: `GraphQL answers ${MEDIA_TYPES.join(" or ")}.` });
+    }
+    if (request.method === "GET") {
+      // A caller may see what another may not, and people's claims. Without a validator nothing is gained by keeping it.
+      response.set("cache-control", "no-store").vary("Accept, Authorization, Cookie");
+      readParameters(request, documents);
+      return next();
+    }
+    readBody(request, response, documents, next);
+  };
+}
 
 /** The same of a subscription, whose answer is a stream. */
-export const readStreamRequest: RequestHandler = (request, response, next) => {
-  if (!request.accepts("text/event-stream")) {
-    throw new ApiError("not_acceptable", { message: "Subscriptions are answered as text/event-stream." });
-  }
-  // The library of the transport knows no other way of saying so.
-  request.headers.accept = "text/event-stream";
-  readBody(request, response, next);
-};
+export function readStreamRequest(documents: Documents): RequestHandler {
+  return (request, response, next) => {
+    if (!request.accepts("text/event-stream")) {
+      throw new ApiError("not_acceptable", { message: "Subscriptions are answered as text/event-stream." });
+    }
+    // The library of the transport knows no other way of saying so.
+    request.headers.accept = "text/event-stream";
+    readBody(request, response, documents, next);
+  };
+}
 
-const readBody: RequestHandler = (request, response, next) => {
+function readBody(request: Request, response: Response, documents: Documents, next: NextFunction): void {
   if (!request.is("application/json")) {
     throw new ApiError("unsupported_media_type");
   }
   parseBody(request, response, (error?: unknown) => {
     if (error) return next(error);
-    const problem = problemOf(request.body);
-    next(problem === undefined ? undefined : new ApiError("validation_failed", { message: problem }));
+    try {
+      checkForm(request.body);
+      request.body = withText(request.body, documents);
+    } catch (refusal) {
+      return next(refusal);
+    }
+    next();
   });
-};
+}
+
+/** The request with the text that it means, as if it had been sent. */
+function withText<T extends object>(
+  { documentId, ...body }: T & { documentId?: unknown; query?: unknown },
+  documents: Documents,
+) {
+  return { ...body, query: documents.textOf({ documentId, query: body.query }) };
+}
 
 function otherMethod(
   allow: string,
@@ -57,16 +78,18 @@ function otherMethod(
 }
 
 /** Checks what came in the address. A GET changes nothing: links are followed by whoever finds them. */
-function readParameters({ query: parameters }: Request): void {
-  const { variables, extensions, ...texts } = parameters;
-  const problem = problemOf({
+function readParameters(request: Request, documents: Documents): void {
+  const { variables, extensions, ...texts } = request.query;
+  checkForm({
     ...texts,
     variables: parsed("variables", variables),
     extensions: parsed("extensions", extensions),
   });
-  if (problem !== undefined) throw new ApiError("validation_failed", { message: problem });
-  const { query, operationName } = texts as { query: string; operationName?: string };
-  const document = parsedText(query);
+  const parameters = withText(request.query, documents);
+  // Express reads the address anew whenever it is asked.
+  Object.defineProperty(request, "query", { value: parameters });
+  const { operationName } = texts as { operationName?: string };
+  const document = parsedText(parameters.query);
   if (!document) return;
   const operation = getOperationAST(document, operationName)?.operation;
   if (operation === OperationTypeNode.MUTATION)
@@ -89,13 +112,16 @@ function parsedText(query: string): DocumentNode | undefined {
   }
 }
 
+function checkForm(body: unknown): asserts body is object {
+  const problem = problemOf(body);
+  if (problem !== undefined) throw new ApiError("validation_failed", { message: problem });
+}
+
 function problemOf(body: unknown): string | undefined {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     return "The body must be one JSON object: {query, operationName, variables, extensions}.";
   }
-  const { query, operationName, variables, extensions } = body as Record<string, unknown>;
-  if (typeof query !== "string" || query.trim() === "")
-    return "query must be the text of a GraphQL document.";
+  const { operationName, variables, extensions } = body as Record<string, unknown>;
   if (operationName !== undefined && operationName !== null && typeof operationName !== "string") {
     return "operationName must be a string.";
   }

@@ -13,6 +13,7 @@ import { takeOver } from "../listener.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
 import type { Party } from "../live/feed.ts";
 import { Places } from "../live/places.ts";
+import type { Documents } from "./documents.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 const GOING_AWAY = 1001;
@@ -53,7 +54,7 @@ export class Transports {
   readonly #places = new Places(LIVE_BOUNDS.subscriptions, "WebSocket connections");
   #isClosing = false;
 
-  constructor(subscriptions: Subscriptions, guards: Guards) {
+  constructor(subscriptions: Subscriptions, documents: Documents, guards: Guards) {
     this.#subscriptions = subscriptions;
     this.#guards = guards;
     useServer(
@@ -72,10 +73,11 @@ export class Transports {
           try {
             // As if it had come with a request of its own, before it costs anything.
             await (request as Request).countAs(1);
+            const query = documents.textOf(asked);
+            return this.#subscriptions.prepare({ ...asked, query }, this.#parties.get(socket)!);
           } catch (error) {
             return [this.#subscriptions.refusal(error)];
           }
-          return this.#subscriptions.prepare(asked, this.#parties.get(socket)!);
         },
         subscribe: this.#subscriptions.subscribe,
       },

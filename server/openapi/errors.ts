@@ -125,12 +125,14 @@ export function errorExamples(): Record<string, { summary: string; value: object
 }
 
 // These answer requests that match no operation, that never became one, that reach a laptop's demo under a name that is
-// none of its own, or that come with the cookie of a session, as no program's do.
+// none of its own, that come with the cookie of a session, as no program's do, or that are for GraphQL.
 const OUTSIDE: readonly ErrorCode[] = [
   "not_found",
   "method_not_allowed",
   "request_timeout",
   "headers_too_large",
+  "document_not_found",
+  "document_not_registered",
   "host_not_allowed",
   "invalid_session",
   "session_not_allowed",

@@ -15,9 +15,16 @@ export type TestSubscriber = {
 export type Subscribe = (
   url: string,
   key: string,
-  query: string,
+  /** or the name of one that is registered */
+  query: string | { documentId: string },
   variables?: Record<string, unknown>,
 ) => TestSubscriber;
+
+// The protocol of WebSocket requires a text, and may be given an empty one.
+const payload = (...[query, variables]: [Parameters<Subscribe>[2], Parameters<Subscribe>[3]]) => ({
+  ...(typeof query === "string" ? { query } : { query: "", ...query }),
+  ...(variables && { variables }),
+});
 
 export const overWebSocket: Subscribe = (url, key, query, variables) => {
   const events: Told[] = [];
@@ -28,17 +35,14 @@ export const overWebSocket: Subscribe = (url, key, query, variables) => {
     connectionParams: { authorization: `Bearer ${key}` },
     retryAttempts: 0,
   });
-  client.subscribe(
-    { query, ...(variables && { variables }) },
-    {
-      next: (event) => void events.push(event as Told),
-      error: (error) => {
-        if (Array.isArray(error)) events.push({ errors: error as unknown[] });
-        ended = error as { code?: number; reason?: string };
-      },
-      complete: () => (ended ??= {}),
+  client.subscribe(payload(query, variables), {
+    next: (event) => void events.push(event as Told),
+    error: (error) => {
+      if (Array.isArray(error)) events.push({ errors: error as unknown[] });
+      ended = error as { code?: number; reason?: string };
     },
-  );
+    complete: () => (ended ??= {}),
+  });
   return { events, ended: () => ended, stop: () => void client.dispose() };
 };
 
@@ -50,13 +54,10 @@ export const overServerSentEvents: Subscribe = (url, key, query, variables) => {
     headers: { authorization: `Bearer ${key}` },
     retryAttempts: 0,
   });
-  client.subscribe(
-    { query, ...(variables && { variables }) },
-    {
-      next: (event) => void events.push(event as Told),
-      error: (error) => (ended = error as object),
-      complete: () => (ended ??= {}),
-    },
-  );
+  client.subscribe(payload(query, variables), {
+    next: (event) => void events.push(event as Told),
+    error: (error) => (ended = error as object),
+    complete: () => (ended ??= {}),
+  });
   return { events, ended: () => ended, stop: () => client.dispose() };
 };

@@ -1,0 +1,97 @@
+// Texts that the operator has registered, which a caller may name instead of sending: the appendix "Persisted Documents"
+// of GraphQL over HTTP.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Config } from "../../config.ts";
+import { StartError } from "../../process/part.ts";
+import { ApiError } from "../errors.ts";
+
+const invalid = (message: string) => new ApiError("validation_failed", { message });
+
+const idOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
+
+/** What of a request says which text is meant; as it came. */
+type Asked = { query?: unknown; documentId?: unknown };
+
+export class Documents {
+  readonly #texts: ReadonlyMap<string, string>;
+  readonly #isOnly: boolean;
+
+  /** @param isOnly whether no other texts are answered */
+  constructor(texts: readonly string[] = [], isOnly = false) {
+    this.#texts = new Map(texts.map((text) => [idOf(text), text]));
+    this.#isOnly = isOnly;
+  }
+
+  /**
+   * The text that is meant. What happens to it is the same, wherever it comes from.
+   * @throws ApiError 400 unless there is one, 404 if it is not registered, 403 if it would have to be
+   */
+  textOf({ query, documentId }: Asked): string {
+    if (documentId === undefined || documentId === null) return this.#sent(query);
+    if (typeof documentId !== "string") throw invalid("documentId must be a string.");
+    // Empty where the protocol requires one.
+    if (query !== undefined && query !== null && query !== "")
+      throw invalid("Send query or documentId, not both.");
+    const text = this.#texts.get(documentId);
+    if (text === undefined) throw new ApiError("document_not_found");
+    return text;
+  }
+
+  #sent(query: unknown): string {
+    if (typeof query !== "string" || query.trim() === "")
+      throw invalid("query must be the text of a GraphQL document.");
+    if (this.#isOnly && !this.#texts.has(idOf(query))) throw new ApiError("document_not_registered");
+    return query;
+  }
+}
+
+// As GraphQL Code Generator and others write them; the prefix is that of the specification, and not everybody has it.
+const MANIFEST = z.record(z.string(), z.string());
+
+/**
+ * Reads what the operator has registered.
+ * @throws StartError with one line that names the file and what is wrong with it
+ */
+export function readDocuments({ path, isOnly }: Config["persistedDocuments"]): Documents {
+  if (path === undefined) return new Documents();
+  return new Documents(attempt(path, () => manifestsAt(path)).flatMap(readManifest), isOnly);
+}
+
+function manifestsAt(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  // Each client has one, and each of its versions that is still in use.
+  const names = readdirSync(path).filter((name) => name.endsWith(".json"));
+  return names.map((name) => join(path, name));
+}
+
+function readManifest(file: string): string[] {
+  const entries = attempt(file, () => {
+    const content = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+    const { data } = MANIFEST.safeParse(JSON.parse(content));
+    if (!data) throw new Error("it is not one JSON object of texts by their ids");
+    return Object.entries(data);
+  });
+  for (const [id, text] of entries) {
+    if (id !== idOf(text) && `sha256:${id}` !== idOf(text))
+      throw refusal(file, `the id ${JSON.stringify(id)} is not the SHA-256 of its text`);
+  }
+  return entries.map(([, text]) => text);
+}
+
+function attempt<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw refusal(file, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function refusal(file: string, problem: string): StartError {
+  const [line] = problem.split("\n");
+  return new StartError(
+    `PERSISTED_DOCUMENTS: must name a manifest of documents, or a folder of manifests (*.json); ${file}: ${line}`,
+  );
+}
