@@ -169,7 +169,7 @@ describe("by words and names", () => {
   test.each([
     ["half a radius", "center_lat=1&radius_km=5", ["center_lng"]],
     ["half a box", "min_lat=1&max_lng=5", ["max_lat", "min_lng"]],
-    ["a box upside down", "min_lat=2&max_lat=1&min_lng=0&max_lng=1", ["min_lat"]],
+    ["a box upside down", "min_lat=2&max_lat=1&min_lng=0&max_lng=5", ["min_lat"]],
     ["a radius too large", "center_lat=1&center_lng=1&radius_km=201", ["radius_km"]],
     ["a radius too small", "center_lat=1&center_lng=1&radius_km=0.09", ["radius_km"]],
     ["a latitude off the earth", "center_lat=91&center_lng=1&radius_km=1", ["center_lat"]],
@@ -223,6 +223,19 @@ describe("by words and names", () => {
     ]) {
       await expect(ask(args)).rejects.toMatchObject({ code: "PT400", detail: "validation_failed" });
     }
+  });
+
+  test.each([
+    ["a radius", (km: number) => `center_lat => 0, center_lng => 0, radius_km => ${km}`, 200, 201],
+    ["a small radius", (km: number) => `center_lat => 0, center_lng => 0, radius_km => ${km}`, 0.1, 0.09],
+    ["a limit", (count: number) => `"limit" => ${count}`, 10_000, 10_001],
+    ["a text", (length: number) => `locality => repeat('a', ${length})`, 200, 201],
+    ["a list", (length: number) => `languages => array_fill('a'::text, array[${length}])`, 100, 101],
+  ])("SQL on its own takes %s up to its bound, and none beyond", async (_, args, bound, beyond) => {
+    const ask = (args: string) =>
+      service.database.owner.query(`select * from app_public.search_churches(${args})`);
+    await ask(args(bound));
+    await expect(ask(args(beyond))).rejects.toMatchObject({ code: "PT400", detail: "validation_failed" });
   });
 
   test("a read-only key searches and changes nothing", async () => {

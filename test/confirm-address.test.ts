@@ -128,6 +128,21 @@ describe("the link", () => {
     ]);
   });
 
+  test("confirms nobody else's claim, though its page was made to name one", async () => {
+    const [email, other] = [somebody(), somebody()];
+    await claim(email);
+    const { claimId } = await claim(other);
+    const visitor = new Visitor(service);
+    const { text } = await visitor.open((await links(email))[0]!);
+    const changed = text.replace(/(name="claims" type="hidden" value=")[^"]+/, `$1${claimId}`);
+    expect(changed).toContain(claimId);
+    expect((await visitor.submit({ text: changed }, PAGE, {})).status).toBe(200);
+    expect([await claims(email), await claims(other)]).toEqual([
+      [["pending_review", false]],
+      [["pending_review", false]],
+    ]);
+  });
+
   test("works once, also when its button is pressed twice at the same time", async () => {
     const email = somebody();
     await claim(email);

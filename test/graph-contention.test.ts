@@ -48,6 +48,16 @@ onEachStore({}, (projection) => {
     await projection().current();
   });
 
+  test("the right to write is given back after work", async () => {
+    const { store, projector, logger } = projection();
+    expect(await drain({ pool: owner(), store, projector, logger })).not.toEqual({ state: "busy" });
+    const { rows } = await owner().query(
+      `select from pg_locks where locktype = 'advisory' and objid = 7203545
+         and database = (select oid from pg_database where datname = current_database())`,
+    );
+    expect(rows).toEqual([]);
+  });
+
   test("whoever has the right to write and is silent for a minute loses it, and nobody else does", async () => {
     const { store, projector, logger } = projection();
     await projection().startWorker();

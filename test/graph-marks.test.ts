@@ -169,6 +169,30 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     await projection().equal();
   });
 
+  test("an update that was refused and comes late has no effect on a graph that has seen a later one, though the whole was set back", async () => {
+    const worker = await projection().startWorker(NEVER_MS);
+    await projection().declareNeeds(3);
+    await current();
+    const contents = (graph: string) =>
+      client().construct(`construct { ?s ?p ?o } where { graph <${graph}> { ?s ?p ?o } }`);
+    const whole = await contents(`${DATA}/projection/`);
+    const late: string[] = [];
+    projection().proxy.refuses = (graph, body) => {
+      if (graph !== null || !body.includes("comes late")) return undefined;
+      late.push(body);
+      return 400;
+    };
+    const id = await projection().declareNeed({ needDescription: "This one comes late" });
+    await eventually(async () =>
+      expect((await projection().graphStatus("need", id)).status).toBe("rejected"),
+    );
+    await worker.stop();
+    await client().putGraph(`${DATA}/projection/`, whole, "application/n-triples");
+    const before = (await contents(NEEDS)).split("\n").toSorted();
+    for (const update of late) await client().update(update);
+    expect((await contents(NEEDS)).split("\n").toSorted()).toEqual(before);
+  });
+
   test("a list that is swallowed, with as many triples as before, is not taken for written", async () => {
     await owner().query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");
     await projection().startWorker(WATCH_MS);
@@ -257,6 +281,22 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     await client().update(
       `DELETE { GRAPH <${NEEDS}> { <${NEEDS}> <${MARK}> ?turn } } INSERT { GRAPH <${NEEDS}> { <${NEEDS}> <${MARK}> "yes", 7 } }
        WHERE { GRAPH <${NEEDS}> { <${NEEDS}> <${MARK}> ?turn } }`,
+    );
+    await numbered();
+    await projection().equal();
+  });
+
+  test("an older number beside a graph's own has what came after it written again", async () => {
+    await projection().startWorker(WATCH_MS);
+    await projection().declareNeeds(5);
+    await current();
+    await client().update(
+      `${setStatus("withdrawn")} ; INSERT DATA { GRAPH <${NEEDS}> { <${NEEDS}> <${MARK}> 1 } }`,
+    );
+    await eventually(
+      async () =>
+        expect(await client().ask(`ask { graph <${NEEDS}> { <${NEEDS}> <${MARK}> 1 } }`)).toBe(false),
+      20_000,
     );
     await numbered();
     await projection().equal();

@@ -58,6 +58,19 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       expect(rows).toEqual([]);
     });
 
+    test("that is answered 500 once is sent again as it was", async () => {
+      await projection().startWorker(WATCH_MS);
+      await equalAndCurrent();
+      const sent: string[] = [];
+      projection().proxy.refuses = (_graph, body) =>
+        body.includes(MARK) && sent.push(body) === 1 ? 500 : undefined;
+      await declare();
+      await equalAndCurrent();
+      // But for the comment in its last line, which no other request has.
+      const texts = sent.map((text) => text.slice(0, text.lastIndexOf("#")));
+      expect(texts).toEqual([texts[0], texts[0]]);
+    });
+
     test("that is refused for a while is taken up again by itself, while others go in", async () => {
       await projection().startWorker(WATCH_MS);
       projection().proxy.refuses = (_graph, body) => (body.includes(MARK) ? 400 : undefined);
@@ -300,6 +313,43 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
       projection().proxy.refuses = undefined;
       await equalAndCurrent();
       expect(await again()).toBe(0);
+    });
+
+    // Without a worker. A transaction has one time, so that nothing here is measured.
+    test("that is refused is due after a second, then after two, after five minutes at most, and at once when it has changed", async () => {
+      const connection = await owner().connect();
+      await connection.query("begin");
+      const refuse = (revision: string) =>
+        connection.query(
+          `select app_private.note_list_refused(name, ${revision}, 'behind', 'No') from app_private.graph_references
+           where name = 'people_groups'`,
+        );
+      const list = async () => {
+        const { rows } = await connection.query<{ wait: number | null; is_due: boolean }>(
+          `select extract(epoch from retry_at - now())::float8 as wait,
+             exists (select from app_private.due_references as d where d.name = r.name) as is_due
+           from app_private.graph_references as r where name = 'people_groups'`,
+        );
+        return rows[0]!;
+      };
+      try {
+        await connection.query("select app_private.mark_references('people_groups')");
+        for (const wait of [1, 2, 4]) {
+          await refuse("revision");
+          expect(await list()).toEqual({ wait, is_due: false });
+        }
+        for (let times = 0; times < 20; times += 1) await refuse("revision");
+        expect(await list()).toEqual({ wait: 300, is_due: false });
+        await connection.query(
+          "update app_private.graph_references set retry_at = retry_at + interval '1 second'",
+        );
+        expect(await list()).toEqual({ wait: 301, is_due: true });
+        await connection.query("select app_private.mark_references('people_groups')");
+        await refuse("revision - 1");
+        expect(await list()).toEqual({ wait: null, is_due: true });
+      } finally {
+        connection.release(true);
+      }
     });
 
     test("whose table cannot be read stops neither the other lists nor a rebuild", async () => {

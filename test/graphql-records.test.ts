@@ -189,6 +189,16 @@ describe("the chain", () => {
       "{ needs(filter: { graphStatus: { equalTo: rejected } }) { nodes { needId } } }",
     );
     expect(needs.nodes).toEqual([{ needId: ids.otherNeed }]);
+    // What was found then says nothing of the record as it is since.
+    await service.database.owner.query("select app_private.mark_records('need', array[$1::uuid])", [
+      ids.otherNeed,
+    ]);
+    const { need: changed } = await ask(
+      service,
+      "query ($needId: UUID!) { need(needId: $needId) { graphStatus graphErrors { path message } } }",
+      { needId: ids.otherNeed },
+    );
+    expect(changed).toEqual({ graphStatus: "pending", graphErrors: [] });
   });
 });
 

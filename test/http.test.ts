@@ -325,8 +325,67 @@ test("metrics are on a port of their own, by route and not by path", async () =>
 });
 
 test("health says that the graph is down and that writes wait for it", async () => {
+  await call(`${service.url}/v0/needs`, "POST", service.keys.write, need);
   const health = await call(`${service.url}/v0/health`, "GET", service.keys.read);
   expect(health.body).toMatchObject({ status: "degraded", tripleCount: null, rejected: 0 });
   expect(health.body.pending).toBeGreaterThan(0);
   expect(health.body.oldestPendingSeconds).toBeGreaterThan(0);
+});
+
+describe("health, of a graph that somebody looks at", () => {
+  const owner = () => service.database.owner;
+  const health = async () => (await call(`${service.url}/v0/health`, "GET", service.keys.read)).body;
+  const HOUR = 3_600;
+
+  test("counts what waits from the first of its changes", async () => {
+    const { body } = await call(`${service.url}/v0/needs`, "POST", service.keys.write, need);
+    await owner().query(
+      "update app_private.graph_records set dirty_since = now() - interval '2 hours' where record_id = $1",
+      [body.needId],
+    );
+    await owner().query("update app_public.needs set org_name = 'Renamed' where need_id = $1", [body.needId]);
+    expect((await health()).oldestPendingSeconds).toBeGreaterThanOrEqual(2 * HOUR);
+  });
+
+  test("says since when its state is what it is", async () => {
+    const since = async () => Date.parse((await health()).graphStateSince as string);
+    const note = (state: string) => owner().query("select app_private.note_graph_state($1)", [state]);
+    await note("unavailable");
+    await owner().query("update app_private.graph_store set since = since - interval '1 hour'");
+    const before = await since();
+    await note("unavailable");
+    expect(await since()).toBe(before);
+    await note("unconfirmed");
+    expect(await since()).toBeGreaterThan(before);
+  });
+
+  test.each([
+    ["25 seconds", "unavailable"],
+    ["35 seconds", "unwatched"],
+    ["-25 seconds", "unavailable"],
+    ["-35 seconds", "unwatched"],
+  ])("is known for half a minute: one that was looked at %s ago is %s", async (ago, state) => {
+    await owner().query("select app_private.note_graph_state('unavailable')");
+    await owner().query("update app_private.graph_store set looked_at = now() - $1::interval", [ago]);
+    expect((await health()).graphState).toBe(state);
+  });
+
+  test("says what a verification found and did not repair, and nothing of one that was begun anew meanwhile", async () => {
+    const note = (part: number, next: number | null, found: number, repaired: number) =>
+      owner().query("select app_private.note_verification($1, null, $2, null, $3, $4)", [
+        part,
+        next,
+        found,
+        repaired,
+      ]);
+    await owner().query("select app_private.request_verification()");
+    await note(0, 1, 5, 2);
+    await note(1, null, 1, 0);
+    const { drift, verifiedAt } = await health();
+    expect([Number(drift), verifiedAt]).toEqual([4, expect.any(String)]);
+    await note(0, 1, 5, 2);
+    await owner().query("select app_private.request_verification()");
+    await note(1, null, 1, 0);
+    expect(await health()).toMatchObject({ drift, verifiedAt });
+  });
 });

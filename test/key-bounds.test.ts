@@ -350,6 +350,36 @@ describe("the last use of a key", () => {
     expect(Date.parse((await lastUse(old))!)).toBeGreaterThan(Date.parse(longBefore));
   });
 
+  test("that could not be noted is noted with the next one", async () => {
+    const key = await issue({}, "api_read");
+    const { owner } = service.database;
+    // What a sequence counts stays counted when the statement fails.
+    await owner.query(`
+      create sequence app_private.failures;
+      alter function app_private.note_key_uses(uuid[]) rename to note_key_uses_later;
+      create function app_private.note_key_uses(key_ids uuid[]) returns void language plpgsql security definer as $$
+      begin perform nextval('app_private.failures'); raise exception 'Not now'; end $$;
+      grant execute on function app_private.note_key_uses to engagement_server`);
+    try {
+      await use(key, service.url);
+      await eventually(async () => {
+        const { rows } = await owner.query("select is_called from app_private.failures");
+        expect(rows).toEqual([{ is_called: true }]);
+      });
+    } finally {
+      await owner.query(`
+        drop function app_private.note_key_uses(uuid[]);
+        alter function app_private.note_key_uses_later(uuid[]) rename to note_key_uses;
+        drop sequence app_private.failures`);
+    }
+    expect(await lastUse(key)).toBeUndefined();
+    // Within the minute for which a process says nothing more of a key.
+    await eventually(async () => {
+      await use(key, service.url);
+      expect(await lastUse(key)).toBeDefined();
+    }, 20_000);
+  });
+
   test("is no change of the key, and not one where the key was refused", async () => {
     const [used, refused] = [await issue({}, "api_read"), await issue({ networks: ["203.0.113.0/24"] })];
     const marker = await issue({}, "api_read");

@@ -132,6 +132,14 @@ describe("who is told what", () => {
     expect(smtp.received[0]!.body).toContain("administrator (org_admin)");
   });
 
+  test("nobody of a claim that is taken back, not even who has come to decide about it since it was made", async () => {
+    const { org, claimId } = await waitingClaim();
+    await db().query("select app_private.add_member($1, $2, 'org_admin')", [org.uri, `late@${org.domain}`]);
+    const before = await mails();
+    await door.withdraw({ claimId, userEmail: "ana@elsewhere.example" });
+    expect(await mails()).toEqual(before);
+  });
+
   test("nobody of what was refused or rolled back", async () => {
     const { org, claimId } = await waitingClaim();
     const before = await mails();

@@ -116,6 +116,17 @@ describe("degrees beyond 180", () => {
     expect(churches.map(({ church }) => church.churchId).toSorted()).toEqual(ids);
   });
 
+  test("a box across 180 is listed from its own middle outwards", async () => {
+    const { body } = await search(box(178.6, -179.4));
+    expect(body.items.map((item: { church_id: string }) => item.church_id)).toEqual(["east", "line", "west"]);
+    const { body: mirrored } = await search(box(179.4, -178.6));
+    expect(mirrored.items.map((item: { church_id: string }) => item.church_id)).toEqual([
+      "west",
+      "line",
+      "east",
+    ]);
+  });
+
   test("a radius around a centre on a map that was turned", async () => {
     for (const longitude of [180, -180, 540, -900]) {
       expect(await found(`center_lat=-17&center_lng=${longitude}&radius_km=100`)).toEqual([

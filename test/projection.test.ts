@@ -232,6 +232,26 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     const unknown = await projection.declareNeed({ concernsPeopleGroupRop3: ["100001", "999999"] });
     await projection.settled();
     expect(await projection.graphStatus("need", unknown)).toEqual({ status: "synced", errors: [] });
+    const { rows } = await owner().query<{ commitment: string; claim: string }>(
+      `with commitment as (
+         insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description,
+           accelerator_scope, concerns_people_group_rop3)
+         values ($1, 'River', $2, 'Wells', '{PRA}', '{999999}') returning commitment_id
+       ), claim as (
+         insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators,
+           people_group_rop3)
+         values ($1, 'River', $2, '{PRA}', '999999') returning claim_id
+       )
+       select commitment_id as commitment, claim_id as claim from commitment cross join claim`,
+      [ORG, contributor],
+    );
+    const { commitment, claim } = rows[0]!;
+    const others = async () => [
+      (await projection.graphStatus("commitment", commitment)).status,
+      (await projection.graphStatus("engagement_claim", claim)).status,
+    ];
+    await projection.settled();
+    expect(await others()).toEqual(["synced", "synced"]);
 
     await importPeopleGroups(owner(), [
       { rop3: "100001", name: "Somali" },
@@ -239,6 +259,7 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     ]);
     await projection.settled();
     expect((await projection.graphStatus("need", known)).status).toBe("synced");
+    expect(await others()).toEqual(["rejected", "rejected"]);
     const refused = await projection.graphStatus("need", unknown);
     expect(refused).toEqual({
       status: "rejected",
@@ -261,6 +282,7 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     await importPeopleGroups(owner(), [{ rop3: "999999", name: "Newly listed" }]);
     await projection.settled();
     expect(await projection.graphStatus("need", unknown)).toEqual({ status: "synced", errors: [] });
+    expect(await others()).toEqual(["synced", "synced"]);
     expect(await describeResource(`${DATA}/needs/${unknown}`)).toContain(`<${NS}needStatus> "met"`);
     await projection.equal();
   });

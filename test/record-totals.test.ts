@@ -364,6 +364,12 @@ test("lists give these totals, and none for a filter that is empty", async () =>
   expect(await total("status=met&accelerator=PRA-INT")).toBe(1);
   expect(await total("countryCode=UG&accelerator=PRA-INT")).toBe(2);
   expect(await total("countryCode=UG&accelerator=")).toBe(0);
+  for (const empty of ["org_uri", "status", "accelerator", "country"]) {
+    const { rows } = await owner.query(
+      `select app_private.record_total('need', ${empty} => '')::integer as total`,
+    );
+    expect([empty, rows[0].total]).toEqual([empty, 0]);
+  }
   expect(await total(`${org}&countryCode=KE&status=open`)).toBe(2);
 });
 

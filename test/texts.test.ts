@@ -109,6 +109,16 @@ const PLACES: Record<string, (text: string) => Promise<string | null>> = {
     alone("update app_public.accelerators set pref_label = $1 where code = 'PRA'", text),
   "psql: a church's name": (text) =>
     alone("insert into app_public.churches (church_id, name) values (gen_random_uuid(), $1)", text),
+  "psql: a church's campus": (text) =>
+    alone(
+      "insert into app_public.churches (church_id, name, campus_name) values (gen_random_uuid(), 'x', $1)",
+      text,
+    ),
+  "psql: what a church is part of": (text) =>
+    alone(
+      "insert into app_public.churches (church_id, name, overarching_name) values (gen_random_uuid(), 'x', $1)",
+      text,
+    ),
   "psql: a church's other texts": (text) =>
     alone(
       `insert into app_public.churches (church_id, name, locality, ministry_names, ministries_json)

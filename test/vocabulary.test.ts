@@ -182,6 +182,7 @@ describe("admin vocabulary import and people-groups import", () => {
 
   test("a code that is in a later edition again may be used again", async () => {
     const list = [concept("PRA"), concept("PRA-NEW", "PRA")];
+    await importFile("vocabulary", "new.ttl", edition(...list));
     await importFile("vocabulary", "again.ttl", edition(...list, concept("PRA-INT", "PRA")));
     expect(await codes()).toMatchObject({ "PRA-INT": true });
     await importFile("vocabulary", "new.ttl", edition(...list));

@@ -223,7 +223,7 @@ export const CLAIMS: readonly Mistake[] = [
     file: "db/rules/mail.sql",
     before: "if new.status = 'withdrawn' then",
     after: "if new.status = 'submitted' then",
-    tests: ["own-standing"],
-    only: "through REST.*withdraws",
+    tests: ["mail"],
+    only: "taken back",
   },
 ];

@@ -75,7 +75,7 @@ export const DOORS: readonly Mistake[] = [
     before: "for (const keyId of keyIds) this.#noted.delete(keyId);",
     after: "",
     tests: ["key-bounds"],
-    only: "the last use",
+    only: "could not be noted",
   },
   {
     rule: "uses are noted when a process ends",
@@ -83,15 +83,15 @@ export const DOORS: readonly Mistake[] = [
     before: "clearTimeout(this.#timer);\n    await this.#tell();",
     after: "clearTimeout(this.#timer);",
     tests: ["key-bounds"],
-    only: "the last use",
+    only: "is noted, once a minute",
   },
   {
     rule: "answers of queries are kept by no cache",
     file: "server/sparql/door.ts",
     before: '    "cache-control": "no-store",\n',
     after: "",
-    tests: ["sparql", "sparql-protocol"],
-    only: "embedded",
+    tests: ["sparql-protocol"],
+    only: "^embedded GET",
   },
   {
     rule: "answers of queries differ by Accept, and say so",

@@ -7,8 +7,8 @@ export const WATCH: readonly Mistake[] = [
     file: "worker/watch.ts",
     before: "if (mark.identity !== known.identity) {",
     after: "if (mark.identity === undefined) {",
-    tests: ["graph-watch", "graph-refusals"],
-    only: "with embedded",
+    tests: ["graph-watch"],
+    only: "with embedded it holds the graph",
   },
   {
     rule: "a store that was set back to an earlier state is noticed",
@@ -16,7 +16,7 @@ export const WATCH: readonly Mistake[] = [
     before: "if (mark.turn < known.turn) return",
     after: "if (mark.turn > known.turn) return",
     tests: ["graph-watch"],
-    only: "with embedded",
+    only: "with embedded it was exchanged for an older backup",
   },
   {
     rule: "a named graph that says an earlier update than was seen is written again",
@@ -24,7 +24,7 @@ export const WATCH: readonly Mistake[] = [
     before: "else if (said.turn < expected) behind.set(name, said.turn);",
     after: "",
     tests: ["graph-marks"],
-    only: "with embedded",
+    only: "with embedded one graph is set back",
   },
   {
     rule: "a named graph with a name that this database has not given is foreign",
@@ -32,7 +32,7 @@ export const WATCH: readonly Mistake[] = [
     before: "const isOwn = said && own.has(said) && said.turn <= mark.turn + 1n;",
     after: "const isOwn = said && said.turn <= mark.turn + 1n;",
     tests: ["graph-histories"],
-    only: "with embedded",
+    only: "with embedded a graph of another installation with",
   },
   {
     rule: "only a graph that is sent whole is ahead of all updates, and by one",
@@ -48,7 +48,7 @@ export const WATCH: readonly Mistake[] = [
     before: " && said.turn <= mark.turn + 1n;",
     after: ";",
     tests: ["graph-histories"],
-    only: "with embedded",
+    only: "with embedded a list is ahead",
   },
   {
     rule: "an update that was applied in part does not count",
@@ -64,8 +64,8 @@ export const WATCH: readonly Mistake[] = [
     before:
       'if (mark.hasOverlap) return loss("Two updates have overlapped in the graph store", everything(names));',
     after: "",
-    tests: ["graph-watch", "turns"],
-    only: "with embedded",
+    tests: ["graph-watch"],
+    only: "with embedded two updates have overlapped",
   },
   {
     rule: "an update that nobody noted has the graph verified",
@@ -81,7 +81,7 @@ export const WATCH: readonly Mistake[] = [
     before: "if (loss.what.has(kind)) await markRecords(client, kind, loss.what.get(kind));",
     after: "",
     tests: ["graph-watch"],
-    only: "with embedded",
+    only: "with embedded one of its graphs has been emptied",
   },
   {
     rule: "lists of a graph that was lost are marked",
@@ -89,7 +89,7 @@ export const WATCH: readonly Mistake[] = [
     before: 'if (loss.what.has(list)) await client.query("select app_private.mark_references($1)", [list]);',
     after: "",
     tests: ["graph-watch"],
-    only: "with embedded",
+    only: "with embedded it has been emptied, and nobody writes",
   },
   {
     rule: "foreign records go with their graph",
@@ -97,7 +97,7 @@ export const WATCH: readonly Mistake[] = [
     before: "(kind) => loss.foreign && loss.what.has(kind) && loss.what.get(kind) === undefined,",
     after: "() => false,",
     tests: ["graph-refusals"],
-    only: "with embedded",
+    only: "with embedded what no table contains",
   },
   {
     rule: "a store that is exchanged while its losses are marked is not adopted",
@@ -105,8 +105,8 @@ export const WATCH: readonly Mistake[] = [
     before:
       "if (mark.turn !== loss.mark.turn || mark.run !== loss.mark.run || mark.identity !== loss.mark.identity) {",
     after: "if (mark.hasOverlap) {",
-    tests: ["graph-watch", "graph-marks", "graph-histories"],
-    only: "with embedded",
+    tests: ["graph-watch"],
+    only: "with embedded it is emptied while",
   },
   {
     rule: "a loss that lasts only a moment is none",
@@ -114,7 +114,7 @@ export const WATCH: readonly Mistake[] = [
     before: "const end = turn === 0n ? 0 : performance.now() + patienceMs;",
     after: "const end = 0;",
     tests: ["graph-watch"],
-    only: "with embedded",
+    only: "with embedded its queries are answered from a copy",
   },
   {
     rule: "records that a writer holds are marked as well",
@@ -122,32 +122,32 @@ export const WATCH: readonly Mistake[] = [
     before:
       'for (const id of last.held) await client.query("select app_private.mark_records($1, $2)", [kind, [id]]);',
     after: "",
-    tests: ["graph-watch", "graph-rebuild"],
-    only: "with embedded",
+    tests: ["graph-watch"],
+    only: "with embedded it has been emptied while a writer",
   },
   {
     rule: "records without a number are marked with those after an update",
     file: "worker/watch.ts",
     before: "($3::bigint is null or r.turn is null or",
     after: "($3::bigint is null or",
-    tests: ["graph-watch", "graph-marks", "graph-rebuild"],
-    only: "with embedded",
+    tests: ["graph-marks"],
+    only: "with embedded graphs of a version|with embedded one graph is set back",
   },
   {
     rule: "a graph replaced as a whole gives its number to all its records",
     file: "worker/watch.ts",
     before: "greatest(r.turn, whole.turn) > $3",
     after: "r.turn > $3",
-    tests: ["graph-marks", "graph-watch", "graph-rebuild"],
-    only: "with embedded",
+    tests: ["graph-watch"],
+    only: "with embedded a rebuild is younger",
   },
   {
     rule: "the advisory lock is given back after work",
     file: "worker/hold.ts",
     before: 'if (!lost.aborted) await client.query("select pg_advisory_unlock($1)", [DRAIN_LOCK]);',
     after: "",
-    tests: ["graph-faults", "projection"],
-    only: "embedded",
+    tests: ["graph-contention"],
+    only: "with embedded the right to write is given back",
   },
   {
     rule: "whoever does not get the lock writes nothing",
