@@ -446,6 +446,19 @@ describe("signed in", () => {
     expect((await visitor.open(await visitor.linkFor(email, "/docs"))).location).toBe("/docs");
   });
 
+  test("and away for too long, one confirms nothing", async () => {
+    const email = somebody();
+    await claim(email);
+    const visitor = await new Visitor(service).signIn(email);
+    const page = await visitor.open(PAGE);
+    await db().query(
+      "update app_private.sessions set last_used_at = now() - interval '13 hours' where email = $1",
+      [email],
+    );
+    await visitor.submit(page, PAGE, {});
+    expect(await claims(email)).toEqual([["pending_review", false]]);
+  });
+
   test("is what the page asks for without a link, and it leads to no other service", async () => {
     const visitor = new Visitor(service);
     const { status, location } = await visitor.open(PAGE);

@@ -10,8 +10,8 @@ const FILES = globSync(["**/*", ".ci/*", ".*.toml"], {
   exclude: ["**/node_modules/**", ".data/**", "**/node_modules", ".data"],
 });
 const READ = FILES.filter((file) => /(\.(ts|sql|ttl|md|js|yml|toml|jsonc)|Dockerfile|run)$/.test(file));
-// Names for an operator's own files.
-const OF_THE_READER = /^published-/;
+// Names for files of an operator's, or of whoever writes a client.
+const OF_THE_READER = /^(published-|src\/|codegen\.ts$)/;
 
 /** The names of our kinds of files in comments, and anywhere in prose. */
 function mentionsIn(file: string, text: string): string[] {

@@ -249,6 +249,19 @@ describe("the end of a session", () => {
     );
   });
 
+  test("is not to be had with a session that is over", async () => {
+    const email = "left@river.example";
+    const [old, live] = [await signedIn(email), await signedIn(email)];
+    const secret = old.cookies.get(COOKIE)!;
+    await db().query(
+      `update app_private.sessions set last_used_at = now() - interval '13 hours'
+       where secret_hash = sha256(convert_to($1, 'utf8'))`,
+      [secret],
+    );
+    await db().query("select app_private.end_session(sha256(convert_to($1, 'utf8')), true)", [secret]);
+    expect((await live.call("/v0/needs")).status).toBe(200);
+  });
+
   test("can be had for one session, and not for one that there is not", async () => {
     const email = "twice@river.example";
     const [one, other] = [await signedIn(email), await signedIn(email)];

@@ -89,8 +89,11 @@ async function put(name: string, content: string): Promise<void> {
 }
 
 async function read(): Promise<Configuration> {
-  await put("print.ts", 'import found from "./codegen.ts"; console.log(JSON.stringify(found));');
-  const { stdout } = await run(process.execPath, [join(dir, "print.ts")]);
+  const configuration = JSON.stringify(join(dir, "codegen.ts"));
+  const { stdout } = await run(process.execPath, [
+    ...["--input-type=module", "-e"],
+    `import found from ${configuration}; console.log(JSON.stringify(found));`,
+  ]);
   return JSON.parse(stdout) as Configuration;
 }
 

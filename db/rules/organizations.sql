@@ -6,7 +6,7 @@ create policy read on app_public.organizations for select to api_read using (sta
 insert into app_private.settings as s (name, value, description)
 values
   ('graph_data_url', '"https://data.example.org"',
-   'GRAPH_DATA_URL: new organizations are named under its /org/, records beside it. Written by every migrate.'),
+   'GRAPH_DATA_URL: new organizations are named under its /org/. Written by every migrate.'),
   ('namespace_url', '"https://ontology.example.org/core#"',
    'NAMESPACE_URL: the namespace of the graph''s terms. Written by every migrate.')
 on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
