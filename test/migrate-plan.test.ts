@@ -154,10 +154,11 @@ test("rights that roles have through each other, and policies that bind the owne
 
 test("what the owner may not take from a role is told, and stops nothing", async () => {
   // The rights of roles are the whole cluster's: all of this is undone.
-  const { rows } = await database.owner.query<{ name: string }>(
-    "select 'owner_' || md5(random()::text) as name",
+  const { rows } = await database.owner.query<{ name: string; release: number }>(
+    `select 'owner_' || md5(random()::text) as name,
+       current_setting('server_version_num')::integer / 10000 as release`,
   );
-  const { name } = rows[0]!;
+  const { name, release } = rows[0]!;
   const client = await database.owner.connect();
   const told: string[] = [];
   client.on("notice", ({ message }) => told.push(message ?? ""));
@@ -170,7 +171,10 @@ test("what the owner may not take from a role is told, and stops nothing", async
     await client.query("rollback");
     client.release();
   }
-  expect(told).toEqual([expect.stringContaining("not done: revoke api_review from api_person")]);
+  // Up to release 15, who may make roles may take whatever roles were given.
+  expect(told).toEqual(
+    release < 16 ? [] : [expect.stringContaining("not done: revoke api_review from api_person")],
+  );
 });
 
 test("a migration is tried together with the rules that need it", async () => {
