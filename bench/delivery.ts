@@ -45,11 +45,12 @@ async function delivered(database: BenchDatabase, url: string, count: number): P
     ),
   );
   // Until all of them are told of a change, they have not begun.
-  for (let before = -1; told - before < count;) {
+  let before: number;
+  do {
     before = told;
     await declare(database);
     await sleep(500);
-  }
+  } while (told - before < count);
   latencies.length = 0;
   const writes: number[] = [];
   for (let n = 0; n < CHANGES; n++) {
