@@ -1,4 +1,13 @@
--- How the graph store is doing, and what is known to be wrong with what it holds.
+-- How the graph store is doing, what everything in it begins with, and what is known to be wrong with what it holds.
+
+-- What every IRI of the graph begins with, for all processes of the service alike. `npm run migrate` writes it here.
+insert into app_private.settings as s (name, value, description)
+values
+  ('graph_data_url', '"https://data.example.org"',
+   'GRAPH_DATA_URL: new organizations are named under its /org/. Written by every migrate.'),
+  ('namespace_url', '"https://ontology.example.org/core#"',
+   'NAMESPACE_URL: the namespace of the graph''s terms. Written by every migrate.')
+on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
 
 create function app_private.note_graph_state(
   state app_public.graph_state, reason text default null, seen_by uuid default null

@@ -2,15 +2,6 @@
 
 create policy read on app_public.organizations for select to api_read using (status = 'active');
 
--- What the rules, and every process of the service alike, need to know but do not decide. `npm run migrate` writes it here.
-insert into app_private.settings as s (name, value, description)
-values
-  ('graph_data_url', '"https://data.example.org"',
-   'GRAPH_DATA_URL: new organizations are named under its /org/. Written by every migrate.'),
-  ('namespace_url', '"https://ontology.example.org/core#"',
-   'NAMESPACE_URL: the namespace of the graph''s terms. Written by every migrate.')
-on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
-
 create function app_private.validate_organization() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
