@@ -209,6 +209,7 @@ test.each<[string, string, string]>([
   ["no JSON", "{", "broken.json: "],
   ["a list", JSON.stringify([LABELS]), "not one JSON object of texts"],
   ["no text", JSON.stringify({ [idOf(LABELS)]: 1 }), "not one JSON object of texts"],
+  ["an empty text", JSON.stringify({ [idOf(" ")]: " " }), "is empty"],
   [
     "the id of another text",
     JSON.stringify({ [idOf(LABELS)]: `${LABELS} ` }),

@@ -281,6 +281,7 @@ describe("the end of a session", () => {
         code: 2,
         stderr: expect.stringContaining(`There is no session with the id ${id}.`),
       });
-    expect(await runAdmin(["sessions", "end"], env)).toMatchObject({ code: 2 });
+    for (const nobody of [[], ["--email", ""], ["--id", " "]])
+      expect(await runAdmin(["sessions", "end", ...nobody], env)).toMatchObject({ code: 2, stdout: "" });
   });
 });

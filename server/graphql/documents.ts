@@ -77,6 +77,7 @@ function readManifest(file: string): string[] {
   for (const [id, text] of entries) {
     if (id !== idOf(text) && `sha256:${id}` !== idOf(text))
       throw refusal(file, `the id ${JSON.stringify(id)} is not the SHA-256 of its text`);
+    if (text.trim() === "") throw refusal(file, `the text of ${JSON.stringify(id)} is empty`);
   }
   return entries.map(([, text]) => text);
 }
