@@ -36,14 +36,8 @@ export async function loadRate(store: GraphStore, load: Load, records: number): 
   return (records * 1_000) / ms;
 }
 
-/** A copy that the embedded store made when it held little breaks off when it is outgrown; it has as many as four. */
-async function read(store: GraphStore, attempts = 5): Promise<string> {
+async function read(store: GraphStore): Promise<string> {
   const graph = await store.getGraph(createNames(loadConfig({})).graphs.need);
   if (!graph) throw new Error("The store holds no needs.");
-  try {
-    return await text(graph.body);
-  } catch (error) {
-    if (attempts === 1) throw error;
-    return read(store, attempts - 1);
-  }
+  return text(graph.body);
 }

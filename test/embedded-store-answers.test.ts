@@ -158,3 +158,37 @@ test("a query has a few hundred megabytes, whatever it is after, and several at 
   expect(most - before).toBeLessThan(2_000_000_000);
   expect(await ample.client.ask("ASK { FILTER(true) }")).toBe(true);
 }, 400_000);
+
+test("a store that grows by more than the memory of one query answers every question meanwhile", async () => {
+  const growing = `${TERMS}growing`;
+  const batches = 100;
+  const perBatch = 6_000;
+  let written = 0;
+  const reader = async (): Promise<number[]> => {
+    const statuses: number[] = [];
+    while (written < batches) {
+      const known = written;
+      const answer = await ask(
+        `SELECT (COUNT(*) AS ?n) { GRAPH <${growing}> { ?s ?p ?o } }`,
+        "text/csv",
+        {},
+        ample,
+      );
+      const [, count] = (await answer.text()).split("\r\n");
+      if (answer.ok) expect(Number(count)).toBeGreaterThanOrEqual(known * perBatch);
+      statuses.push(answer.status);
+    }
+    return statuses;
+  };
+  const readers = [reader(), reader(), reader()];
+  for (; written < batches; written++) {
+    const lines = Array.from(
+      { length: perBatch },
+      (_, i) => `<https://example.org/${written}/${i}> <https://example.org/p> "${i}" .`,
+    );
+    await ample.client.update(`INSERT DATA { GRAPH <${growing}> { ${lines.join("\n")} } }`);
+  }
+  const statuses = (await Promise.all(readers)).flat();
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  expect(statuses.length).toBeGreaterThan(10);
+}, 400_000);

@@ -31,10 +31,6 @@ const RETRY_MS = 1_000;
 // One more than the door lets one key have, so that the next does not wait until a copy is made.
 const READERS_READY = 3;
 const READERS_AT_MOST = 4;
-/** For one query, beside what the store itself takes. */
-const QUERY_MEMORY_BYTES = 256 * 1024 * 1024;
-/** In memory a store takes eight to ten times what it takes as N-Quads. */
-const MEMORY_PER_BYTE = 12;
 /** A snapshot is due when the journal is larger than this and larger than the previous snapshot. */
 const SNAPSHOT_AFTER_BYTES = 32 * 1024 * 1024;
 
@@ -46,8 +42,6 @@ export class Engine {
   #writer: Promise<StoreThread>;
   #snapshot: Promise<void> | undefined;
   #stopped = false;
-  /** of the last copy that was made */
-  #imageBytes = 0;
 
   private constructor(options: EngineOptions) {
     this.#options = options;
@@ -58,7 +52,6 @@ export class Engine {
       queryTimeoutMs: options.queryTimeoutMs,
       changeTimeoutMs: CHANGE_TIMEOUT_MS,
       image: () => this.#image(),
-      memoryBytes: () => this.#readerMemory(),
     });
     this.#writer = this.#startWriter();
   }
@@ -170,13 +163,7 @@ export class Engine {
   async #image(): Promise<Image> {
     const writer = await this.#writer;
     const { sequence, bytes } = await writer.ask({ kind: "dump" }, CHANGE_TIMEOUT_MS);
-    this.#imageBytes = bytes?.length ?? 0;
     return { sequence, quads: bytes ?? new Uint8Array() };
-  }
-
-  #readerMemory(): number {
-    const { journal, snapshot } = this.#journal.sizes;
-    return QUERY_MEMORY_BYTES + MEMORY_PER_BYTE * (Math.max(snapshot, this.#imageBytes) + journal);
   }
 
   #snapshotIfDue(): void {

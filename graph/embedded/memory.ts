@@ -3,13 +3,15 @@ import { workerData } from "node:worker_threads";
 import type { ThreadOptions } from "./tasks.ts";
 
 const PAGE_BYTES = 64 * 1024;
+/** More than this has no address. */
+const MOST_PAGES = 64 * 1024;
 const MEMORY_SECTION = 5;
 /** The bytes before the first section: a magic number and a version. */
 const PREAMBLE = 8;
 
 const { maxBytes } = workerData as ThreadOptions;
 if (maxBytes !== undefined) {
-  const pages = Math.ceil(maxBytes / PAGE_BYTES);
+  const pages = Math.min(Math.ceil(maxBytes / PAGE_BYTES), MOST_PAGES);
   const { WebAssembly } = globalThis as unknown as {
     WebAssembly: { Module: new (bytes: Uint8Array) => object };
   };

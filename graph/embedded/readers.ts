@@ -1,5 +1,6 @@
 // Threads that answer questions from a copy of the store. Each can be ended at any time and replaced.
 import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Readable } from "node:stream";
 import { Pieces } from "./pieces.ts";
 import { StoreThread } from "./thread.ts";
@@ -15,17 +16,25 @@ export interface ReaderPoolOptions {
   changeTimeoutMs: number;
   /** a copy of the store in its current state */
   image: () => Promise<Image>;
-  /** of memory that a thread with such a copy may use, and a query in it */
-  memoryBytes: () => number;
 }
 
-interface Reader {
-  thread: StoreThread;
-  /** of the last change the copy holds; undefined until it is filled */
-  sequence: number | undefined;
+/** A copy that is being made, and what has changed since it was begun. */
+interface Copy {
+  /** undefined until there is something to fill it with */
+  thread: StoreThread | undefined;
   /** changes to apply before the next question */
   pending: Entry[];
   pendingBytes: number;
+  /** of all changes since the copy's image, whether applied or not */
+  changedBytes: number;
+}
+
+interface Reader extends Copy {
+  thread: StoreThread;
+  /** of the last change the copy holds */
+  sequence: number;
+  /** how many bytes of changes its memory has room for, beside the largest query */
+  room: number;
   busy: boolean;
   idleSince: number;
 }
@@ -42,8 +51,18 @@ const TICK_MS = 250;
  * reader keeps up, and the others catch up when there is a pause or a question needs them.
  */
 const TRICKLE_BYTES = 512 * 1024;
-/** A copy this far behind is cheaper to make anew. */
-const OUTDATED_BYTES = 64 * 1024 * 1024;
+/** For one query, beside what the store itself takes. */
+const QUERY_MEMORY_BYTES = 256 * 1024 * 1024;
+/** In memory a store takes eight to ten times what it takes as N-Quads or as updates. */
+const MEMORY_PER_BYTE = 12;
+/**
+ * A copy has room for changes of this many bytes, or of this share of its own size. The bound of its memory cannot be
+ * raised: once the room is used up, a question would have less than it is promised, and the copy answers no more.
+ */
+const ROOM_BYTES = 16 * 1024 * 1024;
+const ROOM_SHARE = 0.5;
+/** From this share of its room on, a copy's successor is made while it goes on answering. */
+const WORN_AT = 2 / 3;
 /** After this long without an idle reader one more is started, before anybody has to wait for it. */
 const ALL_BUSY_MS = 200;
 const RETIRE_AFTER_MS = 30_000;
@@ -54,6 +73,7 @@ const ABANDONED_MS = 500;
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;
   readonly #readers = new Set<Reader>();
+  readonly #copies = new Set<Copy>();
   readonly #waiters: Waiter[] = [];
   readonly #ticker: NodeJS.Timeout;
   #lastChangeAt = 0;
@@ -68,17 +88,17 @@ export class ReaderPool {
 
   /** Starts as many readers as are to be kept ready. */
   start(): void {
-    while (!this.#stopped && this.#readers.size < this.#options.minimum) this.#startOne();
+    while (!this.#stopped && this.#size < this.#options.minimum) void this.#startOne();
   }
 
   /** Tells the copies about a change; must be called in the order of the changes. */
   push(entry: Entry): void {
     this.#lastChangeAt = performance.now();
     const bytes = sizeOf(entry.change);
-    for (const reader of [...this.#readers]) {
-      reader.pending.push(entry);
-      reader.pendingBytes += bytes;
-      if (reader.pendingBytes > OUTDATED_BYTES && !reader.busy) reader.thread.end();
+    for (const copy of [...this.#copies, ...this.#readers]) {
+      copy.pending.push(entry);
+      copy.pendingBytes += bytes;
+      copy.changedBytes += bytes;
     }
   }
 
@@ -132,24 +152,40 @@ export class ReaderPool {
 
   /** Ends all readers and makes new copies; what they were doing fails with ThreadGone. */
   renew(): void {
-    for (const reader of [...this.#readers]) reader.thread.end();
+    this.#end();
     this.start();
   }
 
   stop(): void {
     this.#stopped = true;
     clearInterval(this.#ticker);
-    for (const reader of this.#readers) reader.thread.end();
+    this.#end();
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new ThreadGone("The store is stopping."));
   }
 
+  #end(): void {
+    const copies = [...this.#copies, ...this.#readers];
+    this.#copies.clear();
+    for (const { thread } of copies) thread?.end();
+  }
+
+  get #size(): number {
+    return this.#readers.size + this.#copies.size;
+  }
+
+  /** Those that do nothing, the one that is the least behind first. */
+  #idle(): Reader[] {
+    const idle = [...this.#readers].filter((reader) => !reader.busy);
+    return idle.toSorted((a, b) => a.pendingBytes - b.pendingBytes);
+  }
+
   #ready(): Reader[] {
-    return [...this.#readers].filter((reader) => reader.sequence !== undefined && !reader.busy);
+    return this.#idle().filter((reader) => usedRoom(reader) < 1);
   }
 
   async #acquire(signal?: AbortSignal): Promise<Reader> {
     signal?.throwIfAborted();
-    const reader = this.#ready().toSorted((a, b) => a.pendingBytes - b.pendingBytes)[0];
+    const [reader] = this.#ready();
     if (reader) {
       reader.busy = true;
       return reader;
@@ -174,6 +210,10 @@ export class ReaderPool {
 
   #release(reader: Reader): void {
     if (reader.thread.gone) return;
+    if (usedRoom(reader) >= 1) {
+      reader.thread.end();
+      return;
+    }
     const waiter = this.#waiters.shift();
     if (waiter) {
       waiter.resolve(reader);
@@ -185,40 +225,46 @@ export class ReaderPool {
 
   /** Makes one more copy, unless as many as are wanted are already being made. */
   #grow(wanted: number): void {
-    const filling = [...this.#readers].filter((reader) => reader.sequence === undefined).length;
-    if (filling < wanted && this.#readers.size < this.#options.maximum) this.#startOne();
+    if (this.#copies.size < wanted && this.#size < this.#options.maximum) void this.#startOne();
   }
 
-  #startOne(): void {
-    const thread = new StoreThread({ background: true, maxBytes: this.#options.memoryBytes() }, () => {
+  async #startOne(): Promise<void> {
+    const copy: Copy = { thread: undefined, pending: [], pendingBytes: 0, changedBytes: 0 };
+    this.#copies.add(copy);
+    const reader = await this.#fill(copy).catch(async () => {
+      copy.thread?.end();
+      await sleep(RETRY_MS, undefined, { ref: false });
+    });
+    // Whoever renews or stops the readers no longer wants what was being made.
+    const isWanted = this.#copies.delete(copy);
+    if (reader && isWanted) {
+      this.#readers.add(reader);
+      this.#release(reader);
+    } else reader?.thread.end();
+    this.start();
+  }
+
+  async #fill(copy: Copy): Promise<Reader> {
+    const image = await this.#options.image();
+    if (!this.#copies.has(copy)) throw new ThreadGone("The copy is no longer wanted.");
+    copy.changedBytes = 0;
+    const room = Math.max(ROOM_BYTES, ROOM_SHARE * image.quads.length);
+    const maxBytes = QUERY_MEMORY_BYTES + MEMORY_PER_BYTE * (image.quads.length + room);
+    const thread: StoreThread = new StoreThread({ background: true, maxBytes }, () => {
       this.#readers.delete(reader);
       this.start();
     });
-    const reader: Reader = {
-      thread,
-      sequence: undefined,
-      pending: [],
-      pendingBytes: 0,
-      busy: true,
-      idleSince: 0,
-    };
-    this.#readers.add(reader);
-    this.#fill(reader).catch(() => setTimeout(() => thread.end(), RETRY_MS).unref());
-  }
-
-  async #fill(reader: Reader): Promise<void> {
-    const image = await this.#options.image();
-    const { sequence } = await reader.thread.ask({ kind: "fill", image }, this.#options.changeTimeoutMs, [
-      image.quads.buffer as ArrayBuffer,
-    ]);
-    reader.sequence = sequence;
-    this.#release(reader);
+    const reader: Reader = Object.assign(copy, { thread, room, sequence: 0, busy: true, idleSince: 0 });
+    const quads = image.quads.buffer as ArrayBuffer;
+    const filled = await thread.ask({ kind: "fill", image }, this.#options.changeTimeoutMs, [quads]);
+    reader.sequence = filled.sequence;
+    return reader;
   }
 
   #catchUp(reader: Reader): void {
     for (const { sequence, change } of reader.pending.splice(0)) {
       // The copy may have been made after a change that was announced while it was being made.
-      if (sequence <= (reader.sequence ?? 0)) continue;
+      if (sequence <= reader.sequence) continue;
       reader.sequence = sequence;
       reader.thread
         .ask({ kind: "change", change, checked: true }, this.#options.changeTimeoutMs)
@@ -230,15 +276,23 @@ export class ReaderPool {
   #tick(): void {
     const now = performance.now();
     const quiet = now - this.#lastChangeAt > TICK_MS;
-    const ready = this.#ready();
-    if (ready.length > 0) this.#lastIdleAt = now;
+    if (this.#ready().length > 0) this.#lastIdleAt = now;
     else if (now - this.#lastIdleAt > ALL_BUSY_MS) this.#grow(1);
-    for (const [index, reader] of ready.entries()) {
-      if (this.#readers.size > this.#options.minimum && now - reader.idleSince > RETIRE_AFTER_MS)
-        reader.thread.end();
-      else if (index === 0 || quiet || reader.pendingBytes <= TRICKLE_BYTES) this.#catchUp(reader);
+    for (const [index, reader] of this.#idle().entries()) {
+      const isWorn = usedRoom(reader) >= WORN_AT;
+      const isSpare = this.#readers.size > this.#options.minimum;
+      if (isSpare && (isWorn || now - reader.idleSince > RETIRE_AFTER_MS)) reader.thread.end();
+      else if (index === 0 || quiet || reader.pendingBytes <= TRICKLE_BYTES) {
+        this.#catchUp(reader);
+        if (isWorn) this.#grow(1);
+      }
     }
   }
+}
+
+/** @returns the share of the room for changes that has been used; more than 1 when there was none left */
+function usedRoom({ changedBytes, room }: Reader): number {
+  return changedBytes / room;
 }
 
 function sizeOf(change: Change): number {
