@@ -1,5 +1,7 @@
 // What one caller with an ordinary key can try in order to have the service for itself.
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 /** Sends one thing after another, or many at once, until it is aborted. */
 export type Attack = {
@@ -107,16 +109,30 @@ export const ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Attacks for a while; whatever the service answers is as good as anything else here. */
-export async function attack(
-  { width, send, hangUpMs }: Attack,
-  url: string,
-  key: string,
-  until: AbortSignal,
-): Promise<void> {
+type Target = { name: string; url: string; key: string };
+
+/**
+ * Attacks until it is told to end, in a thread of its own: whoever waits in this one is not to wait for what the attacker
+ * reads. Whatever the service answers is as good as anything else here.
+ * @returns ends it
+ */
+export async function attack({ name }: Attack, url: string, key: string): Promise<() => Promise<void>> {
+  const attacker = new Worker(new URL(import.meta.url), { workerData: { name, url, key } satisfies Target });
+  await once(attacker, "online");
+  return async () => {
+    attacker.postMessage("end", []);
+    await once(attacker, "exit");
+  };
+}
+
+if (!isMainThread) {
+  const { name, url, key } = workerData as Target;
+  const { width, send, hangUpMs } = ATTACKS.find((each) => each.name === name)!;
+  const end = new AbortController();
+  parentPort!.once("message", () => end.abort());
   const one = async () => {
-    while (!until.aborted) {
-      const signals = hangUpMs === undefined ? [until] : [until, AbortSignal.timeout(hangUpMs)];
+    while (!end.signal.aborted) {
+      const signals = hangUpMs === undefined ? [end.signal] : [end.signal, AbortSignal.timeout(hangUpMs)];
       try {
         const answer = await send(url, key, AbortSignal.any(signals));
         await answer.arrayBuffer();

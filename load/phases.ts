@@ -102,13 +102,11 @@ export async function hostile(service: LoadedService, { attack: seconds }: Size)
   const outcomes: Outcome[] = [];
   for (const each of ATTACKS) {
     const idle = await probe(service, victim, seconds);
-    const end = new AbortController();
-    const attacking = attack(each, service.url, attacker, end.signal);
+    const end = await attack(each, service.url, attacker);
     await sleep(500);
     const attacked = await probe(service, victim, seconds);
     const memory = await residentMemory(service.metricsUrl);
-    end.abort();
-    await attacking;
+    await end();
     const ratio = attacked.p99 / idle.p99;
     outcomes.push({
       subject: `Others' p99 during: ${each.name}`,
