@@ -52,7 +52,10 @@ beforeAll(async () => {
   fresh = await Promise.all(Array.from({ length: 40 }, () => issueTestKey(owner, "api_write")));
 });
 
-afterEach(() => recovered());
+afterEach(async () => {
+  await postgres.mend();
+  await recovered();
+});
 
 afterAll(async () => {
   await server.stop();
@@ -153,7 +156,10 @@ test("behind connections that nothing passes through any more, and new ones that
 
 describe("with a statement under way", () => {
   let blocker: pg.Client;
-  afterEach(() => blocker.end());
+  afterEach(async () => {
+    await postgres.mend();
+    await blocker.end();
+  });
 
   /** Lets requests for needs wait for a lock, and one of them begin. */
   async function blocked(request: () => Promise<Answer>): Promise<{ answer: Promise<Answer> }> {
@@ -206,23 +212,29 @@ test("without room for another connection", async () => {
       room.push(client);
     }
   };
-  await fill();
-  await eventually(async () => {
-    await room[0]!.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'engagement_server'",
-    );
+  try {
     await fill();
-    expectUnavailable(await get("/v0/needs"));
-  });
-  expect((await get("/readyz")).status).toBe(503);
-  await Promise.all(room.map((client) => client.end()));
+    await eventually(async () => {
+      await room[0]!.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'engagement_server'",
+      );
+      await fill();
+      expectUnavailable(await get("/v0/needs"));
+    });
+    expect((await get("/readyz")).status).toBe(503);
+  } finally {
+    await Promise.all(room.map((client) => client.end()));
+  }
 });
 
 test("read-only, as after a failover: what reads is answered, what writes is not", async () => {
   await owner.query("alter system set default_transaction_read_only = on");
   await owner.query("select pg_reload_conf()");
-  await eventually(async () => expectUnavailable(await declare()));
-  expect((await get("/v0/needs")).status).toBe(200);
-  await owner.query("alter system reset default_transaction_read_only");
-  await owner.query("select pg_reload_conf()");
+  try {
+    await eventually(async () => expectUnavailable(await declare()));
+    expect((await get("/v0/needs")).status).toBe(200);
+  } finally {
+    await owner.query("alter system reset default_transaction_read_only");
+    await owner.query("select pg_reload_conf()");
+  }
 });

@@ -39,7 +39,8 @@ export const SERVER: readonly Mistake[] = [
     file: "server/errors.ts",
     before: '...(this.statusCode === 503 && { [RESPONSE_HEADERS.retryAfter]: "1" }),',
     after: "",
-    tests: ["shares", "database-faults"],
+    tests: ["database-faults"],
+    only: "^stopped and started",
   },
   {
     rule: "what has too many requests says for how long",

@@ -160,6 +160,24 @@ export const WORKER: readonly Mistake[] = [
     only: "^once ",
   },
   {
+    rule: "a mail is kept once",
+    file: "worker/outbox.ts",
+    before:
+      "where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n       --",
+    after: "where sent_at is null and failed_at is null and next_attempt_at <= now()\n       --",
+    tests: ["mail"],
+    only: "without SMTP_URL",
+  },
+  {
+    rule: "a mail that was given up is not sent",
+    file: "worker/outbox.ts",
+    before:
+      "where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n       --",
+    after: "where sent_at is null and kept_at is null and next_attempt_at <= now()\n       --",
+    tests: ["mail"],
+    only: "for good",
+  },
+  {
     rule: "two processes do not send the same mail",
     file: "worker/outbox.ts",
     before: "limit 1\n     for update skip locked",

@@ -21,6 +21,8 @@ export type SickPostgres = {
   muffle: () => void;
   /** Breaks all connections. */
   sever: () => void;
+  /** Undoes whatever a test that failed has left. */
+  mend: () => Promise<void>;
   remove: () => Promise<void>;
 };
 
@@ -40,12 +42,13 @@ export async function startSickPostgres(settings: Record<string, string> = {}): 
     frozen = [];
     await Promise.resolve();
   };
+  const up = async () => {
+    postgres = await eventually(begin);
+  };
   return {
     url: url.href,
     down: () => postgres.stop(),
-    up: async () => {
-      postgres = await eventually(begin);
-    },
+    up,
     freeze: async () => {
       frozen = await processesOf(join(dir, "cluster"));
       signal("SIGSTOP");
@@ -53,6 +56,10 @@ export async function startSickPostgres(settings: Record<string, string> = {}): 
     thaw,
     muffle: line.muffle,
     sever: line.sever,
+    mend: async () => {
+      await thaw();
+      await up();
+    },
     remove: async () => {
       await thaw();
       line.close();
