@@ -1,6 +1,16 @@
 // A copy of the project in which mistakes are made, so that nobody's files are touched.
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mistaken } from "./mistake.ts";
@@ -21,7 +31,8 @@ export interface Outcome {
 }
 
 export interface Copy {
-  try: (mistake: Mistake) => Promise<Outcome>;
+  /** @returns undefined if it was broken off */
+  try: (mistake: Mistake, signal: AbortSignal) => Promise<Outcome | undefined>;
   remove: () => void;
 }
 
@@ -33,7 +44,11 @@ interface Report {
 
 /** Copies what git knows of, and what is new, as it is in the folder. */
 export function createCopy(): Copy {
-  const dir = mkdtempSync(join(tmpdir(), "engagement-mutants-"));
+  const base = mkdtempSync(join(tmpdir(), "engagement-mutants-"));
+  // PostgreSQL runs as a user of its own, and has its data in there.
+  chmodSync(base, 0o755);
+  const dirs = { project: join(base, "project"), temporary: join(base, "tmp") };
+  for (const dir of Object.values(dirs)) mkdirSync(dir);
   const listed = execFileSync(
     "git",
     ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
@@ -46,28 +61,32 @@ export function createCopy(): Copy {
     execFileSync("git", ["ls-files", "-z", "--deleted"], { cwd: ROOT, encoding: "utf8" }).split("\0"),
   );
   for (const file of listed.split("\0")) {
-    if (file && !deleted.has(file)) cpSync(join(ROOT, file), join(dir, file), { recursive: true });
+    if (file && !deleted.has(file)) cpSync(join(ROOT, file), join(dirs.project, file), { recursive: true });
   }
-  symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
+  symlinkSync(join(ROOT, "node_modules"), join(dirs.project, "node_modules"));
   return {
-    async try(mistake) {
-      const path = join(dir, mistake.file);
+    async try(mistake, signal) {
+      const path = join(dirs.project, mistake.file);
       const text = readFileSync(path, "utf8");
       const start = performance.now();
       writeFileSync(path, mistaken(mistake, text));
       try {
-        const found = await runTests(dir, mistake);
-        return { mistake, seconds: (performance.now() - start) / 1_000, ...found };
+        const found = await runTests(dirs, mistake, signal);
+        return found && { mistake, seconds: (performance.now() - start) / 1_000, ...found };
       } finally {
         writeFileSync(path, text);
       }
     },
-    remove: () => rmSync(dir, { recursive: true, force: true }),
+    remove: () => rmSync(base, { recursive: true, force: true }),
   };
 }
 
-async function runTests(dir: string, { tests, only }: Mistake): Promise<Pick<Outcome, "result" | "tests">> {
-  const output = join(dir, "jest-report.json");
+async function runTests(
+  { project, temporary }: { project: string; temporary: string },
+  { tests, only }: Mistake,
+  signal: AbortSignal,
+): Promise<Pick<Outcome, "result" | "tests"> | undefined> {
+  const output = join(temporary, "jest-report.json");
   rmSync(output, { force: true });
   const args = [
     ...["--experimental-vm-modules", join(ROOT, "node_modules/jest/bin/jest.js")],
@@ -76,16 +95,21 @@ async function runTests(dir: string, { tests, only }: Mistake): Promise<Pick<Out
     ...(only ? ["--testNamePattern", only] : []),
     ...["--runTestsByPath", ...tests.map((name) => `test/${name}.test.ts`)],
   ];
-  const child = spawn(process.execPath, args, { cwd: dir, stdio: "ignore", detached: true });
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    // With the database and the store that the tests have started.
-    process.kill(-child.pid!, "SIGKILL");
-  }, TIMEOUT_MS);
+  const child = spawn(process.execPath, args, {
+    cwd: project,
+    stdio: "ignore",
+    detached: true,
+    env: { ...process.env, TMPDIR: temporary },
+  });
+  const isOver = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const end = () => kill(-child.pid!, "SIGKILL");
+  if (isOver.aborted) end();
+  else isOver.addEventListener("abort", end);
   await new Promise((resolve) => child.once("close", resolve));
-  clearTimeout(timer);
-  if (isLate) return { result: "late", tests: [] };
+  isOver.removeEventListener("abort", end);
+  if (isOver.aborted) stopPostgres(temporary);
+  if (signal.aborted) return undefined;
+  if (isOver.aborted) return { result: "late", tests: [] };
   const report = readReport(output);
   if (!report || report.numFailedTests + report.numPassedTests === 0) return { result: "broken", tests: [] };
   const failed = report.testResults
@@ -93,6 +117,22 @@ async function runTests(dir: string, { tests, only }: Mistake): Promise<Pick<Out
     .filter(({ status }) => status === "failed")
     .map(({ fullName }) => fullName);
   return { result: failed.length > 0 ? "noticed" : "silent", tests: failed };
+}
+
+/** What the tests have started is not in their process group, and outlives them if they are killed. */
+function stopPostgres(temporary: string): void {
+  for (const file of globSync("*/cluster/postmaster.pid", { cwd: temporary })) {
+    kill(Number.parseInt(readFileSync(join(temporary, file), "utf8"), 10), "SIGQUIT");
+  }
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It has ended by itself meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 function readReport(path: string): Report | undefined {
