@@ -175,6 +175,7 @@ describe("by words and names", () => {
     ["a latitude off the earth", "center_lat=91&center_lng=1&radius_km=1", ["center_lat"]],
     ["a longitude that no map sends", "center_lat=1&center_lng=-36001&radius_km=1", ["center_lng"]],
     ["something that is not a number", "center_lat=north&center_lng=1&radius_km=1", ["center_lat"]],
+    ["something that is neither true nor false", "trinitarian=yes", ["trinitarian"]],
     ["no limit at all", "limit=", ["limit"]],
     ["a limit of 0", "limit=0", ["limit"]],
     ["a limit too large", "limit=10001", ["limit"]],

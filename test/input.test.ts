@@ -289,6 +289,8 @@ describe("REST refuses what does not have the shape of the request", () => {
     ["limit="],
     ["limit=1.5"],
     ["limit=1&limit=2"],
+    ["limit=0x10"],
+    ["offset="],
     ["offset=-1"],
     ["offset=1e400"],
     ["status=done"],

@@ -214,6 +214,13 @@ test("a record that the load check refused says why, and only then", async () =>
   const listed = (await get("/v0/needs?limit=1")).body.needs[0];
   expect(listed.graphStatus).toBe("rejected");
   expect(listed).not.toHaveProperty("graphErrors");
+  await service.database.owner.query(
+    "update app_private.graph_records set state = 'synced' where record_id = $1",
+    [needId],
+  );
+  const { body } = await get(`/v0/needs/${needId}`);
+  expect(body.graphStatus).toBe("synced");
+  expect(body).not.toHaveProperty("graphErrors");
 });
 
 test("the accelerator list holds every code and says which are deprecated", async () => {
