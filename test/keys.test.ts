@@ -86,23 +86,71 @@ test("a revocation takes effect at once in every process, and an expiry without 
   await refusedSoon(service.url, soon);
 });
 
-test("a server that lost its listener asks the database each time, and listens again", async () => {
-  const key = await issueTestKey(service.database.owner, "api_read");
-  expect((await call(`${service.url}/v0/accelerators`, "GET", key)).status).toBe(200);
-  await service.database.owner.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = 'listen api_keys'",
-  );
-  await service.database.owner.query(
-    "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
-    [key],
-  );
-  await refusedSoon(service.url, key);
-  await eventually(async () => {
-    const { rows } = await service.database.owner.query(
-      "select count(*)::integer as n from pg_stat_activity where datname = current_database() and query = 'listen api_keys'",
+test("a key that is revoked while it is being looked up is not remembered as it was", async () => {
+  const { owner } = service.database;
+  const key = await issueTestKey(owner, "api_read");
+  const later = await issueTestKey(owner, "api_read");
+  const status = async (of: string) => (await call(`${service.url}/v0/accelerators`, "GET", of)).status;
+  const revoke = (revoked: string) =>
+    owner.query(
+      "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
+      [revoked],
     );
-    expect(rows).toEqual([{ n: 2 }]);
-  });
+  expect(await status(later)).toBe(200);
+  const definition = "select pg_get_functiondef('app_private.key_state'::regproc) as state";
+  const { rows } = await owner.query<{ state: string }>(definition);
+  const holder = await owner.connect();
+  try {
+    await holder.query("select pg_advisory_lock(4711)");
+    // Waits for the lock once it has seen the key as it was.
+    await owner.query(`
+      create or replace function app_private.key_state(key app_private.api_keys) returns text language plpgsql as $$
+      begin
+        if key.key_hash = sha256(convert_to('${key}', 'utf8')) then
+          perform pg_advisory_xact_lock_shared(4711);
+        end if;
+        return case when key.revoked_at is null then 'live' else 'revoked' end;
+      end $$`);
+    const first = status(key);
+    await eventually(async () => {
+      const waiting = await owner.query("select from pg_locks where objid = 4711 and not granted");
+      expect(waiting.rowCount).toBe(1);
+    });
+    await revoke(key);
+    // Whoever knows of what was announced later knows of that, too.
+    await revoke(later);
+    await eventually(async () => expect(await status(later)).toBe(401));
+    await holder.query("select pg_advisory_unlock(4711)");
+    expect(await first).toBe(200);
+    expect(await status(key)).toBe(401);
+  } finally {
+    holder.release(true);
+    await owner.query(rows[0]!.state);
+  }
+});
+
+test("a server that lost its listener asks the database each time, and listens again", async () => {
+  const { owner } = service.database;
+  const key = await issueTestKey(owner, "api_read");
+  expect((await call(`${service.url}/v0/accelerators`, "GET", key)).status).toBe(200);
+  const admit = (limit: number) =>
+    owner.query(
+      `do $$ begin execute format('alter database %I connection limit ${limit}', current_database()); end $$`,
+    );
+  const listeners = "from pg_stat_activity where datname = current_database() and query = 'listen api_keys'";
+  try {
+    // What it has open it keeps, but it cannot listen again.
+    await admit(0);
+    await owner.query(`select pg_terminate_backend(pid) ${listeners}`);
+    await owner.query(
+      "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
+      [key],
+    );
+    await refusedSoon(service.url, key);
+  } finally {
+    await admit(-1);
+  }
+  await eventually(async () => expect((await owner.query(`select ${listeners}`)).rowCount).toBe(2));
 });
 
 async function refusedSoon(url: string, key: string): Promise<void> {

@@ -70,6 +70,22 @@ export const DOORS: readonly Mistake[] = [
     tests: ["unknown-keys"],
   },
   {
+    rule: "a key that changed while it was looked up is not remembered as it was",
+    file: "server/identity/keys.ts",
+    before: "if (wasListening && this.#isListening && changes === this.#changes) {",
+    after: "if (wasListening && this.#isListening) {",
+    tests: ["keys"],
+    only: "while it is being looked up",
+  },
+  {
+    rule: "keys that were remembered are asked for again by a server that has lost its listener",
+    file: "server/identity/keys.ts",
+    before: "        this.#known.clear();\n        this.#unknown.clear();\n      },",
+    after: "        this.#unknown.clear();\n      },",
+    tests: ["keys"],
+    only: "lost its listener",
+  },
+  {
     rule: "uses that could not be noted are noted with the next",
     file: "server/identity/uses.ts",
     before: "for (const keyId of keyIds) this.#noted.delete(keyId);",
