@@ -48,14 +48,20 @@ onEachStore({}, (projection) => {
     await projection().current();
   });
 
-  test("the right to write is given back after work", async () => {
-    const { store, projector, logger } = projection();
-    expect(await drain({ pool: owner(), store, projector, logger })).not.toEqual({ state: "busy" });
-    const { rows } = await owner().query(
-      `select from pg_locks where locktype = 'advisory' and objid = 7203545
-         and database = (select oid from pg_database where datname = current_database())`,
-    );
-    expect(rows).toEqual([]);
+  test("the right to write is given back after work, also when the store was away", async () => {
+    const { store, projector, logger, proxy } = projection();
+    const holders = () =>
+      owner().query(
+        `select from pg_locks where locktype = 'advisory' and objid = 7203545
+           and database = (select oid from pg_database where datname = current_database())`,
+      );
+    await projection().declareNeed();
+    for (const mode of ["closed", "status500", "ok"] as const) {
+      proxy.mode = mode;
+      const { state } = await drain({ pool: owner(), store, projector, logger });
+      expect({ mode, state }).toEqual({ mode, state: mode === "ok" ? "drained" : "store_unavailable" });
+      expect((await holders()).rows).toEqual([]);
+    }
   });
 
   test("whoever has the right to write and is silent for a minute loses it, and nobody else does", async () => {

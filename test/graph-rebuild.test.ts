@@ -124,6 +124,24 @@ onEachStore({}, (projection) => {
     expect(ids).toHaveLength(300);
   });
 
+  test("a rebuild that is asked for again while a graph is on its way sends that graph again", async () => {
+    await projection().declareNeeds(3);
+    const { proxy } = projection();
+    const sent: string[] = [];
+    proxy.refuses = (graph) => {
+      if (graph) sent.push(graph);
+      return undefined;
+    };
+    proxy.holds = (body) => body.includes("<rdf:RDF") && sent.at(-1) === needsGraph;
+    const rebuilt = rebuild({ ...parts(), store: projection().store });
+    await eventually(() => expect(sent.at(-1)).toBe(needsGraph));
+    await projection().database.owner.query("select app_private.request_rebuild()");
+    proxy.holds = undefined;
+    await proxy.release();
+    await rebuilt;
+    expect(sent.filter((graph) => graph === needsGraph)).toHaveLength(2);
+  });
+
   test("a rebuild that was left is taken up by the worker although somebody writes all the time", async () => {
     await projection().startWorker(500);
     const ids = await projection().declareNeeds(20);

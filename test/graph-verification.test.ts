@@ -134,6 +134,63 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     });
   });
 
+  /** The store, with something done before or after it is asked what a graph contains: each time the next. */
+  function storeWith(graph: string, steps: { before?: () => Promise<void>; after?: () => Promise<void> }[]) {
+    const { client } = projection.running;
+    return {
+      ...client,
+      construct: async (query: string) => {
+        const step = query.includes(`<${graph}>`) ? steps.shift() : undefined;
+        await step?.before?.();
+        const answer = await client.construct(query);
+        await step?.after?.();
+        return answer;
+      },
+    };
+  }
+  const nothing = { pending: 0, differences: { missing: 0, stale: 0, altered: 0, foreign: 0 } };
+
+  test("a record that is written between the look at its table and the look at the graph, again and again, is no difference", async () => {
+    const [id] = await start({});
+    const write = (status: string) => async () => {
+      await projection.setNeedStatus(id!, status);
+      await projection.settled();
+    };
+    const steps = [{ before: write("met") }, { before: write("open") }, { before: write("met") }];
+    expect(await verify({ ...parts(), store: storeWith(NEEDS, steps) })).toMatchObject(nothing);
+    expect(steps).toEqual([]);
+  });
+
+  test("a record that waited at the first look is at rest no sooner than after the second", async () => {
+    const [id] = await start({});
+    projection.proxy.mode = "held";
+    await projection.setNeedStatus(id!, "met");
+    const write = async () => {
+      projection.proxy.mode = "ok";
+      await projection.proxy.release();
+      await projection.settled();
+    };
+    const writeAgain = async () => {
+      await projection.setNeedStatus(id!, "open");
+      await projection.settled();
+    };
+    const steps = [{ after: write }, { before: writeAgain }];
+    expect(await verify({ ...parts(), store: storeWith(NEEDS, steps) })).toMatchObject(nothing);
+    expect(steps).toEqual([]);
+  });
+
+  test("a list that is written between the look at its tables and the look at the graph waits for the next round", async () => {
+    await start({});
+    const rename = async () => {
+      await projection.database.owner.query(
+        "update app_public.accelerators set pref_label = pref_label || '!' where code = 'PRA'",
+      );
+      await projection.settled();
+    };
+    const store = storeWith(`${DATA}/accelerators/`, [{ before: rename }]);
+    expect(await verify({ ...parts(), store })).toMatchObject({ ...nothing, pending: 1 });
+  });
+
   test("a list that the store refuses does not stop it", async () => {
     await start(QUICK);
     await wholeRound();
