@@ -137,6 +137,7 @@ describe("organizations", () => {
     });
     expect(reviewed.status).toBe(200);
     expect(await found("organizations", "lantern")).toEqual(["Lantern Works"]);
+    await owner.query("update app_public.organizations set status = 'proposed' where name = 'Lantern Works'");
   });
 });
 
@@ -216,5 +217,8 @@ test("parts of names are found in an index, also where a policy stands before th
     }
   } finally {
     client.release(true);
+    await owner.query(`
+      delete from app_public.organizations where name like 'Many %';
+      delete from app_public.people_groups where name like 'Many %'`);
   }
 });
