@@ -8,6 +8,7 @@ export const OPERATOR: readonly Mistake[] = [
     before: "/^127(\\.\\d{1,3}){3}$/.test(host)",
     after: "/^127\\./.test(host)",
     tests: ["config"],
+    only: "only this machine can reach",
   },
   {
     rule: "two ports are not the same",
@@ -15,6 +16,7 @@ export const OPERATOR: readonly Mistake[] = [
     before: "e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === (e.PORT ?? PORT)",
     after: "e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === e.PORT",
     tests: ["config"],
+    only: "contradicts itself",
   },
   {
     rule: "a secret's file loses one line end, of Windows too",
@@ -22,6 +24,7 @@ export const OPERATOR: readonly Mistake[] = [
     before: 'text.replace(/\\r?\\n$/, "");',
     after: 'text.replace(/\\n$/, "");',
     tests: ["config"],
+    only: "every secret can be given so",
   },
   {
     rule: "a rotated key goes on no longer than it would have",
@@ -53,7 +56,7 @@ export const OPERATOR: readonly Mistake[] = [
     before: "Number.isNaN(time) || !dayExists) {",
     after: "Number.isNaN(time)) {",
     tests: ["cli"],
-    only: "what cannot be done",
+    only: "a day that does not exist",
   },
   {
     rule: "a network has as many bits as its kind of address",
@@ -61,7 +64,7 @@ export const OPERATOR: readonly Mistake[] = [
     before: "Number(bits ?? 0) > most\n",
     after: "Number(bits ?? 0) > 128\n",
     tests: ["cli"],
-    only: "what cannot be done",
+    only: "a network that is none",
     survives: "PostgreSQL refuses such a network as well",
   },
   {

@@ -8,6 +8,7 @@ export const PROOFS: readonly Mistake[] = [
     before: "s.browser_hash is null and app_private.sign_in_is_open(s)),",
     after: "s.browser_hash is null),",
     tests: ["confirm-address"],
+    only: "after 7 days",
   },
   {
     rule: "a link to sign in confirms nothing",
@@ -15,13 +16,15 @@ export const PROOFS: readonly Mistake[] = [
     before: "where s.secret_hash = proven_by.secret_hash and s.browser_hash is null and",
     after: "where s.secret_hash = proven_by.secret_hash and",
     tests: ["confirm-address"],
+    only: "is of no use to sign in",
   },
   {
     rule: "a session that is over confirms nothing",
     file: "db/rules/address-proofs.sql",
     before: "where s.secret_hash = proven_by.secret_hash and app_private.session_is_live(s)));",
     after: "where s.secret_hash = proven_by.secret_hash));",
-    tests: ["confirm-address", "sessions"],
+    tests: ["confirm-address"],
+    only: "away for too long",
   },
   {
     rule: "a link confirms once",
@@ -46,6 +49,7 @@ export const PROOFS: readonly Mistake[] = [
       "where lower(u.email) = lower(address) and c.status = 'pending_review' and not c.email_verified\n      and c.claim_id",
     after: "where c.status = 'pending_review' and not c.email_verified\n      and c.claim_id",
     tests: ["confirm-address"],
+    only: "nobody else's claim",
   },
   {
     rule: "an address gets one mail a day",
@@ -70,6 +74,7 @@ export const PROOFS: readonly Mistake[] = [
       "    perform app_private.note_administration('organization_claim', claim.claim_id::text, '{\"email_verified\": true}', address);\n",
     after: "",
     tests: ["confirm-address"],
+    only: "lacked nothing else",
   },
   {
     rule: "the trail says by which session or link",
@@ -77,6 +82,7 @@ export const PROOFS: readonly Mistake[] = [
     before: "'subject', left(encode(sha256(secret_hash), 'hex'), 32)::uuid, ",
     after: "",
     tests: ["confirm-address"],
+    only: "lacked nothing else",
   },
   {
     rule: "a mail of a later version waits for it",

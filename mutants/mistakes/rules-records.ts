@@ -237,6 +237,7 @@ export const RECORDS: readonly Mistake[] = [
       "perform app_private.recount_records(t.kind) from app_private.record_tables as t where t.recorded = tg_relid;",
     after: "",
     tests: ["record-totals"],
+    only: "totals follow inserts",
   },
   {
     rule: "a code that is deprecated is none for a new record",

@@ -114,8 +114,8 @@ export const DOORS: readonly Mistake[] = [
     file: "server/sparql/door.ts",
     before: '.vary("Accept, Authorization, Cookie")',
     after: '.vary("Authorization, Cookie")',
-    tests: ["sparql", "sparql-protocol"],
-    only: "embedded",
+    tests: ["sparql-protocol"],
+    only: "^embedded GET",
   },
   {
     rule: "a store that is away is asked again in five seconds",
@@ -170,8 +170,8 @@ export const DOORS: readonly Mistake[] = [
     file: "server/resources/health.ts",
     before: "const isOk = isThere && !hasFailed && isWhole === true;",
     after: "const isOk = isThere && !hasFailed;",
-    tests: ["http", "graph-faults", "graph-watch"],
-    only: "health|embedded",
+    tests: ["http", "graph-rebuild"],
+    only: "health|embedded while a foreign graph",
   },
   {
     rule: "an IPv6 network counts as one address",
