@@ -50,12 +50,15 @@ export type ServerOptions = {
   graphql?: "at the start" | "on demand";
 };
 
-/** A server under load builds the schema before anybody waits; where starting is what counts, it may never be needed. */
+/**
+ * A server under load builds the schema before anybody waits; where starting is what counts, it may never be needed, unless
+ * documents have to fit it.
+ */
 async function makeGraphql(
   options: Parameters<typeof graphqlOnDemand>[0],
   when: ServerOptions["graphql"] = "at the start",
 ): Promise<ReturnType<typeof graphqlOnDemand>> {
-  if (when === "on demand") return graphqlOnDemand(options);
+  if (when === "on demand" && (options.documents?.isEmpty ?? true)) return graphqlOnDemand(options);
   const { createGraphql } = await import("./graphql/door.ts");
   return createGraphql(options);
 }
@@ -79,15 +82,22 @@ export type RunningServer = {
 /**
  * Starts the server on config.host and config.port.
  * @throws the error from listen, such as EADDRINUSE; StartError if the demo key would be exposed to a network, or
- *   if a manifest of documents cannot be read
+ *   if a manifest of documents cannot be read, or a document of it not be answered
  */
-export async function startServer({
-  config,
-  databaseUrl,
-  store: given,
-  patience,
-  ...options
-}: ServerOptions): Promise<RunningServer> {
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const up = new AsyncDisposableStack();
+  try {
+    return await bringUp(options, up);
+  } catch (error) {
+    await up.disposeAsync();
+    throw error;
+  }
+}
+
+async function bringUp(
+  { config, databaseUrl, store: given, patience, ...options }: ServerOptions,
+  up: AsyncDisposableStack,
+): Promise<RunningServer> {
   const documents = readDocuments(config.persistedDocuments);
   const logger = discreet(options.logger, () => {
     const request = currentRequest();
@@ -99,6 +109,7 @@ export async function startServer({
     statementTimeoutMs: config.statementTimeoutMs,
     onError: (error) => logger.warn({ err: error }, "lost a database connection"),
   });
+  up.defer(() => postgres.end());
   const { pool } = postgres;
   await postgres.start();
   const listenUrl = config.databaseListenUrl ?? databaseUrl;
@@ -107,9 +118,13 @@ export async function startServer({
   const database = new Database(postgres.requests);
   const sessions = new Sessions(postgres.requests);
   let ownUrl = config.platformUrl;
+  up.defer(() => tokens?.stop());
   const storePulse = pulseOf(given);
+  up.defer(() => storePulse.stop());
+  up.defer(() => keys.stop());
   const store = attended(given, storePulse);
   const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse);
+  up.defer(() => rateLimit.stop());
   const isDemo = await demoKeyOpens(pool);
   if (isDemo && !isLoopback(config.host)) throw demoKeyExposed(config.host);
   await keys.start().catch((error: unknown) => {
@@ -129,11 +144,13 @@ export async function startServer({
     { postgres, logger, answerMaxBytes, routes: ownRoutes, documents },
     options.graphql,
   );
+  up.defer(() => graphql.release());
 
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
   const told = metrics && addServerMetrics(metrics, postgres);
   const metricsServer =
     metricsPort === undefined ? undefined : await metrics?.serve(config.host, metricsPort);
+  up.defer(() => metricsServer?.stop());
 
   let isReady = () => postgres.pulse.beat();
   const { routes, document } = withOpenApi(ownRoutes, config);
@@ -185,13 +202,7 @@ export async function startServer({
       isReady = () => Promise.resolve(false);
       graphql.hangUp();
       await listener.drain(config.shutdown);
-      await graphql.release();
-      await metricsServer?.stop();
-      await rateLimit.stop();
-      await keys.stop();
-      await storePulse.stop();
-      tokens?.stop();
-      await postgres.end();
+      await up.disposeAsync();
     },
   };
 }

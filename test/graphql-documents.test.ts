@@ -1,6 +1,6 @@
 // Documents that the operator has registered, which callers name instead of sending them.
 import { createHash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -223,6 +223,39 @@ test.each<[string, string, string]>([
   await expect(starting).rejects.toThrow(named);
   await expect(starting).rejects.toThrow(/^PERSISTED_DOCUMENTS: [^\n]*$/);
   await rm(file);
+});
+
+test.each<[string, string, string]>([
+  ["does not parse", "query { needs {", "Syntax Error: Expected Name, found <EOF>."],
+  ["does not fit the schema", "{ needs { totals } }", 'Cannot query field "totals" on type "NeedConnection"'],
+  ["asks for a variable that it does not declare", "{ need(needId: $needId) { status } }", "$needId"],
+  ["is longer than any may be", `{ __typename } # ${"x".repeat(32_768)}`, "32,768"],
+])("a document that %s ends the start, by its file and id", async (_, text, named) => {
+  const file = join(dir, "broken.json");
+  await put("broken.json", { [idOf(LABELS)]: LABELS, [hashOf(text)]: text });
+  for (const graphql of ["at the start", "on demand"] as const) {
+    const starting = startAnotherServer(service, { PERSISTED_DOCUMENTS: dir }, { graphql });
+    await expect(starting).rejects.toThrow(`${file}: ${idOf(text)}: `);
+    await expect(starting).rejects.toThrow(named);
+    await expect(starting).rejects.toThrow(/^PERSISTED_DOCUMENTS: [^\n]*$/);
+  }
+  await rm(file);
+});
+
+test("nothing registered, and nothing else answered, ends the start", async () => {
+  const none = join(dir, "none");
+  await mkdir(none);
+  await put("none/empty.json", {});
+  const [folder, file] = [none, join(none, "empty.json")];
+  for (const path of [folder, file]) {
+    const only = { PERSISTED_DOCUMENTS: path, PERSISTED_DOCUMENTS_ONLY: "true" };
+    await expect(startAnotherServer(service, only)).rejects.toThrow(
+      /^PERSISTED_DOCUMENTS_ONLY: [^\n]* at [^\n]*$/,
+    );
+  }
+  const besides = await startAnotherServer(service, { PERSISTED_DOCUMENTS: folder });
+  expect((await post(besides.url, { query: "{ __typename }" })).status).toBe(200);
+  await besides.stop();
 });
 
 test("a folder that is not there ends the start", async () => {

@@ -15,14 +15,32 @@ const idOf = (text: string) => `sha256:${createHash("sha256").update(text).diges
 /** What of a request says which text is meant; as it came. */
 type Asked = { query?: unknown; documentId?: unknown };
 
+/** A text, and the file that it was found in. */
+type Registered = Readonly<{ text: string; file: string }>;
+
 export class Documents {
-  readonly #texts: ReadonlyMap<string, string>;
+  readonly #registered: ReadonlyMap<string, Registered>;
   readonly #isOnly: boolean;
 
   /** @param isOnly whether no other texts are answered */
-  constructor(texts: readonly string[] = [], isOnly = false) {
-    this.#texts = new Map(texts.map((text) => [idOf(text), text]));
+  constructor(registered: readonly Registered[] = [], isOnly = false) {
+    this.#registered = new Map(registered.map((one) => [idOf(one.text), one]));
     this.#isOnly = isOnly;
+  }
+
+  get isEmpty(): boolean {
+    return this.#registered.size === 0;
+  }
+
+  /**
+   * @param problemOf what the schema, or a bound, has against a text
+   * @throws StartError with one line that names the first that could never be answered
+   */
+  check(problemOf: (text: string) => string | undefined): void {
+    for (const [id, { text, file }] of this.#registered) {
+      const problem = problemOf(text);
+      if (problem !== undefined) throw refusal(file, `${id}: ${problem}`);
+    }
   }
 
   /**
@@ -35,15 +53,15 @@ export class Documents {
     // Empty where the protocol requires one.
     if (query !== undefined && query !== null && query !== "")
       throw invalid("Send query or documentId, not both.");
-    const text = this.#texts.get(documentId);
-    if (text === undefined) throw new ApiError("document_not_found");
-    return text;
+    const registered = this.#registered.get(documentId);
+    if (!registered) throw new ApiError("document_not_found");
+    return registered.text;
   }
 
   #sent(query: unknown): string {
     if (typeof query !== "string" || query.trim() === "")
       throw invalid("query must be the text of a GraphQL document.");
-    if (this.#isOnly && !this.#texts.has(idOf(query))) throw new ApiError("document_not_registered");
+    if (this.#isOnly && !this.#registered.has(idOf(query))) throw new ApiError("document_not_registered");
     return query;
   }
 }
@@ -53,11 +71,17 @@ const MANIFEST = z.record(z.string(), z.string());
 
 /**
  * Reads what the operator has registered.
- * @throws StartError with one line that names the file and what is wrong with it
+ * @throws StartError with one line that names the file and what is wrong with it, or says that nothing could be answered
  */
 export function readDocuments({ path, isOnly }: Config["persistedDocuments"]): Documents {
   if (path === undefined) return new Documents();
-  return new Documents(attempt(path, () => manifestsAt(path)).flatMap(readManifest), isOnly);
+  const documents = new Documents(attempt(path, () => manifestsAt(path)).flatMap(readManifest), isOnly);
+  if (isOnly && documents.isEmpty) {
+    throw new StartError(
+      `PERSISTED_DOCUMENTS_ONLY: would have nothing answered, since no document is registered at ${path}`,
+    );
+  }
+  return documents;
 }
 
 function manifestsAt(path: string): string[] {
@@ -67,7 +91,7 @@ function manifestsAt(path: string): string[] {
   return names.map((name) => join(path, name));
 }
 
-function readManifest(file: string): string[] {
+function readManifest(file: string): Registered[] {
   const entries = attempt(file, () => {
     const content = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
     const { data } = MANIFEST.safeParse(JSON.parse(content));
@@ -79,7 +103,7 @@ function readManifest(file: string): string[] {
       throw refusal(file, `the id ${JSON.stringify(id)} is not the SHA-256 of its text`);
     if (text.trim() === "") throw refusal(file, `the text of ${JSON.stringify(id)} is empty`);
   }
-  return entries.map(([, text]) => text);
+  return entries.map(([, text]) => ({ text, file }));
 }
 
 function attempt<T>(file: string, read: () => T): T {

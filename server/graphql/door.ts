@@ -51,7 +51,7 @@ export type Graphql = {
 
 /**
  * Builds the schema from the database and makes it ready to be served.
- * @throws when the database cannot be read or does not give a valid schema
+ * @throws when the database cannot be read or does not give a valid schema; StartError for a document that does not fit it
  */
 export async function createGraphql({
   postgres,
@@ -66,9 +66,11 @@ export async function createGraphql({
   const instance = postgraphile(makePreset(postgres.pool, { publicError, connections, bodies }));
   const server = instance.createServ(grafserv);
   const [schema] = await Promise.all([instance.getSchema(), server.ready()]);
+  const texts = new TextCache(schema, publicError);
+  documents.check((text) => texts.parse(text).errors?.[0]?.message);
   const subscriptions = new Subscriptions({
     feed: new LiveFeed(new Database(postgres.requests)),
-    texts: new TextCache(schema, publicError),
+    texts,
     ...{ schema: keeping(schema, SMALL), publicError, resolvedPreset: instance.getResolvedPreset() },
   });
   const opened: Transports[] = [];

@@ -160,12 +160,13 @@ export async function call(
 export async function startAnotherServer(
   { database, store }: Pick<TestService, "database" | "store">,
   environment: NodeJS.ProcessEnv = {},
+  options: Pick<ServerOptions, "graphql"> = {},
 ): Promise<RunningServer> {
   return startServer({
     config: loadConfig({ PORT: "0", ...environment }),
     databaseUrl: database.serverUrl,
     store,
-    graphql: await whenGraphqlIsBuilt(),
+    graphql: options.graphql ?? (await whenGraphqlIsBuilt()),
     logger: pino({ level: "silent" }),
   });
 }
