@@ -1,6 +1,7 @@
 // GraphQL over HTTP: what a request must look like before it is read, and what every refusal looks like.
 import express from "express";
 import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response } from "express";
+import { GraphQLSpecifiedErrorBehaviors } from "postgraphile/grafast";
 import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
 import type { DocumentNode, GraphQLError } from "postgraphile/graphql";
 import { BODY_LIMIT } from "../identity/limits.ts";
@@ -12,6 +13,8 @@ import { METHODS } from "./methods.ts";
 
 const NEWER_TYPE = "application/graphql-response+json";
 const MEDIA_TYPES = [NEWER_TYPE, "application/json"];
+/** What becomes of a field that fails; Grafast has them, and so far only a draft of the specification. */
+const BEHAVIORS: readonly unknown[] = GraphQLSpecifiedErrorBehaviors;
 const parseBody = express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson });
 
 /**
@@ -112,7 +115,11 @@ function parsedText(query: string): DocumentNode | undefined {
   }
 }
 
-function checkForm(body: unknown): asserts body is object {
+/**
+ * Checks the parameters of a request, all but those that say which text is meant.
+ * @throws ApiError 400 that names the first that is not as it must be
+ */
+export function checkForm(body: unknown): asserts body is object {
   const problem = problemOf(body);
   if (problem !== undefined) throw new ApiError("validation_failed", { message: problem });
 }
@@ -121,12 +128,15 @@ function problemOf(body: unknown): string | undefined {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     return "The body must be one JSON object: {query, operationName, variables, extensions}.";
   }
-  const { operationName, variables, extensions } = body as Record<string, unknown>;
+  const { operationName, variables, extensions, onError } = body as Record<string, unknown>;
   if (operationName !== undefined && operationName !== null && typeof operationName !== "string") {
     return "operationName must be a string.";
   }
   if (!isMap(variables)) return "variables must be an object.";
   if (!isMap(extensions)) return "extensions must be an object.";
+  if (onError !== undefined && onError !== null && !BEHAVIORS.includes(onError)) {
+    return `onError must be one of: ${BEHAVIORS.join(", ")}.`;
+  }
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 // From the text of a subscription to its events, for both transports: the same bounds and the same errors.
 import { setTimeout as sleep } from "node:timers/promises";
 import { subscribe as subscribeWithGrafast } from "postgraphile/grafast";
+import type { ErrorBehavior } from "postgraphile/grafast";
 import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
 import type { ExecutionArgs, ExecutionResult, GraphQLError, GraphQLSchema } from "postgraphile/graphql";
 import { ApiError } from "../errors.ts";
@@ -13,6 +14,7 @@ export type Asked = {
   query: string;
   operationName?: string | null | undefined;
   variables?: Record<string, unknown> | null | undefined;
+  onError?: ErrorBehavior | null | undefined;
 };
 
 /**
@@ -76,7 +78,10 @@ export class Subscriptions {
   }
 
   /** What a library of a transport is to subscribe to; errors where there is nothing to. */
-  prepare({ query, operationName, variables }: Asked, party: Party): ExecutionArgs | readonly GraphQLError[] {
+  prepare(
+    { query, operationName, variables, onError }: Asked,
+    party: Party,
+  ): ExecutionArgs | readonly GraphQLError[] {
     const { document, errors } = this.#texts.parse(query);
     if (errors) return errors;
     try {
@@ -93,6 +98,7 @@ export class Subscriptions {
         operationName: operationName ?? null,
         variableValues: variables ?? {},
         contextValue: { party },
+        ...(onError && { onError }),
       };
     } catch (error) {
       return [this.#publicError(error)];

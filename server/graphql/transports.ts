@@ -14,6 +14,7 @@ import { LIVE_BOUNDS } from "../live/feed.ts";
 import type { Party } from "../live/feed.ts";
 import { Places } from "../live/places.ts";
 import type { Documents } from "./documents.ts";
+import { checkForm } from "./http.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 const GOING_AWAY = 1001;
@@ -73,6 +74,7 @@ export class Transports {
           try {
             // As if it had come with a request of its own, before it costs anything.
             await (request as Request).countAs(1);
+            checkForm(asked);
             const query = documents.textOf(asked);
             return this.#subscriptions.prepare({ ...asked, query }, this.#parties.get(socket)!);
           } catch (error) {
@@ -117,8 +119,8 @@ export class Transports {
     response.on("error", () => undefined);
     response.once("close", () => this.#streams.delete(response));
     const handle = createHandler({
-      onSubscribe: (_, { query, operationName, variables }) => {
-        const prepared = this.#subscriptions.prepare({ query, operationName, variables }, party);
+      onSubscribe: (_, asked) => {
+        const prepared = this.#subscriptions.prepare(asked, party);
         return "schema" in prepared
           ? { ...prepared, contextValue: { party } }
           : { data: null, errors: prepared };
