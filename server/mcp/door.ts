@@ -11,7 +11,7 @@ import { ApiError, apiErrorFrom } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { parseJson, requireUtf8Charset } from "../text.ts";
-import { ACCEPTED, RPC, rpcError } from "./messages.ts";
+import { ACCEPTED, LONGEST_BATCH, RPC, rpcError } from "./messages.ts";
 import type { Reply } from "./messages.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
 import type { Caller, ProtocolHeaders } from "./protocol.ts";
@@ -34,7 +34,6 @@ export type McpDependencies = {
 
 /** A page is in an answer as it is, and as a string, in which each of its characters may be escaped. */
 const COPIES = 3;
-const LONGEST_BATCH = 10;
 
 type BatchCaller = Caller & Pick<Request, "countAs">;
 

@@ -9,6 +9,9 @@ export const RPC = {
   internalError: -32_603,
 } as const;
 
+/** Messages in a batch, at most. */
+export const LONGEST_BATCH = 10;
+
 export type RequestId = string | number;
 
 /** A call that expects an answer; its params have not been checked beyond being an object. */

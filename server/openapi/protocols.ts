@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ZodOpenApiOperationObject } from "zod-openapi";
 import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
 import type { Scope } from "../identity/lookup.ts";
+import { LONGEST_BATCH } from "../mcp/messages.ts";
 import { errorResponses, ANSWER_HEADERS } from "./errors.ts";
 
 const query = z.string().describe("SELECT, ASK, CONSTRUCT or DESCRIBE, in SPARQL 1.1.");
@@ -12,6 +13,7 @@ const dataset = {
   "named-graph-uri": graphs.describe("A graph that GRAPH may name; may be repeated."),
 };
 const queryForm = z.object({ query, ...dataset });
+const queryJson = z.strictObject({ query, ...dataset });
 
 /** The description of an operation, and the least scope that a key needs to call it. */
 export function keyScope(description: string, scope: Scope) {
@@ -107,14 +109,14 @@ export function sparqlOperation(namespaceUrl: string): ZodOpenApiOperationObject
       content: {
         "application/sparql-query": { ...plainText, example },
         "application/x-www-form-urlencoded": { schema: queryForm, example: { query: example } },
-        "application/json": { schema: queryForm, example: { query: example } },
+        "application/json": { schema: queryJson, example: { query: example } },
       },
     },
     responses: { "200": sparqlAnswer, ...errorResponses([...SPARQL_ERRORS, "unsupported_media_type"]) },
   };
 }
 
-const jsonRpcId = z.union([z.string(), z.number(), z.null()]);
+const jsonRpcId = z.union([z.string(), z.int()]);
 const jsonRpcRequest = z
   .looseObject({
     jsonrpc: z.literal("2.0"),
@@ -126,11 +128,13 @@ const jsonRpcRequest = z
 const jsonRpcAnswer = z
   .looseObject({
     jsonrpc: z.literal("2.0"),
-    id: jsonRpcId.optional(),
+    id: jsonRpcId.nullable().describe("null where the request could not be read."),
     result: z.looseObject({}).optional(),
     error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
   })
   .meta({ id: "JsonRpcAnswer", description: "A result or an error." });
+const jsonRpcBatch = z.array(jsonRpcRequest).min(1).max(LONGEST_BATCH);
+const jsonRpcAnswers = z.array(jsonRpcAnswer).min(1).max(LONGEST_BATCH);
 
 /** POST /v0/mcp. */
 export function mcpOperation(): ZodOpenApiOperationObject {
@@ -142,7 +146,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
     ...keyScope(
       "Stateless, answers in plain JSON, and needs no handshake. One tool, churches_search_v1, takes the inputs of " +
         "GET /v0/orgs/search under queryParams. Errors of the protocol are those of JSON-RPC: -32700, -32600, " +
-        "-32601, -32602; a search that fails is a result with isError. A client that cannot send a header may give " +
+        "-32601, -32602; a search that fails is a result with isError. Clients of revision 2025-03-26 may send a batch. A client that cannot send a header may give " +
         "the key as ?apiKey=.",
       "api_read",
     ),
@@ -151,7 +155,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
       required: true,
       content: {
         "application/json": {
-          schema: jsonRpcRequest,
+          schema: z.union([jsonRpcRequest, jsonRpcBatch]),
           examples: {
             callTool: {
               summary: "Search churches",
@@ -171,11 +175,11 @@ export function mcpOperation(): ZodOpenApiOperationObject {
     },
     responses: {
       "200": {
-        description: "The result, or the error of the protocol.",
+        description: "The result, or the error of the protocol; of a batch, those of its requests.",
         headers: ANSWER_HEADERS,
         content: {
           "application/json": {
-            schema: jsonRpcAnswer,
+            schema: z.union([jsonRpcAnswer, jsonRpcAnswers]),
             examples: {
               ping: { summary: "Pong", value: rpc(3, { result: {} }) },
               unknownMethod: {

@@ -39,7 +39,7 @@ export const optionalName = anyName.optional();
 
 export const uuid = z.guid({ error: "must be a UUID" }).meta({ format: "uuid" });
 
-// HTML's pattern, with a dotted domain: the same as app_private.is_email.
+// HTML's pattern, with a dotted domain: the same as app_private.is_email. The format "email" of JSON Schema takes fewer.
 export const email = z
   .string({ error: "must be an e-mail address" })
   .regex(
@@ -47,7 +47,7 @@ export const email = z
     "must be an e-mail address",
   )
   .max(254, "must be an e-mail address")
-  .meta({ format: "email", examples: ["ana@river.example"] });
+  .meta({ examples: ["ana@river.example"] });
 
 /** Who acts. Whether it may be left out is for the database to say, which knows who is calling. */
 export const actingEmail = email
