@@ -1,8 +1,8 @@
-// Records found by the words of their texts, over GraphQL.
+// Records found by the words of their texts, over GraphQL and REST.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ask, send } from "./support/graphql.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { Answer, TestService } from "./support/service.ts";
 import { admin, ORG, OTHER_ORG } from "./support/world.ts";
 
 let service: TestService;
@@ -138,6 +138,53 @@ describe("what is no search", () => {
   });
 });
 
+describe("over REST", () => {
+  const list = (path: string, query: Record<string, string>) =>
+    call(`${service.url}/v0/${path}?${new URLSearchParams(query).toString()}`, "GET", service.keys.read);
+
+  test.each<[string, Record<string, string>, string[]]>([
+    ["needs", { q: "áudio, NOMAD" }, ["Nomadic herders", "Audio Scripture"]],
+    ["needs", { q: "audio", status: "open" }, ["Solar players", "Audio Scripture"]],
+    ["needs", { q: "audio", accelerator: "PRA", limit: "1" }, ["Solar players"]],
+    ["needs", { q: "audio", orgUri: OTHER_ORG }, []],
+    ["commitments", { q: "river audio" }, ["Recording audio"]],
+    ["engagement-claims", { q: "ivoire rendille" }, ["Rendille"]],
+    ["engagement-claims", { q: "rendille", status: "paused" }, []],
+  ])("%s, by %j, newest first", async (path, query, expected) => {
+    const { status, body } = await list(path, query);
+    expect(status).toBe(200);
+    const items = Object.values(body as Record<string, Record<string, string>[]>)[0]!;
+    const texts = items.map(
+      (item) => item["needDescription"] ?? item["commitmentDescription"] ?? item["peopleGroupName"]!,
+    );
+    expect(texts.map((text) => text.split(" ").slice(0, 2).join(" "))).toEqual(expected);
+    if (query["limit"] === undefined) expect(body.total).toBe(expected.length);
+  });
+
+  test("page by page, by the header Link", async () => {
+    const seen: string[] = [];
+    let path: string | undefined = "/v0/needs?q=audio&limit=1";
+    while (path !== undefined && seen.length < 10) {
+      const { body, headers }: Answer = await call(`${service.url}${path}`, "GET", service.keys.read);
+      expect(body.total).toBe(3);
+      seen.push(...body.needs.map(({ needId }: { needId: string }) => needId));
+      path = /<([^>]*)>; rel="next"/.exec(headers.get("link") ?? "")?.[1];
+    }
+    expect(seen).toHaveLength(3);
+    expect(new Set(seen).size).toBe(3);
+  });
+
+  test.each([
+    ["", "must have a word in it"],
+    ["!?", "must have a word in it"],
+    ["x".repeat(201), "must have at most 200 characters"],
+    ["a\0b", "must not contain a NUL character"],
+  ])("%j is refused", async (q, message) => {
+    const { status, body } = await list("needs", { q });
+    expect([status, body.details]).toEqual([400, [{ path: "q", message }]]);
+  });
+});
+
 test("words are found in an index, also where a policy stands before the rows", async () => {
   const { owner } = service.database;
   await owner.query(`
@@ -150,12 +197,39 @@ test("words are found in an index, also where a policy stands before the rows", 
   try {
     await client.query("begin; set local role api_read");
     const { rowCount } = await client.query(
-      "select from app_private.needs_with_words('many c4ca4238a0b923820dcc')",
+      "select from app_private.needs_with_words('many c4ca4238a0b923820dcc', 'search', true)",
     );
     const { rows } = await client.query(
       "select sum(seq_tup_read)::integer as read from pg_stat_xact_user_tables where relname = 'needs'",
     );
     expect({ found: rowCount, read: rows[0].read }).toEqual({ found: 1, read: 0 });
+  } finally {
+    client.release(true);
+  }
+});
+
+test("of a word that is in every text only the newest thousand are ranked, and none is left out", async () => {
+  const { owner } = service.database;
+  const client = await owner.connect();
+  const textsRead = async () => {
+    const { rows } = await client.query<{ calls: string }>(
+      "select coalesce(sum(calls), 0) as calls from pg_stat_xact_user_functions where funcname = 'words_of'",
+    );
+    return Number(rows[0]!.calls);
+  };
+  try {
+    await client.query("begin; set local track_functions = 'pl'");
+    const { rowCount } = await client.query("select from app_private.needs_with_words('m', 'q', false)");
+    expect(rowCount).toBeGreaterThanOrEqual(5000);
+    const unranked = await textsRead();
+    expect(unranked).toBeLessThanOrEqual(10);
+    const { rows: found } = await client.query<{ rank: number }>(
+      `select f.rank from app_private.needs_with_words('m', 'search', true) as f
+       join app_public.needs as n on n.need_id = f.id order by n.created_at desc, n.need_id desc`,
+    );
+    expect((await textsRead()) - unranked).toBeLessThanOrEqual(1010);
+    expect(found).toHaveLength(rowCount!);
+    expect(found.map(({ rank }) => rank > 0)).toEqual(found.map((_, place) => place < 1000));
   } finally {
     client.release(true);
   }

@@ -1,6 +1,6 @@
 -- Records found by words of their texts.
 
-create function app_private.word_query(q text) returns tsquery
+create function app_private.word_query(q text, path text) returns tsquery
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -8,12 +8,12 @@ declare
   words constant text[] := tsvector_to_array(app_private.words_of(q));
 begin
   perform app_private.refuse_problems(
-    case when cardinality(words) = 0 then app_private.problem('search', 'must have a word in it') else '[]' end);
+    case when cardinality(words) = 0 then app_private.problem(path, 'must have a word in it') else '[]' end);
   return (select string_agg(quote_literal(replace(word, '\', '\\')) || ':*', ' & ')::tsquery from unnest(words) as word);
 end
 $$;
 comment on function app_private.word_query is
-  'Asks for all words of a text, in any order; one that begins so will do. Refuses a text without any with 400 validation_failed.';
+  'Asks for all words of a text, in any order; one that begins so will do. Refuses a text without any with 400 validation_failed, in the name of path.';
 
 do $make$
 declare
@@ -31,22 +31,32 @@ begin
   loop
     execute format(
       $text$
-        create function app_private.%1$s_with_words(q text) returns table (id uuid, rank real)
+        create function app_private.%1$s_with_words(q text, path text, is_ranked boolean) returns table (id uuid, rank real)
         -- As its owner, because under row-level security no index finds words (leakproof.sql). The caller reads of what it
         -- finds what the caller may.
         language plpgsql stable security definer rows 100
         set search_path = pg_catalog, pg_temp
         as $body$
         declare
-          words constant tsquery := app_private.word_query(q);
+          words constant tsquery := app_private.word_query(q, path);
+          -- To rank a text is to find its words again, which takes a hundred times as long as the index took to find it; and of
+          -- a word that is in most texts nobody reads all.
+          most constant integer not null default case when is_ranked then 1000 else 0 end;
         begin
           return query
-            select r.%2$I, ts_rank(app_private.words_of(%3$s), words)
-            from %4$s as r where app_private.words_of(%3$s) @@ words;
+            with matching as materialized (
+              select r.%2$I as key, r.created_at from %4$s as r where app_private.words_of(%3$s) @@ words
+            ), newest as (
+              select m.key from matching as m order by m.created_at desc, m.key desc limit most
+            ), ranked as (
+              select n.key, ts_rank(app_private.words_of(%3$s), words) as rank from newest as n join %4$s as r on r.%2$I = n.key
+            )
+            select m.key, coalesce(r.rank, 0) from matching as m left join ranked as r on r.key = m.key;
         end
         $body$;
         comment on function app_private.%1$s_with_words is
-          'The ids of the records that have all of the words, and how well each matches. Errors: 400 validation_failed.';
+          'The ids of the records that have all of the words. If it is to be ranked, also how well each of the newest thousand matches, '
+          'above 0; the others have 0. Errors: 400 validation_failed.';
       $text$,
       (select c.relname from pg_class as c where c.oid = searched.recorded), searched.key, searched.columns, searched.recorded);
   end loop;

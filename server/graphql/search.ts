@@ -27,7 +27,8 @@ export const SearchPlugin: GraphileConfig.Plugin = {
               type: build.graphql.GraphQLString,
               description:
                 "Words that a record must have, in any order, in its texts and in the names of its organization, people group and " +
-                "country; case and accents aside, and the beginning of a word is enough. The best match comes first, unless orderBy asks for another order.",
+                "country; case and accents aside, and the beginning of a word is enough. The best match comes first, unless orderBy asks for another order; " +
+                "where more than a thousand match, the newest thousand are ranked, and the others follow, newest first.",
             },
           },
           "Adding the search",
@@ -48,14 +49,16 @@ export const SearchPlugin: GraphileConfig.Plugin = {
             const $records = $list.getSubplan() as unknown as PgSelectStep;
             const alias = sql.identifier(Symbol("found"));
             const found = sql.identifier("app_private", `${record.table}_with_words`);
+            const order = (fieldArgs.getRaw("orderBy") as unknown as Raw).eval();
+            const isRanked = order === undefined || order === null || JSON.stringify(order) === byDefault;
+            const words = $records.placeholder(fieldArgs.getRaw("search") as never, TYPES.text);
             $records.join({
               type: "inner",
-              from: sql`${found}(${$records.placeholder(fieldArgs.getRaw("search") as never, TYPES.text)})`,
+              from: sql`${found}(${words}, 'search', ${sql.literal(isRanked)})`,
               alias,
               conditions: [sql`${alias}.id = ${$records.alias}.${sql.identifier(columnOf(idOf(record)))}`],
             });
-            const order = (fieldArgs.getRaw("orderBy") as unknown as Raw).eval();
-            if (order === undefined || order === null || JSON.stringify(order) === byDefault)
+            if (isRanked)
               $records.orderBy({ fragment: sql`${alias}.rank`, codec: TYPES.float4, direction: "DESC" });
             return $list;
           },

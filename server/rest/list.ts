@@ -8,7 +8,7 @@ import type { Database } from "../database.ts";
 import { cursorOf, readCursor } from "./cursor.ts";
 import type { Place } from "./cursor.ts";
 import type { Input } from "./route.ts";
-import { paging, timestamp } from "./schemas.ts";
+import { paging, searchText, timestamp } from "./schemas.ts";
 
 /** A list of records. */
 export type ListQuery = {
@@ -57,13 +57,25 @@ const updatedSince: Filter = {
   condition: `"updatedAt" >= ($1 ->> 'updatedSince')::timestamptz`,
 };
 
-function filtersOf({ filters }: ListQuery): ListQuery["filters"] {
-  return { ...filters, updatedSince };
+/** Of every list, as `search` in GraphQL. */
+function withWords(record: RecordDescription): Filter {
+  return {
+    description:
+      "Those that have all of these words, in any order, in their texts and in the names of their organization, people group and " +
+      "country; case and accents aside, and the beginning of a word is enough.",
+    condition: `"${idOf(record)}" in (
+      select found.id from app_private.${record.table}_with_words($1 ->> 'q', 'q', false) as found)`,
+    unordered: true,
+  };
+}
+
+function filtersOf({ record, filters }: ListQuery): ListQuery["filters"] {
+  return { ...filters, q: withWords(record), updatedSince };
 }
 
 /** What a caller may ask of a list: its filters, and which page. */
 export function listInput(list: ListQuery, filters: Record<string, z.ZodType>): z.ZodObject {
-  const forms = Object.entries({ ...filters, updatedSince: timestamp.optional() });
+  const forms = Object.entries({ ...filters, q: searchText, updatedSince: timestamp.optional() });
   const explained = forms.map(([name, form]) => {
     const { description } = filtersOf(list)[name]!;
     // Beside what the form says of itself, such as what each status means.

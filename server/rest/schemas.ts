@@ -155,6 +155,8 @@ export const paging = {
 
 /** A filter that compares a text exactly. */
 export const filterText = anyText.optional();
+/** Words to be found; more than these narrow nothing down. */
+export const searchText = anyName.optional();
 
 /** One of a closed list. */
 export function oneOf<const T extends string>(values: readonly T[]) {
