@@ -255,4 +255,12 @@ export const RECORDS: readonly Mistake[] = [
     tests: ["input"],
     only: "every bad code",
   },
+  {
+    rule: "of a word that is in every text not all are ranked",
+    file: "db/rules/search.sql",
+    before: "case when is_ranked then 1000 else 0 end",
+    after: "case when is_ranked then 10000 else 0 end",
+    tests: ["search"],
+    only: "newest thousand",
+  },
 ];

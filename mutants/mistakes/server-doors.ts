@@ -151,7 +151,7 @@ export const DOORS: readonly Mistake[] = [
   },
   {
     rule: "a batch to the tool endpoint has ten messages at most",
-    file: "server/mcp/door.ts",
+    file: "server/mcp/messages.ts",
     before: "const LONGEST_BATCH = 10;",
     after: "const LONGEST_BATCH = 11;",
     tests: ["mcp-refusals", "rate-limit"],
@@ -184,7 +184,7 @@ export const DOORS: readonly Mistake[] = [
     rule: "where only registered documents are answered, no other is",
     file: "server/graphql/documents.ts",
     before:
-      'if (this.#isOnly && !this.#texts.has(idOf(query))) throw new ApiError("document_not_registered");',
+      'if (this.#isOnly && !this.#registered.has(idOf(query))) throw new ApiError("document_not_registered");',
     after: "",
     tests: ["graphql-documents"],
     only: "where only registered ones",
@@ -204,5 +204,21 @@ export const DOORS: readonly Mistake[] = [
     after: "() => true",
     tests: ["graphql-records"],
     only: "not sent",
+  },
+  {
+    rule: "a registered document fits the schema",
+    file: "server/graphql/door.ts",
+    before: "  documents.check((text) => texts.parse(text).errors?.[0]?.message);\n",
+    after: "",
+    tests: ["graphql-documents"],
+    only: "by its file and id",
+  },
+  {
+    rule: "an onError that is none is refused with a code, over WebSocket too",
+    file: "server/graphql/transports.ts",
+    before: "            checkForm(asked);\n",
+    after: "",
+    tests: ["graphql-shapes"],
+    only: "over WebSocket",
   },
 ];
