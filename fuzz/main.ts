@@ -19,6 +19,8 @@ const SHORT: Size = { rest: 5, graphql: 5, phases: "coverage,fuzzing" };
 const LONG: Size = { rest: 100, graphql: 100, phases: "examples,coverage,fuzzing,stateful" };
 /** The same requests for the same source: what a change must not be blamed for is looked for in the long form. */
 const SHORT_SEED = "1";
+/** As sysexits.h has it: what is needed cannot be had. */
+const UNAVAILABLE = 69;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -28,6 +30,7 @@ async function main(): Promise<number> {
   const seed = values.seed ?? (values.short ? SHORT_SEED : undefined);
   await using parts = new AsyncDisposableStack();
   const schemathesis = await install();
+  if (schemathesis === undefined) return UNAVAILABLE;
   const url = await startDemo(parts);
   const ask = (what: "rest" | "graphql", location: string) =>
     shown(schemathesis, [
@@ -40,8 +43,11 @@ async function main(): Promise<number> {
   return Math.max(...codes);
 }
 
-/** Where the program is; what it needs is kept for the next time, in exactly the versions of the list. */
-async function install(): Promise<string> {
+/**
+ * What the program needs is kept for the next time, in exactly the versions of the list.
+ * @returns where it is; undefined if it cannot be installed, after saying why
+ */
+async function install(): Promise<string | undefined> {
   const versions = createHash("sha256")
     .update(await readFile(REQUIREMENTS))
     .digest("hex")
@@ -55,7 +61,9 @@ async function install(): Promise<string> {
     [join(folder, "bin/python"), [...pip, "--require-hashes", "--only-binary", ":all:", "-r", REQUIREMENTS]],
   ];
   for (const [command, args] of steps) {
-    if ((await shown(command, args)) !== 0) throw new Error(`${command} ${args.join(" ")}: failed`);
+    if ((await shown(command, args)) === 0) continue;
+    process.stderr.write(`Schemathesis cannot be installed: ${command} ${args.join(" ")} failed.\n`);
+    return undefined;
   }
   return program;
 }
