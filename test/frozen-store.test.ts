@@ -105,6 +105,13 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await projection.settled();
     await eventually(async () => expect((await doors.health()).body).toMatchObject({ status: "ok" }));
     expect((await doors.sparql()).status).toBe(200);
+    const note = (state: string) =>
+      projection.database.owner.query("select app_private.note_graph_state($1)", [state]);
+    await note("behind");
+    const behind = { status: "degraded", graphState: "behind", tripleCount: expect.any(Number) };
+    expect((await doors.health()).body).toMatchObject(behind);
+    await note("current");
+    expect((await doors.health()).body).toMatchObject({ status: "ok" });
 
     projection.proxy.mode = "hang";
     await projection.declareNeed();

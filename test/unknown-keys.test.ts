@@ -118,6 +118,31 @@ test("requests with a key that is being looked up share what comes of it, a fail
   await eventually(async () => expect(await statusOf(url, key)).toBe(200));
 });
 
+test("a key that could not be looked up is no guess, however often that happens", async () => {
+  const url = await start();
+  const key = await issueTestKey(service.database.owner, "api_read");
+  const holder = await service.database.owner.connect();
+  try {
+    await holder.query("begin; lock table app_private.api_keys");
+    for (let i = 0; i <= LIMIT; i++) {
+      const answer = { status: 0 };
+      const answered = statusOf(url, key).then((status) => (answer.status = status));
+      await eventually(async () => {
+        await service.database.owner.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and usename = 'engagement_server' and wait_event_type = 'Lock'`,
+        );
+        expect(answer.status).not.toBe(0);
+      });
+      expect(await answered).toBe(503);
+    }
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
+  await eventually(async () => expect(await statusOf(url, unknownKey())).toBe(401));
+});
+
 describe("behind a proxy", () => {
   const from = (address: string) => ({ "x-forwarded-for": address });
 

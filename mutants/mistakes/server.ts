@@ -161,7 +161,7 @@ export const SERVER: readonly Mistake[] = [
     before: 'if (input["offset"] !== 0)',
     after: 'if (input["offset"] === 1)',
     tests: ["list-cursors"],
-    only: "its filters and nothing else|through",
+    only: "its filters and nothing else",
   },
   {
     rule: "an idempotency key has 255 characters at most",
