@@ -10,7 +10,7 @@ import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { describeWithPgbouncer, startPgbouncer } from "./support/pgbouncer.ts";
 import type { Pgbouncer } from "./support/pgbouncer.ts";
-import { run, freePort } from "./support/process.ts";
+import { freePort, refusal } from "./support/process.ts";
 import { call } from "./support/service.ts";
 import { forwardTo } from "./support/sick-postgres.ts";
 import { buildWorld, contributor, ORG } from "./support/world.ts";
@@ -116,7 +116,7 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
     "a %s whose session it would lose does not start, and says why in one line",
     async (part, login) => {
       const another = login === "url" ? await startPgbouncer(database.url) : pgbouncer;
-      const refused = await run(process.execPath, [`${part}/main.ts`], {
+      const refused = await refusal(`${part}/main.ts`, {
         ...{ DATABASE_URL: another.through(database[login]), FUSEKI_URL: "http://127.0.0.1:9/engagement" },
         PORT: String(await freePort()),
       });

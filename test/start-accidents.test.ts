@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DEMO_KEY } from "../db/demo/load.ts";
 import { eventually } from "./support/eventually.ts";
-import { freePort, launch, processesNaming, run, temporaryDataDir } from "./support/process.ts";
+import { freePort, launch, processesNaming, refusal, temporaryDataDir } from "./support/process.ts";
 import type { Running } from "./support/process.ts";
 import { call } from "./support/service.ts";
 
@@ -84,7 +84,7 @@ describe("the embedded PostgreSQL of npm start", () => {
     const path = join(cluster(), "PG_VERSION");
     const version = await readFile(path, "utf8");
     await writeFile(path, "15\n");
-    const refused = await run(process.execPath, ["start.ts"], settings);
+    const refused = await refusal("start.ts", settings);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(
       /^npm start: The embedded PostgreSQL does not start: .*version 15.*version 18.*\n$/,
@@ -124,7 +124,7 @@ describe("a DATA_DIR that cannot be used ends npm start with one line", () => {
   ])("%s", async (_, place) => {
     const data = await temporaryDataDir();
     try {
-      const refused = await run(process.execPath, ["start.ts"], {
+      const refused = await refusal("start.ts", {
         ...{ DATA_DIR: await place(data.dir), PORT: String(await freePort()) },
       });
       expect(refused).toMatchObject({ code: 1, stdout: "" });

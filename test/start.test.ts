@@ -7,7 +7,16 @@ import { platformPeople } from "../db/demo/records.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { call } from "./support/service.ts";
-import { admin, freePort, launch, processesNaming, ROOT, run, temporaryDataDir } from "./support/process.ts";
+import {
+  admin,
+  freePort,
+  launch,
+  processesNaming,
+  refusal,
+  ROOT,
+  run,
+  temporaryDataDir,
+} from "./support/process.ts";
 import type { Running } from "./support/process.ts";
 
 const READY = "Ctrl-C stops it";
@@ -180,7 +189,7 @@ describe("npm start on a fresh directory", () => {
   });
 
   test("refuses a second one on the same directory in one line", async () => {
-    const second = await run(process.execPath, ["start.ts"], {
+    const second = await refusal("start.ts", {
       ...settings,
       PORT: String(await freePort()),
     });
@@ -190,7 +199,7 @@ describe("npm start on a fresh directory", () => {
 
   test("refuses a port in use in one line that names PORT", async () => {
     const other = await temporaryDataDir();
-    const refused = await run(process.execPath, ["start.ts"], { ...settings, DATA_DIR: other.dir });
+    const refused = await refusal("start.ts", { ...settings, DATA_DIR: other.dir });
     await other.remove();
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(new RegExp(`^npm start: PORT: ${port} is in use.*\\n$`));
@@ -236,7 +245,7 @@ describe("npm start on a fresh directory", () => {
 
   test("listens on other addresses only after the demo key is revoked", async () => {
     const open = { ...settings, HOST: "0.0.0.0" };
-    const refused = await run(process.execPath, ["start.ts"], open);
+    const refused = await refusal("start.ts", open, new RegExp(READY));
     expect(refused.code).toBe(1);
     expect(refused.stdout).not.toContain(READY);
     expect(refused.stderr).toMatch(/^npm start: HOST: .*\n$/);
@@ -295,7 +304,7 @@ describe("npm start with settings that cannot be used", () => {
     ["SPARQL_TIMEOUT_MS", { SPARQL_TIMEOUT_MS: "-1" }],
   ])("ends in one line that names %s", async (name, settings) => {
     const port = String(await freePort());
-    const refused = await run(process.execPath, ["start.ts"], {
+    const refused = await refusal("start.ts", {
       DATA_DIR: data.dir,
       PORT: port,
       ...settings,
@@ -308,7 +317,7 @@ describe("npm start with settings that cannot be used", () => {
   test("names a wrong password as such, and does not print it", async () => {
     const url = new URL(process.env["TEST_POSTGRES_URL"]!);
     url.password = "s3cret";
-    const refused = await run(process.execPath, ["start.ts"], {
+    const refused = await refusal("start.ts", {
       ...{ DATA_DIR: data.dir, PORT: String(await freePort()), DATABASE_URL: url.href },
     });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
@@ -344,7 +353,7 @@ describe.each(["server", "worker"])("npm run %s", (part) => {
     ["DATABASE_URL", { DATABASE_URL: "postgres://owner:s3cret@127.0.0.1:1/engagement" }],
     ["FUSEKI_URL", { FUSEKI_URL: "" }],
   ])("ends in one line that names %s if it cannot be used", async (name, changed) => {
-    const refused = await run(process.execPath, [`${part}/main.ts`], { ...(await settings()), ...changed });
+    const refused = await refusal(`${part}/main.ts`, { ...(await settings()), ...changed });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toMatch(new RegExp(`^(npm run ${part}: )?${name}: .+\\n$`));
     expect(refused.stderr).not.toContain("s3cret");
@@ -358,7 +367,7 @@ describe("npm run worker", () => {
   ])("does not give the graph other names than the service was migrated with: %s", async (name, value) => {
     const database = await createTestDatabase();
     try {
-      const refused = await run(process.execPath, ["worker/main.ts"], {
+      const refused = await refusal("worker/main.ts", {
         ...{ DATABASE_URL: database.url, FUSEKI_URL: "http://127.0.0.1:9/engagement" },
         [name]: value,
       });
@@ -379,7 +388,7 @@ describe("npm run server", () => {
          values ('demo', sha256(convert_to($1, 'utf8')), 'api_review', true)`,
         [DEMO_KEY],
       );
-      const refused = await run(process.execPath, ["server/main.ts"], {
+      const refused = await refusal("server/main.ts", {
         ...{ DATABASE_URL: database.serverUrl, FUSEKI_URL: "http://127.0.0.1:9/engagement" },
         ...{ HOST: "0.0.0.0", PORT: String(await freePort()) },
       });

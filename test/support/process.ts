@@ -83,6 +83,22 @@ export function launch(
   };
 }
 
+/**
+ * Runs a program that is to refuse, to its end.
+ * @param begun what it prints if it goes to work after all: then it is told to stop
+ */
+export async function refusal(
+  program: string,
+  settings: Record<string, string>,
+  begun = /./,
+): Promise<Outcome> {
+  const running = launch(process.execPath, [program], settings);
+  running.child.stdout!.on("data", () => {
+    if (begun.test(running.output().stdout)) void running.end("SIGTERM");
+  });
+  return { code: await running.ended, ...running.output() };
+}
+
 function collect(child: ChildProcess): () => { stdout: string; stderr: string } {
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
