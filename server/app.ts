@@ -14,7 +14,7 @@ import { requireIdentity } from "./identity/identify.ts";
 import type { Credentials } from "./identity/identify.ts";
 import type { RateLimit } from "./identity/rate-limit.ts";
 import { limitUndelivered } from "./identity/undelivered.ts";
-import { limitUnknownKeys } from "./identity/unknown-keys.ts";
+import { ifKnown, limitUnknownKeys, orNobody } from "./identity/unknown-keys.ts";
 import { nameRequest } from "./request-context.ts";
 import { requireUtf8 } from "./text.ts";
 import { isLocalOrigin, onlyThisMachine } from "./this-machine.ts";
@@ -63,6 +63,7 @@ export async function createApp({
     key: [identified({ inCookie: true }), ...shares, requireUtf8],
     again: requireIdentity(credentials, { inCookie: true }),
     keyInQuery: [identified({ inQuery: true }), ...shares, requireUtf8],
+    page: [orNobody(identified("session of a page")), ...shares.map(ifKnown), requireUtf8],
   };
   for (const door of doors) await door(app, guards);
 

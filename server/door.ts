@@ -9,6 +9,8 @@ export type Guards = Readonly<{
   again: RequestHandler;
   /** Without sessions, but for clients that cannot set a header: a key may be given as ?apiKey= instead. */
   keyInQuery: RequestHandler[];
+  /** The visitor of a page, who may be nobody: without an identity then. What a form changes needs requireForm beside. */
+  page: RequestHandler[];
 }>;
 
 /** Adds itself to an application. A page that needs no key ignores the guards. */

@@ -23,9 +23,8 @@ import { probes } from "./probes.ts";
 import { restDoor } from "./rest/door.ts";
 import { addServerMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
-import { claimsPage } from "./pages/claims/door.ts";
+import { desk } from "./pages/desk.ts";
 import { docsPage } from "./pages/docs/door.ts";
-import { homePage } from "./pages/home/door.ts";
 import { signInPages } from "./pages/sign-in/door.ts";
 import { currentRequest } from "./request-context.ts";
 import { allRoutes } from "./resources/index.ts";
@@ -163,11 +162,10 @@ async function bringUp(
     local: isDemo,
     doors: [
       probes(() => isReady()),
-      homePage,
+      desk(database),
       graphql.explorerDoor,
-      claimsPage,
       signInPages({
-        sessions,
+        ...{ sessions, database },
         provider: await makeProvider(config, logger),
         ownUrl: () => ownUrl ?? urlAt(config.host, config.port),
       }),

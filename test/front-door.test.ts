@@ -204,7 +204,7 @@ describe("the page at /", () => {
   inBrowser("shows itself without a complaint", async () => {
     const { page, trouble } = await watchedPage(browser!, server.url);
     await page.goto(`${server.url}/`);
-    await page.getByRole("heading", { name: "Engagement graph" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByRole("link", { name: "Claim review" }).click();
     await page.getByRole("heading", { name: "Who is reviewing?" }).waitFor();
     expect(trouble).toEqual([]);

@@ -259,3 +259,6 @@ grant execute on function
   app_public.set_platform_role,
   app_public.platform_users
 to api_review, api_person;
+
+-- What the pages show a way to.
+grant execute on function app_private.own_permissions to api_person;

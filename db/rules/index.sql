@@ -36,6 +36,7 @@
 \ir mail.sql
 \ir churches.sql
 \ir trail.sql
+\ir desk.sql
 \ir reasons.sql
 \ir people.sql
 \ir choosing.sql

@@ -21,19 +21,24 @@ export type Credentials = {
 };
 
 /** Where a credential may stand besides the Authorization header. */
-export type Places = {
+type Places = {
   /** a key, and no token, as ?apiKey=, for clients that cannot set a header */
   inQuery?: boolean;
   /** the session of a page of this service */
   inCookie?: boolean;
 };
 
+/** Of a page, which is opened from anywhere and changes nothing but by a form of its own, the session and nothing else. */
+export type Credential = Places | "session of a page";
+
 /** What a request is identified by. */
 export function credentialOf(
   request: Request,
-  { inQuery, inCookie }: Places,
+  expected: Credential,
 ): { in: "header" | "cookie" | "query"; text: string } | undefined {
-  const header = request.get("authorization");
+  const isPage = expected === "session of a page";
+  const { inQuery, inCookie }: Places = isPage ? { inCookie: true } : expected;
+  const header = isPage ? undefined : request.get("authorization");
   if (header !== undefined) return { in: "header", text: header };
   const session = inCookie ? readCookie(request, SESSION) : undefined;
   if (session !== undefined) return { in: "cookie", text: session };
@@ -42,13 +47,13 @@ export function credentialOf(
 }
 
 /** Requires `Authorization: Bearer <API key or token>`, or a credential elsewhere, and sets request.identity. */
-export function requireIdentity(credentials: Credentials, places: Places): RequestHandler {
+export function requireIdentity(credentials: Credentials, expected: Credential): RequestHandler {
   return async (request, response, next) => {
-    const given = credentialOf(request, places);
+    const given = credentialOf(request, expected);
     const gone = hungUp(response);
     if (!given) throw new ApiError("missing_api_key");
     if (given.in === "cookie") {
-      requireOwnPage(request);
+      if (expected !== "session of a page") requireOwnPage(request);
       const person = await credentials.sessions.find(given.text, networkOf(request));
       if (!person) throw new ApiError("invalid_session");
       request.identity = { ...callerAs(person), gone };

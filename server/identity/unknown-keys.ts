@@ -5,7 +5,7 @@ import { LRUCache } from "lru-cache";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { ApiError } from "../errors.ts";
 import { credentialOf, requireIdentity } from "./identify.ts";
-import type { Credentials, Places } from "./identify.ts";
+import type { Credential, Credentials } from "./identify.ts";
 import { networkOf, refuse } from "./network.ts";
 
 const WINDOW_SECONDS = 60;
@@ -19,7 +19,7 @@ const REMEMBERED_KEYS = 10_000;
 export function limitUnknownKeys(
   perMinute: number,
   credentials: Credentials,
-): (places: Places) => RequestHandler {
+): (expected: Credential) => RequestHandler {
   const unknown = new RateLimiterMemory({ points: perMinute, duration: WINDOW_SECONDS });
   // Only that they were valid when last used: whether they still are is for the one who identifies to say.
   const proven = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
@@ -41,9 +41,9 @@ export function limitUnknownKeys(
     }
   }
 
-  return (places) => async (request, response, next) => {
-    const identify = requireIdentity(credentials, places);
-    const given = credentialOf(request, places);
+  return (expected) => async (request, response, next) => {
+    const identify = requireIdentity(credentials, expected);
+    const given = credentialOf(request, expected);
     if (!given) {
       await identify(request, response, next);
       return;
@@ -72,6 +72,23 @@ export function limitUnknownKeys(
 
 function isUnknown(error: unknown): boolean {
   return error instanceof ApiError && error.statusCode === 401;
+}
+
+/** Lets a request pass whose credential is missing or no good, as nobody's. */
+export function orNobody(identify: RequestHandler): RequestHandler {
+  return async (request, response, next) => {
+    try {
+      await identify(request, response, () => undefined);
+    } catch (error) {
+      if (!isUnknown(error)) throw error;
+    }
+    next();
+  };
+}
+
+/** Has a guard look at those requests only of which is known whose they are. */
+export function ifKnown(guard: RequestHandler): RequestHandler {
+  return (request, response, next) => ("identity" in request ? guard(request, response, next) : next());
 }
 
 function tooMany(over: unknown): never {

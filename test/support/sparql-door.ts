@@ -23,6 +23,7 @@ export async function startSparqlDoor(
     key: [withKey],
     again: withKey,
     keyInQuery: [withKey],
+    page: [withKey],
   });
   app.use(errorHandler(pino({ level: "silent" })));
   const server = app.listen(0, "127.0.0.1");

@@ -1,12 +1,13 @@
 // Confirming what an application has claimed in somebody's name: by a link that was mailed, or signed in. The page shows it and
 // a button does it, because programs that look through mail follow links, and press nothing.
 import type { Request, RequestHandler } from "express";
+import { html } from "hono/html";
 import { ApiError } from "../../errors.ts";
 import { readCookie, SESSION } from "../../identity/cookies.ts";
 import { networkOf } from "../../identity/network.ts";
 import type { Sessions } from "../../identity/sessions.ts";
-import { formToken, requireForm, requireOwnForm } from "./form.ts";
-import { html, joined, sendPage } from "./html.ts";
+import { formToken, requireForm, requireOwnForm } from "../form.ts";
+import { sendPage } from "../page.ts";
 import { ownPath } from "./own-path.ts";
 
 export const CONFIRM = "/confirm-address";
@@ -28,41 +29,39 @@ export function showClaims(sessions: Sessions): RequestHandler {
       return response.redirect(303, `/sign-in?${new URLSearchParams({ returnTo: CONFIRM }).toString()}`);
     }
     if (waiting.claims.length === 0) {
-      return sendPage(
-        response,
-        "Nothing to confirm",
-        html`<p>Nothing waits in your name to be confirmed.</p>`,
-      );
+      return sendPage(request, response, {
+        title: "Nothing to confirm",
+        content: html`<p>Nothing waits in your name to be confirmed.</p>`,
+      });
     }
     const back = ownPath(returnTo);
     const claims = waiting.claims.map(
-      ({ orgName, createdAt }) => html`<li>${{ text: orgName }}, on ${{ text: createdAt.slice(0, 10) }}</li>`,
+      ({ orgName, createdAt }) => html`<li>${orgName}, on ${createdAt.slice(0, 10)}</li>`,
     );
     const ids = waiting.claims.map(({ claimId }) => claimId);
     const key =
       secret === token
-        ? html`<input name="token" type="hidden" value="${{ text: secret }}" />`
-        : html`<input name="form" type="hidden" value="${{ text: formToken(secret) }}" />`;
-    sendPage(
-      response,
-      "Is this you?",
-      html`<form method="post" action="${{ text: CONFIRM }}">
-        <p>An application says that ${{ text: waiting.email }} belongs to:</p>
+        ? html`<input name="token" type="hidden" value="${secret}" />`
+        : html`<input name="form" type="hidden" value="${formToken(secret)}" />`;
+    await sendPage(request, response, {
+      title: "Is this you?",
+      content: html`<form method="post" action="${CONFIRM}">
+        <p>An application says that ${waiting.email} belongs to:</p>
         <ul>
-          ${joined(claims)}
+          ${claims}
         </ul>
         <p>
           Confirm it if this is your address, and you have asked for it. Otherwise there is nothing you need
           to do.
         </p>
         ${key}
-        <input name="claims" type="hidden" value="${{ text: ids.join(" ") }}" />
+        <input name="claims" type="hidden" value="${ids.join(" ")}" />
         <div class="actions">
           <button type="submit">Confirm</button>
-          <a href="${{ text: back }}">Not now</a>
+          <a href="${back}">Not now</a>
         </div>
       </form>`,
-    );
+    });
   };
 }
 
@@ -86,16 +85,15 @@ export function confirmClaims(sessions: Sessions): RequestHandler {
       secret === undefined ? undefined : await sessions.confirmClaims(secret, networkOf(request), shown);
     if (!outcomes) throw over();
     const items = outcomes.map(
-      ({ orgName, status }) => html`<li>${{ text: orgName }}: ${{ text: STATES[status] ?? status }}</li>`,
+      ({ orgName, status }) => html`<li>${orgName}: ${STATES[status] ?? status}</li>`,
     );
-    sendPage(
-      response,
-      "Thank you",
-      html`<p>${{ text: outcomes.length > 0 ? "Your address is confirmed." : "Nothing waits any more." }}</p>
+    await sendPage(request, response, {
+      title: "Thank you",
+      content: html`<p>${outcomes.length > 0 ? "Your address is confirmed." : "Nothing waits any more."}</p>
         <ul>
-          ${joined(items)}
+          ${items}
         </ul>`,
-    );
+    });
   };
 }
 

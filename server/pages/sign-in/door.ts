@@ -1,23 +1,27 @@
 // Signing in and out on the service's own pages: by a link that is mailed, or at an OpenID provider.
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
+import type { Request, RequestHandler } from "express";
+import { html } from "hono/html";
 import { isLoopback } from "../../../config.ts";
+import type { Database } from "../../database.ts";
 import type { Door } from "../../door.ts";
-import { ApiError, apiErrorFrom } from "../../errors.ts";
+import { ApiError } from "../../errors.ts";
 import { BROWSER, clearCookie, readCookie, SESSION, setCookie } from "../../identity/cookies.ts";
 import { isFromOwnPage } from "../../identity/own-page.ts";
 import { newSecret } from "../../identity/sessions.ts";
 import type { Browser, Sessions } from "../../identity/sessions.ts";
 import { limitNetwork, networkOf } from "../../identity/network.ts";
-import { currentRequest } from "../../request-context.ts";
+import { formToken, readForm, requireForm } from "../form.ts";
+import { sendPage } from "../page.ts";
+import { showError } from "../refusal.ts";
+import { noteVisitor, visitorOf } from "../visitor.ts";
 import { CONFIRM, confirmClaims, requireConfirmation, showClaims } from "./confirm.ts";
-import { formToken, readForm, requireForm } from "./form.ts";
-import { html, sendPage } from "./html.ts";
 import { ownPath } from "./own-path.ts";
 import type { SignInProvider } from "./provider.ts";
 
 /** What signing in needs. */
 export type SignInParts = {
   sessions: Sessions;
+  database: Database;
   /** Undefined: a link is mailed. */
   provider: SignInProvider | undefined;
   /** The address that mails and the provider lead to, without a trailing slash. */
@@ -34,16 +38,22 @@ const REQUESTS_PER_MINUTE = 300;
 
 /** /sign-in, /sign-out, /confirm-address, and who is signed in, for pages to show. */
 export function signInPages(parts: SignInParts): Door {
-  return (app) => {
+  return (app, guards) => {
     const form = [readForm, requireForm];
     const pages = [SIGN_IN, SIGN_OUT, CONFIRM];
-    app.use(pages, limitNetwork(REQUESTS_PER_MINUTE), requireHttps(parts.ownUrl));
+    app.use(
+      pages,
+      limitNetwork(REQUESTS_PER_MINUTE),
+      requireHttps(parts.ownUrl),
+      guards.page,
+      noteVisitor(parts.database),
+    );
     app.get(SIGN_IN, showSignIn(parts));
     app.post(SIGN_IN, form, sendLink(parts));
     app.get(`${SIGN_IN}/provider`, goToProvider(parts));
     app.get(CALLBACK, finish(parts));
     app.get(`${SIGN_IN}/session`, tellSession(parts));
-    app.get(SIGN_OUT, showSignOut(parts));
+    app.get(SIGN_OUT, showSignOut);
     app.post(SIGN_OUT, form, signOut(parts));
     app.get(CONFIRM, showClaims(parts.sessions));
     app.post(CONFIRM, readForm, requireConfirmation, confirmClaims(parts.sessions));
@@ -57,41 +67,38 @@ function showSignIn({ provider, ownUrl }: SignInParts): RequestHandler {
     if (elsewhere) return response.redirect(303, elsewhere);
     const returnTo = ownPath(request.query["returnTo"]);
     if (request.query["sent"] !== undefined) {
-      return sendPage(
-        response,
-        "Look into your mail",
-        html`<p>
+      return sendPage(request, response, {
+        title: "Look into your mail",
+        content: html`<p>
           A link is on its way to the address that you gave. It works once, for 15 minutes, and only in this
           browser.
         </p>`,
-      );
+      });
     }
     if (provider) {
       const query = new URLSearchParams({ returnTo });
-      return sendPage(
-        response,
-        "Sign in",
-        html`<p>
-          <a href="${{ text: `${SIGN_IN}/provider?${query.toString()}` }}">Sign in with your account</a>
+      return sendPage(request, response, {
+        title: "Sign in",
+        content: html`<p>
+          <a href="${`${SIGN_IN}/provider?${query.toString()}`}">Sign in with your account</a>
         </p>`,
-      );
+      });
     }
     const browser = readCookie(request, BROWSER) ?? newSecret();
     setCookie(response, BROWSER, browser, BROWSER_SECONDS);
-    sendPage(
-      response,
-      "Sign in",
-      html`<form method="post" action="${{ text: SIGN_IN }}">
+    return sendPage(request, response, {
+      title: "Sign in",
+      content: html`<form method="post" action="${SIGN_IN}">
         <p>There is no password: you get a link by mail, which signs you in.</p>
         <label>
           Your e-mail
           <input name="email" type="email" autocomplete="email" maxlength="254" required />
         </label>
-        <input name="returnTo" type="hidden" value="${{ text: returnTo }}" />
-        <input name="form" type="hidden" value="${{ text: formToken(browser) }}" />
+        <input name="returnTo" type="hidden" value="${returnTo}" />
+        <input name="form" type="hidden" value="${formToken(browser)}" />
         <button type="submit">Send the link</button>
       </form>`,
-    );
+    });
   };
 }
 
@@ -164,31 +171,26 @@ function tellSession({ sessions }: SignInParts): RequestHandler {
   };
 }
 
-function showSignOut({ sessions }: SignInParts): RequestHandler {
-  return async (request, response) => {
-    const session = readCookie(request, SESSION);
-    const person = session === undefined ? undefined : await sessions.find(session, networkOf(request));
-    if (session === undefined || !person) {
-      return sendPage(
-        response,
-        "Signed out",
-        html`<p>You are not signed in. <a href="/sign-in">Sign in</a></p>`,
-      );
-    }
-    sendPage(
-      response,
-      "Sign out",
-      html`<form method="post" action="${{ text: SIGN_OUT }}">
-        <p>You are signed in as ${{ text: person.email }}.</p>
-        <input name="form" type="hidden" value="${{ text: formToken(session) }}" />
-        <div class="actions">
-          <button type="submit">Sign out</button>
-          <button type="submit" name="everywhere" value="yes">Sign out everywhere</button>
-        </div>
-      </form>`,
-    );
-  };
-}
+const showSignOut: RequestHandler = (request, response) => {
+  const visitor = visitorOf(response);
+  if (!visitor) {
+    return sendPage(request, response, {
+      title: "Signed out",
+      content: html`<p>You are not signed in. <a href="/sign-in">Sign in</a></p>`,
+    });
+  }
+  return sendPage(request, response, {
+    title: "Sign out",
+    content: html`<form method="post" action="${SIGN_OUT}">
+      <p>You are signed in as <bdi>${visitor.email}</bdi>.</p>
+      <input name="form" type="hidden" value="${formToken(visitor.session)}" />
+      <div class="actions">
+        <button type="submit">Sign out</button>
+        <button class="plain" type="submit" name="everywhere" value="yes">Sign out everywhere</button>
+      </div>
+    </form>`,
+  });
+};
 
 function signOut({ sessions }: SignInParts): RequestHandler {
   return async (request, response) => {
@@ -225,18 +227,3 @@ function browserOf(request: Request): Browser {
   if (secret === undefined) throw new ApiError("sign_in_refused");
   return { secret, session: readCookie(request, SESSION), network: networkOf(request) };
 }
-
-const showError: ErrorRequestHandler = (error: unknown, _request, response: Response, next) => {
-  const refusal = apiErrorFrom(error);
-  // What has failed is logged where all failures are.
-  if (refusal.statusCode >= 500 && refusal.code !== "identity_provider_unavailable") return next(error);
-  currentRequest()?.errors.add(refusal.code);
-  response.set(refusal.headers);
-  sendPage(
-    response,
-    "That did not work",
-    html`<p role="alert">${{ text: refusal.message }}</p>
-      <p><a href="${{ text: SIGN_IN }}">Sign in</a></p>`,
-    refusal.statusCode,
-  );
-};

@@ -2,11 +2,12 @@
 import { createHash } from "node:crypto";
 import express from "express";
 import type { RequestHandler } from "express";
-import { ApiError } from "../../errors.ts";
-import { BROWSER, readCookie, SESSION } from "../../identity/cookies.ts";
-import { isFromOwnPage } from "../../identity/own-page.ts";
+import { ApiError } from "../errors.ts";
+import { BROWSER, readCookie, SESSION } from "../identity/cookies.ts";
+import { isFromOwnPage } from "../identity/own-page.ts";
 
-const FORM_LIMIT = "8kb";
+// A note of the longest, in which each character takes twelve.
+const FORM_LIMIT = "256kb";
 
 export const readForm: RequestHandler = express.urlencoded({ extended: false, limit: FORM_LIMIT });
 

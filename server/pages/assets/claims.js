@@ -17,8 +17,6 @@ async function goBySession() {
     () => ({ email: null }),
   );
   if (email === null) return;
-  byId("person").querySelector("b").textContent = email;
-  byId("person").hidden = false;
   if (await showClaims()) showReview();
 }
 

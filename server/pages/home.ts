@@ -1,23 +1,18 @@
-<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>Engagement graph</title>
-    <link rel="icon" href="data:," />
-    <link rel="stylesheet" href="/admin/claims.css" />
-  </head>
-  <body>
-    <header>
-      <h1>Engagement graph</h1>
-      <p>
+// The page at /: what this service is, and where its doors are.
+import { html } from "hono/html";
+import type { Page } from "./page.ts";
+
+export const home: Page = {
+  path: "/",
+  open: true,
+  show: () => ({
+    title: "Overview",
+    content: html`<p>
         Mission organizations declare needs, others commit to meet them, and those who did the work attest it.
         This service keeps the three linked.
       </p>
-    </header>
 
-    <main>
-      <article aria-labelledby="pages">
+      <section class="card" aria-labelledby="pages">
         <h2 id="pages">Pages</h2>
         <ul>
           <li><a href="/docs">API reference</a>: every route of REST, to read and to try</li>
@@ -27,9 +22,9 @@
           </li>
           <li><a href="/sign-in">Sign in</a>, <a href="/sign-out">sign out</a></li>
         </ul>
-      </article>
+      </section>
 
-      <article aria-labelledby="doors">
+      <section class="card" aria-labelledby="doors">
         <h2 id="doors">Doors for programs</h2>
         <p>
           All of them take an API key, in the header <code>Authorization: Bearer &lt;key&gt;</code>. Whoever
@@ -46,7 +41,6 @@
           <dd><code>POST /v0/mcp</code>: church search for AI clients</dd>
         </dl>
         <p>Whether the service is up: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>.</p>
-      </article>
-    </main>
-  </body>
-</html>
+      </section>`,
+  }),
+};

@@ -1,0 +1,18 @@
+-- What the service's own pages ask beside what all doors ask (server/pages).
+
+create function app_private.own_permissions() returns text[]
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select array(
+    select p.permission
+    from app_public.users as u
+    join app_private.platform_powers as p on p.user_id = u.user_id
+    where lower(u.email) = lower(app_private.current_person())
+    union
+    -- Who manages members reviews the claims that are sent to them.
+    select 'claims:review' where exists (select from app_private.managed_organizations(app_private.current_person()))
+    order by 1);
+end;
+comment on function app_private.own_permissions is
+  'What the person who is calling may do on the platform, and claims:review for who reviews any claims: what the pages show them a way to.';

@@ -1,0 +1,51 @@
+// The pages where people look and decide: each shows what the rules let its visitor see, and sends what its forms ask for to the
+// same functions as the other doors.
+import { join } from "node:path";
+import express from "express";
+import type { RequestHandler } from "express";
+import type { Database } from "../database.ts";
+import type { Door } from "../door.ts";
+import { claims } from "./claims.ts";
+import { readForm, requireForm } from "./form.ts";
+import { home } from "./home.ts";
+import { sendPage, visitOf } from "./page.ts";
+import type { Page } from "./page.ts";
+import { showError } from "./refusal.ts";
+import { noteVisitor, visitorOf } from "./visitor.ts";
+
+const PAGES: readonly Page[] = [home, claims];
+
+/** All pages but those of signing in, and what they load. */
+export function desk(database: Database): Door {
+  return (app, guards) => {
+    const router = express.Router();
+    router.use("/assets", express.static(join(import.meta.dirname, "assets"), { index: false }));
+    for (const page of PAGES) {
+      const guarded = [...guards.page, noteVisitor(database), ...(page.open ? [] : [requireVisitor])];
+      router.get(page.path, guarded, show(page, database));
+      if (page.act) router.post(page.path, guarded, readForm, requireForm, act(page, database));
+    }
+    router.use(showError);
+    app.use(router);
+  };
+}
+
+const requireVisitor: RequestHandler = (request, response, next) => {
+  if (visitorOf(response)) return next();
+  const returnTo = request.method === "GET" ? request.originalUrl : request.path;
+  response.redirect(303, `/sign-in?${new URLSearchParams({ returnTo }).toString()}`);
+};
+
+function show({ show }: Page, database: Database): RequestHandler {
+  return async (request, response) => {
+    await sendPage(request, response, await show(visitOf(request, response, database)));
+  };
+}
+
+function act({ act }: Page, database: Database): RequestHandler {
+  return async (request, response) => {
+    const done = await act!(visitOf(request, response, database));
+    if (typeof done === "string") response.redirect(303, done);
+    else await sendPage(request, response, done);
+  };
+}

@@ -1,0 +1,73 @@
+// The frame of every page.
+import { html } from "hono/html";
+import { placesFor } from "./navigation.ts";
+import type { Visitor } from "./visitor.ts";
+
+/** HTML, or what is about to be; strings that are put into it become text. */
+export type Content = ReturnType<typeof html>;
+
+/** What a page shows. */
+export type Shown = {
+  title: string;
+  content: Content;
+  status?: number;
+  /** Files of assets/ that make it more convenient; it must do without. */
+  scripts?: readonly string[];
+  /** For tables and drawings that need the width. */
+  wide?: boolean;
+};
+
+/** @param path where the page is, of which the navigation says that one is there */
+export function layout(
+  { title, content, scripts = [], wide = false }: Shown,
+  { path, visitor }: { path: string; visitor: Visitor | undefined },
+): Content {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title} · Engagement graph</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/assets/style.css" />
+        ${scripts.map((file) => html`<script type="module" src="/assets/${file}"></script>`)}
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header class="site">
+          <a class="name" href="/">Engagement graph</a>
+          <nav aria-label="Pages">
+            <ul>
+              ${placesFor(visitor).map((place) => html`<li>${link(place, isAt(path, place.path))}</li>`)}
+            </ul>
+          </nav>
+          ${account(visitor, path)}
+        </header>
+        <main id="main" tabindex="-1" class="${wide ? "wide" : ""}">
+          <h1>${title}</h1>
+          ${content}
+        </main>
+      </body>
+    </html>`;
+}
+
+function link({ path, label }: { path: string; label: string }, isHere: boolean): Content {
+  return isHere
+    ? html`<a href="${path}" aria-current="page">${label}</a>`
+    : html`<a href="${path}">${label}</a>`;
+}
+
+function isAt(path: string, place: string): boolean {
+  return path === place || (place !== "/" && path.startsWith(`${place}/`));
+}
+
+function account(visitor: Visitor | undefined, path: string): Content {
+  if (visitor) {
+    return html`<p class="account">
+      Signed in as <b><bdi>${visitor.email}</bdi></b> <a href="/sign-out">Sign out</a>
+    </p>`;
+  }
+  // From the sign-in itself nobody wants to be led back to it.
+  const returnTo = path.startsWith("/sign-") ? "" : `?${new URLSearchParams({ returnTo: path }).toString()}`;
+  return html`<p class="account"><a href="/sign-in${returnTo}">Sign in</a></p>`;
+}

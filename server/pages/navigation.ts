@@ -1,0 +1,23 @@
+// Where the header of every page leads to. A new page gets a line here.
+import type { Visitor } from "./visitor.ts";
+
+type Place = {
+  path: string;
+  label: string;
+  /** The permission without which there is nothing to see; `true` for whoever is signed in. */
+  needs?: string | true;
+};
+
+const PLACES: readonly Place[] = [
+  { path: "/", label: "Overview" },
+  { path: "/admin/claims", label: "Claims", needs: "claims:review" },
+  { path: "/docs", label: "REST" },
+  { path: "/graphiql", label: "GraphQL" },
+];
+
+/** The places that have something to show to a visitor. */
+export function placesFor(visitor: Visitor | undefined): readonly Place[] {
+  return PLACES.filter(
+    ({ needs }) => needs === undefined || (visitor && (needs === true || visitor.permissions.has(needs))),
+  );
+}

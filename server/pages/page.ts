@@ -1,0 +1,87 @@
+// What a page is, and how it is sent. Each has a file of its own in this folder; desk.ts has the list.
+import type { Request, Response } from "express";
+import { html } from "hono/html";
+import type { Database } from "../database.ts";
+import { ApiError } from "../errors.ts";
+import { sendAnswer } from "../rest/answer.ts";
+import { formToken } from "./form.ts";
+import { layout } from "./layout.ts";
+import type { Content, Shown } from "./layout.ts";
+import { visitorOf } from "./visitor.ts";
+import type { Visitor } from "./visitor.ts";
+
+export type { Content, Shown } from "./layout.ts";
+
+/** One page. */
+export type Page = {
+  /** As Express takes it: /admin/needs/:id. */
+  path: string;
+  /** For everybody; others are led to the sign-in first. */
+  open?: true;
+  show: (visit: Visit) => Shown | Promise<Shown>;
+  /** Does what its forms ask for; returns the path to go on to, or what to show instead. */
+  act?: (visit: Visit) => Promise<string | Shown>;
+};
+
+/** A page as somebody asks for it. */
+export type Visit = Readonly<{
+  visitor: Visitor | undefined;
+  /** The path and query of this page. */
+  address: string;
+  /** A part of the path, by its name there. */
+  part: (name: string) => string;
+  /** What the query says under a name; undefined where it is empty or not there. */
+  query: (name: string) => string | undefined;
+  /** What the form says under a name; several as a list by `fields`. */
+  field: (name: string) => string | undefined;
+  fields: (name: string) => readonly string[];
+  /**
+   * Asks the database as the visitor.
+   * @param statement SQL that returns one JSON text; its $1 is `input`
+   * @returns what the text says; null when there was no row
+   * @throws what the rules refuse
+   */
+  ask: <T>(statement: string, input?: Record<string, unknown>) => Promise<T>;
+  /** What each form of the page must have in it. */
+  proof: Content;
+}>;
+
+// Nothing but this service's own files, and within no other page.
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  // With no-referrer a browser would send `Origin: null` with the forms.
+  "referrer-policy": "same-origin",
+};
+
+/** Answers with a page. */
+export async function sendPage(request: Request, response: Response, shown: Shown): Promise<void> {
+  const page = await layout(shown, { path: request.path, visitor: visitorOf(response) });
+  response
+    .status(shown.status ?? 200)
+    .set(HEADERS)
+    .type("html");
+  await sendAnswer(request, response, String(page), true);
+}
+
+/** What a page is told of a request. */
+export function visitOf(request: Request, response: Response, database: Database): Visit {
+  const visitor = visitorOf(response);
+  const form = (request.body ?? {}) as Record<string, string | string[] | undefined>;
+  const fields = (name: string) => [form[name] ?? []].flat();
+  const textOf = (given: unknown) => (typeof given === "string" && given !== "" ? given : undefined);
+  return {
+    visitor,
+    address: request.originalUrl,
+    part: (name) => String(request.params[name]),
+    query: (name) => textOf(request.query[name]),
+    field: (name) => textOf(fields(name)[0]),
+    fields,
+    ask: async <T>(statement: string, input: Record<string, unknown> = {}) => {
+      if (!visitor) throw new ApiError("invalid_session");
+      return JSON.parse((await database.answer(visitor.identity, statement, input)) ?? "null") as T;
+    },
+    proof: visitor ? html`<input name="form" type="hidden" value="${formToken(visitor.session)}" />` : html``,
+  };
+}

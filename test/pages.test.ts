@@ -1,0 +1,52 @@
+// What all pages have in common: the frame, who is signed in, and where its links lead for whom.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ world: false });
+  await m.addPlatformPeople(service.database.owner);
+});
+afterAll(() => service.stop());
+
+const linksOf = (text: string) => {
+  const [header = ""] = /<nav aria-label="Pages">.*?<\/nav>/s.exec(text) ?? [];
+  return [...header.matchAll(/<a[^>]*>([^<]*)/g)].map(([, label]) => label);
+};
+
+test("the header leads to what there is for whoever is signed in", async () => {
+  const org = await m.addOrganization(service.database.owner, { head: "org_admin", reader: "org_member" });
+  const everybody = ["Overview", "REST", "GraphQL"];
+  const reviewer = ["Overview", "Claims", "REST", "GraphQL"];
+  expect(linksOf((await new Visitor(service).open("/")).text)).toEqual(everybody);
+  for (const [email, expected] of [
+    [m.platformAdmin, reviewer],
+    [`head@${org.domain}`, reviewer],
+    [`reader@${org.domain}`, everybody],
+    ["nobody@elsewhere.example", everybody],
+  ] as const) {
+    const { text } = await (await new Visitor(service).signIn(email)).open("/");
+    expect([email, linksOf(text)]).toEqual([email, expected]);
+    expect(text).toContain(`<bdi>${email}</bdi>`);
+  }
+});
+
+test("a page that is opened from elsewhere, as from a mail, knows who is signed in", async () => {
+  const visitor = await new Visitor(service).signIn(m.support);
+  const { status, text } = await visitor.open("/", { headers: { "sec-fetch-site": "cross-site" } });
+  expect([status, text.includes(m.support)]).toEqual([200, true]);
+  const called = await visitor.open("/v0/needs", { headers: { "sec-fetch-site": "cross-site" } });
+  expect(called.status).toBe(403);
+});
+
+test("a session that is over is nobody's, and an API key is no session", async () => {
+  const visitor = await new Visitor(service).signIn(m.support);
+  for (const name of visitor.cookies.keys()) visitor.cookies.set(name, "a".repeat(43));
+  const { status, text } = await visitor.open("/");
+  expect([status, /href="\/sign-in\?returnTo=%2F"/.test(text)]).toEqual([200, true]);
+  const headers = { authorization: `Bearer ${service.keys.review}` };
+  expect(linksOf((await new Visitor(service).open("/", { headers })).text)).not.toContain("Claims");
+});
