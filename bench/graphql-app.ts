@@ -11,6 +11,7 @@ import { grafserv } from "postgraphile/grafserv/express/v4";
 import { createPool } from "../db/pool.ts";
 import { RequestConnections } from "../server/graphql/connections.ts";
 import { publicErrors } from "../server/graphql/errors.ts";
+import { Execution } from "../server/graphql/execution.ts";
 import { makePreset } from "../server/graphql/preset.ts";
 import { loadConfig } from "../config.ts";
 import { callerWith } from "../server/identity/identity.ts";
@@ -23,10 +24,9 @@ const postgres = new Postgres({
   statementTimeoutMs: 10_000,
   onError: (error) => logger.error(error),
 });
-const preset = makePreset(postgres.pool, {
-  publicError: publicErrors(logger),
-  connections: new RequestConnections(postgres.requests, loadConfig({}).answerMaxBytes),
-});
+const connections = new RequestConnections(postgres.requests, loadConfig({}).answerMaxBytes);
+const execution = new Execution(publicErrors(logger), connections);
+const preset = makePreset(postgres.pool, { execution, connections });
 const pool = createPool(process.env["DATABASE_URL"]!, { max: 20 });
 const stock = makePgService({ pool, schemas: ["app_public"], pubsub: false });
 const instance = postgraphile(process.env["STOCK"] ? { ...preset, pgServices: [stock] } : preset);

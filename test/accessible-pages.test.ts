@@ -27,6 +27,7 @@ afterAll(async () => {
 type Visit = [name: string, path: string, isSignedIn: boolean, ready: (page: Page) => Promise<unknown>];
 const VISITS: Visit[] = [
   ["the overview", "/", false, (page) => page.getByRole("heading").first().waitFor()],
+  ["what is in it", "/", true, (page) => page.locator("svg").first().waitFor()],
   ["signing in", "/sign-in", false, (page) => page.getByRole("button").first().waitFor()],
   ["signing out", "/sign-out", true, (page) => page.getByRole("button").first().waitFor()],
   ["claims, signed out", "/admin/claims", false, (page) => page.locator("#sign-in").waitFor()],

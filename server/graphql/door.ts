@@ -9,7 +9,7 @@ import type { GraphQLSchema } from "postgraphile/graphql";
 import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { Database } from "../database.ts";
-import { keeping, SMALL } from "./execution.ts";
+import { Execution, keeping, SMALL } from "./execution.ts";
 import { LiveFeed } from "../live/feed.ts";
 import type { Postgres } from "../postgres/postgres.ts";
 import type { RestRoute } from "../rest/route.ts";
@@ -17,6 +17,8 @@ import { RequestConnections } from "./connections.ts";
 import { Documents } from "./documents.ts";
 import { publicErrors } from "./errors.ts";
 import { EXPLORER_PATH, explorerHeaders } from "./explorer.ts";
+import { answerWithin } from "./ask.ts";
+import type { AskGraphql } from "./ask.ts";
 import { answerErrors, readRequest, readStreamRequest } from "./http.ts";
 import { allowedAt } from "./methods.ts";
 import { makePreset } from "./preset.ts";
@@ -44,6 +46,7 @@ export type Graphql = {
   /** /graphiql; the page itself needs no key. */
   explorerDoor: Door;
   schema: () => Promise<GraphQLSchema>;
+  ask: AskGraphql;
   /** Ends subscriptions, which would last for ever, and takes no more. */
   hangUp: () => void;
   release: () => Promise<void>;
@@ -63,7 +66,8 @@ export async function createGraphql({
   const publicError = publicErrors(logger);
   const connections = new RequestConnections(postgres.requests, answerMaxBytes);
   const bodies = new Map(routes.flatMap(({ operationId, body }) => (body ? [[operationId, body]] : [])));
-  const instance = postgraphile(makePreset(postgres.pool, { publicError, connections, bodies }));
+  const execution = new Execution(publicError, connections, bodies);
+  const instance = postgraphile(makePreset(postgres.pool, { execution, connections }));
   const server = instance.createServ(grafserv);
   const [schema] = await Promise.all([instance.getSchema(), server.ready()]);
   const texts = new TextCache(schema, publicError);
@@ -95,6 +99,10 @@ export async function createGraphql({
       );
     },
     schema: async () => instance.getSchema(),
+    ask: (request, response, query) =>
+      answerWithin({ execution, schema, resolvedPreset: instance.getResolvedPreset() }, query, {
+        expressv4: { req: request, res: response },
+      }),
     hangUp: () => {
       for (const transports of opened) transports.close();
     },

@@ -14,47 +14,70 @@ import { TextCache } from "./texts.ts";
 export const SMALL = { fields: 50, operations: 100, variants: 3 };
 const LARGE = { operations: 10, variants: 2 };
 
+/** Parses and runs operations within their bounds, whoever asks. */
+export class Execution {
+  readonly publicError: (error: unknown) => GraphQLError;
+  readonly #connections: RequestConnections;
+  readonly #bodies: Bodies;
+  #made: { texts: TextCache; small: GraphQLSchema; large: GraphQLSchema } | undefined;
+
+  constructor(
+    publicError: (error: unknown) => GraphQLError,
+    connections: RequestConnections,
+    bodies: Bodies = new Map(),
+  ) {
+    this.publicError = publicError;
+    this.#connections = connections;
+    this.#bodies = bodies;
+  }
+
+  /** How texts of a schema are parsed. */
+  parserOf(schema: GraphQLSchema): TextCache["parse"] {
+    return this.#of(schema).texts.parse;
+  }
+
+  /** Runs an operation; what it may not be is an error of the answer. */
+  run(args: Grafast.ExecutionArgs): ReturnType<typeof execute> {
+    const { small, large } = this.#of(args.schema);
+    try {
+      refuseSubscription(args.document, args.operationName);
+      const { copies, fields } = measure(
+        args.schema,
+        args.document,
+        args.operationName ?? undefined,
+        args.variableValues ?? {},
+        this.#bodies,
+      );
+      this.#connections.of(args.contextValue.pgSettings!).repeats(copies);
+      return execute({ ...args, schema: fields > SMALL.fields ? large : small });
+    } catch (error) {
+      return { errors: [this.publicError(error)] };
+    }
+  }
+
+  #of(schema: GraphQLSchema) {
+    if (this.#made?.texts.schema !== schema) {
+      const texts = new TextCache(schema, this.publicError);
+      this.#made = { texts, small: keeping(schema, SMALL), large: keeping(schema, LARGE) };
+    }
+    return this.#made;
+  }
+}
+
 /** The plugin that adds the bounds and the public errors to Grafserv. */
-export function boundedExecution(
-  publicError: (error: unknown) => GraphQLError,
-  connections: RequestConnections,
-  bodies: Bodies,
-): GraphileConfig.Plugin {
+export function boundedExecution(execution: Execution): GraphileConfig.Plugin {
   return {
     name: "BoundedExecutionPlugin",
     grafserv: {
       middleware: {
         setPreset(next, event) {
           const { getExecutionConfig } = event;
-          let texts: TextCache | undefined;
-          let plans: Record<"small" | "large", GraphQLSchema> | undefined;
           event.getExecutionConfig = async function (context) {
             const config = await getExecutionConfig.call(this, context);
-            const { schema } = config;
-            if (texts?.schema !== schema || !plans) {
-              texts = new TextCache(schema, publicError);
-              plans = { small: keeping(schema, SMALL), large: keeping(schema, LARGE) };
-            }
-            const { small, large } = plans;
             return {
               ...config,
-              parseAndValidate: texts.parse,
-              execute: (args) => {
-                try {
-                  refuseSubscription(args.document, args.operationName);
-                  const { copies, fields } = measure(
-                    schema,
-                    args.document,
-                    args.operationName ?? undefined,
-                    args.variableValues ?? {},
-                    bodies,
-                  );
-                  connections.of((args.contextValue as Grafast.Context).pgSettings!).repeats(copies);
-                  return execute({ ...args, schema: fields > SMALL.fields ? large : small });
-                } catch (error) {
-                  return { errors: [publicError(error)] };
-                }
-              },
+              parseAndValidate: execution.parserOf(config.schema),
+              execute: (args) => execution.run(args as Grafast.ExecutionArgs),
             };
           };
           return next();
@@ -72,7 +95,6 @@ function refuseSubscription(document: DocumentNode, operationName: string | null
   });
 }
 
-/** The same schema, for which Grafast keeps its own few plans. */
 /** The schema, of whose operations only so many plans are kept. */
 export function keeping(schema: GraphQLSchema, { operations, variants }: typeof LARGE): GraphQLSchema {
   const grafast = {

@@ -13,7 +13,7 @@ import { allowedAt } from "./methods.ts";
 /** The same doors as createGraphql makes. */
 export function graphqlOnDemand(
   options: GraphqlOptions & { postgres: Pick<Postgres, "pulse"> },
-): Pick<Graphql, "door" | "explorerDoor" | "hangUp" | "release"> {
+): Pick<Graphql, "door" | "explorerDoor" | "ask" | "hangUp" | "release"> {
   const { pulse } = options.postgres;
   let building: Promise<Graphql> | undefined;
 
@@ -58,6 +58,7 @@ export function graphqlOnDemand(
   return {
     door: withAllowed(allowedAt, onDemand("/graphql", "door")),
     explorerDoor: onDemand(EXPLORER_PATH, "explorerDoor"),
+    ask: async (...asked) => (await whileAlive(pulse, graphql)).ask(...asked),
     hangUp: () => void building?.then(({ hangUp }) => hangUp()).catch(() => undefined),
     release: async () => (await building?.catch(() => undefined))?.release(),
   };

@@ -2,7 +2,6 @@
 import "./environment.ts";
 import type { Pool } from "pg";
 import { PgAggregatesPreset } from "@graphile/pg-aggregates";
-import type { GraphQLError } from "postgraphile/graphql";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import { ActorsPlugin } from "./actors.ts";
@@ -13,9 +12,9 @@ import type { RequestConnections } from "./connections.ts";
 import { DeliveryPlugin } from "./delivery.ts";
 import { DescriptionsPlugin, StatusDescriptionsPlugin } from "./descriptions.ts";
 import { boundedExecution } from "./execution.ts";
+import type { Execution } from "./execution.ts";
 import { EXPLORER_FILES, EXPLORER_PATH, ExplorerPlugin, explorerConfig } from "./explorer.ts";
 import { ExtensionTypesPlugin } from "./extensions.ts";
-import type { Bodies } from "./forms.ts";
 import { GroupKeysPlugin } from "./group-keys.ts";
 import { GroupingPlugin } from "./grouping.ts";
 import { GroupsPlugin } from "./groups.ts";
@@ -33,19 +32,13 @@ import { WordingPlugin } from "./wording.ts";
 
 /**
  * What the schema is built from and how it is served.
- * @param options.publicError turns an error into what the caller is told
+ * @param options.execution runs operations
  * @param options.connections what the statements of requests run on
- * @param options.bodies what mutations take
  */
 export function makePreset(
   pool: Pool,
-  options: {
-    publicError: (error: unknown) => GraphQLError;
-    connections: RequestConnections;
-    bodies?: Bodies;
-  },
+  { execution, connections }: { execution: Execution; connections: RequestConnections },
 ): GraphileConfig.Preset {
-  const { publicError, connections, bodies = new Map() } = options;
   return {
     extends: [PostGraphileAmberPreset, PostGraphileConnectionFilterPreset, PgAggregatesPreset],
     plugins: [
@@ -70,7 +63,7 @@ export function makePreset(
       ExplorerPlugin,
       DeliveryPlugin,
       MediaTypePlugin,
-      boundedExecution(publicError, connections, bodies),
+      boundedExecution(execution),
       UnavailablePlugin,
       WordingPlugin,
     ],
@@ -96,7 +89,7 @@ export function makePreset(
       graphiqlPath: EXPLORER_PATH,
       graphiqlStaticPath: EXPLORER_FILES,
       websockets: false,
-      maskError: publicError,
+      maskError: execution.publicError,
     },
     grafast: {
       explain: false,

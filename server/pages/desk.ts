@@ -7,20 +7,22 @@ import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
 import { claims } from "./claims.ts";
 import { readForm, requireForm } from "./form.ts";
-import { home } from "./home.ts";
 import { sendPage, visitOf } from "./page.ts";
 import type { Page } from "./page.ts";
 import { showError } from "./refusal.ts";
 import { noteVisitor, visitorOf } from "./visitor.ts";
 
-const PAGES: readonly Page[] = [home, claims];
+const PAGES: readonly Page[] = [claims];
 
-/** All pages but those of signing in, and what they load. */
-export function desk(database: Database): Door {
+/**
+ * All pages but those of signing in, and what they load.
+ * @param more pages that need more than the database
+ */
+export function desk(database: Database, more: readonly Page[]): Door {
   return (app, guards) => {
     const router = express.Router();
     router.use("/assets", express.static(join(import.meta.dirname, "assets"), { index: false }));
-    for (const page of PAGES) {
+    for (const page of [...more, ...PAGES]) {
       const guarded = [...guards.page, noteVisitor(database), ...(page.open ? [] : [requireVisitor])];
       router.get(page.path, guarded, show(page, database));
       if (page.act) router.post(page.path, guarded, readForm, requireForm, act(page, database));

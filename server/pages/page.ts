@@ -42,6 +42,8 @@ export type Visit = Readonly<{
    * @throws what the rules refuse
    */
   ask: <T>(statement: string, input?: Record<string, unknown>) => Promise<T>;
+  /** What it came with, for what answers requests itself. */
+  exchange: Readonly<{ request: Request; response: Response }>;
   /** What each form of the page must have in it. */
   proof: Content;
 }>;
@@ -82,6 +84,7 @@ export function visitOf(request: Request, response: Response, database: Database
       if (!visitor) throw new ApiError("invalid_session");
       return JSON.parse((await database.answer(visitor.identity, statement, input)) ?? "null") as T;
     },
+    exchange: { request, response },
     proof: visitor ? html`<input name="form" type="hidden" value="${formToken(visitor.session)}" />` : html``,
   };
 }

@@ -1,0 +1,193 @@
+// The pictures of the overview: what they show to whom, that each number is that of its list, and the query under each.
+import { brotliDecompressSync } from "node:zlib";
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
+import { startDemoService } from "./support/demo.ts";
+import { startAnotherServer } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
+
+let service: Awaited<ReturnType<typeof startDemoService>>;
+let visitor: Visitor;
+let overview: string;
+let browser: Browser | undefined;
+
+const HOSTILE = `<script>alert(1)</script>\u05D0\u05D1 "&' ${"x".repeat(150)}`;
+
+beforeAll(async () => {
+  service = await startDemoService();
+  browser = await launchBrowser();
+  const { owner } = service.database;
+  await owner.query(
+    `update app_public.commitments set status = (case when n = 0 then 'fulfilled' else 'abandoned' end)::app_public.commitment_status
+     from (select commitment_id, row_number() over (order by commitment_id) - 1 as n from app_public.commitments) as c
+     where commitments.commitment_id = c.commitment_id and n < 2`,
+  );
+  // One that is too small for the coarse map, one that the atlas does not know.
+  await owner.query(
+    "insert into app_public.countries (alpha2, alpha3, name) values ('ZZ', 'ZZZ', 'Nowhere')",
+  );
+  await owner.query(
+    `update app_public.needs set concerns_country_code = concerns_country_code || '{SG,ZZ}'
+     where need_id = (select min(need_id::text)::uuid from app_public.needs)`,
+  );
+  await owner.query("update app_public.accelerators set pref_label = $1 where code = 'PRA-INT'", [HOSTILE]);
+  visitor = await new Visitor(service).signIn("somebody@elsewhere.example");
+  overview = (await visitor.open("/")).text;
+});
+afterAll(async () => {
+  await browser?.close();
+  await service.stop();
+});
+
+const unescaped = (text: string) =>
+  text.replace(
+    /&(amp|lt|gt|quot|#39);/g,
+    (_, name: string) => ({ amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" })[name]!,
+  );
+const pictures = () => [...overview.matchAll(/<section class="card" id="(\w+)"[\s\S]*?<\/section>/g)];
+
+test("who is not signed in sees the doors and no number", async () => {
+  const { status, text } = await new Visitor(service).open("/");
+  expect(status).toBe(200);
+  expect(text).toContain("Doors for programs");
+  expect(text).toContain('href="/sign-in?returnTo=/"');
+  expect(text).not.toMatch(/<svg|<table|graphiql\?query/);
+});
+
+test("an API key is not somebody who is signed in", async () => {
+  const headers = { authorization: `Bearer ${service.keys.review}` };
+  expect((await new Visitor(service).open("/", { headers })).text).not.toContain("<svg");
+});
+
+test("whoever is signed in sees four pictures", () => {
+  expect(pictures().map(([, id]) => id)).toEqual(["countries", "funnel", "months", "accelerators"]);
+  expect(overview).not.toContain('role="alert"');
+});
+
+test("the query under each picture is one that anybody may send, and opens in the explorer", async () => {
+  for (const [text] of pictures()) {
+    const query = unescaped(/<code>([\s\S]*?)<\/code>/.exec(text)![1]!);
+    const { status, body } = await visitor.call("/graphql", { query });
+    expect([status, body.errors]).toEqual([200, undefined]);
+    const link = new URL(unescaped(/href="(\/graphiql[^"]*)">Open it/.exec(text)![1]!), service.url);
+    expect(link.searchParams.get("query")).toBe(query);
+  }
+});
+
+test("each number is that of the list to which it leads", async () => {
+  const links = [...overview.matchAll(/<a href="([^"]*)">([\d,]+)<\/a>/g)];
+  expect(links.length).toBeGreaterThan(20);
+  for (const [, href, number] of links) {
+    const link = new URL(unescaped(href!), service.url);
+    const query = link.searchParams.get("query");
+    if (query === null) {
+      const { body } = await visitor.call(`${link.pathname}${link.search}`);
+      expect([href, body.total]).toEqual([href, Number(number)]);
+    } else {
+      const { body } = await visitor.call("/graphql", { query });
+      const [list] = Object.values(body.data as Record<string, { totalCount: number }>);
+      expect([href, list!.totalCount]).toEqual([href, Number(number)]);
+    }
+  }
+});
+
+test("the map shows each country: as an outline, a point, or in words", async () => {
+  const [map] = /<svg\s+class="map"[\s\S]*?<\/svg>/.exec(overview)!;
+  const drawn = new Map(
+    [...map.matchAll(/countryCode=(\w+)"[\s\S]*?<(path|circle)/g)].map(([, code, shape]) => [code, shape]),
+  );
+  const { rows } = await service.database.owner.query<{ code: string }>(
+    "select distinct unnest(concerns_country_code) as code from app_public.needs",
+  );
+  expect(new Set([...drawn.keys(), "ZZ"])).toEqual(new Set(rows.map(({ code }) => code)));
+  expect([drawn.get("SG"), drawn.get("NE")]).toEqual(["circle", "path"]);
+  expect(overview).toContain("Not on this map: Nowhere.");
+  expect(map).toMatch(/aria-label="Niger: \d needs?, \d open"/);
+});
+
+test("the months say what was fulfilled of what ended", () => {
+  const month = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" }).format(
+    new Date(),
+  );
+  expect(overview).toContain(`${month}: 2 ended, 1 of them fulfilled.`);
+});
+
+test("what is stored is text, whatever it says", () => {
+  expect(overview).not.toContain("<script>");
+  expect(overview).toContain("<bdi>&lt;script&gt;alert(1)&lt;/script&gt;\u05D0\u05D1");
+});
+
+test("the page counts as its queries do, and is refused like them", async () => {
+  const another = await startAnotherServer(service, { RATE_LIMIT_PER_MINUTE: "8" });
+  try {
+    const hasty = new Visitor({ url: another.url, database: service.database });
+    await hasty.signIn("hasty@elsewhere.example");
+    expect((await hasty.open("/")).status).toBe(200);
+    const refused = await hasty.open("/");
+    expect([refused.status, refused.text.includes("<svg")]).toEqual([429, false]);
+  } finally {
+    await another.stop();
+  }
+});
+
+test("it is sent in less than 100 kB", async () => {
+  const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
+  const bytes = await new Promise<Buffer>((resolve, reject) => {
+    request(service.url, { headers: { cookie, "accept-encoding": "br" } }, (answer) => {
+      const parts: Buffer[] = [];
+      answer.on("data", (part: Buffer) => parts.push(part)).on("end", () => resolve(Buffer.concat(parts)));
+    })
+      .on("error", reject)
+      .end();
+  });
+  expect(bytes.length).toBeLessThan(100_000);
+  expect(brotliDecompressSync(bytes).toString()).toContain('class="map"');
+});
+
+describe.each([390, 1280])("%i pixels wide", (width) => {
+  inBrowser("by keyboard: from a picture to its table, and to the list behind a number", async () => {
+    const context = await browser!.newContext({ viewport: { width, height: 800 } });
+    try {
+      await context.addCookies(
+        [...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })),
+      );
+      const { page, trouble } = await watchedPage(context, service.url);
+      await page.goto(service.url);
+      const picture = page.getByRole("region", { name: "Needs by country" });
+      const table = picture.getByText(/^As a table/);
+      while (!(await table.evaluate((summary) => summary.matches(":focus"))))
+        await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await picture.getByRole("row", { name: /Niger/ }).waitFor();
+      await page.keyboard.press("Tab");
+      const number = await page.evaluate("document.activeElement.textContent");
+      // The list has no icon, and a browser asks for one.
+      expect(trouble).toEqual([]);
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/v0\/needs\?countryCode=/);
+      const { total } = JSON.parse((await page.locator("body").textContent())!) as { total: number };
+      expect(String(total)).toBe(number);
+    } finally {
+      await context.close();
+    }
+  });
+
+  inBrowser("by mouse: a country leads to its needs", async () => {
+    const context = await browser!.newContext({ viewport: { width, height: 800 } });
+    try {
+      await context.addCookies(
+        [...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })),
+      );
+      const { page, trouble } = await watchedPage(context, service.url);
+      await page.goto(service.url);
+      expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+      expect(trouble).toEqual([]);
+      await page.locator('.map a[href$="countryCode=NE"]').click();
+      await page.waitForURL(/\/v0\/needs\?countryCode=NE/);
+    } finally {
+      await context.close();
+    }
+  });
+});
