@@ -1,7 +1,8 @@
-// The tables of docs/authorization.md, each between <!-- table: name --> and <!-- end -->.
+// The tables of docs/authorization.md.
 import type pg from "pg";
 import { choices } from "../db/catalog.ts";
 import type { Generated } from "./generated.ts";
+import { code, markdown, withTables } from "./tables.ts";
 
 const SCOPES = choices["api_keys.scope"];
 const PERSON = "api_person";
@@ -9,14 +10,7 @@ const PERSON = "api_person";
 export const authorizationTablesFile: Generated = {
   file: "docs/authorization.md",
   text: async ({ owner }, written) => {
-    const tables = await authorizationTables(owner);
-    const missing = Object.keys(tables).filter((name) => !written.includes(`<!-- table: ${name} -->`));
-    if (missing.length > 0)
-      throw new Error(`docs/authorization.md has no place for the table ${missing.join(", ")}`);
-    return written.replaceAll(
-      /<!-- table: ([\w-]+) -->\n[\s\S]*?<!-- end -->/g,
-      (_, name: string) => `<!-- table: ${name} -->\n\n${tables[name] ?? ""}\n\n<!-- end -->`,
-    );
+    return withTables(written, await authorizationTables(owner));
   },
 };
 
@@ -116,17 +110,4 @@ async function personTable(db: pg.Pool): Promise<string> {
       may ? "that person" : "refused: no GRANT",
     ]),
   );
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
-function markdown(headings: string[], rows: string[][]): string {
-  const widths = headings.map((heading, column) =>
-    Math.max(3, heading.length, ...rows.map((row) => row[column]!.length)),
-  );
-  const line = (cells: string[]) =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
-  return [line(headings), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }

@@ -6,5 +6,6 @@ export const GENERATED: readonly (() => Promise<Generated>)[] = [
   async () => (await import("./catalog.ts")).catalogFile,
   async () => (await import("./code-lists.ts")).codeListsFile,
   async () => (await import("./authorization-tables.ts")).authorizationTablesFile,
+  async () => (await import("./graph-states.ts")).graphStatesFile,
   async () => (await import("./graphql-schema.ts")).graphqlSchemaFile,
 ];

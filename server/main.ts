@@ -24,6 +24,7 @@ import { restDoor } from "./rest/door.ts";
 import { addServerMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
 import { desk } from "./pages/desk.ts";
+import { graphState } from "./pages/graph-state.ts";
 import { home } from "./pages/home.ts";
 import { docsPage } from "./pages/docs/door.ts";
 import { signInPages } from "./pages/sign-in/door.ts";
@@ -163,7 +164,7 @@ async function bringUp(
     local: isDemo,
     doors: [
       probes(() => isReady()),
-      desk(database, [home(graphql.ask)]),
+      desk(database, [home(graphql.ask), graphState(store)]),
       graphql.explorerDoor,
       signInPages({
         ...{ sessions, database },

@@ -32,6 +32,7 @@ const VISITS: Visit[] = [
   ["signing out", "/sign-out", true, (page) => page.getByRole("button").first().waitFor()],
   ["claims, signed out", "/admin/claims", false, (page) => page.locator("#sign-in").waitFor()],
   ["claims to review", "/admin/claims", true, (page) => page.locator("#claims li").first().waitFor()],
+  ["the graph's state", "/admin/graph", true, (page) => page.getByRole("table").first().waitFor()],
 ];
 
 describe.each([390, 1280])("%i pixels wide", (width) => {

@@ -21,9 +21,11 @@ test("the header leads to what there is for whoever is signed in", async () => {
   const org = await m.addOrganization(service.database.owner, { head: "org_admin", reader: "org_member" });
   const everybody = ["Overview", "REST", "GraphQL"];
   const reviewer = ["Overview", "Claims", "REST", "GraphQL"];
+  const operator = ["Overview", "Claims", "Graph", "REST", "GraphQL"];
   expect(linksOf((await new Visitor(service).open("/")).text)).toEqual(everybody);
   for (const [email, expected] of [
-    [m.platformAdmin, reviewer],
+    [m.platformAdmin, operator],
+    [m.support, reviewer],
     [`head@${org.domain}`, reviewer],
     [`reader@${org.domain}`, everybody],
     ["nobody@elsewhere.example", everybody],

@@ -157,33 +157,6 @@ export async function countRecords(db: Queryable, kind: RecordKind): Promise<num
   return Number(rows[0]!.count);
 }
 
-/** How many records of a kind there are, by their state in the graph. */
-export interface StateCounts {
-  records: number;
-  pending: number;
-  synced: number;
-  rejected: number;
-}
-
-export async function countByState(db: Queryable, kind: RecordKind): Promise<StateCounts> {
-  const { table, key } = SOURCES[kind];
-  const { rows } = await db.query<Record<keyof StateCounts, string>>(
-    `select count(*) as records,
-       count(*) filter (where coalesce(marked.state, 'pending') = 'pending') as pending,
-       count(*) filter (where marked.state = 'synced') as synced,
-       count(*) filter (where marked.state = 'rejected') as rejected
-     from ${table} as record
-     left join app_private.graph_records as marked on marked.kind = '${kind}' and marked.record_id = record.${key}`,
-  );
-  const { records, pending, synced, rejected } = rows[0]!;
-  return {
-    records: Number(records),
-    pending: Number(pending),
-    synced: Number(synced),
-    rejected: Number(rejected),
-  };
-}
-
 // $1 holds the people groups; the records of each kind follow.
 const EXISTING = RECORD_KINDS.map(
   (kind, index) =>

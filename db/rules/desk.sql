@@ -16,3 +16,16 @@ begin atomic
 end;
 comment on function app_private.own_permissions is
   'What the person who is calling may do on the platform, and claims:review for who reviews any claims: what the pages show them a way to.';
+
+create function app_private.graph_status_for_operators() returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- Whoever gives roles runs the platform. The reason, and what was refused, may name addresses.
+  perform app_private.require_platform_permission(app_private.current_person(), 'roles:assign');
+  return app_private.graph_status();
+end
+$$;
+comment on function app_private.graph_status_for_operators is
+  'app_private.graph_status for the person who is calling, with the platform permission roles:assign. Errors: 403 permission_required.';

@@ -261,4 +261,4 @@ grant execute on function
 to api_review, api_person;
 
 -- What the pages show a way to.
-grant execute on function app_private.own_permissions to api_person;
+grant execute on function app_private.own_permissions, app_private.graph_status_for_operators to api_person;

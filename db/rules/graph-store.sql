@@ -191,3 +191,57 @@ from (select count(*) as pending, min(d.dirty_since) as since from app_private.d
 cross join app_private.graph_condition as c
 cross join app_private.graph_verification as v;
 comment on view rest.health is 'How far the graph is behind the tables, for GET /v0/health.';
+
+create function app_private.graph_counts()
+returns table (kind app_public.record_kind, records bigint, pending bigint, synced bigint, rejected bigint)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  listed record;
+begin
+  for listed in select t.kind, t.recorded, t.key from app_private.record_tables as t order by t.kind loop
+    return query execute format(
+      'select $1, count(*), '
+      'count(*) filter (where coalesce(marked.state, ''pending'') = ''pending''), '
+      'count(*) filter (where marked.state = ''synced''), '
+      'count(*) filter (where marked.state = ''rejected'') '
+      'from %s as record left join app_private.graph_records as marked on marked.kind = $1 and marked.record_id = record.%I',
+      listed.recorded, listed.key) using listed.kind;
+  end loop;
+end
+$$;
+comment on function app_private.graph_counts is 'How many records of each kind there are, by their state in the graph.';
+
+create function app_private.graph_status() returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select jsonb_build_object(
+    'state', h."graphState",
+    'reason', case
+      when not c.is_watched then 'No worker has looked at the graph store since then.'
+      when c.state <> s.state then 'Changes have been waiting for more than half a minute.'
+      else s.reason
+    end,
+    'since', h."graphStateSince",
+    'verifiedAt', h."verifiedAt",
+    'drift', h.drift,
+    'oldestPendingSeconds', h."oldestPendingSeconds",
+    'pendingLists', to_jsonb(h."pendingLists"),
+    'lastSyncedAt', (select max(r.synced_at) from app_private.graph_records as r),
+    'rebuild', (
+      select jsonb_build_object('total', sum(r.total), 'written', sum(r.written), 'rejected', sum(r.rejected))
+      from app_private.graph_rebuilds as r having count(r.requested_at) > 0),
+    'graphs', (select jsonb_agg(to_jsonb(g)) from app_private.graph_counts() as g),
+    'rejected', coalesce((
+      select jsonb_agg(jsonb_build_object('kind', r.kind, 'id', r.record_id, 'errors', r.errors) order by r.synced_at desc)
+      from (
+        select * from app_private.graph_records as latest
+        where latest.state = 'rejected' order by latest.synced_at desc limit 20
+      ) as r), '[]'))
+  from rest.health as h cross join app_private.graph_store as s cross join app_private.graph_condition as c;
+end;
+comment on function app_private.graph_status is
+  'What the tables say about the graph, in the names of `graph status`: rest.health with its reason, how far a rebuild is, each '
+  'kind of record by its state, and the latest twenty refusals of the load check.';

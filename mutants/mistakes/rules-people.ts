@@ -223,4 +223,20 @@ export const PEOPLE: readonly Mistake[] = [
     tests: ["people"],
     only: "at every door",
   },
+  {
+    rule: "the graph's state, with its reasons, is for those who run the platform",
+    file: "db/rules/desk.sql",
+    before: "perform app_private.require_platform_permission(app_private.current_person(), 'roles:assign');",
+    after: "perform app_private.require_platform_permission(app_private.current_person(), 'users:read');",
+    tests: ["graph-state-page"],
+    only: "for those who run the platform|the database decides",
+  },
+  {
+    rule: "the pages' GraphQL counts towards the rate limit",
+    file: "server/graphql/ask.ts",
+    before: "await requestContext.expressv4.req.countAs(1);",
+    after: "",
+    tests: ["overview-page"],
+    only: "counts as its queries do",
+  },
 ];

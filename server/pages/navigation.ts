@@ -11,6 +11,7 @@ type Place = {
 const PLACES: readonly Place[] = [
   { path: "/", label: "Overview" },
   { path: "/admin/claims", label: "Claims", needs: "claims:review" },
+  { path: "/admin/graph", label: "Graph", needs: "roles:assign" },
   { path: "/docs", label: "REST" },
   { path: "/graphiql", label: "GraphQL" },
 ];

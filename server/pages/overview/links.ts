@@ -7,10 +7,7 @@ export function explorerLink(query: string): string {
 }
 
 /** A list of REST. */
-export function listLink(
-  list: "needs" | "commitments" | "engagement-claims",
-  filters: Record<string, string> = {},
-): string {
+export function listLink(list: string, filters: Record<string, string> = {}): string {
   const query = new URLSearchParams(filters).toString();
   return `/v0/${list}${query && `?${query}`}`;
 }

@@ -20,6 +20,7 @@ export type World = {
 
 type Atlas = Topology<{ countries: GeometryCollection; land: GeometryCollection }>;
 
+const FILES = createRequire(import.meta.url);
 const ANTARCTICA = "010";
 
 let drawn: Promise<World> | undefined;
@@ -34,9 +35,9 @@ async function draw(): Promise<World> {
     import("d3-geo"),
     import("topojson-client"),
     import("i18n-iso-countries"),
-    read("countries-110m.json"),
+    read(FILES.resolve("world-atlas/countries-110m.json")),
     // Has the small ones too.
-    read("countries-50m.json"),
+    read(FILES.resolve("world-atlas/countries-50m.json")),
   ]);
   const { geometries } = coarse.objects.countries;
   const shown = { ...coarse.objects.countries, geometries: geometries.filter(({ id }) => id !== ANTARCTICA) };
@@ -58,7 +59,6 @@ async function draw(): Promise<World> {
   };
 }
 
-async function read(file: string): Promise<Atlas> {
-  const path = createRequire(import.meta.url).resolve(`world-atlas/${file}`);
+async function read(path: string): Promise<Atlas> {
   return JSON.parse(await readFile(path, "utf8")) as Atlas;
 }
