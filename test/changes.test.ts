@@ -125,6 +125,21 @@ test("a change that commits late is not passed over", async () => {
   }
 });
 
+test("a page that takes long to be read holds up neither writers nor other readers", async () => {
+  const slow = await db.connect();
+  try {
+    const first = await insertNeed(db);
+    await slow.query("begin; set local role api_read");
+    await slow.query("select app_private.change_page(null)");
+    const second = await declareNeed();
+    const { changes } = await page({ after: start });
+    expect(changes.map(({ id }) => id)).toEqual([first, second]);
+    await slow.query("commit");
+  } finally {
+    slow.release(true);
+  }
+});
+
 test("what is rolled back is never told", async () => {
   const client = await db.connect();
   try {

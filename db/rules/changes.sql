@@ -30,7 +30,7 @@ end
 $$;
 comment on function app_private.number_changes is
   'Gives what has been committed its place in the feed, the oldest first, some thousand at a time; returns how many. Of two who '
-  'call it one waits for the other''s commit.';
+  'call it one waits for the other''s commit: so it is called in a transaction of its own, before a page is read.';
 
 create function app_private.begin_changes() returns void
 language sql
@@ -239,20 +239,17 @@ begin atomic
 end;
 comment on function app_private.page_of_changes is 'A page of the feed: changes, the position up to which it has been read (null: all of it), and whether there is more.';
 
--- In SQL a statement would see what was there before it began, hence before the changes got their places: a record could be
--- older than the change that tells of it.
 create function app_private.change_page(
   after text default null, kind text default null, org_uri text default null, need_id uuid default null,
   most integer default 50
 ) returns json
-language plpgsql
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   looked_at constant integer not null default 10000;
   start bigint;
 begin
-  perform app_private.number_changes();
   start := app_private.change_position(after);
   return (
     with seen as materialized (
@@ -275,7 +272,8 @@ begin
 end
 $$;
 comment on function app_private.change_page is
-  'Changes of records after a position, in order, with each record as it is now; where to go on from, and whether there is more. A page can '
+  'Changes of records after a position, in order, with each record as it is now; where to go on from, and whether there is more: so there '
+  'is while changes wait for their places (number_changes). A page can '
   'be short, since a bounded number of changes is looked at for those that match. Errors: 400 validation_failed, 410 changes_expired.';
 
 create function app_private.claim_change_page(admin_email text, after text default null, most integer default 50)
@@ -294,7 +292,6 @@ begin
   perform app_private.name_actor(admin_email);
   sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
   own := app_private.organizations_reviewed(admin_email, sees_all);
-  perform app_private.number_changes();
   start := app_private.change_position(after);
   return (
     with seen as materialized (

@@ -8,6 +8,7 @@ import type { Identity } from "../identity/identity.ts";
 import { Channel, placeOf } from "./channel.ts";
 import type { Change, Listener, Page, Subscriber } from "./channel.ts";
 import { Inbox } from "./inbox.ts";
+import { readChanges } from "./pages.ts";
 import { Places } from "./places.ts";
 
 /** What somebody wants to be told of. */
@@ -134,12 +135,9 @@ export class LiveFeed {
     after: string,
     limit: number,
   ): Promise<Page> {
-    const statement = claims
-      ? `select app_private.claim_change_page($1 ->> 'adminEmail', $1 ->> 'after', ($1 ->> 'limit')::integer)::text`
-      : `select app_private.change_page(
-           $1 ->> 'after', null, $1 ->> 'orgUri', ($1 ->> 'needId')::uuid, ($1 ->> 'limit')::integer)::text`;
     const input = { orgUri, needId, ...claims, after, limit };
-    return JSON.parse((await this.#database.answer(withoutGone(identity), statement, input)) ?? "") as Page;
+    const feed = claims ? "claims" : "records";
+    return JSON.parse(await readChanges(this.#database, feed, withoutGone(identity), input)) as Page;
   }
 }
 

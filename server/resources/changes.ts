@@ -4,6 +4,8 @@ import { z } from "zod";
 import { choices } from "../../db/catalog.ts";
 import { RECORD_KINDS } from "../../records/index.ts";
 import type { Database } from "../database.ts";
+import { readChanges } from "../live/pages.ts";
+import type { FeedName } from "../live/pages.ts";
 import { REFUSALS } from "../rest/route.ts";
 import type { Input, RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
@@ -56,9 +58,9 @@ function pageOf(change: z.ZodType) {
 }
 
 /** A page of a feed as it is sent, with the next one in the header Link. */
-function feedOf(database: Database, statement: string, filters: readonly string[]) {
+function feedOf(database: Database, feed: FeedName, filters: readonly string[]) {
   return async (request: Request, response: Response, input: Input): Promise<string> => {
-    const answer = (await database.answer(request.identity, statement, input)) ?? "";
+    const answer = await readChanges(database, feed, request.identity, input);
     const page = JSON.parse(answer) as { position: string; hasMore: boolean };
     if (page.hasMore) {
       const query = new URLSearchParams();
@@ -101,12 +103,7 @@ export function changeRoutes(database: Database): RestRoute[] {
         description: "The changes, first to last, and where to go on from.",
       },
       errors: ["changes_expired"],
-      handle: feedOf(
-        database,
-        `select app_private.change_page(
-           $1 ->> 'after', $1 ->> 'kind', $1 ->> 'orgUri', ($1 ->> 'needId')::uuid, ($1 ->> 'limit')::integer)::text`,
-        ["kind", "orgUri", "needId"],
-      ),
+      handle: feedOf(database, "records", ["kind", "orgUri", "needId"]),
     },
     {
       method: "get",
@@ -128,11 +125,7 @@ export function changeRoutes(database: Database): RestRoute[] {
         description: "The changes, first to last, and where to go on from.",
       },
       errors: [...REFUSALS.forPerson, "permission_required", "changes_expired"],
-      handle: feedOf(
-        database,
-        `select app_private.claim_change_page($1 ->> 'adminEmail', $1 ->> 'after', ($1 ->> 'limit')::integer)::text`,
-        [],
-      ),
+      handle: feedOf(database, "claims", []),
     },
   ];
 }
