@@ -191,6 +191,8 @@ describe.each([
     await insertNeed();
     await eventually(() => expect(subscriber.ended()).toBeDefined());
     expect(subscriber.events).toHaveLength(1);
+    if (subscribe === overWebSocket)
+      expect(subscriber.ended()).toMatchObject({ code: 4419, reason: "invalid_api_key" });
   });
 
   test.each([
@@ -307,10 +309,53 @@ test("1,000 subscribers are told of each change, and it is read for all of them 
   }
 }, 120_000);
 
-async function connected(key: string): Promise<WebSocket> {
-  const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+test("of 600 connections, each of which has the database asked, none is cut before its session is over", async () => {
+  await db.query("update app_private.settings set value = '1000' where name like 'sign_in%'");
+  const visitor = await new Visitor(service).signIn(contributor);
+  const sockets: WebSocket[] = [];
+  while (sockets.length < 600) {
+    const some = Array.from({ length: 50 }, () => connected(visitor));
+    sockets.push(...(await Promise.all(some)));
+  }
+  try {
+    const after = await now();
+    const told = sockets.map((socket) => {
+      const ids: unknown[] = [];
+      socket.on("message", (data: Buffer) => {
+        const { type, payload } = JSON.parse(data.toString());
+        if (type === "next") ids.push(payload.data?.changes.changedId ?? payload);
+      });
+      subscribed(socket, { query: CHANGES, variables: { after } });
+      return ids;
+    });
+    const ends = sockets.map((socket) => once(socket, "close") as Promise<[number, Buffer]>);
+    const first = await insertNeed();
+    await eventually(() => expect(told.every(([id]) => id === first)).toBe(true), 60_000);
+    const second = await insertNeed();
+    await eventually(() => expect(told.every((ids) => ids.length === 2)).toBe(true), 60_000);
+    for (const ids of told) expect(ids).toEqual([first, second]);
+    await db.query("delete from app_private.sessions where email = $1", [contributor]);
+    await insertNeed();
+    for (const [code, reason] of await Promise.all(ends))
+      expect([code, reason.toString()]).toEqual([4419, "invalid_session"]);
+    expect(told.every((ids) => ids.length === 2)).toBe(true);
+  } finally {
+    for (const socket of sockets) socket.terminate();
+  }
+}, 240_000);
+
+/** @param who a key, or somebody whose browser has a session */
+async function connected(who: string | Visitor): Promise<WebSocket> {
+  const isKey = typeof who === "string";
+  const cookie = isKey ? "" : [...who.cookies].map((pair) => pair.join("=")).join("; ");
+  const socket = new WebSocket(
+    `${service.url.replace("http", "ws")}/graphql`,
+    "graphql-transport-ws",
+    isKey ? {} : { headers: { cookie, "sec-fetch-site": "same-origin" } },
+  );
   await once(socket, "open");
-  socket.send(JSON.stringify({ type: "connection_init", payload: { authorization: `Bearer ${key}` } }));
+  const payload = isKey ? { authorization: `Bearer ${who}` } : {};
+  socket.send(JSON.stringify({ type: "connection_init", payload }));
   const closed = once(socket, "close").then(([code]) =>
     Promise.reject(new Error(`closed with ${String(code)}`)),
   );

@@ -227,4 +227,20 @@ export const DOORS: readonly Mistake[] = [
     tests: ["graphql-shapes"],
     only: "over WebSocket",
   },
+  {
+    rule: "those who are connected are asked for a few at a time",
+    file: "server/graphql/transports.ts",
+    before: "const RECHECKS_AT_ONCE = 4;",
+    after: "const RECHECKS_AT_ONCE = 10_000;",
+    tests: ["graphql-subscriptions"],
+    only: "of 600 connections",
+  },
+  {
+    rule: "changes have their places before a page of them is read",
+    file: "server/live/pages.ts",
+    before: '  await database.answer(identity, "select app_private.number_changes()::text");\n',
+    after: "",
+    tests: ["changes"],
+    only: "commits late",
+  },
 ];

@@ -12,6 +12,7 @@ import type { Guards } from "../door.ts";
 import { takeOver } from "../listener.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
 import type { Party } from "../live/feed.ts";
+import { Lanes } from "../live/lanes.ts";
 import { Places } from "../live/places.ts";
 import type { Documents } from "./documents.ts";
 import { checkForm } from "./http.ts";
@@ -22,6 +23,13 @@ const PROTOCOL_ERROR = 1002;
 const TRY_AGAIN_LATER = 1013;
 const UNAUTHORIZED = 4401;
 const FORBIDDEN = 4403;
+/**
+ * Of a key, token or session that was good and is over. Clients of the protocol take 4401 for final; after this one they come
+ * back with what they are given then.
+ */
+const OVER = 4419;
+/** Each may be a statement: a thousand at once would have no room left for anybody, themselves included. */
+const RECHECKS_AT_ONCE = 4;
 /** In bytes: texts and variables of subscriptions are short. */
 const LONGEST_MESSAGE = 100_000;
 /** That may be written before they can be taken. */
@@ -31,10 +39,13 @@ const LONGEST_UNREAD = 1_000_000;
 /** How long a subscriber that does not read may take to close. */
 const LINGER_MS = 1_000;
 
-/** The close code of an error, with its own code as the reason. */
-function closing(error: unknown): [code: number, reason: string] {
+/**
+ * The close code of an error, with its own code as the reason.
+ * @param unidentified of who is not, or not any more, known
+ */
+function closing(error: unknown, unidentified: number): [code: number, reason: string] {
   const { statusCode, code } = apiErrorFrom(error);
-  if (statusCode === 401) return [UNAUTHORIZED, code];
+  if (statusCode === 401) return [unidentified, code];
   return [statusCode === 403 ? FORBIDDEN : TRY_AGAIN_LATER, code];
 }
 
@@ -53,6 +64,7 @@ export class Transports {
   readonly #parties = new WeakMap<WebSocket, Party>();
   // As many as subscriptions, each of which may have a socket of its own.
   readonly #places = new Places(LIVE_BOUNDS.subscriptions, "WebSocket connections");
+  readonly #rechecks = new Lanes(RECHECKS_AT_ONCE);
   #isClosing = false;
 
   constructor(subscriptions: Subscriptions, documents: Documents, guards: Guards) {
@@ -66,7 +78,7 @@ export class Transports {
             this.#parties.set(socket, await this.#enter(request as Request, socket, given));
             return true;
           } catch (error) {
-            socket.close(...closing(error));
+            socket.close(...closing(error, UNAUTHORIZED));
             return false;
           }
         },
@@ -151,14 +163,14 @@ export class Transports {
       recheck: atOnce(() => this.#recheck(request)),
       isReady: () => socket.bufferedAmount < EARLY_BYTES,
       cut: (error) => {
-        socket.close(...closing(error));
+        socket.close(...closing(error, OVER));
         setTimeout(() => socket.terminate(), LINGER_MS).unref();
       },
     };
   }
 
   #recheck(request: Request): Promise<void> {
-    return this.#pass(this.#guards.again, request);
+    return this.#rechecks.run(() => this.#pass(this.#guards.again, request));
   }
 
   /** What guards a request looks at it, and at an answer that nobody gets. */
