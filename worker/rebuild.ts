@@ -92,7 +92,7 @@ export async function wanted(db: Pool | PoolClient): Promise<RecordKind[]> {
 }
 
 /** How far the rebuild is that is under way, or how far the last one came. */
-export async function readProgress(db: Pool): Promise<RebuildProgress> {
+async function readProgress(db: Pool): Promise<RebuildProgress> {
   const { rows } = await db.query<Record<keyof RebuildProgress, string>>(
     "select sum(total) as total, sum(written) as written, sum(rejected) as rejected from app_private.graph_rebuilds",
   );
