@@ -81,6 +81,7 @@ grant execute on function
   app_private.current_person,
   app_private.errors,
   app_private.refuse,
+  app_private.is_rare,
   app_private.record_total,
   app_private.record_totals_by,
   app_private.is_wholly_visible,

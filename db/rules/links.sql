@@ -1,21 +1,35 @@
 -- Links that no foreign key makes: the records of an accelerator, a country or a people group, and what an organization does.
 
+create function app_private.is_rare(kind app_public.record_kind, accelerator text, country text) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select app_private.record_total(kind, accelerator => is_rare.accelerator, country => is_rare.country)::float8 ^ 2
+    <= app_private.record_total(kind) * 50;
+end;
+comment on function app_private.is_rare is
+  'Whether so few records of a kind have an accelerator, concern a country, or both, that looking them all up takes fewer '
+  'steps than going through the newest records until a page of 50 is found. null: any.';
+
 do $make$
 declare
   linked record;
 begin
   for linked in
-    select list.name as list, list.key, t.recorded, list.holds,
-      case list.name when 'accelerators' then t.accelerators when 'countries' then t.countries else groups.column end as column
+    select links.*, t.kind, r.relname as recorded, code.attname as "column", code.atttypid = 'text[]'::regtype as is_list,
+      (select string_agg(format('r.%I', a.attname), ', ' order by a.attnum) from pg_attribute as a
+       where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped) as columns
     from app_private.record_tables as t
-    join (values
-      ('app_public.needs'::regclass, 'concerns_people_group_rop3'), ('app_public.commitments', 'concerns_people_group_rop3'),
-      ('app_public.engagement_claims', 'people_group_rop3')
-    ) as groups (recorded, "column") on groups.recorded = t.recorded
+    join pg_class as r on r.oid = t.recorded
     cross join (values
-      ('accelerators', 'code', 'with the accelerator'), ('countries', 'alpha2', 'that concern the country'),
-      ('people_groups', 'rop3', 'that concern the people group')
-    ) as list (name, key, holds)
+      ('accelerators', 'code', 'with the accelerator', 'app_private.is_rare(%L, accelerators.code, null)'),
+      ('countries', 'alpha2', 'that concern the country', 'app_private.is_rare(%L, null, countries.alpha2)'),
+      -- There are thousands, of which no totals are kept.
+      ('people_groups', 'rop3', 'that concern the people group', 'true')
+    ) as links (list, key, holds, is_rare)
+    join pg_attribute as code on code.attrelid = r.oid
+      and code.attname = case links.list when 'accelerators' then t.accelerators when 'countries' then t.countries
+        else case t.kind when 'engagement_claim' then 'people_group_rop3' else 'concerns_people_group_rop3' end end
   loop
     execute format(
       $text$
@@ -24,17 +38,32 @@ begin
         create function app_public.%1$s_%2$s(%1$s app_public.%1$s) returns setof app_public.%2$s
         language sql stable
         as $body$
-          select r.* from app_public.%2$s as r where %3$s;
+          %3$s
         $body$;
         comment on function app_public.%1$s_%2$s is %4$L;
       $text$,
-      linked.list, (select c.relname from pg_class as c where c.oid = linked.recorded),
-      case when (select a.atttypid from pg_attribute as a where a.attrelid = linked.recorded and a.attname = linked.column)
-          = 'text[]'::regtype
-        then format('r.%I @> array[%I.%I]', linked.column, linked.list, linked.key)
-        else format('r.%I = %I.%I', linked.column, linked.list, linked.key) end,
+      linked.list, linked.recorded,
+      case when linked.is_list
+        -- As part of a statement PostgreSQL takes each code for an average one, and would go through all records, newest first,
+        -- for one that few have. So there are two ways, of which is_rare opens one: along the newest, or by the code, which
+        -- `offset 0` keeps from becoming the other.
+        then format(
+          $body$
+          select %1$s
+          from (
+            select r.*, false as is_rare from app_public.%2$I as r
+            union all
+            select rare.*, true from (
+              select r.* from app_public.%2$I as r where r.%3$I @> array[%4$I.%5$I] offset 0) as rare
+          ) as r
+          where r.%3$I @> array[%4$I.%5$I] and r.is_rare = %6$s;
+          $body$,
+          linked.columns, linked.recorded, linked.column, linked.list, linked.key, format(linked.is_rare, linked.kind))
+        else format('select r.* from app_public.%I as r where r.%I = %I.%I;',
+          linked.recorded, linked.column, linked.list, linked.key)
+      end,
       -- In GraphQL a list like those that foreign keys make.
-      format(E'@behavior +filterProc +order\nThe %s %s.', replace(linked.recorded::text, 'app_public.', ''), linked.holds));
+      format(E'@behavior +filterProc +order\nThe %s %s.', linked.recorded, linked.holds));
   end loop;
 end
 $make$;
