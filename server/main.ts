@@ -26,6 +26,7 @@ import { withOpenApi } from "./openapi/document.ts";
 import { desk } from "./pages/desk.ts";
 import { graphState } from "./pages/graph-state.ts";
 import { home } from "./pages/home.ts";
+import { graphAddresses } from "./pages/record/address.ts";
 import { docsPage } from "./pages/docs/door.ts";
 import { signInPages } from "./pages/sign-in/door.ts";
 import { currentRequest } from "./request-context.ts";
@@ -164,6 +165,7 @@ async function bringUp(
     local: isDemo,
     doors: [
       probes(() => isReady()),
+      graphAddresses(names),
       desk(database, [home(graphql.ask), graphState(store)]),
       graphql.explorerDoor,
       signInPages({

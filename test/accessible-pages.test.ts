@@ -32,6 +32,12 @@ const VISITS: Visit[] = [
   ["signing out", "/sign-out", true, (page) => page.getByRole("button").first().waitFor()],
   ["claims, signed out", "/admin/claims", false, (page) => page.locator("#sign-in").waitFor()],
   ["claims to review", "/admin/claims", true, (page) => page.locator("#claims li").first().waitFor()],
+  [
+    "a chain",
+    "/commitments/00000000-0000-4000-8002-000000000001",
+    true,
+    (page) => page.locator(".drawing").first().waitFor(),
+  ],
   ["the graph's state", "/admin/graph", true, (page) => page.getByRole("table").first().waitFor()],
 ];
 

@@ -37,6 +37,7 @@
 \ir churches.sql
 \ir trail.sql
 \ir desk.sql
+\ir chain.sql
 \ir reasons.sql
 \ir people.sql
 \ir choosing.sql

@@ -9,10 +9,11 @@ import { claims } from "./claims.ts";
 import { readForm, requireForm } from "./form.ts";
 import { sendPage, visitOf } from "./page.ts";
 import type { Page } from "./page.ts";
+import { recordPages } from "./record/page.ts";
 import { showError } from "./refusal.ts";
 import { noteVisitor, visitorOf } from "./visitor.ts";
 
-const PAGES: readonly Page[] = [claims];
+const PAGES: readonly Page[] = [claims, ...recordPages];
 
 /**
  * All pages but those of signing in, and what they load.

@@ -7,6 +7,7 @@ import type { GraphStatus } from "../../worker/status.ts";
 import { explorerLink, listLink } from "./overview/links.ts";
 import { count, format, numbers } from "./overview/numbers.ts";
 import type { Content, Page } from "./page.ts";
+import { time } from "./parts/time.ts";
 
 /** @param store asked whether it answers, by nothing that takes long */
 export function graphState(store: Pick<GraphStore, "isAvailable">): Page {
@@ -147,9 +148,4 @@ function sentence(words: string): Content {
 /** What stands between backticks is code, as in a document. */
 function phrase(words: string): Content {
   return html`${words.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
-}
-
-function time(at: string): Content {
-  const text = new Date(at).toISOString();
-  return html`<time datetime="${text}">${text.slice(0, 16).replace("T", " ")} UTC</time>`;
 }

@@ -1,0 +1,30 @@
+// Texts that somebody has written: each by itself, whichever way it is read, and no longer than there is room for.
+import { html } from "hono/html";
+import type { Content } from "../page.ts";
+
+const CHARACTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
+/** What is one character to a reader may be any number of them. */
+const LONGEST_CHARACTER = 20;
+
+/** The beginning of a text, in at most as many characters. */
+export function begin(text: string, most: number): string {
+  const [line] = text.slice(0, most * LONGEST_CHARACTER).split(/[\r\n]/, 1);
+  const shown = [...CHARACTERS.segment(line!)].slice(0, most);
+  const begun = shown.map(({ segment }) => segment.slice(0, LONGEST_CHARACTER)).join("");
+  return begun === text ? text : `${begun.trimEnd()}…`;
+}
+
+/** A text; a long one as its beginning, with the rest behind it. */
+export function cut(text: string, most = 240): Content {
+  const begun = begin(text, most);
+  if (begun === text) return html`<bdi>${text}</bdi>`;
+  return html`<details class="cut">
+    <summary><bdi>${begun}</bdi> <span class="more">more</span></summary>
+    <p class="text"><bdi>${text}</bdi></p>
+  </details>`;
+}
+
+/** A code of one of the closed lists, as a word. */
+export function word(code: string): string {
+  return code.replaceAll("_", " ");
+}

@@ -1,0 +1,26 @@
+// Points in time, as everybody reads them the same: in UTC.
+import { html } from "hono/html";
+import type { Content } from "../page.ts";
+
+/** To the minute. */
+export function time(at: string): Content {
+  const text = new Date(at).toISOString();
+  return html`<time datetime="${text}">${text.slice(0, 16).replace("T", " ")} UTC</time>`;
+}
+
+/** To the day, for what is long enough ago or long enough until. */
+export function day(at: string): Content {
+  return html`<time datetime="${new Date(at).toISOString()}">${dayOf(at)}</time>`;
+}
+
+/** The same as a text, where no element can be. */
+export function dayOf(at: string): string {
+  return DAY.format(new Date(at));
+}
+
+const DAY = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});

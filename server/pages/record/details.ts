@@ -1,0 +1,96 @@
+// What a record says: each of its fields, as records/ describes them.
+import { html } from "hono/html";
+import { fieldsOf, idOf } from "../../../records/record.ts";
+import type { Field, RecordDescription } from "../../../records/record.ts";
+import type { Content } from "../page.ts";
+import { cut, word } from "../parts/text.ts";
+import { day, time } from "../parts/time.ts";
+import { organizationPath, recordPath } from "./kinds.ts";
+
+/** A record by its wire names, and what its codes stand for. */
+export type Item = Record<string, unknown>;
+export type CodeNames = Readonly<
+  Record<"accelerators" | "countries" | "peopleGroups", Record<string, string>>
+>;
+
+/** Fields that are said elsewhere on the page, or in another's words. */
+const ELSEWHERE = new Set(["orgName", "status"]);
+
+const LABELS: Readonly<Record<string, string>> = {
+  orgUri: "Organization",
+  declaredByEmail: "Declared by",
+  claimedByEmail: "Attested by",
+  needDescription: "What is needed",
+  commitmentDescription: "What is promised",
+  description: "What took place",
+  acceleratorScope: "Accelerators",
+  engagementAccelerators: "Accelerators",
+  concernsNeedId: "Answers the need",
+  fulfillsCommitmentId: "Fulfils the commitment",
+  concernsPeopleGroupRop3: "People groups",
+  concernsCountryCode: "Countries",
+  peopleGroupRop3: "People group",
+  peopleGroupRog3: "ROG3 of the country",
+  countryCode: "Country",
+};
+
+/** The fields of a record that say something. */
+export function details(record: RecordDescription, item: Item, names: CodeNames): Content {
+  const shown = fieldsOf(record).filter(
+    ({ name }) => !ELSEWHERE.has(name) && !isEmpty(item[name]) && name !== idOf(record),
+  );
+  return html`<dl>
+    ${shown.map(
+      (field) =>
+        html`<dt>${LABELS[field.name] ?? labelOf(field.name)}</dt>
+          <dd>${shownValue(field, item, names)}</dd>`,
+    )}
+    <dt>In the graph</dt>
+    <dd>${word(String(item["graphStatus"]))}</dd>
+  </dl>`;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+}
+
+/** A wire name in words: updatedAt is "Updated at". */
+function labelOf(name: string): string {
+  const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function shownValue({ name, type, graph }: Field & { name: string }, item: Item, names: CodeNames): Content {
+  const value = item[name];
+  const text = String(value);
+  if (name === "orgUri") return html`<a href="${organizationPath(text)}"><bdi>${item["orgName"]}</bdi></a>`;
+  if (typeof graph === "object" && "to" in graph)
+    return html`<a href="${recordPath(graph.to, text)}">${text}</a>`;
+  switch (type) {
+    case "timestamp":
+      return time(text);
+    case "date":
+      return day(text);
+    case "acceleratorCodes":
+      return codes(value, names.accelerators);
+    case "countryCode":
+    case "countryCodes":
+      return codes(value, names.countries);
+    case "rop3":
+    case "rop3s":
+      return codes(value, names.peopleGroups);
+    default:
+      return cut(text, 1_500);
+  }
+}
+
+function codes(value: unknown, names: Record<string, string>): Content {
+  return html`<ul class="codes">
+    ${[value].flat().map((code) => {
+      const name = names[String(code)];
+      return html`<li>
+        ${name === undefined ? "" : html`<bdi>${name}</bdi> `}<code>${String(code)}</code>
+      </li>`;
+    })}
+  </ul>`;
+}

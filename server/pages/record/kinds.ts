@@ -1,0 +1,30 @@
+// What the pages call the three kinds of record, and where the page of each is.
+import { RECORDS } from "../../../records/index.ts";
+import type { RecordKind } from "../../../records/record.ts";
+
+export const NAMES: Readonly<Record<RecordKind, { one: string; many: string }>> = {
+  need: { one: "Need", many: "needs" },
+  commitment: { one: "Commitment", many: "commitments" },
+  engagement_claim: { one: "Attestation", many: "attestations" },
+};
+
+const ANSWERED_BY: Readonly<Partial<Record<RecordKind, RecordKind>>> = {
+  need: "commitment",
+  commitment: "engagement_claim",
+};
+
+/** What answers a record of this kind, as so many. */
+export function answersTo(kind: RecordKind, number: number): string {
+  const { one, many } = NAMES[ANSWERED_BY[kind] ?? kind];
+  return number === 1 ? one.toLowerCase() : many;
+}
+
+/** The page of a record, which is its path in the graph too. */
+export function recordPath(kind: RecordKind, id: string): string {
+  return `/${RECORDS[kind].path}/${id}`;
+}
+
+/** The page of an organization, which is addressed as in REST. */
+export function organizationPath(orgUri: string): string {
+  return `/organizations/${encodeURIComponent(orgUri)}`;
+}

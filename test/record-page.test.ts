@@ -1,0 +1,320 @@
+// The pages of needs, commitments and attestations: the whole chain from wherever one looks at it, drawn and in words, and where
+// the URIs of the graph lead.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
+import { AS_A_BROWSER, bytesOf, HOSTILE, windowOf } from "./support/desk.ts";
+import * as m from "./support/membership.ts";
+import { call, startAnotherServer, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
+
+let service: TestService;
+let browser: Browser | undefined;
+let visitor: Visitor;
+let org: m.TestOrganization;
+let paths: { need: string; commitment: string; claim: string; alone: string };
+
+beforeAll(async () => {
+  service = await startTestService();
+  browser = await launchBrowser();
+  org = await m.addOrganization(service.database.owner, { writer: "org_admin" });
+  const { needId } = await post("/v0/needs", {
+    ...{ declaredByEmail: `writer@${org.domain}`, needDescription: "Bring audio <i>stories</i>" },
+    ...{ accelerators: ["PRA-INT"], concernsCountryCode: ["NE", "KE"] },
+  });
+  const promised = { declaredByEmail: `writer@${org.domain}`, acceleratorScope: ["PRA-INT"] };
+  const { commitmentId } = await post("/v0/commitments", {
+    ...{ ...promised, commitmentDescription: "Record them", concernsNeedId: needId },
+    targetCompletionDate: "2030-05-03",
+  });
+  await post("/v0/commitments", {
+    ...{ ...promised, commitmentDescription: "Carry them", concernsNeedId: needId },
+  });
+  await post("/v0/commitments/status", {
+    ...{ commitmentId, status: "in_progress", actorEmail: `writer@${org.domain}` },
+  });
+  const attested = { claimedByEmail: `writer@${org.domain}`, engagementAccelerators: ["PRA-INT"] };
+  const { claimId } = await post("/v0/engagement-claims/submit", {
+    ...{ ...attested, description: "Ten are recorded", fulfillsCommitmentId: commitmentId },
+  });
+  const { claimId: alone } = await post("/v0/engagement-claims/submit", attested);
+  paths = {
+    need: `/needs/${needId}`,
+    commitment: `/commitments/${commitmentId}`,
+    claim: `/engagement-claims/${claimId}`,
+    alone: `/engagement-claims/${alone}`,
+  };
+  visitor = await new Visitor(service).signIn("somebody@elsewhere.example");
+});
+afterAll(async () => {
+  await browser?.close();
+  await service.stop();
+});
+
+async function post(path: string, body: object) {
+  const isChange = path.endsWith("/status");
+  const whose = isChange ? {} : { orgUri: org.uri, orgName: org.name };
+  const answer = await call(`${service.url}${path}`, "POST", service.keys.write, { ...whose, ...body });
+  expect(answer.status).toBe(isChange ? 200 : 201);
+  return answer.body;
+}
+
+const open = (path: string, who = visitor) => who.open(path, AS_A_BROWSER);
+const drawn = (text: string) => /<svg\s+class="chain wide"[\s\S]*?\n\s*<\/svg>\s*<svg/.exec(text)![0];
+const linksIn = (text: string) => [...text.matchAll(/<a\s[^>]*href="([^"]*)"/g)].map(([, href]) => href);
+
+/** Records without end, past the rules that would take them one by one. */
+async function insert(statement: string, values: unknown[] = []): Promise<string[]> {
+  const client = await service.database.owner.connect();
+  try {
+    await client.query("begin; set local session_replication_role = replica");
+    const { rows } = await client.query<{ id: string }>(statement, values);
+    await client.query("commit");
+    return rows.map(({ id }) => id);
+  } finally {
+    client.release();
+  }
+}
+
+test("it is for who is signed in, and leads there first", async () => {
+  for (const path of Object.values(paths)) {
+    const { status, location } = await open(path, new Visitor(service));
+    expect([status, location]).toEqual([
+      303,
+      `/sign-in?${new URLSearchParams({ returnTo: path }).toString()}`,
+    ]);
+  }
+  const headers = { ...AS_A_BROWSER.headers, authorization: `Bearer ${service.keys.review}` };
+  expect((await new Visitor(service).open(paths.need, { headers })).status).toBe(303);
+});
+
+test("from each record the whole chain is drawn and told in words", async () => {
+  for (const path of [paths.need, paths.commitment, paths.claim]) {
+    const { status, text } = await open(path);
+    expect([path, status]).toEqual([path, 200]);
+    const links = linksIn(drawn(text));
+    expect(links).toEqual(expect.arrayContaining([paths.need, paths.commitment]));
+    // Of what stands beside, its answers are on its own page.
+    expect([path, links.length]).toEqual([path, 4]);
+    expect(links).toContain(paths.claim);
+    expect(text).toContain("Carry them");
+    expect(text).toMatch(new RegExp(`href="${path}"\\s+aria-label="[^"]*"\\s+aria-current="page"`));
+    const [words] = /<ol class="chain">[\s\S]*/.exec(text)!;
+    expect(words).toContain(`<bdi>writer@${org.domain}</bdi>`);
+    expect(words).toContain("due <time");
+    expect(words).toContain("(this page)");
+    expect(words).toContain(`href="/organizations/${encodeURIComponent(org.uri)}"`);
+  }
+  const { text } = await open(paths.alone);
+  expect(linksIn(drawn(text))).toEqual([paths.alone]);
+});
+
+test("a record says what it says at the other doors, with what its codes stand for", async () => {
+  const { text } = await open(paths.commitment);
+  const { body } = await call(`${service.url}/v0${paths.commitment}/history`, "GET", service.keys.read);
+  const [table] = /<table class="list">[\s\S]*?<\/table>/.exec(text)!;
+  const rows = [
+    ...table.matchAll(/<th scope="row">([^<]*)<\/th>[\s\S]*?datetime="([^"]*)"[\s\S]*?<bdi>([^<]*)/g),
+  ];
+  expect(rows.map(([, status, at, by]) => [status, at, by])).toEqual(
+    body.history.map((step: Record<string, string>) => [
+      ...[step["status"]!.replaceAll("_", " "), new Date(step["changedAt"]!).toISOString()],
+      step["changedByEmail"],
+    ]),
+  );
+  expect(rows.length).toBe(2);
+  const need = (await open(paths.need)).text;
+  expect(need).toContain("<bdi>Niger</bdi> <code>NE</code>");
+  expect(need).toContain("Bring audio &lt;i&gt;stories&lt;/i&gt;");
+});
+
+test("what is not there is not found, in words", async () => {
+  const elsewhere = paths.need.replace("/needs/", "/commitments/");
+  for (const path of [elsewhere, "/needs/nothing", "/needs/%00", `${paths.need}0`]) {
+    const { status, text } = await open(path);
+    expect([path, status]).toEqual([path, 404]);
+    expect(text).toContain('role="alert"');
+  }
+});
+
+test("what is stored is text, whatever it says, and in no field too long", async () => {
+  const [id] = await insert(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators,
+       concerns_people_group_rop3, concerns_country_code)
+     values ($1, $2, $2, $2, array[$2], array[$2], array[$2]) returning need_id as id`,
+    [org.uri, HOSTILE],
+  );
+  const [commitment] = await insert(
+    `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope,
+       concerns_need_id)
+     values ($1, $2, $2, $2, array[$2], $3) returning commitment_id as id`,
+    [org.uri, HOSTILE, id],
+  );
+  const [claim] = await insert(
+    `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators,
+       people_group_rop3, people_group_name, people_group_rog3, country_code, country_name, description, fulfills_commitment_id)
+     values ($1, $2, $2, array[$2], $2, $2, $2, $2, $2, $2, $3) returning claim_id as id`,
+    [org.uri, HOSTILE, commitment],
+  );
+  await insert(
+    `insert into app_public.status_history (need_id, to_status, changed_by_email) values ($1, $2, $2)
+     returning status_history_id as id`,
+    [id, HOSTILE],
+  );
+  for (const path of [`/needs/${id}`, `/commitments/${commitment}`, `/engagement-claims/${claim}`]) {
+    const { status, text } = await open(path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(text).not.toContain("<script>alert");
+    if (!browser) continue;
+    for (const width of [390, 1280]) {
+      const context = await windowOf(browser, service.url, visitor, width);
+      const { page, trouble } = await watchedPage(context, service.url);
+      await page.goto(`${service.url}${path}`);
+      expect([path, await page.evaluate("document.documentElement.scrollWidth > innerWidth")]).toEqual([
+        path,
+        false,
+      ]);
+      expect(trouble).toEqual([]);
+      await context.close();
+    }
+  }
+});
+
+test("of a need that thousands answer there are pages, each quickly read", async () => {
+  const [id] = await insert(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     values ($1, 'Many', 'a@b.example', 'Many', '{PRA-INT}') returning need_id as id`,
+    [org.uri],
+  );
+  const filler = Array.from({ length: 90 }, () => Math.random().toString(36).slice(2)).join(" ");
+  const commitments = await insert(
+    `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope,
+       concerns_need_id, created_at)
+     select $1, 'Many', 'a@b.example', n || ' ' || $3, '{PRA-INT}', $2, now() - n * interval '1 second'
+     from generate_series(1, 60) as n returning commitment_id as id`,
+    [org.uri, id, filler],
+  );
+  await insert(
+    `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators, description,
+       fulfills_commitment_id, created_at)
+     select $1, 'Many', 'a@b.example', '{PRA-INT}', n || ' ' || $3, $2, now() - n * interval '1 second'
+     from generate_series(1, 1100) as n returning claim_id as id`,
+    [org.uri, commitments[0], filler],
+  );
+  const first = (await open(`/needs/${id}`)).text;
+  const linksOf = (text: string) => linksIn(drawn(text)).filter((href) => href!.startsWith("/commitments/"));
+  // The newest has more attestations than are shown, and leads to them as well.
+  expect(linksOf(first)).toHaveLength(51);
+  expect(first).toContain("many more attestations");
+  expect(first).toContain("10 more commitments");
+  expect(first).toContain("Page 1 of 2");
+  expect(await bytesOf(`${service.url}/needs/${id}`, visitor)).toBeLessThan(100_000);
+  const second = (await open(`/needs/${id}?page=2`)).text;
+  expect(linksOf(second)).toHaveLength(10);
+  expect(second).not.toContain("more commitments");
+  expect(new Set([...linksOf(first), ...linksOf(second)]).size).toBe(60);
+
+  const many = (await open(`/commitments/${commitments[0]}`)).text;
+  expect(linksIn(drawn(many)).filter((href) => href!.startsWith("/engagement-claims/"))).toHaveLength(50);
+  expect(linksIn(drawn(many))).toContain(`/commitments/${commitments[0]}?page=2`);
+  expect(await bytesOf(`${service.url}/commitments/${commitments[0]}`, visitor)).toBeLessThan(100_000);
+  for (const page of ["0", "-1", "x", "99999999999"])
+    expect((await open(`/needs/${id}?page=${page}`)).text).toContain("Page 1 of 2");
+  expect((await open(`/needs/${id}?page=9000`)).status).toBe(200);
+});
+
+describe("the URIs of the graph", () => {
+  const wanting = (accept: string) => ({ headers: { accept } });
+  const describing = (uri: string) =>
+    `/v0/sparql?${new URLSearchParams({ query: `DESCRIBE <${uri}>` }).toString()}`;
+
+  test("lead browsers to pages, and programs to what the graph or REST says, as their keys let them read it", async () => {
+    const uri = `https://data.example.org${paths.need}`;
+    const nobody = new Visitor(service);
+    for (const accept of ["text/turtle", "application/ld+json, text/html;q=0.5", "*/*"]) {
+      const { status, location, headers } = await nobody.open(paths.need, wanting(accept));
+      expect([accept, status, location]).toEqual([accept, 303, describing(uri)]);
+      expect(headers.get("vary")).toMatch(/accept(,|$)/i);
+    }
+    const { status, location } = await nobody.open(paths.need, wanting("application/json"));
+    expect([status, location]).toEqual([303, `/v0${paths.need}`]);
+    expect((await nobody.open(location!)).status).toBe(401);
+    expect((await call(`${service.url}${location}`, "GET", service.keys.read)).status).toBe(200);
+    expect((await open(paths.need)).headers.get("vary")).toMatch(/accept(,|$)/i);
+  });
+
+  test("of organizations too", async () => {
+    const uri = "https://data.example.org/org/a%20b";
+    const page = `/organizations/${encodeURIComponent(uri)}`;
+    for (const [accept, expected] of [
+      ["text/html", page],
+      ["application/json", `/v0${page}`],
+      ["text/turtle", describing(uri)],
+    ] as const) {
+      const { location } = await new Visitor(service).open("/org/a%20b", wanting(accept));
+      expect([accept, location]).toEqual([accept, expected]);
+    }
+  });
+
+  test("lead there also below a path, and nowhere that is in use", async () => {
+    const below = await startAnotherServer(service, {
+      GRAPH_DATA_URL: "https://data.example.org/graph/data",
+    });
+    const taken = await startAnotherServer(service, { GRAPH_DATA_URL: "https://data.example.org/v0" });
+    try {
+      const at = (url: string) => new Visitor({ url, database: service.database });
+      const led = await at(below.url).open(`/graph/data${paths.need}`, AS_A_BROWSER);
+      expect([led.status, led.location]).toEqual([303, paths.need]);
+      const told = await at(below.url).open(`/graph/data${paths.need}`);
+      expect(told.location).toBe(describing(`https://data.example.org/graph/data${paths.need}`));
+      const read = await call(`${taken.url}/v0${paths.need}`, "GET", service.keys.read);
+      expect([read.status, read.body.needId]).toEqual([200, paths.need.slice("/needs/".length)]);
+    } finally {
+      await below.stop();
+      await taken.stop();
+    }
+  });
+});
+
+describe.each([390, 1280])("%i pixels wide", (width) => {
+  const inWindow = (walk: (page: Page, trouble: string[]) => Promise<void>) => async () => {
+    const context = await windowOf(browser!, service.url, visitor, width);
+    try {
+      const { page, trouble } = await watchedPage(context, service.url);
+      await page.goto(`${service.url}${paths.need}`);
+      await walk(page, trouble);
+      expect(trouble).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  };
+
+  inBrowser(
+    "by keyboard: along the chain",
+    inWindow(async (page) => {
+      const next = page.getByRole("link", { name: /^Commitment in progress / });
+      while (!(await next.evaluate((link) => link.matches(":focus")))) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**${paths.commitment}`);
+      const last = page.getByRole("link", { name: /^Attestation active / });
+      while (!(await last.evaluate((link) => link.matches(":focus")))) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**${paths.claim}`);
+    }),
+  );
+
+  inBrowser(
+    "by mouse: along the chain, drawn once",
+    inWindow(async (page) => {
+      expect(await page.locator("svg.chain").filter({ visible: true }).count()).toBe(1);
+      await page.getByRole("link", { name: /^Commitment in progress / }).click();
+      await page.waitForURL(`**${paths.commitment}`);
+      await page
+        .getByRole("region", { name: "The chain in words" })
+        .getByRole("link", { name: "Attestation" })
+        .click();
+      await page.waitForURL(`**${paths.claim}`);
+    }),
+  );
+});
