@@ -8,6 +8,7 @@ import type { RecordKind } from "../records/record.ts";
 export const DEFAULT_NAMESPACE = "https://ontology.example.org/core#";
 
 export const RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+export const RDFS = "http://www.w3.org/2000/01/rdf-schema#";
 export const XSD = "http://www.w3.org/2001/XMLSchema#";
 export const SKOS = "http://www.w3.org/2004/02/skos/core#";
 export const PROV = "http://www.w3.org/ns/prov#";

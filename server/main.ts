@@ -27,11 +27,13 @@ import { desk } from "./pages/desk.ts";
 import { graphState } from "./pages/graph-state.ts";
 import { home } from "./pages/home.ts";
 import { graphAddresses } from "./pages/record/address.ts";
+import { sparqlPage } from "./pages/sparql.ts";
 import { docsPage } from "./pages/docs/door.ts";
 import { signInPages } from "./pages/sign-in/door.ts";
 import { currentRequest } from "./request-context.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
+import { SparqlEndpoint } from "./sparql/endpoint.ts";
 import { Listener } from "./listener.ts";
 import type { Patience } from "./listener.ts";
 import { Database } from "./database.ts";
@@ -148,6 +150,13 @@ async function bringUp(
   );
   up.defer(() => graphql.release());
 
+  const sparql = new SparqlEndpoint({
+    store,
+    namedGraphs: names.namedGraphs,
+    timeoutMs: config.sparqlTimeoutMs,
+    concurrency: config.sparqlConcurrency,
+  });
+
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
   const told = metrics && addServerMetrics(metrics, postgres);
   const metricsServer =
@@ -166,7 +175,7 @@ async function bringUp(
     doors: [
       probes(() => isReady()),
       graphAddresses(names),
-      desk(database, [home(graphql.ask), graphState(store)]),
+      desk(database, [home(graphql.ask), graphState(store), sparqlPage(sparql, names)]),
       graphql.explorerDoor,
       signInPages({
         ...{ sessions, database },
@@ -175,13 +184,7 @@ async function bringUp(
       }),
       docsPage(document),
       graphql.door,
-      sparqlDoor({
-        store,
-        logger,
-        namedGraphs: names.namedGraphs,
-        timeoutMs: config.sparqlTimeoutMs,
-        concurrency: config.sparqlConcurrency,
-      }),
+      sparqlDoor({ endpoint: sparql, logger }),
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
       restDoor(routes, database),
     ],

@@ -38,8 +38,16 @@ const VISITS: Visit[] = [
     true,
     (page) => page.locator(".drawing").first().waitFor(),
   ],
+  ["queries, signed out", "/sparql", false, (page) => page.locator(".cm-content").waitFor()],
+  ["rows", sparql("SELECT * { ?a ?b ?c }"), true, (page) => page.locator(".cm-content").waitFor()],
+  ["triples", sparql("DESCRIBE ?a { ?a ?b ?c } LIMIT 9"), true, (page) => page.locator("pre").waitFor()],
+  ["a refused query", sparql("SELECT *\n{ ?a"), true, (page) => page.locator(".cm-wrong").waitFor()],
   ["the graph's state", "/admin/graph", true, (page) => page.getByRole("table").first().waitFor()],
 ];
+
+function sparql(query: string): string {
+  return `/sparql?${new URLSearchParams({ query }).toString()}`;
+}
 
 describe.each([390, 1280])("%i pixels wide", (width) => {
   describe.each(["light", "dark"] as const)("in the %s", (colorScheme) => {

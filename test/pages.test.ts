@@ -19,9 +19,9 @@ const linksOf = (text: string) => {
 
 test("the header leads to what there is for whoever is signed in", async () => {
   const org = await m.addOrganization(service.database.owner, { head: "org_admin", reader: "org_member" });
-  const everybody = ["Overview", "REST", "GraphQL"];
-  const reviewer = ["Overview", "Claims", "REST", "GraphQL"];
-  const operator = ["Overview", "Claims", "Graph", "REST", "GraphQL"];
+  const everybody = ["Overview", "REST", "GraphQL", "SPARQL"];
+  const reviewer = ["Overview", "Claims", "REST", "GraphQL", "SPARQL"];
+  const operator = ["Overview", "Claims", "Graph", "REST", "GraphQL", "SPARQL"];
   expect(linksOf((await new Visitor(service).open("/")).text)).toEqual(everybody);
   for (const [email, expected] of [
     [m.platformAdmin, operator],

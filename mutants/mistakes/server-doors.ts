@@ -124,11 +124,27 @@ export const DOORS: readonly Mistake[] = [
   },
   {
     rule: "a store that is away is asked again in five seconds",
-    file: "server/sparql/door.ts",
+    file: "server/sparql/endpoint.ts",
     before: "headers: { [RESPONSE_HEADERS.retryAfter]: RETRY_AFTER_SECONDS },",
     after: "",
     tests: ["sparql"],
     only: "^without a store 503",
+  },
+  {
+    rule: "a query that a link from elsewhere brings is shown and not run",
+    file: "server/pages/sparql.ts",
+    before: "if (!isFromOwnPage(visit.exchange.request)) return",
+    after: "if (isFromOwnPage(visit.exchange.request) === undefined) return",
+    tests: ["sparql-page"],
+    only: "^what is refused a link from elsewhere",
+  },
+  {
+    rule: "the page at /sparql says that there is more than it shows",
+    file: "server/pages/sparql/result.ts",
+    before: "return rows.length > MOST;",
+    after: "return rows.length >= MOST + 2;",
+    tests: ["sparql-page"],
+    only: "^what is answered as much as a page",
   },
   {
     rule: "a query has the bytes that it may, and no more",

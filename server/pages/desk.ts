@@ -7,6 +7,7 @@ import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
 import { claims } from "./claims.ts";
 import { readForm, requireForm } from "./form.ts";
+import { serveModules } from "./modules.ts";
 import { sendPage, visitOf } from "./page.ts";
 import type { Page } from "./page.ts";
 import { recordPages } from "./record/page.ts";
@@ -23,6 +24,7 @@ export function desk(database: Database, more: readonly Page[]): Door {
   return (app, guards) => {
     const router = express.Router();
     router.use("/assets", express.static(join(import.meta.dirname, "assets"), { index: false }));
+    serveModules(router);
     for (const page of [...more, ...PAGES]) {
       const guarded = [...guards.page, noteVisitor(database), ...(page.open ? [] : [requireVisitor])];
       router.get(page.path, guarded, show(page, database));

@@ -37,6 +37,7 @@ const doors = html`<section class="card" aria-labelledby="pages">
     <ul>
       <li><a href="/docs">API reference</a>: every route of REST, to read and to try</li>
       <li><a href="/graphiql">GraphiQL</a>: the GraphQL schema, to read and to ask</li>
+      <li><a href="/sparql">SPARQL</a>: the whole graph, to ask, with examples</li>
       <li><a href="/admin/claims">Claim review</a>: people who say that they belong to an organization</li>
       <li><a href="/sign-in">Sign in</a>, <a href="/sign-out">sign out</a></li>
     </ul>

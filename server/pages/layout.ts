@@ -1,5 +1,5 @@
 // The frame of every page.
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import { placesFor } from "./navigation.ts";
 import type { Visitor } from "./visitor.ts";
 
@@ -13,13 +13,15 @@ export type Shown = {
   status?: number;
   /** Files of assets/ that make it more convenient; it must do without. */
   scripts?: readonly string[];
+  /** The import map of those scripts, where they import libraries by name. */
+  imports?: string;
   /** For tables and drawings that need the width. */
   wide?: boolean;
 };
 
 /** @param path where the page is, of which the navigation says that one is there */
 export function layout(
-  { title, content, scripts = [], wide = false }: Shown,
+  { title, content, scripts = [], imports, wide = false }: Shown,
   { path, visitor }: { path: string; visitor: Visitor | undefined },
 ): Content {
   return html`<!doctype html>
@@ -30,6 +32,7 @@ export function layout(
         <title>${title} · Engagement graph</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/assets/style.css" />
+        ${imports === undefined ? "" : raw(`<script type="importmap">${imports}</script>`)}
         ${scripts.map((file) => html`<script type="module" src="/assets/${file}"></script>`)}
       </head>
       <body>

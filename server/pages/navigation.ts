@@ -14,6 +14,7 @@ const PLACES: readonly Place[] = [
   { path: "/admin/graph", label: "Graph", needs: "roles:assign" },
   { path: "/docs", label: "REST" },
   { path: "/graphiql", label: "GraphQL" },
+  { path: "/sparql", label: "SPARQL" },
 ];
 
 /** The places that have something to show to a visitor. */

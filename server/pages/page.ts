@@ -1,4 +1,5 @@
 // What a page is, and how it is sent. Each has a file of its own in this folder; desk.ts has the list.
+import { hash } from "node:crypto";
 import type { Request, Response } from "express";
 import { html } from "hono/html";
 import type { Database } from "../database.ts";
@@ -48,21 +49,24 @@ export type Visit = Readonly<{
   proof: Content;
 }>;
 
-// Nothing but this service's own files, and within no other page.
-const HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  // With no-referrer a browser would send `Origin: null` with the forms.
-  "referrer-policy": "same-origin",
-};
+/** Nothing but this service's own files and the text of its import map, and within no other page. */
+function headersFor({ imports }: Shown): Record<string, string> {
+  const scripts = imports === undefined ? "" : ` 'sha256-${hash("sha256", imports, "base64")}'`;
+  return {
+    "content-security-policy":
+      `default-src 'none'; script-src 'self'${scripts}; style-src 'self'; img-src 'self' data:; connect-src 'self'; ` +
+      "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    // With no-referrer a browser would send `Origin: null` with the forms.
+    "referrer-policy": "same-origin",
+  };
+}
 
 /** Answers with a page. */
 export async function sendPage(request: Request, response: Response, shown: Shown): Promise<void> {
   const page = await layout(shown, { path: request.path, visitor: visitorOf(response) });
   response
     .status(shown.status ?? 200)
-    .set(HEADERS)
+    .set(headersFor(shown))
     .type("html");
   await sendAnswer(request, response, String(page), true);
 }

@@ -128,7 +128,8 @@ async function readBody(request: Request, maxBytes: number): Promise<Buffer> {
   }
 }
 
-function tooLong(maxBytes: number): ApiError {
+/** A query, or an address, is longer than may be. */
+export function tooLong(maxBytes: number): ApiError {
   return new ApiError("payload_too_large", {
     message: `A query may have at most ${maxBytes} bytes.`,
     headers: { connection: "close" },

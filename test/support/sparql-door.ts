@@ -5,13 +5,14 @@ import { pino } from "pino";
 import { errorHandler } from "../../server/errors.ts";
 import { sparqlDoor } from "../../server/sparql/door.ts";
 import { callerWith } from "../../server/identity/identity.ts";
-import type { SparqlDependencies } from "../../server/sparql/door.ts";
+import { SparqlEndpoint } from "../../server/sparql/endpoint.ts";
+import type { SparqlOptions } from "../../server/sparql/endpoint.ts";
 
 /** A door that is listening; the key of a request is what its header `x-key` says. */
 export type RunningDoor = { url: string; stop: () => Promise<void> };
 
 export async function startSparqlDoor(
-  dependencies: Omit<SparqlDependencies, "namedGraphs" | "concurrency"> & Partial<SparqlDependencies>,
+  options: Omit<SparqlOptions, "namedGraphs" | "concurrency"> & Partial<SparqlOptions>,
 ): Promise<RunningDoor> {
   const app = express();
   const withKey: express.RequestHandler = (request, _response, next) => {
@@ -19,7 +20,8 @@ export async function startSparqlDoor(
     request.identity = callerWith({ keyId, scope: "api_read", ratePerMinute: null });
     next();
   };
-  await sparqlDoor({ namedGraphs: [], concurrency: 3, ...dependencies })(app, {
+  const endpoint = new SparqlEndpoint({ namedGraphs: [], concurrency: 3, ...options });
+  await sparqlDoor({ endpoint })(app, {
     key: [withKey],
     again: withKey,
     keyInQuery: [withKey],

@@ -1,0 +1,45 @@
+// Libraries in the browser, without a build: their modules are served as they are installed, and an import map says where
+// each of the names is that they import one another by.
+import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
+import type { Router } from "express";
+
+/** What scripts of assets/ import by name. */
+const IMPORTED = [
+  "@codemirror/commands",
+  "@codemirror/language",
+  "@codemirror/state",
+  "@codemirror/view",
+  "@lezer/highlight",
+  "codemirror-lang-sparql",
+];
+const FOLDER = "/assets/modules";
+
+/** The file of each package that is needed, by the package's name. */
+const files = new Map<string, string>();
+for (const name of IMPORTED) add(name, import.meta.filename);
+
+/** The import map, as text. */
+export const IMPORTS = JSON.stringify({
+  imports: Object.fromEntries([...files.keys()].map((name) => [name, `${FOLDER}/${name}.js`])),
+});
+
+export function serveModules(router: Router): void {
+  for (const [name, file] of files) {
+    router.get(`${FOLDER}/${name}.js`, (_request, response) => response.sendFile(file));
+  }
+}
+
+/** @param from the file that imports it */
+function add(name: string, from: string): void {
+  if (files.has(name)) return;
+  const description = findPackageJSON(name, from);
+  if (description === undefined) throw new Error(`${name} is not installed`);
+  const { exports, dependencies = {} } = JSON.parse(readFileSync(description, "utf8")) as {
+    exports: { import: string };
+    dependencies?: Record<string, string>;
+  };
+  files.set(name, join(dirname(description), exports.import));
+  for (const dependency of Object.keys(dependencies)) add(dependency, description);
+}

@@ -1,0 +1,156 @@
+// Queries of the graph, whoever asks: what may be asked, whose turn it is, and what a failure of the store is to the caller.
+import type { Readable } from "node:stream";
+import { ALIASES } from "../../graph/media-types.ts";
+import { guardQuery, QueryRefused } from "../../graph/sparql-guard.ts";
+import type { GuardedQuery } from "../../graph/sparql-guard.ts";
+import { GraphRejected, GraphTimeout, GraphTooExpensive, GraphUnavailable } from "../../graph/store.ts";
+import type { GraphStore } from "../../graph/store.ts";
+import { ApiError } from "../errors.ts";
+import { RESPONSE_HEADERS } from "../headers.ts";
+import { Shares } from "../shares.ts";
+
+export type SparqlOptions = {
+  store: Pick<GraphStore, "query">;
+  /** what the service description lists */
+  namedGraphs: readonly string[];
+  /** for one query, including its answer, in milliseconds */
+  timeoutMs: number;
+  /** queries that may run at the same time, half of them of one key */
+  concurrency: number;
+  /** how long a query waits to run before it is refused, in milliseconds; 5,000 unless given */
+  waitMs?: number;
+  /** the longest query, in bytes; 64 KiB unless given */
+  maxBytes?: number;
+};
+
+/** How a query is to be answered. */
+type Wanted = {
+  /** one of BINDING_TYPES, GRAPH_TYPES or ALIASES */
+  type: string;
+  /** whose share it takes */
+  caller: string;
+  /** aborted when nobody waits for the answer any more */
+  gone: AbortSignal;
+  defaultGraphs?: readonly string[];
+  namedGraphs?: readonly string[];
+};
+
+const WAITING_PER_KEY = 8;
+const WAITING = 200;
+const WAIT_MS = 5_000;
+const SLOW_MS = 1_000;
+/** How long a store may go on with a query whose caller has left: so long its slot is not lent again. */
+const ABANDONED_MS = 1_000;
+const MAX_BYTES = 64 * 1024;
+const RETRY_AFTER_SECONDS = "5";
+
+/** What answers queries, for the door and for the page. */
+export class SparqlEndpoint {
+  readonly namedGraphs: readonly string[];
+  readonly maxBytes: number;
+  readonly #store: Pick<GraphStore, "query">;
+  readonly #timeoutMs: number;
+  readonly #shares: Shares;
+
+  constructor({
+    store,
+    namedGraphs,
+    timeoutMs,
+    concurrency,
+    waitMs = WAIT_MS,
+    maxBytes = MAX_BYTES,
+  }: SparqlOptions) {
+    this.namedGraphs = namedGraphs;
+    this.maxBytes = maxBytes;
+    this.#store = store;
+    this.#timeoutMs = timeoutMs;
+    this.#shares = new Shares({
+      slots: concurrency,
+      // So that there is always one for another key.
+      perCaller: Math.max(1, Math.ceil(concurrency / 2)),
+      slowMs: SLOW_MS,
+      patienceMs: waitMs,
+      queuePerCaller: WAITING_PER_KEY,
+      queue: WAITING,
+    });
+  }
+
+  /**
+   * Begins to answer a query.
+   * @returns the beginning of the answer is there; what fails later breaks it off
+   * @throws ApiError; whatever it was, once the caller is gone
+   */
+  async run(query: GuardedQuery, { type, caller, gone, ...dataset }: Wanted): Promise<Readable> {
+    let giveBack: (() => void) | undefined;
+    /** Once the store is done with it, however long the caller then takes to read. */
+    const end = (isAbandoned: boolean) => {
+      const give = giveBack;
+      giveBack = undefined;
+      if (give && isAbandoned) setTimeout(give, ABANDONED_MS).unref();
+      else give?.();
+    };
+    try {
+      giveBack = await this.#shares.take(caller, gone);
+      const { body } = await this.#store.query(query.text, {
+        ...dataset,
+        accept: ALIASES.get(type) ?? type,
+        timeoutMs: this.#timeoutMs,
+        signal: gone,
+      });
+      // Whoever has read enough has left as well.
+      body.once("close", () => end(gone.aborted || !body.readableEnded));
+      await firstBytes(body);
+      return body;
+    } catch (error) {
+      end(gone.aborted || error instanceof GraphTimeout);
+      throw failure(error);
+    }
+  }
+}
+
+/**
+ * What may be run of what was sent.
+ * @throws ApiError 400 malformed_query, 403 read_only or federation_disabled
+ */
+export function guard(text: string): GuardedQuery {
+  try {
+    return guardQuery(text);
+  } catch (error) {
+    if (!(error instanceof QueryRefused)) throw error;
+    if (error.reason === "update") throw new ApiError("read_only");
+    if (error.reason === "federation") throw new ApiError("federation_disabled");
+    throw malformed(error.message, error.position);
+  }
+}
+
+/** Waits until the store begins to answer; up to then its failure can still become a status of ours. */
+function firstBytes(body: Readable): Promise<void> {
+  if (body.errored) return Promise.reject(body.errored);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  body.once("error", reject).once("readable", resolve).once("end", resolve);
+  return promise;
+}
+
+/** A failure of the store, as callers are told of it. */
+export function failure(error: unknown): unknown {
+  if (error instanceof GraphTimeout) {
+    return new ApiError("query_timeout", { cause: error });
+  }
+  if (error instanceof GraphUnavailable) {
+    return new ApiError("graph_unavailable", {
+      cause: error,
+      headers: { [RESPONSE_HEADERS.retryAfter]: RETRY_AFTER_SECONDS },
+    });
+  }
+  if (error instanceof GraphRejected && error.status === 406) return new ApiError("not_acceptable");
+  if (error instanceof GraphTooExpensive) return new ApiError("query_too_expensive", { cause: error });
+  if (error instanceof GraphRejected) return malformed(error.message, error.position);
+  return error;
+}
+
+function malformed(message: string, position?: { line: number; column: number }): ApiError {
+  const details = position && [
+    { path: "query", message: `line ${position.line}, column ${position.column}` },
+  ];
+  return new ApiError("malformed_query", { message, details });
+}
