@@ -27,6 +27,13 @@ export type Config = Readonly<{
   databaseUrl: string | undefined;
   /** Leads directly to PostgreSQL, for LISTEN; undefined: as databaseUrl does. */
   databaseListenUrl: string | undefined;
+  /** A replica for what only reads. */
+  databaseRead: Readonly<{
+    /** Undefined: there is none. */
+    url: string | undefined;
+    /** how long a read waits for it to have all that was acknowledged */
+    maxLagMs: number;
+  }>;
   /** Connections of one server process for requests. */
   databasePoolSize: number;
   /** Of each SQL statement of a request. */
@@ -123,6 +130,8 @@ const environment = z.object({
   HOST: optional(host),
   DATABASE_URL: postgres,
   DATABASE_LISTEN_URL: postgres,
+  DATABASE_READ_URL: postgres,
+  DATABASE_READ_MAX_LAG_MS: optional(whole(1, 10_000)),
   DATABASE_POOL_SIZE: optional(whole(1, 1_000)),
   STATEMENT_TIMEOUT_MS: optional(milliseconds()),
   FUSEKI_URL: optional(httpUrl(STORE)),
@@ -209,6 +218,10 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     host: e.HOST ?? "127.0.0.1",
     databaseUrl: e.DATABASE_URL,
     databaseListenUrl: e.DATABASE_LISTEN_URL,
+    databaseRead: Object.freeze({
+      url: e.DATABASE_READ_URL,
+      maxLagMs: e.DATABASE_READ_MAX_LAG_MS ?? 500,
+    }),
     databasePoolSize: e.DATABASE_POOL_SIZE ?? 20,
     statementTimeoutMs: e.STATEMENT_TIMEOUT_MS ?? 10_000,
     graphStore: graphStore(e),
@@ -304,6 +317,7 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
     ["OIDC_AUDIENCE", "OIDC_ISSUER"],
     ["OIDC_CLIENT_ID", "OIDC_ISSUER"],
     ["OIDC_CLIENT_SECRET", "OIDC_CLIENT_ID"],
+    ["DATABASE_READ_URL", "DATABASE_URL"],
   ] as const) {
     if (e[name] !== undefined && e[other] === undefined) {
       throw new ConfigError(`${other}: must be set too, as ${name} is`);

@@ -15,6 +15,8 @@ export function registerConfig(program: Command, context: AdminContext): void {
         HOST: config.host,
         DATABASE_URL: config.databaseUrl ? maskedUrl(config.databaseUrl) : null,
         DATABASE_LISTEN_URL: config.databaseListenUrl ? maskedUrl(config.databaseListenUrl) : null,
+        DATABASE_READ_URL: config.databaseRead.url ? maskedUrl(config.databaseRead.url) : null,
+        DATABASE_READ_MAX_LAG_MS: config.databaseRead.maxLagMs,
         DATABASE_POOL_SIZE: config.databasePoolSize,
         STATEMENT_TIMEOUT_MS: config.statementTimeoutMs,
         SPARQL_QUERY_URL: config.graphStore ? maskedUrl(config.graphStore.queryUrl) : null,
@@ -64,6 +66,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
 const UNSET: Record<string, string> = {
   DATABASE_URL: "(unset: embedded PostgreSQL)",
   DATABASE_LISTEN_URL: "(unset: as DATABASE_URL)",
+  DATABASE_READ_URL: "(unset: no replica)",
   SPARQL_QUERY_URL: "(unset: embedded graph store)",
   SPARQL_UPDATE_URL: "(unset: embedded graph store)",
   SPARQL_GRAPH_STORE_URL: "(unset: embedded graph store)",

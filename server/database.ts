@@ -2,14 +2,19 @@
 import { traceParent } from "../process/tracing.ts";
 import type { Identity } from "./identity/identity.ts";
 import type { Connections } from "./postgres/connections.ts";
+import { Reads } from "./postgres/reads.ts";
+import type { Lender } from "./postgres/reads.ts";
 import { currentRequest } from "./request-context.ts";
 
 /** Runs statements on behalf of a caller. */
 export class Database {
   readonly #connections: Connections;
+  readonly #reads: Reads;
 
-  constructor(connections: Connections) {
+  /** @param reads where what only reads is asked; by default where all else is */
+  constructor(connections: Connections, reads = new Reads(connections)) {
     this.#connections = connections;
+    this.#reads = reads;
   }
 
   /**
@@ -19,30 +24,46 @@ export class Database {
    * @returns the text, usually JSON to be passed on unchanged; null when there was no row
    * @throws what PostgreSQL raised, and what Connections throw; apiErrorFrom turns it into what callers are told
    */
-  async answer(
+  answer(
     identity: Identity,
     statement: string,
     input: Record<string, unknown> = {},
     idempotencyKey?: string,
   ): Promise<string | null> {
-    const { rows } = await this.#connections.borrow(
-      { caller: identity.id, gone: identity.gone },
-      (connection) =>
-        connection.run<{ answer: string | null }>({
-          name: "run_as",
-          text: "select app_private.run_as($1, $2, $3, $4, $5, $6, $7, $8) as answer",
-          values: [
-            identity.role,
-            statement,
-            JSON.stringify(input),
-            identity.keyId ?? null,
-            idempotencyKey ?? null,
-            currentRequest()?.id ?? null,
-            traceParent() ?? null,
-            identity.person ? JSON.stringify(identity.person) : null,
-          ],
-        }),
-    );
+    return ask(this.#connections, identity, statement, input, idempotencyKey);
+  }
+
+  /** The same for a statement that only reads: perhaps on a replica, where it sees all that was acknowledged before. */
+  read(identity: Identity, statement: string, input: Record<string, unknown> = {}): Promise<string | null> {
+    return ask(this.#reads.begin(), identity, statement, input);
+  }
+}
+
+async function ask(
+  lender: Lender,
+  identity: Identity,
+  statement: string,
+  input: Record<string, unknown>,
+  idempotencyKey?: string,
+): Promise<string | null> {
+  const connection = await lender.take({ caller: identity.id, gone: identity.gone });
+  try {
+    const { rows } = await connection.run<{ answer: string | null }>({
+      name: "run_as",
+      text: "select app_private.run_as($1, $2, $3, $4, $5, $6, $7, $8) as answer",
+      values: [
+        identity.role,
+        statement,
+        JSON.stringify(input),
+        identity.keyId ?? null,
+        idempotencyKey ?? null,
+        currentRequest()?.id ?? null,
+        traceParent() ?? null,
+        identity.person ? JSON.stringify(identity.person) : null,
+      ],
+    });
     return rows[0]?.answer ?? null;
+  } finally {
+    connection.release();
   }
 }

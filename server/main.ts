@@ -38,6 +38,9 @@ import { Listener } from "./listener.ts";
 import type { Patience } from "./listener.ts";
 import { Database } from "./database.ts";
 import { LOOKUPS, Postgres } from "./postgres/postgres.ts";
+import { Positions } from "./postgres/positions.ts";
+import { Reads } from "./postgres/reads.ts";
+import { Replica } from "./postgres/replica.ts";
 
 /** What a server needs to run. */
 export type ServerOptions = {
@@ -107,19 +110,27 @@ async function bringUp(
     const request = currentRequest();
     return request ? { requestId: request.id } : {};
   });
-  const postgres = new Postgres({
-    url: databaseUrl,
+  const connecting = {
     poolSize: config.databasePoolSize,
     statementTimeoutMs: config.statementTimeoutMs,
-    onError: (error) => logger.warn({ err: error }, "lost a database connection"),
-  });
+    onError: (error: Error) => logger.warn({ err: error }, "lost a database connection"),
+  };
+  const postgres = new Postgres({ url: databaseUrl, ...connecting });
   up.defer(() => postgres.end());
   const { pool } = postgres;
   await postgres.start();
+  const { url: readUrl, maxLagMs } = config.databaseRead;
+  const replica =
+    readUrl === undefined
+      ? undefined
+      : new Replica(new Positions(postgres.positions), { url: readUrl, maxLagMs, logger, ...connecting });
+  up.defer(() => replica?.stop());
+  await replica?.start();
+  const reads = new Reads(postgres.requests, replica);
   const listenUrl = config.databaseListenUrl ?? databaseUrl;
   const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl });
   const tokens = config.oidc && new PersonTokens(config.oidc, logger);
-  const database = new Database(postgres.requests);
+  const database = new Database(postgres.requests, reads);
   const sessions = new Sessions(postgres.requests);
   let ownUrl = config.platformUrl;
   up.defer(() => tokens?.stop());
@@ -145,7 +156,7 @@ async function bringUp(
   const names = createNames(config);
   const ownRoutes = allRoutes({ database, store, names, answerMaxBytes });
   const graphql = await makeGraphql(
-    { postgres, logger, answerMaxBytes, routes: ownRoutes, documents },
+    { postgres, reads, logger, answerMaxBytes, routes: ownRoutes, documents },
     options.graphql,
   );
   up.defer(() => graphql.release());
@@ -158,7 +169,7 @@ async function bringUp(
   });
 
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
-  const told = metrics && addServerMetrics(metrics, postgres);
+  const told = metrics && addServerMetrics(metrics, { postgres, reads, replica });
   const metricsServer =
     metricsPort === undefined ? undefined : await metrics?.serve(config.host, metricsPort);
   up.defer(() => metricsServer?.stop());

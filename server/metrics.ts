@@ -1,12 +1,14 @@
 // What the server tells of itself: what callers ask and how they are answered, and what it reads with the rights of any key.
 import type { RequestHandler } from "express";
-import { Counter, Histogram } from "prom-client";
+import { Counter, Gauge, Histogram } from "prom-client";
 import type { GraphHealth, Metrics } from "../process/metrics.ts";
 import { routeOf } from "./access-log.ts";
 import { ERRORS } from "./errors.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Connections } from "./postgres/connections.ts";
 import type { Postgres } from "./postgres/postgres.ts";
+import type { Reads } from "./postgres/reads.ts";
+import type { Replica } from "./postgres/replica.ts";
 import { currentRequest } from "./request-context.ts";
 
 /** What the server tells its metrics. */
@@ -17,11 +19,17 @@ type ServerMetrics = {
   refused: (code: ErrorCode) => void;
 };
 
-/**
- * Adds the server's metrics to those of its process.
- * @param postgres its connections; the state of the graph is read with no more rights than any key has
- */
-export function addServerMetrics(metrics: Metrics, { pool, requests, probes }: Postgres): ServerMetrics {
+/** What of a server there is something to tell of. */
+type Told = {
+  /** Its connections; the state of the graph is read with no more rights than any key has. */
+  postgres: Postgres;
+  reads: Reads;
+  replica: Replica | undefined;
+};
+
+/** Adds the server's metrics to those of its process. */
+export function addServerMetrics(metrics: Metrics, { postgres, reads, replica }: Told): ServerMetrics {
+  const { pool, requests, probes } = postgres;
   const registers = [metrics.registry];
   const seconds = new Histogram({
     name: "http_request_duration_seconds",
@@ -38,6 +46,7 @@ export function addServerMetrics(metrics: Metrics, { pool, requests, probes }: P
   });
   metrics.watchPool("server", pool, requests);
   metrics.watchGraph(() => readHealth(probes));
+  watchReads(metrics, reads, replica);
   const refused = (code: ErrorCode) => errors.inc({ code, status: ERRORS[code][0] });
   const measure: RequestHandler = (request, response, next) => {
     const stop = seconds.startTimer();
@@ -50,6 +59,40 @@ export function addServerMetrics(metrics: Metrics, { pool, requests, probes }: P
     next();
   };
   return { measure, refused };
+}
+
+function watchReads(metrics: Metrics, reads: Reads, replica: Replica | undefined): void {
+  const registers = [metrics.registry];
+  const read = new Counter({
+    name: "database_reads_total",
+    help: "Statements that only read and were answered, by place: primary or replica.",
+    labelNames: ["place"],
+    registers,
+  });
+  reads.onRead((place) => read.inc({ place }));
+  const used = new Gauge({
+    name: "database_replica_used",
+    help: "Whether the replica is asked: 0 while it is passed over; left out where none is configured.",
+    registers,
+    collect: () => {
+      if (replica) used.set(Number(replica.isUsed));
+    },
+  });
+  const lag = new Gauge({
+    name: "database_replica_lag_bytes",
+    help: "What the replica has not replayed of the log; left out while that cannot be told.",
+    registers,
+  });
+  used.remove();
+  lag.remove();
+  if (!replica) return;
+  metrics.watchPool("replica", replica.pool, replica.connections);
+  // A replica that does not answer takes nothing from database_up.
+  metrics.watchDatabase(
+    async () => ({ bytes: await replica.lag() }),
+    ({ bytes }) => bytes !== undefined && lag.set(bytes),
+    [lag],
+  );
 }
 
 // A caller may send any word for a method that Node knows, and each would be a series.

@@ -28,6 +28,7 @@ describe("the configuration", () => {
       host: "127.0.0.1",
       databaseUrl: undefined,
       databaseListenUrl: undefined,
+      databaseRead: { url: undefined, maxLagMs: 500 },
       databasePoolSize: 20,
       statementTimeoutMs: 10_000,
       graphVerification: { share: 0.02, days: 1, repair: true },
@@ -182,6 +183,9 @@ describe("the configuration", () => {
     ["SPARQL_TIMEOUT_MS", "1000000000000", "from 1 to 2,147,483,647"],
     ["SPARQL_TIMEOUT_MS", "Infinity", "a whole number of milliseconds"],
     ["DATABASE_LISTEN_URL", "db.example", "postgres://"],
+    ["DATABASE_READ_URL", "db.example", "postgres://"],
+    ["DATABASE_READ_MAX_LAG_MS", "0", "a whole number from 1 to 10,000"],
+    ["DATABASE_READ_MAX_LAG_MS", "10001", "a whole number from 1 to 10,000"],
     ["DATABASE_POOL_SIZE", "0", "a whole number from 1 to 1,000"],
     ["DATABASE_POOL_SIZE", "1001", "a whole number from 1 to 1,000"],
     ["STATEMENT_TIMEOUT_MS", "1e12", "a whole number of milliseconds"],
@@ -218,6 +222,7 @@ describe("the configuration", () => {
     ["a password without a user", { FUSEKI_URL: "http://s.example/x", FUSEKI_PASSWORD: "p" }, "FUSEKI_USER"],
     ["a user without a password", { FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u" }, "FUSEKI_PASSWORD"],
     ["a user for the embedded store", { FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" }, "FUSEKI_URL"],
+    ["a replica of no database", { DATABASE_READ_URL: "postgres://u:p@db.example/x" }, "DATABASE_URL"],
     ["half a graph store", { SPARQL_QUERY_URL: "http://localhost/query" }, "FUSEKI_URL"],
   ])("refuses what contradicts itself: %s", (_, env, name) => {
     expect(refusalOf(env)).toMatch(new RegExp(`^${name}: must `));
@@ -272,6 +277,7 @@ describe("secrets in files", () => {
   const VALUES: Record<string, string> = {
     DATABASE_URL: "postgres://u:p@db.example/x",
     DATABASE_LISTEN_URL: "postgres://u:p@listen.example/x",
+    DATABASE_READ_URL: "postgres://u:p@read.example/x",
     SMTP_URL: "smtp://u:p@mail.example",
     FUSEKI_PASSWORD: "p",
     OIDC_CLIENT_SECRET: "p",
@@ -280,6 +286,7 @@ describe("secrets in files", () => {
     SPARQL_GRAPH_STORE_URL: "http://s.example/data?access-token=t",
   };
   const rest = {
+    DATABASE_URL: "postgres://u:p@db.example/x",
     ...{ FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" },
     ...{ OIDC_ISSUER: "https://p.example", OIDC_AUDIENCE: "us", OIDC_CLIENT_ID: "pages" },
   };

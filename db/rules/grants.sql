@@ -27,7 +27,11 @@ grant execute on function
   app_private.begin_session,
   app_private.end_session,
   app_private.claims_to_confirm,
-  app_private.confirm_claims
+  app_private.confirm_claims,
+  app_private.database_identity,
+  app_private.log_position,
+  app_private.replayed_position,
+  app_private.at_position
 to engagement_server;
 grant select, insert, update, delete on app_private.rate_limits to engagement_server;
 

@@ -8,6 +8,7 @@
 \ir validation.sql
 \ir identity.sql
 \ir limits.sql
+\ir replicas.sql
 \ir sessions.sql
 \ir permissions.sql
 \ir membership.sql

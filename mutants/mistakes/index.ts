@@ -1,6 +1,7 @@
 import type { Mistake } from "../mistake.ts";
 import { GRAPH } from "./graph.ts";
 import { OPERATOR } from "./operator.ts";
+import { REPLICAS } from "./replicas.ts";
 import { CALLERS } from "./rules-callers.ts";
 import { CHURCHES } from "./rules-churches.ts";
 import { CLAIMS } from "./rules-claims.ts";
@@ -28,5 +29,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...GRAPH,
   ...SERVER,
   ...DOORS,
+  ...REPLICAS,
   ...OPERATOR,
 ];

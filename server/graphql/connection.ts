@@ -3,17 +3,17 @@
 import type pg from "pg";
 import type { PgClient, PgClientQuery } from "postgraphile/@dataplan/pg";
 import { ApiError } from "../errors.ts";
-import type { BorrowedConnection, Connections } from "../postgres/connections.ts";
+import type { Lender, Lent as Connection } from "../postgres/reads.ts";
 import { StatementTimeout } from "../postgres/unavailable.ts";
 
 const CONTAINS = " @> ";
 
 /** A connection while it is borrowed, and how many ask something of it. */
-type Lent = { connection: Promise<BorrowedConnection>; users: number };
+type Lent = { connection: Promise<Connection>; users: number };
 
 /** The connection of one request: borrowed while anything is asked of it, one statement after the other. */
 export class RequestConnection {
-  readonly #connections: Connections;
+  #connections: Lender;
   readonly #caller: string;
   readonly #settings: Readonly<Record<string, string>>;
   readonly #stopping = new AbortController();
@@ -30,7 +30,7 @@ export class RequestConnection {
    * @param answerMaxBytes how many bytes of rows it may read, which is about what its answer has
    */
   constructor(
-    connections: Connections,
+    connections: Lender,
     caller: string,
     settings: Readonly<Record<string, string>>,
     answerMaxBytes: number,
@@ -46,6 +46,11 @@ export class RequestConnection {
   /** Bounds what may be read to a share of what an answer may have, because parts of it come more than once. */
   repeats(copies: number): void {
     this.#bytesLeft = this.#answerMaxBytes / copies;
+  }
+
+  /** Has it ask somebody else from now on; before anything was asked. */
+  askInstead(connections: Lender): void {
+    this.#connections = connections;
   }
 
   /** Ends what is running, and refuses what would follow. */
@@ -71,11 +76,11 @@ export class RequestConnection {
     }
   }
 
-  #borrow(): Promise<BorrowedConnection> {
+  #borrow(): Promise<Connection> {
     return this.#orStopped(this.#connections.take({ caller: this.#caller, gone: this.#stopping.signal }));
   }
 
-  #clientOn(connection: BorrowedConnection): PgClient {
+  #clientOn(connection: Connection): PgClient {
     const query = <T>(statement: PgClientQuery) => this.#run<T & object>(connection, statement);
     const inTransaction: PgClient = { query, withTransaction: (work) => work(inTransaction) };
     return {
@@ -103,7 +108,7 @@ export class RequestConnection {
   }
 
   async #run<T extends pg.QueryResultRow>(
-    connection: BorrowedConnection,
+    connection: Connection,
     { text, values, name, arrayMode }: PgClientQuery,
   ): Promise<pg.QueryResult<T>> {
     if (this.#msLeft < 1) throw new StatementTimeout();

@@ -7,6 +7,7 @@ import type { NodePostgresPgClient } from "postgraphile/@dataplan/pg/adaptors/pg
 import { traceParent } from "../../process/tracing.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Connections } from "../postgres/connections.ts";
+import { Reads } from "../postgres/reads.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import { hungUp } from "../hang-up.ts";
 import { currentRequest } from "../request-context.ts";
@@ -20,12 +21,17 @@ type Work<T> = (client: NodePostgresPgClient) => T | Promise<T>;
 /** The connections of the requests that are being answered. */
 export class RequestConnections {
   readonly #connections: Connections;
+  readonly #reads: Reads;
   readonly #answerMaxBytes: number;
   readonly #begun = new WeakMap<Settings, RequestConnection>();
 
-  /** @param answerMaxBytes of one answer */
-  constructor(connections: Connections, answerMaxBytes: number) {
+  /**
+   * @param answerMaxBytes of one answer
+   * @param reads where queries are asked; by default where all else is
+   */
+  constructor(connections: Connections, answerMaxBytes: number, reads = new Reads(connections)) {
     this.#connections = connections;
+    this.#reads = reads;
     this.#answerMaxBytes = answerMaxBytes;
   }
 
@@ -49,6 +55,11 @@ export class RequestConnections {
     if (gone.aborted) stop();
     else gone.addEventListener("abort", stop, { once: true });
     return settings;
+  }
+
+  /** Has a request that only reads do so where there is the least to do. */
+  readsOnly(settings: Settings): void {
+    this.of(settings).askInstead(this.#reads.begin());
   }
 
   /** @throws for settings that are of no request: a statement without anybody who answers for it */

@@ -12,6 +12,7 @@ import { Database } from "../database.ts";
 import { Execution, keeping, SMALL } from "./execution.ts";
 import { LiveFeed } from "../live/feed.ts";
 import type { Postgres } from "../postgres/postgres.ts";
+import type { Reads } from "../postgres/reads.ts";
 import type { RestRoute } from "../rest/route.ts";
 import { RequestConnections } from "./connections.ts";
 import { Documents } from "./documents.ts";
@@ -30,6 +31,8 @@ import { Transports } from "./transports.ts";
 export type GraphqlOptions = {
   /** Connects as engagement_server; whoever passes it ends it, after release(). */
   postgres: Pick<Postgres, "requests" | "pool">;
+  /** Where what only reads is asked. */
+  reads?: Reads;
   logger: Pick<Logger, "error">;
   /** of one answer */
   answerMaxBytes: number;
@@ -58,13 +61,14 @@ export type Graphql = {
  */
 export async function createGraphql({
   postgres,
+  reads,
   logger,
   answerMaxBytes,
   routes = [],
   documents = new Documents(),
 }: GraphqlOptions): Promise<Graphql> {
   const publicError = publicErrors(logger);
-  const connections = new RequestConnections(postgres.requests, answerMaxBytes);
+  const connections = new RequestConnections(postgres.requests, answerMaxBytes, reads);
   const bodies = new Map(routes.flatMap(({ operationId, body }) => (body ? [[operationId, body]] : [])));
   const execution = new Execution(publicError, connections, bodies);
   const instance = postgraphile(makePreset(postgres.pool, { execution, connections }));
@@ -73,7 +77,7 @@ export async function createGraphql({
   const texts = new TextCache(schema, publicError);
   documents.check((text) => texts.parse(text).errors?.[0]?.message);
   const subscriptions = new Subscriptions({
-    feed: new LiveFeed(new Database(postgres.requests)),
+    feed: new LiveFeed(new Database(postgres.requests, reads)),
     texts,
     ...{ schema: keeping(schema, SMALL), publicError, resolvedPreset: instance.getResolvedPreset() },
   });

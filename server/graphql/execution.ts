@@ -40,7 +40,7 @@ export class Execution {
   run(args: Grafast.ExecutionArgs): ReturnType<typeof execute> {
     const { small, large } = this.#of(args.schema);
     try {
-      refuseSubscription(args.document, args.operationName);
+      refuseSubscription(args);
       const { copies, fields } = measure(
         args.schema,
         args.document,
@@ -48,7 +48,9 @@ export class Execution {
         args.variableValues ?? {},
         this.#bodies,
       );
-      this.#connections.of(args.contextValue.pgSettings!).repeats(copies);
+      const settings = args.contextValue.pgSettings!;
+      this.#connections.of(settings).repeats(copies);
+      if (operationOf(args) === OperationTypeNode.QUERY) this.#connections.readsOnly(settings);
       return execute({ ...args, schema: fields > SMALL.fields ? large : small });
     } catch (error) {
       return { errors: [this.publicError(error)] };
@@ -87,9 +89,15 @@ export function boundedExecution(execution: Execution): GraphileConfig.Plugin {
   };
 }
 
+type Asked = { document: DocumentNode; operationName?: string | null | undefined };
+
+function operationOf({ document, operationName }: Asked): OperationTypeNode | undefined {
+  return getOperationAST(document, operationName)?.operation;
+}
+
 /** An answer has one result. */
-function refuseSubscription(document: DocumentNode, operationName: string | null | undefined): void {
-  if (getOperationAST(document, operationName)?.operation !== OperationTypeNode.SUBSCRIPTION) return;
+function refuseSubscription(asked: Asked): void {
+  if (operationOf(asked) !== OperationTypeNode.SUBSCRIPTION) return;
   throw new ApiError("validation_failed", {
     message: "Subscribe over WebSocket at /graphql, or with server-sent events at /graphql/stream.",
   });

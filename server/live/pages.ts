@@ -22,5 +22,5 @@ export async function readChanges(
   input: Record<string, unknown>,
 ): Promise<string> {
   await database.answer(identity, "select app_private.number_changes()::text");
-  return (await database.answer(identity, STATEMENTS[feed], input)) ?? "";
+  return (await database.read(identity, STATEMENTS[feed], input)) ?? "";
 }

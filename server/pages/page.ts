@@ -86,7 +86,11 @@ export function visitOf(request: Request, response: Response, database: Database
     fields,
     ask: async <T>(statement: string, input: Record<string, unknown> = {}) => {
       if (!visitor) throw new ApiError("invalid_session");
-      return JSON.parse((await database.answer(visitor.identity, statement, input)) ?? "null") as T;
+      const asking =
+        request.method === "POST"
+          ? database.answer(visitor.identity, statement, input)
+          : database.read(visitor.identity, statement, input);
+      return JSON.parse((await asking) ?? "null") as T;
     },
     exchange: { request, response },
     proof: visitor ? html`<input name="form" type="hidden" value="${formToken(visitor.session)}" />` : html``,

@@ -33,7 +33,7 @@ async function find(database: Database, request: Request): Promise<Visitor | und
   const { identity } = request as { identity?: Identity };
   const session = readCookie(request, SESSION);
   if (!identity?.person || session === undefined) return undefined;
-  const held = await database.answer(identity, "select to_json(app_private.own_permissions())::text");
+  const held = await database.read(identity, "select to_json(app_private.own_permissions())::text");
   const permissions = new Set(JSON.parse(held ?? "[]") as string[]);
   return { email: identity.person.email, session, identity, permissions };
 }

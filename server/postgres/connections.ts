@@ -8,11 +8,20 @@ import { traceStatement } from "../../process/tracing.ts";
 import { cancelStatement } from "./cancel.ts";
 import { whileAlive } from "./heartbeat.ts";
 import { makeRoom } from "./prepared.ts";
-import { QueryUnder, SETTINGS } from "./query.ts";
+import type { Position } from "./positions.ts";
+import { QueryUnder, SETTINGS, SETTINGS_AT } from "./query.ts";
+import type { Preface } from "./query.ts";
 import { currentRequest } from "../request-context.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Shares } from "../shares.ts";
-import { CallerGone, DatabaseUnavailable, isLost, StatementTimeout } from "./unavailable.ts";
+import {
+  CallerGone,
+  DatabaseUnavailable,
+  isLost,
+  isSick,
+  ReplicaUnfit,
+  StatementTimeout,
+} from "./unavailable.ts";
 
 /** On whose behalf a connection is used. */
 export type Borrower = Readonly<{
@@ -20,6 +29,8 @@ export type Borrower = Readonly<{
   caller: string;
   /** Aborted when the caller hangs up; what runs is cancelled then. */
   gone?: AbortSignal;
+  /** How far a replica must have got. */
+  position?: Position;
 }>;
 
 /** A server may answer on open connections and take no new ones. */
@@ -34,12 +45,17 @@ const CANCEL_TRIES = 3;
 /** A pooler before PgBouncer 1.21 does not know, on the next connection, what was prepared on the last. */
 const NOT_PREPARED = new Set(["26000", "42P05"]);
 
+// As db/rules/replicas.sql has them.
+const OURS = "EG";
+const BEHIND = "EG002";
+
 /** Lends connections. */
 export class Connections {
   readonly #pool: pg.Pool;
   readonly #shares: Shares;
   readonly #pulse: Pulse;
   readonly #timeoutMs: number;
+  readonly #preface: Preface;
   // How many times the database had been lost when a connection was made.
   readonly #made = new WeakMap<pg.PoolClient, number>();
   readonly #prepared = new WeakSet<pg.PoolClient>();
@@ -49,11 +65,18 @@ export class Connections {
   #mayPrepare = true;
   #told: (seconds: number) => void = noop;
 
-  constructor(parts: { pool: pg.Pool; shares: Shares; pulse: Pulse; timeoutMs: number }) {
+  constructor(parts: {
+    pool: pg.Pool;
+    shares: Shares;
+    pulse: Pulse;
+    timeoutMs: number;
+    isReplica?: boolean | undefined;
+  }) {
     this.#pool = parts.pool;
     this.#shares = parts.shares;
     this.#pulse = parts.pulse;
     this.#timeoutMs = parts.timeoutMs;
+    this.#preface = parts.isReplica ? SETTINGS_AT : SETTINGS;
     this.#pool.on("connect", (client) => {
       this.#made.set(client, this.#pulse.outages);
       client.once("error", () => this.#lost.add(client));
@@ -108,7 +131,8 @@ export class Connections {
     try {
       const client = await this.#connect();
       return new BorrowedConnection({
-        ...{ client, giveBack, pulse: this.#pulse, timeoutMs: this.#timeoutMs, gone: borrower.gone },
+        ...{ client, giveBack, pulse: this.#pulse, timeoutMs: this.#timeoutMs, preface: this.#preface },
+        ...{ gone: borrower.gone, position: borrower.position },
         prepare: () => this.#prepare(client),
         isLost: () => this.#lost.has(client),
         forgets: () => (this.#mayPrepare = false),
@@ -146,7 +170,8 @@ export class Connections {
   /** Prepares on a connection what every statement needs; whether that is possible. */
   async #prepare(client: pg.PoolClient): Promise<boolean> {
     if (this.#mayPrepare && !this.#prepared.has(client)) {
-      await client.query({ ...SETTINGS, values: ["{}"] });
+      const { name, text } = this.#preface;
+      await client.query({ name, text, values: ["{}"] });
       this.#prepared.add(client);
     }
     return this.#mayPrepare;
@@ -158,7 +183,9 @@ type Parts = {
   giveBack: () => void;
   pulse: Pulse;
   timeoutMs: number;
+  preface: Preface;
   gone: AbortSignal | undefined;
+  position: Position | undefined;
   prepare: () => Promise<boolean>;
   isLost: () => boolean;
   forgets: () => void;
@@ -178,29 +205,36 @@ export class BorrowedConnection {
    * Runs one statement under settings that hold for it alone, in one round trip.
    * @param settings such as the role; statement_timeout is added. null: none at all
    * @param onRow is told the bytes of each row; what it throws becomes the answer
-   * @throws DatabaseError as PostgreSQL raised it; DatabaseUnavailable, StatementTimeout, CallerGone
+   * @throws DatabaseError as PostgreSQL raised it; DatabaseUnavailable, StatementTimeout, CallerGone; ReplicaUnfit
    */
   async run<R extends pg.QueryResultRow>(
     query: pg.QueryConfig,
     settings: Readonly<Record<string, string>> | null = {},
     onRow?: (bytes: number) => void,
   ): Promise<pg.QueryResult<R>> {
-    const { client, prepare, forgets, timeoutMs } = this.#parts;
-    const applied = settings && JSON.stringify({ statement_timeout: String(timeoutMs), ...settings });
+    const { client, prepare, forgets, timeoutMs, preface, position } = this.#parts;
+    const applied = settings && {
+      preface,
+      value: preface.valueOf({ statement_timeout: String(timeoutMs), ...settings }, position),
+    };
     const send = async () => {
-      const isPrepared = await prepare();
+      const isPrepared = await prepare().catch((error: unknown) => {
+        throw unfit(preface, error);
+      });
       const named = isPrepared ? query : { ...query, name: undefined };
       const forget = makeRoom(client, named.name);
       return new Promise<pg.QueryResult<R>>((done, failed) => {
-        client.query(
-          new QueryUnder(
-            named,
-            applied,
-            isPrepared,
-            (error, result) => (error ? failed(error) : done(result as pg.QueryResult<R>)),
-            { forget, onRow },
-          ),
+        const sent: QueryUnder = new QueryUnder(
+          named,
+          applied,
+          isPrepared,
+          (error, result) => {
+            if (!error) done(result as pg.QueryResult<R>);
+            else failed(sent.hasBegun ? error : unfit(preface, error));
+          },
+          { forget, onRow },
         );
+        client.query(sent);
       });
     };
     return traceStatement(query, () =>
@@ -268,6 +302,16 @@ export class BorrowedConnection {
     if (isGivenUp || !isSevered) return error;
     return new DatabaseUnavailable({ cause: error, isOutcomeUnknown: true });
   }
+}
+
+/** What fails before a statement has begun on a replica says that it is none for us. */
+function unfit(preface: Preface, error: unknown): unknown {
+  if (preface !== SETTINGS_AT || !(error instanceof DatabaseError)) return error;
+  if (NOT_PREPARED.has(error.code ?? "") || isSick(error)) return error;
+  const reason = error.code?.startsWith(OURS)
+    ? error.message
+    : "it is no database of this service and version";
+  return new ReplicaUnfit(reason, { cause: error, isBehind: error.code === BEHIND });
 }
 
 /** Cancels what runs on a connection until it has ended. An order that comes before the statement has no effect. */

@@ -36,6 +36,8 @@ export type PostgresOptions = {
   statementTimeoutMs: number;
   /** called when a connection breaks */
   onError: (error: Error) => void;
+  /** Whether it is one, of which each statement makes sure. */
+  isReplica?: boolean;
 };
 
 /** The server's connections. */
@@ -44,15 +46,19 @@ export class Postgres {
   readonly lookups: Connections;
   /** For metrics. */
   readonly probes: Connections;
+  /** For how far the log is, where there are replicas. */
+  readonly positions: Connections;
   /** For readiness. */
   readonly pulse: Pulse;
   /** The one behind requests, for the start of the service. */
   readonly pool: pg.Pool;
   readonly #heartbeat: Heartbeat;
   readonly #open: (max: number) => pg.Pool;
+  readonly #isReplica: boolean | undefined;
   readonly #pools: pg.Pool[] = [];
 
-  constructor({ url, poolSize, statementTimeoutMs, onError }: PostgresOptions) {
+  constructor({ url, poolSize, statementTimeoutMs, onError, isReplica }: PostgresOptions) {
+    this.#isReplica = isReplica;
     this.#open = (max) =>
       createPool(url, {
         max,
@@ -67,6 +73,7 @@ export class Postgres {
     this.requests = this.#connections(poolSize, Math.ceil(poolSize * SHARE), statementTimeoutMs);
     this.lookups = this.#connections(LOOKUPS, LOOKUPS, OWN_TIMEOUT_MS);
     this.probes = this.#connections(PROBES, PROBES, OWN_TIMEOUT_MS);
+    this.positions = this.#connections(PROBES, PROBES, OWN_TIMEOUT_MS);
     this.pool = this.#pools[0]!;
   }
 
@@ -85,6 +92,6 @@ export class Postgres {
     this.#pools.push(pool);
     const limits = { slowMs: SLOW_MS, patienceMs: PATIENCE_MS, queuePerCaller: QUEUE_PER_KEY, queue: QUEUE };
     const shares = new Shares({ slots, perCaller, ...limits });
-    return new Connections({ pool, shares, pulse: this.pulse, timeoutMs });
+    return new Connections({ pool, shares, pulse: this.pulse, timeoutMs, isReplica: this.#isReplica });
   }
 }

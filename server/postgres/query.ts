@@ -1,6 +1,7 @@
 // A statement and the settings that it runs under, in one round trip and one transaction: the settings end with it.
 // They need no session of their own, so a pooler may give every transaction another connection.
 import pg from "pg";
+import type { Position } from "./positions.ts";
 
 /** What node-postgres does with a query, beyond what its types tell. */
 type Wire = {
@@ -22,11 +23,29 @@ const Query = pg.Query as unknown as new (
   callback: (error: Error | null, result: pg.QueryResult) => void,
 ) => pg.Submittable & Internals;
 
-/** The statement that applies settings, its $1, as JSON {name: value}. */
-export const SETTINGS = {
+/** What stands before a statement: its $1 is made of the settings, by their names. */
+export type Preface = Readonly<{
+  name: string;
+  text: string;
+  valueOf: (settings: Readonly<Record<string, string>>, position?: Position) => string;
+}>;
+
+/** Applies settings. */
+export const SETTINGS: Preface = {
   name: "settings",
   text: "select set_config(key, value, true) from json_each_text($1)",
-} as const;
+  valueOf: (settings) => JSON.stringify(settings),
+};
+
+/** The same on a replica, once it is found to be one, and at a position if one is given. */
+export const SETTINGS_AT: Preface = {
+  name: "settings_at",
+  text: "select set_config(key, value, true) from json_each_text(app_private.at_position($1))",
+  valueOf: (settings, position) => JSON.stringify({ settings, position }),
+};
+
+/** A preface with its $1. */
+type Applied = Readonly<{ preface: Preface; value: string }>;
 
 /** What else is to be done about a query. */
 export type Surroundings = {
@@ -38,19 +57,19 @@ export type Surroundings = {
 
 /** A query that is preceded by its settings before the same Sync. */
 export class QueryUnder extends Query {
-  readonly #settings: string | null;
+  readonly #settings: Applied | null;
   readonly #isPrepared: boolean;
   readonly #around: Surroundings;
   readonly #refused: { error?: Error };
   #isSettled: boolean;
 
   /**
-   * @param settings as JSON {name: value}; null: none, as for the end of a transaction that has failed
-   * @param isPrepared whether SETTINGS is prepared on the connection; else it is parsed on the way
+   * @param settings what stands before it; null: nothing, as for the end of a transaction that has failed
+   * @param isPrepared whether that is prepared on the connection; else it is parsed on the way
    */
   constructor(
     config: pg.QueryConfig,
-    settings: string | null,
+    settings: Applied | null,
     isPrepared: boolean,
     callback: (error: Error | null, result: pg.QueryResult) => void,
     around: Surroundings = {},
@@ -66,6 +85,11 @@ export class QueryUnder extends Query {
     this.#isSettled = settings === null;
   }
 
+  /** Whether what stands before the statement is done. */
+  get hasBegun(): boolean {
+    return this.#isSettled;
+  }
+
   override prepare(connection: Wire): void {
     const { forget } = this.#around;
     // Before anything that can fail, because the server skips what follows an error.
@@ -74,9 +98,10 @@ export class QueryUnder extends Query {
       delete connection.parsedStatements[forget];
     }
     if (this.#settings === null) return super.prepare(connection);
-    const name = this.#isPrepared ? SETTINGS.name : "";
-    if (!this.#isPrepared) connection.parse({ text: SETTINGS.text, name });
-    connection.bind({ portal: "", statement: name, values: [this.#settings] });
+    const { preface, value } = this.#settings;
+    const name = this.#isPrepared ? preface.name : "";
+    if (!this.#isPrepared) connection.parse({ text: preface.text, name });
+    connection.bind({ portal: "", statement: name, values: [value] });
     connection.execute({ portal: "", rows: 0 });
     super.prepare(connection);
   }

@@ -23,6 +23,18 @@ export class StatementTimeout extends Error {
   override name = "StatementTimeout";
 }
 
+/** A replica that cannot be asked, or not yet; what it was to be asked was not begun. The message is the reason. */
+export class ReplicaUnfit extends Error {
+  override name = "ReplicaUnfit";
+  /** Whether it is only behind (db/rules/replicas.sql). */
+  readonly isBehind: boolean;
+
+  constructor(reason: string, options: { cause?: unknown; isBehind?: boolean } = {}) {
+    super(reason, { cause: options.cause });
+    this.isBehind = options.isBehind ?? false;
+  }
+}
+
 /** The caller has hung up, so that there is nobody to be answered. */
 export class CallerGone extends Error {
   override name = "CallerGone";

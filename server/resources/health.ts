@@ -44,7 +44,7 @@ export function healthRoutes({ database, store }: { database: Database; store: G
         const [isThere, { triples, hasFailed }, answer] = await Promise.all([
           store.isAvailable(),
           countTriples(),
-          database.answer(request.identity, `select row_to_json(health)::text from rest.health`),
+          database.read(request.identity, `select row_to_json(health)::text from rest.health`),
         ]);
         const { isWhole, ...health } = JSON.parse(answer ?? "{}") as { isWhole?: boolean };
         const isOk = isThere && !hasFailed && isWhole === true;

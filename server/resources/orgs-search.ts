@@ -20,7 +20,7 @@ export async function searchChurches(
   query: Record<string, unknown>,
   maxBytes: number,
 ): Promise<string> {
-  return (await database.answer(identity, PAGE, { query, maxBytes })) ?? "";
+  return (await database.read(identity, PAGE, { query, maxBytes })) ?? "";
 }
 
 // A page may have ten megabytes, of which only the end is of interest; its form is that of app_private.church_page.

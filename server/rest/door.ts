@@ -65,11 +65,13 @@ function handler(route: RestRoute, database: Database) {
     }
     const statement =
       typeof route.statement === "function" ? route.statement(input) : (route.statement ?? "");
-    const answer = await database
-      .answer(request.identity, statement, input, idempotencyKey(route, request))
-      .catch((error: unknown) => {
-        throw byHeaders(route, error);
-      });
+    const asking =
+      route.method === "get"
+        ? database.read(request.identity, statement, input)
+        : database.answer(request.identity, statement, input, idempotencyKey(route, request));
+    const answer = await asking.catch((error: unknown) => {
+      throw byHeaders(route, error);
+    });
     if (answer === null) throw new ApiError(route.missing ?? "not_found");
     response.status(route.answer.status);
     if (route.answer.status === 201) response.location(filled(route.answer.location, answer));

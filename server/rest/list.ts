@@ -131,7 +131,7 @@ export async function readPage(
   input: Input,
   { request, response }: { request: Request; response: Response },
 ): Promise<string> {
-  const answer = (await database.answer(request.identity, listStatement(list, input), input)) ?? "";
+  const answer = (await database.read(request.identity, listStatement(list, input), input)) ?? "";
   const end = answer.indexOf("\n");
   const [at, id] = answer.slice(0, end).split(" ");
   if (id) {

@@ -70,7 +70,7 @@ export async function startSickPostgres(settings: Record<string, string> = {}): 
 }
 
 /** The first process of a cluster and all that it has started. */
-async function processesOf(cluster: string): Promise<number[]> {
+export async function processesOf(cluster: string): Promise<number[]> {
   const [first] = (await readFile(join(cluster, "postmaster.pid"), "utf8")).split("\n");
   const all = (await readdir("/proc")).map(Number).filter((pid) => pid > 0);
   const children = await Promise.all(

@@ -1,0 +1,188 @@
+// A replica of the database that answers for the primary where it has everything that was acknowledged before. While it has not, or
+// is not there, it is passed over, and looked at again after a moment.
+import type { Logger } from "pino";
+import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../../process/patience.ts";
+import { Postgres } from "./postgres.ts";
+import type { PostgresOptions } from "./postgres.ts";
+import { Positions } from "./positions.ts";
+import type { Position } from "./positions.ts";
+import { ReplicaUnfit } from "./unavailable.ts";
+
+/** How soon a replica that is passed over is looked at again. */
+const RETRY_MS = 1_000;
+/** How soon one that is behind is asked again. */
+const POLL_MS = 2;
+/** How long metrics wait for it: less than for what is asked of the primary. */
+const LAG_PATIENCE_MS = 1_000;
+
+type Waiting = { at: number; resolve: (isThere: boolean) => void };
+
+export type ReplicaOptions = PostgresOptions & {
+  /** how long a read waits for it */
+  maxLagMs: number;
+  logger: Pick<Logger, "info" | "warn">;
+};
+
+/** Knows whether the replica may be asked. */
+export class Replica {
+  readonly #postgres: Postgres;
+  readonly #positions: Positions;
+  readonly #maxLagMs: number;
+  readonly #logger: ReplicaOptions["logger"];
+  readonly #waiting = new Set<Waiting>();
+  #known = 0;
+  #isWatching = false;
+  #isUsed = false;
+  /** Why it is passed over, as was logged. */
+  #reason: string | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  /** @param positions of the primary */
+  constructor(positions: Positions, { maxLagMs, logger, ...options }: ReplicaOptions) {
+    this.#postgres = new Postgres({ ...options, isReplica: true });
+    this.#positions = positions;
+    this.#maxLagMs = maxLagMs;
+    this.#logger = logger;
+  }
+
+  /** Its connections for requests. */
+  get connections() {
+    return this.#postgres.requests;
+  }
+
+  get pool() {
+    return this.#postgres.pool;
+  }
+
+  /** Whether it is asked at present. */
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
+
+  /** Looks at it for the first time. Whatever comes of it, the service can start. */
+  async start(): Promise<void> {
+    await this.#examine();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#retry);
+    this.#release();
+    await this.#postgres.end();
+  }
+
+  /** The position that a read is to be given at, once the replica has got there; undefined where it is passed over. */
+  async ready(): Promise<Position | undefined> {
+    if (!this.#isUsed) return undefined;
+    // Where the primary does not say, it is for the primary to say why.
+    const position = await this.#positions.current().catch(() => undefined);
+    if (position === undefined || !this.#isUsed) return undefined;
+    if (await this.#reaches(position)) return position;
+    this.passOver(this.#tooFarBehind());
+    return undefined;
+  }
+
+  /** Asks it no more, until it is found to be of use. */
+  passOver(reason: unknown): void {
+    if (this.#isStopped) return;
+    const why = reason instanceof ReplicaUnfit ? reason.message : "it does not answer";
+    if (why !== this.#reason) {
+      this.#logger.warn(
+        { reason: why, err: reason },
+        "the replica is passed over: reads stay on the primary",
+      );
+    }
+    this.#reason = why;
+    this.#isUsed = false;
+    this.#release();
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => void this.#examine(), RETRY_MS).unref();
+  }
+
+  /** Forgets how far it has got: behind its address there are several, or it is another now. */
+  forget(): void {
+    this.#known = 0;
+  }
+
+  /** How many bytes of the log it has not replayed; undefined if that cannot be told now. */
+  async lag(): Promise<number | undefined> {
+    const asking = Promise.all([this.#positions.current(), this.#replayed()]);
+    const found = await within(LAG_PATIENCE_MS, asking, () => new Error("no answer")).catch(() => undefined);
+    return found && Math.max(0, found[0].at - found[1]);
+  }
+
+  async #examine(): Promise<void> {
+    try {
+      const position = await this.#positions.current().catch((cause: unknown) => {
+        throw new ReplicaUnfit("the primary does not say how far it is", { cause });
+      });
+      this.forget();
+      // Should it not get there, it says itself why not.
+      await this.#reaches(position);
+      await this.#postgres.probes.borrow({ caller: "", position }, (connection) =>
+        connection.run({ text: "select" }),
+      );
+    } catch (error) {
+      this.passOver(error instanceof ReplicaUnfit && error.isBehind ? this.#tooFarBehind() : error);
+      return;
+    }
+    if (this.#isStopped || this.#isUsed) return;
+    clearTimeout(this.#retry);
+    this.#isUsed = true;
+    this.#reason = undefined;
+    this.#logger.info("reads go to the replica");
+  }
+
+  #tooFarBehind(): ReplicaUnfit {
+    return new ReplicaUnfit(`it has not replayed within ${this.#maxLagMs} ms what was acknowledged before`);
+  }
+
+  #reaches({ at }: Position): Promise<boolean> {
+    if (this.#known >= at) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const settle = (isThere: boolean) => {
+        clearTimeout(patience);
+        this.#waiting.delete(waiting);
+        resolve(isThere);
+      };
+      const waiting = { at, resolve: settle };
+      const patience = setTimeout(() => settle(false), this.#maxLagMs);
+      this.#waiting.add(waiting);
+      if (!this.#isWatching) void this.#watch();
+    });
+  }
+
+  /** Asks how far it has got, for all who wait together. */
+  async #watch(): Promise<void> {
+    this.#isWatching = true;
+    try {
+      while (this.#waiting.size > 0) {
+        this.#known = await this.#replayed();
+        for (const { at, resolve } of this.#waiting) if (at <= this.#known) resolve(true);
+        if (this.#waiting.size > 0) await sleep(POLL_MS);
+      }
+    } catch (error) {
+      this.passOver(error);
+    } finally {
+      this.#isWatching = false;
+    }
+  }
+
+  async #replayed(): Promise<number> {
+    const { rows } = await this.#postgres.probes.borrow({ caller: "" }, (connection) =>
+      connection.run<{ at: string | null }>({
+        name: "replayed_position",
+        text: "select app_private.replayed_position() as at",
+      }),
+    );
+    const at = rows[0]?.at;
+    if (at === null || at === undefined) throw new ReplicaUnfit("it is no replica");
+    return Number(at);
+  }
+
+  #release(): void {
+    for (const { resolve } of this.#waiting) resolve(false);
+  }
+}

@@ -1,0 +1,145 @@
+// A replica that is behind, gone, frozen or none at all: it is passed over, and nobody is told anything that is not so any more.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { migrate } from "../db/migrate.ts";
+import { eventually } from "./support/eventually.ts";
+import { ask } from "./support/graphql.ts";
+import { declare, readsOf, startReplicated } from "./support/replica.ts";
+import type { Replicated, ServerOnReplica } from "./support/replica.ts";
+import { call } from "./support/service.ts";
+
+const USED = "database_replica_used";
+const PASSED_OVER = "the replica is passed over: reads stay on the primary";
+const BACK = "reads go to the replica";
+
+let both: Replicated;
+beforeAll(async () => {
+  both = await startReplicated();
+});
+afterAll(() => both.remove());
+
+const isUsed = (server: ServerOnReplica, used: 0 | 1) =>
+  eventually(async () => expect(await server.metric(USED)).toBe(used));
+
+/** What the replica has not replayed, or nobody could tell it, is read all the same. */
+async function expectReads(server: ServerOnReplica): Promise<void> {
+  const { keys } = both;
+  const needId = await declare(server, keys.write, `Need ${Math.random()}`);
+  const [item, { need }] = await Promise.all([
+    call(`${server.url}/v0/needs/${needId}`, "GET", keys.read),
+    ask({ url: server.url, keys }, "query ($id: UUID!) { need(needId: $id) { status } }", { id: needId }),
+  ]);
+  expect([item.status, need]).toEqual([200, { status: "open" }]);
+}
+
+describe("a replica that", () => {
+  let server: ServerOnReplica;
+  beforeAll(async () => {
+    server = await both.serve();
+    await isUsed(server, 1);
+  });
+
+  const pause = async () => {
+    await both.onReplica("select pg_wal_replay_pause()");
+    await eventually(async () =>
+      expect(await both.onReplica("select pg_get_wal_replay_pause_state() as state")).toEqual([
+        { state: "paused" },
+      ]),
+    );
+  };
+  const resume = () => both.onReplica("select pg_wal_replay_resume()");
+
+  test.each<[string, fall: () => Promise<unknown>, recover: () => unknown]>([
+    ["does not replay", pause, resume],
+    ["is gone", () => both.down(), () => both.up()],
+    ["is frozen", () => both.freeze(), () => both.thaw()],
+  ])("%s is passed over until it is back, and nothing is missing", async (_, fall, recover) => {
+    const logged = server.logged().length;
+    await fall();
+    for (let round = 0; round < 3; round++) await expectReads(server);
+    await isUsed(server, 0);
+    const before = await readsOf(server);
+    for (let round = 0; round < 3; round++) await expectReads(server);
+    expect((await readsOf(server)).replica).toBe(before.replica);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    expect(await server.metric("database_up")).toBe(1);
+    const warned = server.logged().slice(logged);
+    expect(warned[0]).toMatchObject({ level: 40, msg: PASSED_OVER });
+    // Once for each reason: one that is frozen is first late, and then does not answer.
+    expect(new Set(warned.map(({ reason }) => reason)).size).toBe(warned.length);
+
+    await Promise.resolve(recover());
+    await isUsed(server, 1);
+    await eventually(async () => {
+      const { replica } = await readsOf(server);
+      await expectReads(server);
+      expect((await readsOf(server)).replica).toBeGreaterThan(replica);
+    });
+    expect(server.logged().at(-1)).toMatchObject({ level: 30, msg: BACK });
+  });
+
+  test("is behind says by how much", async () => {
+    await pause();
+    await expectReads(server);
+    await eventually(async () =>
+      expect(await server.metric("database_replica_lag_bytes")).toBeGreaterThan(0),
+    );
+    await resume();
+    await eventually(async () => expect(await server.metric("database_replica_lag_bytes")).toBe(0));
+  });
+});
+
+describe("a read URL that leads", () => {
+  const elsewhere = (url: string, changes: Partial<URL>) => Object.assign(new URL(url), changes).href;
+
+  beforeAll(async () => {
+    await both.owner.query("create database twin");
+    await migrate(elsewhere(both.url, { pathname: "/twin" }));
+    await eventually(async () =>
+      expect(await both.onReplica("select from pg_database where datname = 'twin'")).toHaveLength(1),
+    );
+  });
+
+  test.each<[string, (replicated: Replicated) => string, RegExp]>([
+    ["to the primary", ({ serverUrl }) => serverUrl, /^it is no replica$/],
+    [
+      "to a replica of another database like it",
+      ({ readUrl }) => elsewhere(readUrl, { pathname: "/twin" }),
+      /^it is a replica of another database$/,
+    ],
+    [
+      "to a database of something else",
+      ({ readUrl }) => elsewhere(readUrl, { pathname: "/postgres" }),
+      /^it is no database of this service and version$/,
+    ],
+    ["nowhere", ({ readUrl }) => elsewhere(readUrl, { port: "9" }), /^it does not answer$/],
+    [
+      "in with a wrong password",
+      ({ readUrl }) => elsewhere(readUrl, { password: "wrong" }),
+      /^it does not answer$/,
+    ],
+  ])("%s changes nothing, and is told of in one line", async (_, urlOf, reason) => {
+    const server = await both.serve({ DATABASE_READ_URL: urlOf(both) });
+    await expectReads(server);
+    expect(await server.metric(USED)).toBe(0);
+    expect((await readsOf(server)).replica).toBe(0);
+    expect(server.logged()).toMatchObject([
+      { level: 40, msg: PASSED_OVER, reason: expect.stringMatching(reason) },
+    ]);
+    expect(JSON.stringify(server.logged())).not.toContain("wrong");
+    await server.stop();
+  });
+});
+
+test("a replica that has become a primary of its own is read no more", async () => {
+  const server = await both.serve();
+  await isUsed(server, 1);
+  await both.onReplica("select pg_promote()");
+  await both.onReplica("update app_public.needs set need_description = 'Of another world'");
+  await expectReads(server);
+  const list = await call(`${server.url}/v0/needs?limit=100`, "GET", both.keys.read);
+  expect(list.body.needs.length).toBeGreaterThan(5);
+  expect(JSON.stringify(list.body)).not.toContain("Of another world");
+  await eventually(() =>
+    expect(server.logged().at(-1)).toMatchObject({ msg: PASSED_OVER, reason: "it is no replica" }),
+  );
+});

@@ -1,0 +1,233 @@
+// A replica of a PostgreSQL of one test's own, as pg_basebackup makes one. npm's packages of PostgreSQL lack that program; what it
+// does is to copy the files between pg_backup_start and pg_backup_stop.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { pino } from "pino";
+import { loadConfig } from "../../config.ts";
+import { startEmbeddedPostgres } from "../../db/embedded.ts";
+import type { EmbeddedPostgres, PostgresPrograms } from "../../db/embedded.ts";
+import { migrate } from "../../db/migrate.ts";
+import { createPool } from "../../db/pool.ts";
+import { createGraphStore, storeUrls } from "../../graph/store.ts";
+import { startServer } from "../../server/main.ts";
+import { issueTestKey } from "./database.ts";
+import { SERVER_PASSWORD } from "./global-setup.ts";
+import { forwardTo, processesOf } from "./sick-postgres.ts";
+import { call } from "./service.ts";
+import { buildWorld, contributor, ORG } from "./world.ts";
+
+const run = promisify(execFile);
+
+/** What a copy has no use for, or must not have. */
+const LEFT_OUT = new Set(["pg_wal", "postmaster.pid", "postmaster.opts", "pg_replslot"]);
+
+/**
+ * Starts a replica, and makes it the first time.
+ * @param primary in a folder of its own, from startEmbeddedPostgres
+ * @param programs of the primary, if they are not the embedded ones, with pg_basebackup in their folder
+ */
+async function startReplica(
+  primary: { postgres: EmbeddedPostgres; dir: string },
+  dir: string,
+  programs?: PostgresPrograms & { folder: string },
+  settings: Record<string, string> = {},
+): Promise<EmbeddedPostgres> {
+  const from = new URL(primary.postgres.urlOf("postgres"));
+  const cluster = join(dir, "cluster");
+  const started = () => startEmbeddedPostgres(dir, { ...settings, ...following(from) }, programs);
+  if (existsSync(cluster)) return started();
+  await mkdir(dir, { recursive: true });
+  await run("cp", ["-p", join(primary.dir, "password"), join(dir, "password")]);
+  if (programs) {
+    await run(join(programs.folder, "pg_basebackup"), [
+      "--checkpoint=fast",
+      "--dbname",
+      from.href,
+      "--pgdata",
+      cluster,
+    ]);
+  } else await copy(from.href, join(primary.dir, "cluster"), cluster);
+  await writeFile(join(cluster, "standby.signal"), "");
+  // As the account that the primary runs as.
+  await run("chown", ["-R", `--reference=${join(primary.dir, "cluster")}`, cluster]);
+  return started();
+}
+
+function following({ hostname, port, username, password }: URL): Record<string, string> {
+  return {
+    primary_conninfo: `host=${hostname} port=${port} user=${username} password=${password}`,
+    fsync: "off",
+  };
+}
+
+async function copy(url: string, from: string, to: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query("select pg_backup_start('replica', true)");
+    await mkdir(join(to, "pg_wal"), { recursive: true, mode: 0o700 });
+    await mkdir(join(to, "pg_replslot"));
+    const names = (await readdir(from)).filter((name) => !LEFT_OUT.has(name));
+    await run("cp", ["-a", ...names.map((name) => join(from, name)), to]);
+    const { rows } = await client.query<{ labelfile: string }>("select labelfile from pg_backup_stop(false)");
+    await writeFile(join(to, "backup_label"), rows[0]!.labelfile);
+    await run("chmod", ["700", to]);
+  } catch (error) {
+    await rm(to, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+type Logged = { level: number; msg: string; reason?: string };
+
+/** A server beside a replica. */
+export type ServerOnReplica = {
+  url: string;
+  /** The value of a metric, by its whole name; undefined where it is left out. */
+  metric: (series: string) => Promise<number | undefined>;
+  /** What it has logged about the replica. */
+  logged: () => readonly Logged[];
+  stop: () => Promise<void>;
+};
+
+export type Replicated = {
+  /** URL of the primary as the owner of the schema, and as the server's login. */
+  url: string;
+  serverUrl: string;
+  /** Of the replica as the server's login; it stays the same whatever happens to the replica. */
+  readUrl: string;
+  owner: pg.Pool;
+  /** A superuser on the replica, in a connection of its own. */
+  onReplica: <R extends pg.QueryResultRow>(sql: string) => Promise<R[]>;
+  /** Takes an advisory lock on the replica; resolves with what gives it back. */
+  lockOnReplica: (number: number) => Promise<() => Promise<void>>;
+  keys: { read: string; write: string; review: string };
+  down: () => Promise<void>;
+  up: () => Promise<void>;
+  freeze: () => Promise<void>;
+  thaw: () => void;
+  serve: (environment?: Record<string, string>) => Promise<ServerOnReplica>;
+  remove: () => Promise<void>;
+};
+
+/** A primary with the people and organizations of the tests, and its replica. */
+export async function startReplicated(
+  programs?: PostgresPrograms & { folder: string },
+  replicaSettings: Record<string, string> = {},
+): Promise<Replicated> {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-replica-"));
+  const at = (name: string) => join(dir, name);
+  const primary = await startEmbeddedPostgres(at("primary"), { fsync: "off" }, programs);
+  await migrate(primary.url);
+  const owner = createPool(primary.url, { max: 4 });
+  await owner.query(`alter role engagement_server password '${SERVER_PASSWORD}'`);
+  await buildWorld(owner);
+  const begin = () =>
+    startReplica({ postgres: primary, dir: at("primary") }, at("replica"), programs, replicaSettings);
+  let replica = await begin();
+  const line = await forwardTo(() => Number(new URL(replica.url).port));
+  const asServer = (url: string) =>
+    Object.assign(new URL(url), { username: "engagement_server", password: SERVER_PASSWORD });
+  const readUrl = Object.assign(asServer(replica.url), { port: String(line.port) }).href;
+  const serverUrl = asServer(primary.url).href;
+  const [read, write, review] = await Promise.all(
+    (["api_read", "api_write", "api_review"] as const).map((scope) => issueTestKey(owner, scope)),
+  );
+  let frozen: number[] = [];
+  const thaw = () => {
+    for (const pid of frozen.splice(0)) process.kill(pid, "SIGCONT");
+  };
+  const servers: ServerOnReplica[] = [];
+  return {
+    ...{ url: primary.url, serverUrl, readUrl, owner, thaw },
+    keys: { read: read!, write: write!, review: review! },
+    onReplica: async (sql) => {
+      const client = new pg.Client(replica.url);
+      await client.connect();
+      try {
+        return (await client.query(sql)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    lockOnReplica: async (number) => {
+      const client = new pg.Client(replica.url);
+      await client.connect();
+      await client.query("select pg_advisory_lock($1)", [number]);
+      return () => client.end();
+    },
+    down: () => replica.stop(),
+    up: async () => {
+      replica = await begin();
+    },
+    freeze: async () => {
+      frozen = await processesOf(join(at("replica"), "cluster"));
+      for (const pid of frozen) process.kill(pid, "SIGSTOP");
+    },
+    serve: async (environment = {}) => {
+      const server = await serveBeside(serverUrl, { DATABASE_READ_URL: readUrl, ...environment });
+      servers.push(server);
+      return server;
+    },
+    remove: async () => {
+      thaw();
+      for (const server of servers) await server.stop();
+      line.close();
+      await owner.end();
+      await replica.stop();
+      await primary.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function serveBeside(
+  databaseUrl: string,
+  environment: Record<string, string>,
+): Promise<ServerOnReplica> {
+  const lines: Logged[] = [];
+  const logger = pino({ level: "info" }, { write: (line) => void lines.push(JSON.parse(line) as Logged) });
+  const common = { PORT: "0", RATE_LIMIT_PER_MINUTE: "1000000", DATABASE_URL: databaseUrl };
+  const server = await startServer({
+    config: { ...loadConfig({ ...common, ...environment }), metricsPort: 0 },
+    ...{ databaseUrl, logger, store: createGraphStore(storeUrls("http://127.0.0.1:9")) },
+  });
+  return {
+    url: server.url,
+    metric: async (series) => {
+      const answer = await fetch(`http://127.0.0.1:${server.metricsPort}/metrics`);
+      const line = (await answer.text()).split("\n").find((each) => each.startsWith(`${series} `));
+      return line === undefined ? undefined : Number(line.slice(series.length));
+    },
+    logged: () => lines.filter(({ msg }) => msg.includes("replica")),
+    stop: () => server.stop(),
+  };
+}
+
+export const NEED = {
+  ...{ orgUri: ORG, orgName: "River Mission", declaredByEmail: contributor, accelerators: ["PRA"] },
+};
+
+/** Declares a need, and returns its id. */
+export async function declare(
+  { url }: ServerOnReplica,
+  key: string,
+  needDescription: string,
+): Promise<string> {
+  const made = await call(`${url}/v0/needs`, "POST", key, { ...NEED, needDescription });
+  if (made.status !== 201) throw new Error(`${made.status} ${JSON.stringify(made.body)}`);
+  return made.body.needId as string;
+}
+
+/** How many statements were read where. */
+export async function readsOf(server: ServerOnReplica): Promise<{ replica: number; primary: number }> {
+  const at = async (place: string) => (await server.metric(`database_reads_total{place="${place}"}`)) ?? 0;
+  return { replica: await at("replica"), primary: await at("primary") };
+}
