@@ -19,13 +19,15 @@ export type ShareLimits = {
 };
 
 /**
- * A queue that has not been empty for so long, and to which more still come, does not get shorter by waiting. Whoever is
- * first in it is refused then, for those who came less than so long ago, or have not waited for twice as long as their
- * caller's requests take.
+ * A queue in which somebody has waited for so long, and to which more still come, does not get shorter by waiting. They are
+ * refused then, for those who came later; unless they have not waited for twice as long as their caller's requests take.
  */
-const STANDING_MS = 1_000;
-// Longer than a migration keeps a table at a time: whoever waits for that is not too many.
-const FRESH_MS = 1_000;
+const FRESH_MS = 400;
+/**
+ * Of the time in which no slot comes back only so much counts: whoever waits for the database, which a migration may keep
+ * for a second at a time, is not too many.
+ */
+const STALL_MS = 100;
 
 /** What a slow caller keeps: one that takes very long is not to stand before all of its others. */
 const LEAST = 2;
@@ -42,7 +44,6 @@ type Caller = {
   readonly waiting: Set<Waiting>;
   /** Of requests that have had a slot before. */
   readonly continuing: Set<Waiting>;
-  standingSince: number;
   /** when the last of them came */
   latest: number;
 };
@@ -60,6 +61,9 @@ export class Shares {
   #other: Seen = { name: "", at: -Infinity };
   #free: number;
   #queued = 0;
+  // The time for which slots have come back, until one last did.
+  #flowed = 0;
+  #lastBack = performance.now();
 
   constructor(limits: ShareLimits) {
     this.#limits = limits;
@@ -98,6 +102,11 @@ export class Shares {
     return () => this.#release(name, caller, performance.now() - began);
   }
 
+  /** The time as those who wait count it. */
+  #now(): number {
+    return this.#flowed + Math.min(performance.now() - this.#lastBack, STALL_MS);
+  }
+
   /** What takes twice as long uses twice as much of the machine, so one caller may have half as much of it at a time. */
   #mayRun(name: string, { running }: Caller): boolean {
     const { perCaller, slowMs } = this.#limits;
@@ -124,7 +133,7 @@ export class Shares {
         this.#queued--;
       };
       const waiting: Waiting = {
-        since: performance.now(),
+        since: this.#now(),
         admit: () => {
           leave();
           this.#occupy(caller);
@@ -138,7 +147,6 @@ export class Shares {
       const patience = setTimeout(() => waiting.refuse(new ServiceBusy()), this.#limits.patienceMs);
       const hangUp = () => waiting.refuse(new CallerGone());
       gone?.addEventListener("abort", hangUp);
-      if (!isWaiting(caller)) caller.standingSince = waiting.since;
       caller.latest = waiting.since;
       queue.add(waiting);
       this.#queued++;
@@ -148,6 +156,8 @@ export class Shares {
   #release(name: string, caller: Caller, heldMs: number): void {
     const before = this.#typical.get(name) ?? heldMs;
     this.#typical.set(name, before + (heldMs - before) * NEWEST);
+    this.#flowed = this.#now();
+    this.#lastBack = performance.now();
     this.#free++;
     caller.running--;
     this.#forget(name, caller);
@@ -174,15 +184,14 @@ export class Shares {
     }
   }
 
-  /** The first of those who wait, after those are refused who have waited in a standing queue for too long. */
-  #firstOf(name: string, { waiting, continuing, standingSince, latest }: Caller): Waiting | undefined {
+  /** The first of those who wait, after those are refused who have waited for too long while others came. */
+  #firstOf(name: string, { waiting, continuing, latest }: Caller): Waiting | undefined {
     for (const each of continuing) return each;
-    const now = performance.now();
+    const now = this.#now();
     const freshMs = Math.max(FRESH_MS, 2 * (this.#typical.get(name) ?? 0));
     const isFresh = (since: number) => now - since <= freshMs;
-    const isStanding = now - standingSince > STANDING_MS && isFresh(latest);
     for (const each of waiting) {
-      if (!isStanding || isFresh(each.since)) return each;
+      if (isFresh(each.since) || !isFresh(latest)) return each;
       each.refuse(new ServiceBusy());
     }
     return undefined;
@@ -190,7 +199,7 @@ export class Shares {
 }
 
 function newCaller(): Caller {
-  return { running: 0, waiting: new Set(), continuing: new Set(), standingSince: 0, latest: 0 };
+  return { running: 0, waiting: new Set(), continuing: new Set(), latest: 0 };
 }
 
 function isWaiting({ waiting, continuing }: Caller): boolean {

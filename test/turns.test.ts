@@ -180,43 +180,63 @@ describe("by the clock", () => {
     return told;
   };
 
+  /** Time in which somebody else's slots come back, one every 50 ms. */
+  async function flow(ms: number, { take, give }: ReturnType<typeof taker>): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 50) {
+      await take("c1");
+      pass(50);
+      await give("c1");
+    }
+  }
+
   test("of a queue that does not get empty, who has waited for long is refused and who has just come is served", async () => {
-    const shares = taker(new Shares({ ...many, slots: 1 }));
-    await shares.take("b1");
+    const shares = taker(new Shares({ ...many, slots: 2, perCaller: 1 }));
+    await keepsFor(5, shares);
+    await shares.take("a0");
     const first = shares.take("a1");
-    pass(800);
+    await flow(300, shares);
     const second = shares.take("a2");
-    pass(800);
+    await flow(450, shares);
     const third = shares.take("a3");
-    pass(800);
-    await shares.give("b1");
+    await shares.give("a0");
     expect(await refused([first, second, third])).toEqual([true, true, false]);
     expect(shares.lent()).toEqual(["a3"]);
   });
 
   test.each([
-    ["that was empty a moment ago", 900, ["a1", "a2"]],
+    ["that was empty a moment ago", 350, ["a1", "a2"]],
     ["to which nobody comes any more", 1_500, ["a1", "a2"]],
   ])("a queue %s is a burst, and waits", async (_, ms, names) => {
-    const shares = taker(new Shares({ ...many, slots: 1 }));
-    await shares.take("b1");
+    const shares = taker(new Shares({ ...many, slots: 2, perCaller: 1 }));
+    await shares.take("a0");
     const all = names.map((name) => shares.take(name));
-    pass(ms);
-    if (ms < 1_000) all.push(shares.take("a3"));
-    await shares.give("b1");
+    await flow(ms, shares);
+    if (ms < 400) all.push(shares.take("a3"));
+    await shares.give("a0");
     await shares.give("a1");
     expect(await refused(all)).toEqual(all.map(() => false));
     expect(shares.lent()).toEqual(["a2"]);
   });
 
-  test("whose requests take long may wait for long", async () => {
+  test("while no slot comes back, nobody has waited for others", async () => {
     const shares = taker(new Shares({ ...many, slots: 1 }));
-    await keepsFor(2_000, shares);
     await shares.take("b1");
     const first = shares.take("a1");
-    pass(3_000);
+    pass(5_000);
     const second = shares.take("a2");
     await shares.give("b1");
+    expect(await refused([first, second])).toEqual([false, false]);
+    expect(shares.lent()).toEqual(["a1"]);
+  });
+
+  test("whose requests take long may wait for long", async () => {
+    const shares = taker(new Shares({ ...many, slots: 2, perCaller: 1 }));
+    await keepsFor(2_000, shares);
+    await shares.take("a0");
+    const first = shares.take("a1");
+    await flow(3_000, shares);
+    const second = shares.take("a2");
+    await shares.give("a0");
     expect(await refused([first, second])).toEqual([false, false]);
     expect(shares.lent()).toEqual(["a1"]);
   });
