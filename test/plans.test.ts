@@ -203,7 +203,7 @@ test.each([
 });
 
 test.each([
-  ["totalCount", "{ needs(first: 1) { totalCount } }"],
+  ["totalCount", "{ needs { totalCount } }"],
   ["the count", "{ commitments { aggregates { count } } }"],
   ["by status", "{ engagementClaims { groupedAggregates(groupBy: [STATUS]) { keys count } } }"],
   ["by accelerator", "{ needs { groupedAggregates(groupBy: [ACCELERATORS]) { keys count } } }"],
@@ -222,8 +222,7 @@ test.each([
   const steps = await stepsOfSent();
   for (const step of steps) {
     const rows = step["Actual Rows"] * step["Actual Loops"];
-    // PostGraphile reads the page too, even where nothing is asked of it.
-    expect(rows).toBeLessThanOrEqual(RECORD_TABLES.includes(step["Relation Name"] ?? "") ? 51 : 2_000);
+    expect(rows).toBeLessThanOrEqual(RECORD_TABLES.includes(step["Relation Name"] ?? "") ? 0 : 2_000);
   }
 });
 

@@ -10,6 +10,10 @@ export const PAGE_MAX = 200;
 
 type PagedList = ConnectionStep<unknown>;
 
+/** Lists of which somebody asks for more than what all of it comes to. */
+const pagesAskedFor = new WeakSet<object>();
+const PAGE_PARTS: ReadonlySet<string> = new Set(["nodes", "edges", "pageInfo"]);
+
 export const PagingPlugin: GraphileConfig.Plugin = {
   name: "PagingPlugin",
   after: ["PgFirstLastBeforeAfterArgsPlugin", "PgConnectionArgOrderByDefaultValuePlugin"],
@@ -17,7 +21,17 @@ export const PagingPlugin: GraphileConfig.Plugin = {
     hooks: {
       GraphQLObjectType_fields_field(field, build, context) {
         const { plan } = field;
-        if (!context.scope.isPgFieldConnection || !plan) return field;
+        const { fieldName, isConnectionType, isPgFieldConnection } = context.scope;
+        if (isConnectionType && PAGE_PARTS.has(fieldName)) {
+          return {
+            ...field,
+            plan($list: PagedList, fieldArgs, info) {
+              pagesAskedFor.add($list);
+              return plan ? plan($list, fieldArgs, info) : $list.get(fieldName);
+            },
+          };
+        }
+        if (!isPgFieldConnection || !plan) return field;
         const { constant, lambda } = build.grafast;
         const byDefault = context.Self.name === "Query" ? PAGE_DEFAULT : PAGE_DEFAULT_NESTED;
         return {
@@ -25,11 +39,14 @@ export const PagingPlugin: GraphileConfig.Plugin = {
           plan($parent, fieldArgs, info) {
             const $list = plan($parent, fieldArgs, info) as PagedList;
             const $last = "$last" in fieldArgs ? fieldArgs.getRaw("last") : constant(null);
-            const $first = lambda([fieldArgs.getRaw("first"), $last], ([first, last]) =>
-              typeof first === "number" || typeof last === "number" ? first : byDefault,
-            );
+            // What is asked for of the list is known only when all of the operation has been planned.
+            const isForNothing = () => !pagesAskedFor.has($list);
+            const $first = lambda([fieldArgs.getRaw("first"), $last], ([first, last]) => {
+              if (isForNothing()) return 0;
+              return typeof first === "number" || typeof last === "number" ? first : byDefault;
+            });
             $list.setFirst($first);
-            $list.setLast($last);
+            $list.setLast(lambda($last, (last) => (isForNothing() ? null : last)));
             return $list;
           },
         };
