@@ -11,20 +11,33 @@ import { Visitor } from "./support/visitor.ts";
 let service: Awaited<ReturnType<typeof startDemoService>>;
 let browser: Browser | undefined;
 let axe: string;
-/** The cookies of who may review, by name. */
-let reviewer: Map<string, string>;
+/** The cookies of who runs the platform, and of who manages an organization, by name. */
+let operator: Map<string, string>;
+let manager: Map<string, string>;
 beforeAll(async () => {
   service = await startDemoService();
   browser = await launchBrowser();
   axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  reviewer = (await new Visitor(service).signIn("admin@platform.example")).cookies;
+  operator = (await new Visitor(service).signIn("admin@platform.example")).cookies;
+  manager = (await new Visitor(service).signIn("admin@northern-light.example")).cookies;
 });
 afterAll(async () => {
   await browser?.close();
   await service.stop();
 });
 
-type Visit = [name: string, path: string, isSignedIn: boolean, ready: (page: Page) => Promise<unknown>];
+const NORTHERN_LIGHT = `/organizations/${encodeURIComponent("https://data.example.org/org/northern-light")}`;
+const openAll = (page: Page) =>
+  page.locator("details").evaluateAll((all) => {
+    for (const details of all as unknown as { open: boolean }[]) details.open = true;
+  });
+
+type Visit = [
+  name: string,
+  path: string,
+  isSignedIn: boolean | "manager",
+  ready: (page: Page) => Promise<unknown>,
+];
 const VISITS: Visit[] = [
   ["the overview", "/", false, (page) => page.getByRole("heading").first().waitFor()],
   ["what is in it", "/", true, (page) => page.locator("svg").first().waitFor()],
@@ -32,6 +45,9 @@ const VISITS: Visit[] = [
   ["signing out", "/sign-out", true, (page) => page.getByRole("button").first().waitFor()],
   ["claims, signed out", "/admin/claims", false, (page) => page.locator("#sign-in").waitFor()],
   ["claims to review", "/admin/claims", true, (page) => page.locator("#claims li").first().waitFor()],
+  ["organizations", "/organizations", true, (page) => page.getByRole("searchbox").waitFor()],
+  ["an organization", NORTHERN_LIGHT, true, (page) => page.locator("#about").waitFor()],
+  ["an organization, to who manages it", NORTHERN_LIGHT, "manager", openAll],
   [
     "a chain",
     "/commitments/00000000-0000-4000-8002-000000000001",
@@ -55,7 +71,13 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
       const context = await browser!.newContext({ viewport: { width, height: 800 }, colorScheme });
       try {
         if (isSignedIn)
-          await context.addCookies([...reviewer].map(([name, value]) => ({ name, value, url: service.url })));
+          await context.addCookies(
+            [...(isSignedIn === "manager" ? manager : operator)].map(([name, value]) => ({
+              name,
+              value,
+              url: service.url,
+            })),
+          );
         const page = await context.newPage();
         await page.goto(`${service.url}${path}`);
         await ready(page);

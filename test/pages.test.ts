@@ -19,10 +19,15 @@ const linksOf = (text: string) => {
 
 test("the header leads to what there is for whoever is signed in", async () => {
   const org = await m.addOrganization(service.database.owner, { head: "org_admin", reader: "org_member" });
-  const everybody = ["Overview", "REST", "GraphQL", "SPARQL"];
-  const reviewer = ["Overview", "Claims", "REST", "GraphQL", "SPARQL"];
-  const operator = ["Overview", "Claims", "Graph", "REST", "GraphQL", "SPARQL"];
-  expect(linksOf((await new Visitor(service).open("/")).text)).toEqual(everybody);
+  const everybody = ["Overview", "Organizations", "REST", "GraphQL", "SPARQL"];
+  const reviewer = ["Overview", "Organizations", "Claims", "REST", "GraphQL", "SPARQL"];
+  const operator = ["Overview", "Organizations", "Claims", "Graph", "REST", "GraphQL", "SPARQL"];
+  expect(linksOf((await new Visitor(service).open("/")).text)).toEqual([
+    "Overview",
+    "REST",
+    "GraphQL",
+    "SPARQL",
+  ]);
   for (const [email, expected] of [
     [m.platformAdmin, operator],
     [m.support, reviewer],

@@ -24,11 +24,12 @@ begin atomic
   select o.*
   from app_public.organizations as o, app_private.parts_of(q) as parts
   where o.status = 'active'
-    and app_private.fold(o.name || ' ' || coalesce(o.domain, '')) like parts[1]
-    and app_private.fold(o.name || ' ' || coalesce(o.domain, '')) like all (parts);
+    -- Two indexes find one part.
+    and (app_private.fold(o.name || ' ' || coalesce(o.domain, '')) like parts[1] or app_private.fold(o.website) like parts[1])
+    and app_private.fold(concat_ws(' ', o.name, o.domain, o.website)) like all (parts);
 end;
 comment on function app_private.organizations_named is
-  'The public organizations whose name or domain has each of the words, or a part that reads so, case and accents aside.';
+  'The public organizations whose name, domain or website has each of the words, or a part that reads so, case and accents aside.';
 
 create view rest.organizations with (security_invoker = true) as
 select org_uri as "orgUri", name as "orgName", type as "orgType", website as "orgWebsite", domain as "orgDomain"

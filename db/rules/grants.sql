@@ -270,3 +270,6 @@ grant execute on function app_private.own_permissions, app_private.graph_status_
 
 -- The page of a record.
 grant execute on function app_private.chain, app_private.chain_node, app_private.chain_history to api_person;
+
+-- The page of an organization.
+grant execute on function app_private.own_standing_in, app_private.claims_to_organization to api_person;

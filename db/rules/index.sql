@@ -39,6 +39,7 @@
 \ir trail.sql
 \ir desk.sql
 \ir chain.sql
+\ir organization-desk.sql
 \ir reasons.sql
 \ir people.sql
 \ir choosing.sql

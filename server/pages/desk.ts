@@ -8,13 +8,15 @@ import type { Door } from "../door.ts";
 import { claims } from "./claims.ts";
 import { readForm, requireForm } from "./form.ts";
 import { serveModules } from "./modules.ts";
+import { organization } from "./organization/page.ts";
+import { organizations } from "./organizations.ts";
 import { sendPage, visitOf } from "./page.ts";
 import type { Page } from "./page.ts";
 import { recordPages } from "./record/page.ts";
 import { showError } from "./refusal.ts";
 import { noteVisitor, visitorOf } from "./visitor.ts";
 
-const PAGES: readonly Page[] = [claims, ...recordPages];
+const PAGES: readonly Page[] = [claims, organizations, organization, ...recordPages];
 
 /**
  * All pages but those of signing in, and what they load.

@@ -63,7 +63,7 @@ export const choosingRoutes: RestRoute[] = [
     description:
       "Among these a person chooses the one to claim. A new organization is among them once its first claim is approved.",
     query: z.object({
-      q: q("its name or domain"),
+      q: q("its name, domain or website"),
       orgUri: s.filterText.describe("One organization, by its URI."),
       ...s.paging,
     }),

@@ -2,10 +2,10 @@
 import { RECORDS } from "../../../records/index.ts";
 import type { RecordKind } from "../../../records/record.ts";
 
-export const NAMES: Readonly<Record<RecordKind, { one: string; many: string }>> = {
-  need: { one: "Need", many: "needs" },
-  commitment: { one: "Commitment", many: "commitments" },
-  engagement_claim: { one: "Attestation", many: "attestations" },
+export const NAMES: Readonly<Record<RecordKind, { one: string; many: string; title: string }>> = {
+  need: { one: "Need", many: "needs", title: "Needs" },
+  commitment: { one: "Commitment", many: "commitments", title: "Commitments" },
+  engagement_claim: { one: "Attestation", many: "attestations", title: "Attestations" },
 };
 
 const ANSWERED_BY: Readonly<Partial<Record<RecordKind, RecordKind>>> = {

@@ -1,0 +1,16 @@
+// A field to search by, which puts what is searched for into the address.
+import { html } from "hono/html";
+import type { Content } from "../page.ts";
+
+type Field = { action: string; label: string; value?: string | undefined; hint?: string };
+
+export function searchForm({ action, label, value = "", hint }: Field): Content {
+  return html`<form class="search" method="get" action="${action}" role="search">
+    <label>
+      ${label}
+      <input name="q" type="search" value="${value}" maxlength="200" autocomplete="off" />
+    </label>
+    <button>Search</button>
+    ${hint === undefined ? "" : html`<p class="hint">${hint}</p>`}
+  </form>`;
+}
