@@ -25,6 +25,7 @@ const PARTS: Record<string, () => Promise<Figure[]>> = {
   commitments: async () => (await import("./commitments.ts")).benchCommitments(),
   answers: async () => (await import("./answers.ts")).benchAnswers(),
   churches: async () => (await import("./churches.ts")).benchChurches(),
+  replica: async () => (await import("./replica.ts")).benchReplica(),
   scale: async () => (await import("./scale.ts")).benchScale(rows),
 };
 

@@ -1,89 +1,22 @@
-// A replica of a PostgreSQL of one test's own, as pg_basebackup makes one. npm's packages of PostgreSQL lack that program; what it
-// does is to copy the files between pg_backup_start and pg_backup_stop.
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+// A primary and its replica, of one test's own, and servers beside them.
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import pg from "pg";
 import { pino } from "pino";
 import { loadConfig } from "../../config.ts";
 import { startEmbeddedPostgres } from "../../db/embedded.ts";
-import type { EmbeddedPostgres, PostgresPrograms } from "../../db/embedded.ts";
+import type { PostgresPrograms } from "../../db/embedded.ts";
 import { migrate } from "../../db/migrate.ts";
 import { createPool } from "../../db/pool.ts";
 import { createGraphStore, storeUrls } from "../../graph/store.ts";
 import { startServer } from "../../server/main.ts";
 import { issueTestKey } from "./database.ts";
 import { SERVER_PASSWORD } from "./global-setup.ts";
-import { forwardTo, processesOf } from "./sick-postgres.ts";
 import { call } from "./service.ts";
+import { forwardTo, processesOf } from "./sick-postgres.ts";
+import { startStandby } from "./standby.ts";
 import { buildWorld, contributor, ORG } from "./world.ts";
-
-const run = promisify(execFile);
-
-/** What a copy has no use for, or must not have. */
-const LEFT_OUT = new Set(["pg_wal", "postmaster.pid", "postmaster.opts", "pg_replslot"]);
-
-/**
- * Starts a replica, and makes it the first time.
- * @param primary in a folder of its own, from startEmbeddedPostgres
- * @param programs of the primary, if they are not the embedded ones, with pg_basebackup in their folder
- */
-async function startReplica(
-  primary: { postgres: EmbeddedPostgres; dir: string },
-  dir: string,
-  programs?: PostgresPrograms & { folder: string },
-  settings: Record<string, string> = {},
-): Promise<EmbeddedPostgres> {
-  const from = new URL(primary.postgres.urlOf("postgres"));
-  const cluster = join(dir, "cluster");
-  const started = () => startEmbeddedPostgres(dir, { ...settings, ...following(from) }, programs);
-  if (existsSync(cluster)) return started();
-  await mkdir(dir, { recursive: true });
-  await run("cp", ["-p", join(primary.dir, "password"), join(dir, "password")]);
-  if (programs) {
-    await run(join(programs.folder, "pg_basebackup"), [
-      "--checkpoint=fast",
-      "--dbname",
-      from.href,
-      "--pgdata",
-      cluster,
-    ]);
-  } else await copy(from.href, join(primary.dir, "cluster"), cluster);
-  await writeFile(join(cluster, "standby.signal"), "");
-  // As the account that the primary runs as.
-  await run("chown", ["-R", `--reference=${join(primary.dir, "cluster")}`, cluster]);
-  return started();
-}
-
-function following({ hostname, port, username, password }: URL): Record<string, string> {
-  return {
-    primary_conninfo: `host=${hostname} port=${port} user=${username} password=${password}`,
-    fsync: "off",
-  };
-}
-
-async function copy(url: string, from: string, to: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query("select pg_backup_start('replica', true)");
-    await mkdir(join(to, "pg_wal"), { recursive: true, mode: 0o700 });
-    await mkdir(join(to, "pg_replslot"));
-    const names = (await readdir(from)).filter((name) => !LEFT_OUT.has(name));
-    await run("cp", ["-a", ...names.map((name) => join(from, name)), to]);
-    const { rows } = await client.query<{ labelfile: string }>("select labelfile from pg_backup_stop(false)");
-    await writeFile(join(to, "backup_label"), rows[0]!.labelfile);
-    await run("chmod", ["700", to]);
-  } catch (error) {
-    await rm(to, { recursive: true, force: true });
-    throw error;
-  } finally {
-    await client.end();
-  }
-}
 
 type Logged = { level: number; msg: string; reason?: string };
 
@@ -130,7 +63,7 @@ export async function startReplicated(
   await owner.query(`alter role engagement_server password '${SERVER_PASSWORD}'`);
   await buildWorld(owner);
   const begin = () =>
-    startReplica({ postgres: primary, dir: at("primary") }, at("replica"), programs, replicaSettings);
+    startStandby({ url: primary.url, dir: at("primary") }, at("replica"), programs, replicaSettings);
   let replica = await begin();
   const line = await forwardTo(() => Number(new URL(replica.url).port));
   const asServer = (url: string) =>
