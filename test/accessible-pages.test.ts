@@ -45,6 +45,7 @@ const VISITS: Visit[] = [
   ["signing out", "/sign-out", true, (page) => page.getByRole("button").first().waitFor()],
   ["claims, signed out", "/admin/claims", false, (page) => page.locator("#sign-in").waitFor()],
   ["claims to review", "/admin/claims", true, (page) => page.locator("#claims li").first().waitFor()],
+  ["a search", "/search?q=audio", true, (page) => page.getByRole("searchbox").waitFor()],
   ["organizations", "/organizations", true, (page) => page.getByRole("searchbox").waitFor()],
   ["an organization", NORTHERN_LIGHT, true, (page) => page.locator("#about").waitFor()],
   ["an organization, to who manages it", NORTHERN_LIGHT, "manager", openAll],

@@ -19,9 +19,9 @@ const linksOf = (text: string) => {
 
 test("the header leads to what there is for whoever is signed in", async () => {
   const org = await m.addOrganization(service.database.owner, { head: "org_admin", reader: "org_member" });
-  const everybody = ["Overview", "Organizations", "REST", "GraphQL", "SPARQL"];
-  const reviewer = ["Overview", "Organizations", "Claims", "REST", "GraphQL", "SPARQL"];
-  const operator = ["Overview", "Organizations", "Claims", "Graph", "REST", "GraphQL", "SPARQL"];
+  const everybody = ["Overview", "Organizations", "Search", "REST", "GraphQL", "SPARQL"];
+  const reviewer = ["Overview", "Organizations", "Search", "Claims", "REST", "GraphQL", "SPARQL"];
+  const operator = ["Overview", "Organizations", "Search", "Claims", "Graph", "REST", "GraphQL", "SPARQL"];
   expect(linksOf((await new Visitor(service).open("/")).text)).toEqual([
     "Overview",
     "REST",

@@ -11,12 +11,13 @@ import { serveModules } from "./modules.ts";
 import { organization } from "./organization/page.ts";
 import { organizations } from "./organizations.ts";
 import { sendPage, visitOf } from "./page.ts";
-import type { Page } from "./page.ts";
+import type { Page, Shown, Visit } from "./page.ts";
 import { recordPages } from "./record/page.ts";
 import { showError } from "./refusal.ts";
+import { search } from "./search.ts";
 import { noteVisitor, visitorOf } from "./visitor.ts";
 
-const PAGES: readonly Page[] = [claims, organizations, organization, ...recordPages];
+const PAGES: readonly Page[] = [claims, organizations, organization, search, ...recordPages];
 
 /**
  * All pages but those of signing in, and what they load.
@@ -44,15 +45,17 @@ const requireVisitor: RequestHandler = (request, response, next) => {
 };
 
 function show({ show }: Page, database: Database): RequestHandler {
-  return async (request, response) => {
-    await sendPage(request, response, await show(visitOf(request, response, database)));
-  };
+  return answer(async (visit) => show(visit), database);
 }
 
 function act({ act }: Page, database: Database): RequestHandler {
+  return answer((visit) => act!(visit), database);
+}
+
+function answer(make: (visit: Visit) => Promise<string | Shown>, database: Database): RequestHandler {
   return async (request, response) => {
-    const done = await act!(visitOf(request, response, database));
-    if (typeof done === "string") response.redirect(303, done);
-    else await sendPage(request, response, done);
+    const made = await make(visitOf(request, response, database));
+    if (typeof made === "string") response.redirect(303, made);
+    else await sendPage(request, response, made);
   };
 }

@@ -6,6 +6,7 @@ import { countries } from "./overview/countries.ts";
 import { funnel } from "./overview/funnel.ts";
 import { months } from "./overview/months.ts";
 import type { Page } from "./page.ts";
+import { searchForm } from "./parts/search-form.ts";
 
 const PICTURES = [countries, funnel, months, accelerators];
 
@@ -22,9 +23,10 @@ export function home(ask: AskGraphql): Page {
         </p>
         ${
           visit.visitor
-            ? html`<div class="pictures">
-                ${await Promise.all(PICTURES.map((picture) => picture(ask, visit)))}
-              </div>`
+            ? html`${searchForm({ action: "/search", label: "Search needs, commitments, attestations, organizations" })}
+                <div class="pictures">
+                  ${await Promise.all(PICTURES.map((picture) => picture(ask, visit)))}
+                </div>`
             : html`<p><a href="/sign-in?returnTo=/">Sign in</a> to see what is in it.</p>`
         }
         ${doors}`,
@@ -38,6 +40,14 @@ const doors = html`<section class="card" aria-labelledby="pages">
       <li><a href="/docs">API reference</a>: every route of REST, to read and to try</li>
       <li><a href="/graphiql">GraphiQL</a>: the GraphQL schema, to read and to ask</li>
       <li><a href="/sparql">SPARQL</a>: the whole graph, to ask, with examples</li>
+      <li>
+        <a href="/organizations">Organizations</a>: who they are, and what each has declared, promised and
+        attested
+      </li>
+      <li>
+        <a href="/search">Search</a>: needs, commitments and attestations by their words, each with its whole
+        chain
+      </li>
       <li><a href="/admin/claims">Claim review</a>: people who say that they belong to an organization</li>
       <li><a href="/sign-in">Sign in</a>, <a href="/sign-out">sign out</a></li>
     </ul>

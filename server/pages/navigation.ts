@@ -11,6 +11,7 @@ type Place = {
 const PLACES: readonly Place[] = [
   { path: "/", label: "Overview" },
   { path: "/organizations", label: "Organizations", needs: true },
+  { path: "/search", label: "Search", needs: true },
   { path: "/admin/claims", label: "Claims", needs: "claims:review" },
   { path: "/admin/graph", label: "Graph", needs: "roles:assign" },
   { path: "/docs", label: "REST" },

@@ -1,23 +1,23 @@
 // The organizations at /organizations, found by parts of their names, domains and websites.
 import { html } from "hono/html";
-import type { Organization } from "./organization/data.ts";
+import type { Organization, Some } from "./organization/data.ts";
 import { format } from "./overview/numbers.ts";
-import type { Content, Page } from "./page.ts";
+import type { Content, Page, Visit } from "./page.ts";
 import { pageOf, pager } from "./parts/pager.ts";
 import { searchForm } from "./parts/search-form.ts";
 import { begin } from "./parts/text.ts";
 import { organizationPath } from "./record/kinds.ts";
 
 const PAGE = 50;
-
-type Found = { items: Organization[]; total: number };
+/** As in GET /v0/organizations. */
+const LONGEST = 200;
 
 export const organizations: Page = {
   path: "/organizations",
   show: async (visit) => {
-    const q = visit.query("q")?.trim().slice(0, 200);
+    const q = visit.query("q")?.trim().slice(0, LONGEST);
     const page = pageOf(visit);
-    const { items, total } = await visit.ask<Found>(q ? FOUND : ALL, { q, page });
+    const { items, total } = await findOrganizations(visit, { q, page, most: PAGE });
     return {
       title: "Organizations",
       content: html`${searchForm({
@@ -26,15 +26,26 @@ export const organizations: Page = {
         <p role="status">
           ${q ? html`${format(total)} found for “<bdi>${q}</bdi>”` : html`${format(total)} in all`}
         </p>
-        <ul class="rows card">
-          ${items.map(item)}
-        </ul>
+        ${organizationList(items)}
         ${pager(visit, { page, pages: Math.ceil(total / PAGE) }, "the organizations")}`,
     };
   },
 };
 
-/** One of a list. */
+/** A page of the public organizations: in the order of their names, or of what was typed. */
+export function findOrganizations(
+  { ask }: Visit,
+  { q, ...place }: { q: string | undefined; page: number; most: number },
+): Promise<Some<Organization>> {
+  return ask(q ? FOUND : ALL, { q: q?.slice(0, LONGEST), ...place });
+}
+
+export function organizationList(items: readonly Organization[]): Content {
+  return html`<ul class="rows">
+    ${items.map(item)}
+  </ul>`;
+}
+
 function item({ orgUri, orgName, orgType, orgDomain, orgWebsite }: Organization): Content {
   const more = [orgType, orgDomain, orgWebsite].filter((text) => text !== null);
   return html`<li>
@@ -46,7 +57,7 @@ function item({ orgUri, orgName, orgType, orgDomain, orgWebsite }: Organization)
 }
 
 const ORDER = `app_private.fold(item."orgName"), item."orgUri"`;
-const LIMIT = `limit ${PAGE} offset (($1 ->> 'page')::bigint - 1) * ${PAGE}`;
+const LIMIT = `limit ($1 ->> 'most')::integer offset (($1 ->> 'page')::bigint - 1) * ($1 ->> 'most')::integer`;
 
 // In the order of an index.
 const ALL = `

@@ -19,7 +19,8 @@ export type Page = {
   path: string;
   /** For everybody; others are led to the sign-in first. */
   open?: true;
-  show: (visit: Visit) => Shown | Promise<Shown>;
+  /** Returns a path to lead to another page instead. */
+  show: (visit: Visit) => Shown | Promise<Shown | string>;
   /** Does what its forms ask for; returns the path to go on to, or what to show instead. */
   act?: (visit: Visit) => Promise<string | Shown>;
 };

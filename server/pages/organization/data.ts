@@ -1,7 +1,7 @@
 // What the page of an organization shows, as the database has it for its visitor.
 import type { enums } from "../../../db/catalog.ts";
 import { RECORDS } from "../../../records/index.ts";
-import { idOf } from "../../../records/record.ts";
+import { columnOf, idOf } from "../../../records/record.ts";
 import type { RecordDescription, RecordKind } from "../../../records/record.ts";
 import { ApiError } from "../../errors.ts";
 import type { Visit } from "../page.ts";
@@ -50,12 +50,10 @@ export type Found = {
   records: Listed[];
 };
 
-/** Of each kind, the column that says what it is about. */
-const TEXTS: Readonly<Record<RecordKind, string>> = {
-  need: "need_description",
-  commitment: "commitment_description",
-  engagement_claim: "description",
-};
+/** The column that says what a record is about. */
+export function textColumn(kind: RecordKind): string {
+  return kind === "engagement_claim" ? "description" : `${kind}_description`;
+}
 
 /** Which records are shown: `?list=commitments`. */
 export function listOf({ query }: Visit): RecordDescription {
@@ -65,7 +63,7 @@ export function listOf({ query }: Visit): RecordDescription {
 /** @throws ApiError 404 */
 export async function find(visit: Visit): Promise<Found> {
   const record = listOf(visit);
-  const id = idOf(record).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const id = columnOf(idOf(record));
   const found = await visit.ask<Found | null>(
     `select json_build_object(
        'organization', organization,
@@ -75,7 +73,7 @@ export async function find(visit: Visit): Promise<Found> {
          .join(", ")}),
        'records', coalesce((
          select json_agg(listed) from (
-           select r.${id} as id, left(r.${TEXTS[record.kind]}, 300) as text, r.status, r.created_at as at
+           select r.${id} as id, left(r.${textColumn(record.kind)}, 300) as text, r.status, r.created_at as at
            from app_public.${record.table} as r where r.org_uri = $1 ->> 'orgUri'
            order by r.created_at desc, r.${id} desc
            limit ${PAGE} offset (($1 ->> 'page')::bigint - 1) * ${PAGE}) as listed), '[]'))::text

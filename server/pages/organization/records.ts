@@ -33,7 +33,7 @@ export function records(visit: Visit, { totals, records }: Found): Content {
 }
 
 /** Records, each with a link to its chain. */
-function recordList(kind: RecordKind, records: readonly (Listed & { orgName?: string })[]): Content {
+export function recordList(kind: RecordKind, records: readonly (Listed & { orgName?: string })[]): Content {
   return html`<ul class="rows">
     ${records.map(
       ({ id, text, status, at, orgName }) =>
