@@ -28,7 +28,7 @@ import { graphState } from "./pages/graph-state.ts";
 import { home } from "./pages/home.ts";
 import { graphAddresses } from "./pages/record/address.ts";
 import { sparqlPage } from "./pages/sparql.ts";
-import { docsPage } from "./pages/docs/door.ts";
+import { docs, openApiDoor } from "./pages/docs.ts";
 import { signInPages } from "./pages/sign-in/door.ts";
 import { currentRequest } from "./request-context.ts";
 import { allRoutes } from "./resources/index.ts";
@@ -186,14 +186,14 @@ async function bringUp(
     doors: [
       probes(() => isReady()),
       graphAddresses(names),
-      desk(database, [home(graphql.ask), graphState(store), sparqlPage(sparql, names)]),
+      desk(database, [home(graphql.ask), graphState(store), docs(document), sparqlPage(sparql, names)]),
       graphql.explorerDoor,
       signInPages({
         ...{ sessions, database },
         provider: await makeProvider(config, logger),
         ownUrl: () => ownUrl ?? urlAt(config.host, config.port),
       }),
-      docsPage(document),
+      openApiDoor(document),
       graphql.door,
       sparqlDoor({ endpoint: sparql, logger }),
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),

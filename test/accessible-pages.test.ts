@@ -1,4 +1,4 @@
-// Every page of our own (/docs and /graphiql are as their libraries make them), on a phone and on a desk, in the light and in the dark: axe-core finds nothing, and nothing sticks out.
+// Every page of our own (/graphiql is as its library makes it), on a phone and on a desk, in the light and in the dark: axe-core finds nothing, and nothing sticks out.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect } from "@jest/globals";
@@ -54,6 +54,13 @@ const VISITS: Visit[] = [
     "/commitments/00000000-0000-4000-8002-000000000001",
     true,
     (page) => page.locator(".drawing").first().waitFor(),
+  ],
+  ["the API reference", "/docs", false, (page) => page.locator("#listNeeds").waitFor({ state: "attached" })],
+  [
+    "all that it can unfold",
+    "/docs",
+    true,
+    (page) => page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))"),
   ],
   ["queries, signed out", "/sparql", false, (page) => page.locator(".cm-content").waitFor()],
   ["rows", sparql("SELECT * { ?a ?b ?c }"), true, (page) => page.locator(".cm-content").waitFor()],

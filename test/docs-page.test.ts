@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startDemoService } from "./support/demo.ts";
 import { call } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
 
 let service: Awaited<ReturnType<typeof startDemoService>>;
 let browser: Browser | undefined;
@@ -24,39 +25,56 @@ async function open(context: BrowserContext): Promise<{ page: Page; trouble: str
 
 /** Opens an operation and sends what it is filled with. */
 async function execute(page: Page, operationId: string): Promise<{ status: string; body: string }> {
-  const operation = page.locator(`[id$="-${operationId}"]`);
-  await operation.locator(".opblock-summary-control").click();
-  await operation.getByRole("button", { name: "Execute" }).click();
-  const answer = operation.locator(".live-responses-table");
-  await answer.waitFor();
+  const operation = page.locator("details.operation", { has: page.locator(`#${operationId}`) });
+  if (!(await operation.locator("form").isVisible())) await operation.locator("summary").first().click();
+  await operation.getByRole("button", { name: "Send" }).click();
+  const answer = operation.getByRole("status");
   return {
-    status: await answer.locator(".response-col_status").last().innerText(),
-    body: await answer.locator(".response-col_description pre").first().innerText(),
+    status: await answer.getByRole("heading").innerText(),
+    body: await answer.getByRole("region", { name: "Body" }).innerText(),
   };
 }
 
 async function enterKey(page: Page, key: string): Promise<void> {
-  await page.locator(".auth-wrapper .authorize").click();
-  const scheme = page.locator(".auth-container").first();
-  await scheme.locator("input").fill(key);
-  await scheme.locator("button[type=submit]").click();
-  await page.locator(".dialog-ux button.btn-done").first().click();
+  await page.getByLabel("API key").fill(key);
+  await page.keyboard.press("Enter");
 }
 
 test("the page needs no key, and may load nothing from elsewhere", async () => {
   for (const [path, type] of [
     ["/docs", "text/html"],
-    ["/docs/page.js", "text/javascript"],
+    ["/assets/docs.js", "text/javascript"],
     ["/docs/openapi.json", "application/json"],
-    ["/docs/files/swagger-ui-bundle.js", "text/javascript"],
   ]) {
     const answer = await call(`${service.url}${path}`, "GET", undefined);
     expect({ path, status: answer.status }).toEqual({ path, status: 200 });
     expect(answer.headers.get("content-type")).toContain(type);
+    if (type !== "text/html") continue;
     const policy = answer.headers.get("content-security-policy")!;
-    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
     expect(policy).not.toMatch(/unsafe|\*|https?:|\/\//);
   }
+});
+
+test("every operation is on the page, with its parameters, fields and answers, and every object", async () => {
+  const { body: document } = await call(`${service.url}/docs/openapi.json`, "GET", undefined);
+  const { body: page } = await call(`${service.url}/docs`, "GET", undefined);
+  type Operation = {
+    operationId: string;
+    parameters?: { name: string }[];
+    responses: Record<string, object>;
+  };
+  for (const operation of Object.values<Record<string, Operation>>(document.paths).flatMap(Object.values)) {
+    const { operationId, parameters = [], responses } = operation as Operation;
+    const [shown] = new RegExp(`<div id="${operationId}">[^]*?(?=<summary>\\s*<h3>|</main>)`).exec(page)!;
+    for (const { name } of parameters) expect(shown).toContain(`name="${name}"`);
+    for (const status of Object.keys(responses)) expect(shown).toContain(`<b>${status}</b>`);
+  }
+  for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="schema-${name}"`);
+  // Fields, and what is in them, to the last.
+  for (const name of ["needDescription", "next_cursor", "coordinates"])
+    expect(page).toContain(`<code>${name}</code>`);
+  for (const [, link] of page.matchAll(/href="#([\w-]+)"/g)) expect(page).toContain(`id="${link}"`);
 });
 
 test("the document on the page is the one under /v0", async () => {
@@ -72,7 +90,6 @@ inBrowser(
   async () => {
     const context = await browser!.newContext({ viewport: { width: 1280, height: 1400 } });
     const { page, trouble } = await open(context);
-    await page.getByRole("heading", { name: /Engagement graph/ }).waitFor();
     for (const { name } of (await call(`${service.url}/docs/openapi.json`, "GET", undefined)).body.tags) {
       await page.getByRole("link", { name, exact: true }).first().waitFor();
     }
@@ -100,6 +117,40 @@ inBrowser(
     await context.close();
   },
 );
+
+inBrowser("who is signed in sends in their own name, and needs no key", async () => {
+  const context = await browser!.newContext();
+  const visitor = await new Visitor(service).signIn("contributor@northern-light.example");
+  await context.addCookies([...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+  const { page, trouble } = await open(context);
+  await page.getByText("Requests are sent in your name, contributor@northern-light.example").waitFor();
+  expect((await execute(page, "listNeeds")).status).toContain("200");
+  expect((await execute(page, "declareNeed")).status).toContain("201");
+  expect(trouble).toEqual([]);
+  await context.close();
+});
+
+inBrowser("a link to an operation opens it, on a phone and by keyboard", async () => {
+  const context = await browser!.newContext({ viewport: { width: 390, height: 800 } });
+  const { page, trouble } = await open(context);
+  await page.goto(`${service.url}/docs#getNeed`);
+  const id = page.locator("#getNeed input");
+  await id.focus();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("00000000-0000-4000-8001-000000000002");
+  await page.keyboard.press("Enter");
+  await page.getByRole("status").getByRole("heading", { name: "401" }).waitFor();
+  trouble.splice(0);
+  await enterKey(page, service.demoKey);
+  await id.press("Enter");
+  await page.locator("#getNeed").getByText('"orgName": "Open Well Relief"').waitFor();
+  expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+  // The key goes along to the explorer in the same tab, and to no other.
+  expect(await page.evaluate("sessionStorage.getItem('api-key')")).toBe(service.demoKey);
+  expect(await page.evaluate("localStorage.length")).toBe(0);
+  expect(trouble).toEqual([]);
+  await context.close();
+});
 
 inBrowser("what an operation is filled with can be sent as it stands, whatever it is made of", async () => {
   const context = await browser!.newContext();

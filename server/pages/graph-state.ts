@@ -7,6 +7,7 @@ import type { GraphStatus } from "../../worker/status.ts";
 import { explorerLink, listLink } from "./overview/links.ts";
 import { count, format, numbers } from "./overview/numbers.ts";
 import type { Content, Page } from "./page.ts";
+import { phrase } from "./parts/text.ts";
 import { time } from "./parts/time.ts";
 
 /** @param store asked whether it answers, by nothing that takes long */
@@ -143,9 +144,4 @@ function states(): Content {
 
 function sentence(words: string): Content {
   return html`${phrase(`${words.charAt(0).toUpperCase()}${words.slice(1)}`)}.`;
-}
-
-/** What stands between backticks is code, as in a document. */
-function phrase(words: string): Content {
-  return html`${words.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }

@@ -28,3 +28,8 @@ export function cut(text: string, most = 240): Content {
 export function word(code: string): string {
   return code.replaceAll("_", " ");
 }
+
+/** A sentence of ours: what stands between backticks is code, as in a document. */
+export function phrase(words: string): Content {
+  return html`${words.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
+}
