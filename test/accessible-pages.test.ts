@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect } from "@jest/globals";
 import type { AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
+import { demoId } from "../db/demo/records.ts";
 import { inBrowser, launchBrowser } from "./support/browser.ts";
 import { startDemoService } from "./support/demo.ts";
 import { Visitor } from "./support/visitor.ts";
@@ -32,6 +33,21 @@ const openAll = (page: Page) =>
     for (const details of all as unknown as { open: boolean }[]) details.open = true;
   });
 
+const CLAIM = `/admin/claims/${demoId("organization claim", 0)}`;
+
+/** Decides as far as one can without its being decided, since others are to see it too. */
+async function decide(page: Page): Promise<void> {
+  await page.addInitScript(
+    "addEventListener('pagehide', (event) => event.stopImmediatePropagation(), { capture: true })",
+  );
+  await page.route("**/v0/admin/claims/review", (route) => route.abort());
+  await page.reload();
+  await page.locator("#keys:not([hidden])").waitFor();
+  await page.getByText("Keys", { exact: true }).click();
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await page.getByRole("button", { name: "Undo" }).waitFor();
+}
+
 type Visit = [
   name: string,
   path: string,
@@ -43,8 +59,9 @@ const VISITS: Visit[] = [
   ["what is in it", "/", true, (page) => page.locator("svg").first().waitFor()],
   ["signing in", "/sign-in", false, (page) => page.getByRole("button").first().waitFor()],
   ["signing out", "/sign-out", true, (page) => page.getByRole("button").first().waitFor()],
-  ["claims, signed out", "/admin/claims", false, (page) => page.locator("#sign-in").waitFor()],
-  ["claims to review", "/admin/claims", true, (page) => page.locator("#claims li").first().waitFor()],
+  ["claims to review", "/admin/claims", true, (page) => page.locator("#keys:not([hidden])").waitFor()],
+  ["a claim beside the others", CLAIM, true, (page) => page.locator("#decision").waitFor()],
+  ["a decision that can be undone", CLAIM, true, decide],
   ["a search", "/search?q=audio", true, (page) => page.getByRole("searchbox").waitFor()],
   ["organizations", "/organizations", true, (page) => page.getByRole("searchbox").waitFor()],
   ["an organization", NORTHERN_LIGHT, true, (page) => page.locator("#about").waitFor()],

@@ -1,18 +1,25 @@
-// The review dashboard, used as a reviewer uses it, in a browser that can reach nothing but the service.
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+// The review of claims as a reviewer does it, in a browser that can reach nothing but the service: by mouse and by keyboard
+// alone, on a desk and on a phone, and without script.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
+import { ClaimQueue, QUEUE } from "./support/claim-queue.ts";
+import { eventually } from "./support/eventually.ts";
 import * as m from "./support/membership.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+const DESK = 1280;
+const PHONE = 390;
 
 let service: TestService;
-let door: m.MembershipDoor;
+let queue: ClaimQueue;
 let browser: Browser | undefined;
 beforeAll(async () => {
   service = await startTestService({ world: false });
-  await m.addPlatformPeople(service.database.owner);
-  door = m.membershipDoor("REST", () => service);
+  queue = new ClaimQueue(service);
+  await queue.prepare();
   browser = await launchBrowser();
 });
 afterAll(async () => {
@@ -22,142 +29,312 @@ afterAll(async () => {
 
 const db = () => service.database.owner;
 
-async function open(email: string, key = service.keys.review): Promise<{ page: Page; trouble: string[] }> {
-  const { page, trouble } = await watchedPage(browser!, service.url);
-  await page.goto(`${service.url}/admin/claims`);
-  await page.getByLabel("Your e-mail").fill(email);
-  await page.getByLabel("API key").fill(key);
-  await page.getByRole("button", { name: "Show claims" }).click();
-  return { page, trouble };
+type Desk = {
+  page: Page;
+  trouble: string[];
+  close: () => Promise<void>;
+  org: m.TestOrganization;
+  head: string;
+  ids: string[];
+};
+
+/** An organization with claims by Ana-0, Ana-1, …, and its administrator before the queue. */
+async function open(
+  claims: number,
+  { path = QUEUE, width = DESK, script = true }: { path?: string; width?: number; script?: boolean } = {},
+): Promise<Desk> {
+  const org = await m.addOrganization(db(), { head: "org_admin" });
+  const ids: string[] = [];
+  for (let n = 0; n < claims; n++) ids.push(await queue.claim(org, { firstName: `Ana-${n}` }));
+  const head = `head@${org.domain}`;
+  const context = await browser!.newContext({ viewport: { width, height: 800 }, javaScriptEnabled: script });
+  const visitor: Visitor = await queue.signIn(head);
+  await context.addCookies([...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+  const { page, trouble } = await watchedPage(context, service.url);
+  if (script) await page.clock.install();
+  await page.goto(`${service.url}${path}`);
+  if (script) await page.locator("#keys:not([hidden])").waitFor();
+  return { page, trouble, close: () => context.close(), org, head, ids };
 }
 
-test("the page and its files need no key, and may load nothing from elsewhere", async () => {
-  for (const [path, type] of [
-    ["/admin/claims", "text/html"],
-    ["/assets/claims.js", "text/javascript"],
-    ["/assets/style.css", "text/css"],
-  ]) {
-    const response = await fetch(`${service.url}${path}`);
-    expect(response.status).toBe(200);
-    expect(response.headers.get("content-type")).toContain(type);
-    if (type === "text/html")
-      expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect((await response.text()).match(/(https?:)?\/\/[a-z0-9.-]+\.[a-z]{2,}/gi)).toBeNull();
+const titleOf = (page: Page, n: number) => page.locator("#claim-title").filter({ hasText: `Ana-${n} ` });
+const lineOf = (page: Page, n: number) => page.locator("#several").getByRole("link", { name: `Ana-${n} ` });
+const waitOut = (page: Page) => page.clock.fastForward(10_000);
+const statusIs = (id: string, status: string) =>
+  eventually(async () => expect(await queue.statusOf(id)).toBe(status));
+
+test("the page's files are there, name no other host, and the page allows none", async () => {
+  const support = await queue.signIn(m.support);
+  const page = await support.open(QUEUE);
+  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'self'");
+  const [, script] = /<script type="module" src="([^"]+)"/.exec(page.text)!;
+  const read = new Set<string>();
+  const files = [script!, "/assets/style.css"];
+  for (let path = files.pop(); path !== undefined; path = files.pop()) {
+    if (read.has(path)) continue;
+    read.add(path);
+    const { status, text } = await support.open(path);
+    expect([path, status, text.match(/(https?:)?\/\/[a-z0-9.-]+\.[a-z]{2,}/gi)]).toEqual([path, 200, null]);
+    for (const [, from] of text.matchAll(/ from "(\.[^"]+)"/g))
+      files.push(new URL(from!, `http://here.example${path}`).pathname);
   }
+  expect(read.size).toBeGreaterThan(6);
 });
 
-inBrowser("an org_admin approves one claim with a role and rejects another with a reason", async () => {
-  const org = await m.addOrganization(db(), { head: "org_admin" });
-  await door.claim(m.claimOf(org, "ben@elsewhere.example"));
-  await door.claim({ ...m.claimOf(org, "ana@elsewhere.example"), firstName: "<img src=x onerror=alert(1)>" });
-  const { page, trouble } = await open(`head@${org.domain}`);
-
-  await page.getByText("1–2 of 2, newest first").waitFor();
-  expect(await page.getByText("An application says that it is theirs.").count()).toBe(2);
-  const first = page.getByRole("article").first();
-  // What people wrote is text.
-  await first.getByRole("heading", { name: `<img src=x onerror=alert(1)> Silva → ${org.name}` }).waitFor();
-  expect(await page.locator("img").count()).toBe(0);
-  await first.getByLabel("Role if approved").selectOption("org_contributor");
-  await first.getByRole("button", { name: "Approve" }).click();
-  await page.getByText(/is approved\. They will get an e-mail\./).waitFor();
-
-  await page.getByText("1–1 of 1, newest first").waitFor();
-  await page.getByRole("button", { name: "Reject" }).click();
-  await page.getByText("Say why: the person will be told.").waitFor();
-  await page.getByRole("textbox", { name: /Notes/ }).fill("We do not know you.");
-  await page.getByRole("button", { name: "Reject" }).click();
-  await page.getByText(/is rejected\. They will get an e-mail\./).waitFor();
-  await page.getByText("There are none.").waitFor();
-
-  await page.getByLabel("Show").selectOption("rejected");
-  await page.getByText("We do not know you.").waitFor();
-  expect(trouble).toEqual([]);
-  const { rows } = await db().query(
-    `select email, c.status, granted_role from app_public.organization_claims as c join app_public.users using (user_id)
-     where org_uri = $1 order by email`,
-    [org.uri],
-  );
-  expect(rows).toEqual([
-    { email: "ana@elsewhere.example", status: "approved", granted_role: "org_contributor" },
-    { email: "ben@elsewhere.example", status: "rejected", granted_role: null },
-  ]);
-  await page.close();
-});
-
-inBrowser(
-  "an org_admin who is signed in reviews without a key, in their own name, until they sign out",
-  async () => {
-    const org = await m.addOrganization(db(), { head: "org_admin" });
-    await door.claim(m.claimOf(org, "by-session@elsewhere.example"));
-    const email = `head@${org.domain}`;
-    const { page, trouble } = await watchedPage(browser!, service.url);
-    await page.goto(`${service.url}/admin/claims`);
-    await page.getByRole("main").getByRole("link", { name: "Sign in" }).click();
-    await page.getByLabel("Your e-mail").fill(email);
-    await page.getByRole("button", { name: "Send the link" }).click();
-    await page.getByText("A link is on its way").waitFor();
-    const { rows: mails } = await db().query<{ link: string }>(
-      "select data ->> 'link' as link from app_private.mails where recipient = $1 and kind = 'sign_in'",
-      [email],
-    );
-    await page.goto(mails[0]!.link);
-    await page.getByText(`Signed in as ${email}`).waitFor();
-    await page.getByRole("button", { name: "Approve" }).click();
-    await page.getByText(/is approved/).waitFor();
+describe.each([DESK, PHONE])("%i pixels wide", (width) => {
+  inBrowser("by mouse: find, read, approve with a role, undo, approve again, reject the next", async () => {
+    const { page, trouble, close, org, ids, head } = await open(3, { width });
+    await page.getByLabel("Person, address, organization or domain").fill("ana-1");
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await page.getByText("1–1 of 1, oldest first").waitFor();
+    expect(new URL(page.url()).search).toBe("?q=ana-1&status=pending");
+    await lineOf(page, 1).click();
+    await titleOf(page, 1).waitFor();
+    expect(page.url()).toBe(`${service.url}${QUEUE}/${ids[1]}?q=ana-1`);
+    await page.getByText("An application says that the address is theirs.").waitFor();
+    await page.goto(`${service.url}${QUEUE}/${ids[0]}`);
+    await titleOf(page, 0).waitFor();
+    await page.locator("#decision").getByLabel("Role if approved").selectOption("org_contributor");
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
+    await titleOf(page, 1).waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await waitOut(page);
+    await page.getByRole("button", { name: "Undo" }).waitFor({ state: "detached" });
+    expect(await queue.statusOf(ids[0]!)).toBe("pending_review");
+    await page.getByRole("link", { name: "Previous claim" }).click();
+    await titleOf(page, 0).waitFor();
+    await page.locator("#decision").getByLabel("Role if approved").selectOption("org_contributor");
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
+    await titleOf(page, 1).waitFor();
+    expect(await queue.statusOf(ids[0]!)).toBe("pending_review");
+    await waitOut(page);
+    await page.locator("#held ul").getByText("is approved. They get an e-mail.").waitFor();
+    await page.getByRole("button", { name: "Reject", exact: true }).click();
+    await page.getByText("Say why: the person will be told.").waitFor();
+    await page.locator("#decision").getByLabel("Notes").fill("We do not know you.");
+    await page.getByRole("button", { name: "Reject", exact: true }).click();
+    await titleOf(page, 2).waitFor();
+    await waitOut(page);
+    await statusIs(ids[1]!, "rejected");
     const { rows } = await db().query(
-      "select reviewer.email from app_public.organization_claims as c join app_public.users as reviewer on reviewer.user_id = c.reviewed_by where c.org_uri = $1",
+      `select c.status, c.granted_role, c.review_notes as notes, r.email as by
+       from app_public.organization_claims as c left join app_public.users as r on r.user_id = c.reviewed_by
+       where c.org_uri = $1 order by c.created_at`,
       [org.uri],
     );
-    expect(rows).toEqual([{ email }]);
-    await page.getByRole("link", { name: "Sign out" }).click();
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    await page.getByText("You are not signed in.").waitFor();
-    await page.goto(`${service.url}/admin/claims`);
-    await page.getByLabel("API key").waitFor();
+    expect(rows).toEqual([
+      { status: "approved", granted_role: "org_contributor", notes: null, by: head },
+      { status: "rejected", granted_role: null, notes: "We do not know you.", by: head },
+      { status: "pending_review", granted_role: null, notes: null, by: null },
+    ]);
+    // The reason is there for the next.
+    await page.reload();
+    await page
+      .locator("#decision")
+      .getByLabel("Or one of your earlier reasons")
+      .selectOption("We do not know you.");
+    expect(await page.locator("#decision").getByLabel("Notes").inputValue()).toBe("We do not know you.");
     expect(trouble).toEqual([]);
-    await page.close();
-  },
-);
+    await close();
+  });
 
-inBrowser("a reviewer learns in words why they see nothing, and why a decision was refused", async () => {
-  const wrongKey = await open(m.support, "ek_wrong");
-  await wrongKey.page.getByText("This API key is unknown, expired or revoked.").waitFor();
-  const nobody = await open("nobody@nowhere.example");
-  await nobody.page.getByText(/requires the platform permission claims:review/).waitFor();
+  inBrowser("by keyboard alone: next, before, approve, undo, reject with a reason", async () => {
+    const { page, trouble, close, ids } = await open(3, { width });
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await press("j");
+    await titleOf(page, 0).waitFor();
+    await press("j");
+    await titleOf(page, 1).waitFor();
+    expect(await page.evaluate("document.activeElement.id")).toBe("claim-title");
+    await press("k");
+    await titleOf(page, 0).waitFor();
+    await press("a");
+    await titleOf(page, 1).waitFor();
+    await press("u");
+    await page
+      .locator("#said")
+      .getByText(/^Undone: Ana-0/)
+      .waitFor({ state: "attached" });
+    await press("k");
+    await titleOf(page, 0).waitFor();
+    // In a field they are letters.
+    await press("r");
+    await page.keyboard.type("jar");
+    expect(await page.locator("#decision").getByLabel("Notes").inputValue()).toBe("jar");
+    await press("Tab", "Tab", "Enter");
+    await titleOf(page, 1).waitFor();
+    await press("j");
+    await titleOf(page, 2).waitFor();
+    await press("a");
+    await titleOf(page, 1).waitFor();
+    await waitOut(page);
+    await statusIs(ids[0]!, "rejected");
+    await statusIs(ids[2]!, "approved");
+    expect(await queue.statusOf(ids[1]!)).toBe("pending_review");
+    expect(trouble).toEqual([]);
+    await close();
+  });
 
-  const org = await m.addOrganization(db());
-  const { value } = await door.claim(m.claimOf(org, "late@elsewhere.example"));
-  const { page } = await open(m.support);
-  const claim = page.getByRole("article").filter({ hasText: org.name });
-  await claim.waitFor();
-  await door.review({ claimId: value.claimId, action: "approve", adminEmail: m.platformAdmin });
-  await claim.getByRole("button", { name: "Approve" }).click();
-  await claim.getByText("This claim has already been approved.").waitFor();
-  const member = await door.claim(m.claimOf(org, "soon@elsewhere.example"));
-  expect(member.value.status).toBe("pending");
-  await page.getByRole("button", { name: "Refresh" }).click();
-  const soon = page.getByRole("article").filter({ hasText: "soon@elsewhere.example" });
-  await soon.getByRole("button", { name: "Approve" }).click();
-  await page.getByText(`Nobody manages the members of ${org.name}.`).waitFor();
-  await Promise.all([wrongKey, nobody, { page }].map((opened) => opened.page.close()));
+  inBrowser("without script: the same forms, after a page that asks whether it is meant", async () => {
+    const { page, close, ids } = await open(3, { width, script: false });
+    expect(await page.locator("#keys").isVisible()).toBe(false);
+    await lineOf(page, 0).click();
+    await page.locator("#decision").getByRole("button", { name: "Reject" }).click();
+    await page.getByLabel("Why? The person will read it").fill("No.");
+    await page.getByRole("button", { name: "Reject" }).click();
+    await titleOf(page, 1).waitFor();
+    await page
+      .locator(".outcomes")
+      .getByText(/rejected by head@/)
+      .waitFor();
+    await page.goto(`${service.url}${QUEUE}`);
+    for (const n of [1, 2]) await page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).check();
+    await page.getByText("Decide several at once", { exact: true }).click();
+    await page.getByRole("button", { name: "Approve all chosen" }).click();
+    await page.getByRole("heading", { name: "Approve these 2 claims?" }).waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("There are none").waitFor();
+    expect(await Promise.all(ids.map((id) => queue.statusOf(id)))).toEqual([
+      "rejected",
+      "approved",
+      "approved",
+    ]);
+    await close();
+  });
 });
 
-inBrowser("every field and button has a name, and the page works by keyboard and on a phone", async () => {
+inBrowser("from the mail by way of the sign-in to the claim", async () => {
   const org = await m.addOrganization(db(), { head: "org_admin" });
-  await door.claim(m.claimOf(org, "key@elsewhere.example"));
-  const { page } = await open(`head@${org.domain}`);
-  await page.setViewportSize({ width: 360, height: 740 });
-  await page.getByRole("article").waitFor();
-  const unnamed = await page.evaluate(`
-    [...document.querySelectorAll("input, select, textarea, button")]
-      .filter((field) => !field.labels?.length && !field.textContent.trim())
-      .map((field) => field.outerHTML)`);
-  expect(unnamed).toEqual([]);
-  expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-  await page.getByRole("button", { name: "Approve" }).focus();
-  await page.keyboard.press("Enter");
-  await page.getByText(/is approved/).waitFor();
-  expect(await page.evaluate("document.activeElement.id")).toBe("message");
+  const id = await queue.claim(org);
+  const email = `head@${org.domain}`;
+  const { page, trouble } = await watchedPage(browser!, service.url);
+  await page.goto(`${service.url}${QUEUE}/${id}`);
+  await page.getByLabel("Your e-mail").fill(email);
+  await page.getByRole("button", { name: "Send the link" }).click();
+  await page.getByText("A link is on its way").waitFor();
+  const { rows } = await db().query<{ link: string }>(
+    "select data ->> 'link' as link from app_private.mails where recipient = $1 and kind = 'sign_in'",
+    [email],
+  );
+  await page.goto(rows[0]!.link);
+  await page.getByText(`Signed in as ${email}`).waitFor();
+  await page.locator("#claim-title").filter({ hasText: org.name }).waitFor();
+  await page.getByRole("link", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByText("You are not signed in.").waitFor();
+  await page.goto(`${service.url}${QUEUE}`);
+  await page.getByLabel("Your e-mail").waitFor();
+  expect(trouble).toEqual([]);
   await page.close();
+});
+
+inBrowser("several at once are undone together, and each says what became of it", async () => {
+  const { page, trouble, close, ids } = await open(4);
+  await page.getByText("Decide several at once", { exact: true }).click();
+  const reject = page.getByRole("button", { name: "Reject all chosen" });
+  await reject.click();
+  await page.getByText("Choose claims in the list.").waitFor();
+  for (const n of [0, 1, 2]) await page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).check();
+  await page.locator("#several").getByLabel("Notes").fill("Please write to us first.");
+  await reject.click();
+  await page.getByText("Rejecting 3 claims:").waitFor();
+  expect(await page.getByText("being decided").count()).toBe(3);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("being decided").first().waitFor({ state: "hidden" });
+  for (const n of [0, 1]) await page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).check();
+  await page.locator("#several").getByLabel("Notes").fill("Please write to us first.");
+  await reject.click();
+  // Somebody else is quicker.
+  await queue.door.review({ claimId: ids[1], action: "approve", adminEmail: m.support });
+  await waitOut(page);
+  await page.locator("#held ul").getByText("is rejected. They get an e-mail.").waitFor();
+  await page.locator("#held ul").getByText("This claim has already been approved.").waitFor();
+  expect(await Promise.all(ids.map((id) => queue.statusOf(id)))).toEqual([
+    "rejected", "approved", "pending_review", "pending_review",
+  ]); // prettier-ignore
+  // The browser logs that the second was refused.
+  expect(trouble.filter((text) => !text.includes("409"))).toEqual([]);
+  await close();
+});
+
+inBrowser("who leaves the page has decided", async () => {
+  const { page, close, ids } = await open(2);
+  await lineOf(page, 0).click();
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await titleOf(page, 1).waitFor();
+  expect(await queue.statusOf(ids[0]!)).toBe("pending_review");
+  await page.goto(`${service.url}/sign-out`);
+  await statusIs(ids[0]!, "approved");
+  await close();
+});
+
+inBrowser("notes survive a reload and other decisions, and go with the decision", async () => {
+  const { page, close, ids } = await open(2);
+  await lineOf(page, 1).click();
+  const notes = page.locator("#decision").getByLabel("Notes");
+  await titleOf(page, 1).waitFor();
+  await notes.fill("Half a thought");
+  await page.reload();
+  expect(await notes.inputValue()).toBe("Half a thought");
+  await lineOf(page, 0).click();
+  await titleOf(page, 0).waitFor();
+  expect(await notes.inputValue()).toBe("");
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await waitOut(page);
+  await statusIs(ids[0]!, "approved");
+  await titleOf(page, 1).waitFor();
+  expect(await notes.inputValue()).toBe("Half a thought");
+  await page.getByRole("button", { name: "Reject", exact: true }).click();
+  await waitOut(page);
+  await statusIs(ids[1]!, "rejected");
+  await eventually(async () =>
+    expect(
+      await page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('notes'))"),
+    ).toEqual([]),
+  );
+  await close();
+});
+
+inBrowser("what somebody else decides is said at once, with by whom and when", async () => {
+  const { page, trouble, close, ids } = await open(2);
+  await lineOf(page, 0).click();
+  await titleOf(page, 0).waitFor();
+  // From where on it is told of changes is known once it has asked.
+  await page.waitForResponse((response) => response.url().includes("/v0/admin/claims/changes"), {
+    timeout: 10_000,
+  });
+  await queue.door.review({ claimId: ids[0], action: "approve", adminEmail: m.platformAdmin });
+  await queue.door.review({ claimId: ids[1], action: "reject", notes: "No.", adminEmail: m.support });
+  await page
+    .locator("#claim .outcome")
+    .getByText(/approved by admin@platform\.example, 20\d\d-/)
+    .waitFor();
+  expect(await page.locator("#decision").count()).toBe(0);
+  await page.locator("#several").getByText(`rejected by ${m.support}`).waitFor();
+  expect(await page.getByRole("checkbox", { name: /Choose/ }).count()).toBe(0);
+  expect(trouble).toEqual([]);
+  await close();
+});
+
+inBrowser("back and forward go through the claims, and the keys can be switched off", async () => {
+  const { page, close } = await open(2);
+  await page.keyboard.press("j");
+  await titleOf(page, 0).waitFor();
+  await page.keyboard.press("j");
+  await titleOf(page, 1).waitFor();
+  await page.goBack();
+  await titleOf(page, 0).waitFor();
+  await page.goForward();
+  await titleOf(page, 1).waitFor();
+  await page.getByText("Keys", { exact: true }).click();
+  await page.getByLabel("Use these keys in this browser").uncheck();
+  await page.reload();
+  await page.locator("#keys:not([hidden])").waitFor();
+  await page.keyboard.press("a");
+  await page.keyboard.press("k");
+  expect(await page.locator("#held li").count()).toBe(0);
+  await titleOf(page, 1).waitFor();
+  await close();
 });

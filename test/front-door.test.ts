@@ -206,7 +206,7 @@ describe("the page at /", () => {
     await page.goto(`${server.url}/`);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByRole("link", { name: "Claim review" }).click();
-    await page.getByRole("heading", { name: "Who is reviewing?" }).waitFor();
+    await page.getByLabel("Your e-mail").waitFor();
     expect(trouble).toEqual([]);
   });
 });

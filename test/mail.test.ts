@@ -84,7 +84,7 @@ describe("who is told what", () => {
     expect(request!.headers.get("subject")).toBe(`Ana Silva asks to join ${org.name}`);
     expect(request!.headers.get("from")).toBe("River Register <register@service.example>");
     expect(request!.from).toBe("register@service.example");
-    expect(request!.body).toContain(`${PLATFORM}/admin/claims`);
+    expect(request!.body).toContain(`${PLATFORM}/admin/claims/${claimId}`);
     expect(request!.body).toContain("ana@elsewhere.example");
     expect(request!.body).toContain("field coordinator");
 

@@ -132,7 +132,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
         {
           text: "Do you know this person? Please approve the request, or reject it with a short explanation:",
         },
-        { link: `${platformUrl}/admin/claims` },
+        { link: `${platformUrl}/admin/claims/${data.claimId}` },
       ],
     };
   },
@@ -157,7 +157,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
           ],
         },
         { text: "It is waiting for a reviewer:" },
-        { link: `${platformUrl}/admin/claims` },
+        { link: `${platformUrl}/admin/claims/${data.claimId}` },
       ],
     };
   },

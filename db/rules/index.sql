@@ -43,6 +43,7 @@
 \ir reasons.sql
 \ir people.sql
 \ir choosing.sql
+\ir claim-queue.sql
 \ir search.sql
 \ir links.sql
 \ir church-inputs.sql

@@ -5,7 +5,7 @@ import express from "express";
 import type { RequestHandler } from "express";
 import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
-import { claims } from "./claims.ts";
+import { claim, claims } from "./claims/page.ts";
 import { readForm, requireForm } from "./form.ts";
 import { serveModules } from "./modules.ts";
 import { organization } from "./organization/page.ts";
@@ -17,7 +17,7 @@ import { showError } from "./refusal.ts";
 import { search } from "./search.ts";
 import { noteVisitor, visitorOf } from "./visitor.ts";
 
-const PAGES: readonly Page[] = [claims, organizations, organization, search, ...recordPages];
+const PAGES: readonly Page[] = [claims, claim, organizations, organization, search, ...recordPages];
 
 /**
  * All pages but those of signing in, and what they load.

@@ -1,0 +1,333 @@
+-- The queue of the pages (server/pages/claims): the claims that the person who is calling may review, found and counted, and
+-- what there is to know of one before it is decided. The decision itself is claim-review.sql, as at all doors.
+
+-- Loads pg_trgm, for the settings below (church-conditions.sql).
+do $$ begin perform public.similarity('', ''); end $$;
+
+create function app_private.claims_to_review() returns setof app_public.organization_claims
+-- Without a search_path of its own, so that it can become part of the statement.
+language sql stable
+as $$
+  select c.* from app_public.organization_claims as c
+  where (select app_private.has_platform_permission(app_private.current_person(), 'claims:review'))
+    or c.routed_to = 'organization'
+      and c.org_uri in (select app_private.managed_organizations(app_private.current_person()));
+$$;
+comment on function app_private.claims_to_review is
+  'The claims that the person who is calling may review, decided ones included: of organizations_reviewed, or all of them.';
+
+create function app_private.require_reviewer() returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  sees_all constant boolean := app_private.has_platform_permission(app_private.current_person(), 'claims:review');
+begin
+  perform app_private.organizations_reviewed(app_private.current_person(), sees_all);
+  return sees_all;
+end
+$$;
+comment on function app_private.require_reviewer is
+  'Whether the person who is calling reviews all claims; refuses with 403 permission_required who reviews none.';
+
+create function app_private.claims_with_words(q text) returns setof uuid
+language sql stable
+set search_path = pg_catalog, public, pg_temp
+begin atomic
+  with words as (
+    -- The longest come first. Each is looked up by itself, so that there must be an end to them.
+    select part from app_private.parts_of(q) as parts, unnest(parts[1:6]) as part
+  )
+  select found.claim_id
+  from words as w
+  cross join lateral (
+    select c.claim_id
+    from app_public.users as u join app_public.organization_claims as c on c.user_id = u.user_id
+    where app_private.fold(u.email || ' ' || coalesce(u.first_name, '') || ' ' || coalesce(u.last_name, '')) like w.part
+    union
+    select c.claim_id
+    from app_public.organizations as o join app_public.organization_claims as c on c.org_uri = o.org_uri
+    where app_private.fold(o.name || ' ' || coalesce(o.domain, '')) like w.part
+  ) as found
+  group by found.claim_id
+  having count(*) = (select count(*) from words);
+end;
+comment on function app_private.claims_with_words is
+  'The claims in which each of the words, the longest six of them, is a part of the person''s name or address, or of the organization''s name or domain, '
+  'case and accents aside.';
+
+create function app_private.queued_claim(claim app_public.organization_claims) returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select jsonb_build_object(
+    'id', claim.claim_id, 'email', u.email, 'name', nullif(concat_ws(' ', u.first_name, u.last_name), ''),
+    'orgName', claim.org_name, 'isNewOrg', claim.is_new_org, 'createdAt', claim.created_at,
+    'status', app_private.review_status(claim.status), 'isProven', claim.email_verified,
+    'domainMatch', claim.domain_match and not claim.org_domain_stated,
+    'reviewedBy', r.email, 'reviewedAt', claim.reviewed_at,
+    'isOpen', claim.status = 'pending_review',
+    'isOwn', lower(u.email) = lower(app_private.current_person()))
+  from app_public.users as u
+  left join app_public.users as r on r.user_id = claim.reviewed_by
+  where u.user_id = claim.user_id;
+end;
+comment on function app_private.queued_claim is 'A claim as a line of the queue shows it.';
+
+create function app_private.roles_to_give(is_new_org boolean) returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- As review_organization_claim has it: whoever may decide may give any role.
+  with roles as (
+    select r.role, r.description, count(p.permission) as powers,
+      case when is_new_org then app_private.manages_members(r.role) else r.role = 'org_member' end as fits
+    from app_public.organization_roles as r
+    left join app_public.organization_permissions as p on p.role = r.role
+    group by r.role, r.description
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('role', r.role, 'description', r.description,
+      -- A new organization needs somebody who manages it.
+      'isUsual', r.role = (select f.role from roles as f where f.fits order by f.powers desc, f.role limit 1))
+    order by r.powers, r.role), '[]')
+  from roles as r;
+end;
+comment on function app_private.roles_to_give is
+  'The roles that may be given by approving a claim, the one that may do the least first, and which of them is the usual one.';
+
+create function app_private.own_reasons() returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select coalesce(jsonb_agg(given.notes order by given.last_used desc), '[]')
+  from (
+    select c.review_notes as notes, max(c.reviewed_at) as last_used
+    from app_public.organization_claims as c
+    join app_public.users as u on u.user_id = c.reviewed_by
+    -- What is longer was written for one case.
+    where lower(u.email) = lower(app_private.current_person()) and c.status = 'rejected' and char_length(c.review_notes) <= 500
+    group by c.review_notes order by max(c.reviewed_at) desc limit 8
+  ) as given;
+end;
+comment on function app_private.own_reasons is 'With which notes the person who is calling rejected claims, the last eight.';
+
+create function app_private.claim_queue(
+  q text default null, status app_public.claim_review_status default null, sent_to text default null,
+  proven boolean default null, org_uri text default null, newest boolean default false, at uuid default null,
+  most integer default 20
+) returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  cursor_at timestamptz;
+  is_searched constant boolean not null default not app_private.is_blank(coalesce(q, ''));
+  -- Of the few statuses, not of each claim.
+  statuses constant app_public.organization_claim_status[] := array(
+    select s from unnest(enum_range(null::app_public.organization_claim_status)) as s
+    where coalesce(app_private.review_status(s) = claim_queue.status, true));
+begin
+  perform app_private.require_reviewer();
+  select c.created_at into cursor_at from app_private.claims_to_review() as c where c.claim_id = at;
+  return (
+    with matching as materialized (
+      select c.claim_id, c.created_at, c.status
+      from app_private.claims_to_review() as c
+      where (claim_queue.org_uri is null or c.org_uri = claim_queue.org_uri)
+        and (sent_to is null or c.routed_to = sent_to)
+        and (proven is null or c.email_verified = proven)
+        and (not is_searched or c.claim_id in (select app_private.claims_with_words(q)))
+    ), aged as (
+      select m.claim_id, m.created_at, row_number() over (order by m.created_at, m.claim_id) as place, count(*) over () as total
+      from matching as m
+      where m.status = any (statuses)
+    ), listed as materialized (
+      select a.claim_id, a.created_at, case when newest then a.total + 1 - a.place else a.place end as place from aged as a
+    ), anchor as (
+      -- One that is not in the list, such as one that was decided just now, stands where it would be.
+      select count(*) filter (where case when newest then (l.created_at, l.claim_id) > (cursor_at, at)
+          else (l.created_at, l.claim_id) < (cursor_at, at) end) as before,
+        count(*) filter (where l.claim_id = at) as itself
+      from listed as l
+    ), page as (
+      select a.before / most * most as start, a.before as preceding, a.before + a.itself + 1 as following from anchor as a
+    )
+    select jsonb_build_object(
+      'total', (select count(*) from listed),
+      'roles', app_private.roles_to_give(false),
+      'reasons', app_private.own_reasons(),
+      'start', p.start,
+      'counts', (
+        select jsonb_object_agg(c.status, c.number)
+        from (
+          select app_private.review_status(s.status) as status, coalesce(sum(m.number), 0) as number
+          from unnest(enum_range(null::app_public.organization_claim_status)) as s (status)
+          left join (select m.status, count(*) as number from matching as m group by m.status) as m on m.status = s.status
+          group by 1
+        ) as c),
+      'claims', coalesce((
+        select jsonb_agg(app_private.queued_claim(c) order by l.place)
+        from listed as l join app_public.organization_claims as c on c.claim_id = l.claim_id
+        where l.place > p.start and l.place <= p.start + most), '[]'),
+      'previousPage', (select l.claim_id from listed as l where l.place = greatest(p.start + 1 - most, 1) and p.start > 0),
+      'nextPage', (select l.claim_id from listed as l where l.place = p.start + most + 1),
+      'preceding', (select l.claim_id from listed as l where l.place = p.preceding),
+      'following', (select l.claim_id from listed as l where l.place = p.following))
+    from page as p);
+end
+$$;
+comment on function app_private.claim_queue is
+  'A page of the claims that the person who is calling may review, oldest first: the one with the claim `at` in it, and which '
+  'come before and after that. counts is by status, whatever status is asked for. Errors: 403 permission_required.';
+
+create function app_private.earlier_claim(claim app_public.organization_claims) returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+return app_private.queued_claim(claim) || jsonb_build_object('orgUri', claim.org_uri, 'notes', claim.review_notes,
+  'role', claim.granted_role);
+comment on function app_private.earlier_claim is 'A claim as it is listed beside another, with what became of it.';
+
+create function app_private.similar_organizations(organization app_public.organizations, email_domain text, sees_all boolean)
+returns jsonb
+language sql stable
+set search_path = pg_catalog, public, pg_temp
+set pg_trgm.similarity_threshold = 0.45
+set pg_trgm.word_similarity_threshold = 0.8
+begin atomic
+  with hosts as (
+    select array_agg(h.host) as names
+    from unnest(array[organization.domain, app_private.website_host(organization.website), email_domain]) as h (host)
+    where h.host is not null and not app_private.is_free_mail(h.host)
+  ), alike (org_uri, name, status, reason) as (
+    select o.org_uri, o.name, o.status, 'name' from app_public.organizations as o
+    where app_private.fold(o.name) % app_private.fold(organization.name)
+    union
+    select o.org_uri, o.name, o.status, 'name' from app_public.organizations as o
+    where app_private.fold(organization.name) <% app_private.fold(o.name)
+    union
+    select o.org_uri, o.name, o.status, 'domain' from app_public.organizations as o, hosts as h
+    where lower(o.domain) = any (h.names)
+    union
+    select o.org_uri, o.name, o.status, 'website' from app_public.organizations as o, hosts as h
+    where app_private.website_host(o.website) = any (h.names)
+  ), best as materialized (
+    select a.org_uri, array_agg(a.reason order by a.reason) as alike,
+      similarity(app_private.fold(a.name), app_private.fold(organization.name))
+        + count(*) filter (where a.reason <> 'name') as likeness
+    from alike as a
+    -- What is not public is for those who review all.
+    where a.org_uri <> organization.org_uri and (sees_all or a.status = 'active')
+    group by a.org_uri, a.name
+    order by likeness desc, a.name, a.org_uri limit 8
+  )
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'uri', o.org_uri, 'name', o.name, 'status', o.status, 'type', o.type, 'website', o.website, 'domain', o.domain,
+      'alike', b.alike,
+      'members', (select count(*) from app_public.memberships as m where m.org_uri = o.org_uri and m.status = 'active'),
+      'waiting', (select count(*) from app_public.organization_claims as c
+        where sees_all and c.org_uri = o.org_uri and c.status = 'pending_review'))
+    order by b.likeness desc, o.name, o.org_uri), '[]')
+  from best as b join app_public.organizations as o on o.org_uri = b.org_uri;
+end;
+comment on function app_private.similar_organizations is
+  'Organizations that may be the same one under another URI, likeliest first, at most eight: by name, and by a domain or website '
+  'that is the organization''s, or that of the claimant''s address. alike says by which.';
+
+create function app_private.reviewed_organization(organization app_public.organizations, sees_people boolean) returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select jsonb_build_object(
+    'uri', organization.org_uri, 'name', organization.name, 'status', organization.status, 'type', organization.type,
+    'website', organization.website, 'domain', organization.domain,
+    'members', (select count(*) from app_public.memberships as m
+      where m.org_uri = organization.org_uri and m.status = 'active'),
+    'administrators', (select count(*) from app_private.organization_managers as m where m.org_uri = organization.org_uri),
+    'administratorsNamed', coalesce((
+      select jsonb_agg(jsonb_build_object('email', p.email, 'name', nullif(concat_ws(' ', p.first_name, p.last_name), '')))
+      from (
+        select u.* from app_private.organization_managers as m join app_public.users as u on u.user_id = m.user_id
+        where m.org_uri = organization.org_uri and sees_people order by lower(u.email) limit 5
+      ) as p), '[]'),
+    'needs', app_private.record_total('need', organization.org_uri),
+    'commitments', app_private.record_total('commitment', organization.org_uri),
+    'engagementClaims', app_private.record_total('engagement_claim', organization.org_uri));
+end;
+comment on function app_private.reviewed_organization is
+  'What a reviewer looks up of an organization; who manages it by name for those who may see people there, at most five.';
+
+create function app_private.claim_to_review(claim_id uuid) returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  reviewer constant text := app_private.current_person();
+  most constant integer not null default 10;
+  sees_all constant boolean := app_private.require_reviewer();
+  claim app_public.organization_claims;
+  organization app_public.organizations;
+  item jsonb;
+begin
+  select * into claim from app_private.claims_to_review() as c where c.claim_id = claim_to_review.claim_id;
+  if claim.claim_id is null then
+    perform app_private.refuse('claim_not_found');
+  end if;
+  select * into organization from app_public.organizations as o where o.org_uri = claim.org_uri;
+  item := app_private.queued_claim(claim);
+  return item || jsonb_build_object(
+    'sentTo', claim.routed_to, 'newOrgType', claim.new_org_type, 'newOrgWebsite', claim.new_org_website,
+    'statedRoles', claim.stated_roles, 'emailDomain', claim.email_domain,
+    'isFreeMail', app_private.is_free_mail(claim.email_domain),
+    'orgDomain', claim.org_domain, 'isAtDomain', claim.domain_match, 'isDomainStated', claim.org_domain_stated,
+    'notes', claim.review_notes, 'role', claim.granted_role,
+    'steps', (
+      select coalesce(jsonb_agg(jsonb_build_object('to', s.to_status, 'by', s.changed_by_email, 'at', s.changed_at)), '[]')
+      from unnest(app_private.claim_steps(claim.claim_id)) as s),
+    -- Nobody decides for themself, and nobody a second time.
+    'roles', case when item @> '{"isOpen": true, "isOwn": false}' then app_private.roles_to_give(claim.is_new_org) else '[]' end,
+    'reasons', app_private.own_reasons(),
+    'organization', app_private.reviewed_organization(organization,
+      app_private.has_platform_permission(reviewer, 'users:read')
+        or claim.org_uri in (select app_private.managed_organizations(reviewer))),
+    'similar', app_private.similar_organizations(organization, claim.email_domain, sees_all),
+    'earlier', coalesce((
+      select jsonb_agg(app_private.earlier_claim(c) order by c.created_at desc, c.claim_id)
+      from (
+        select c.* from app_private.claims_to_review() as c
+        where c.user_id = claim.user_id and c.claim_id <> claim.claim_id
+        order by c.created_at desc, c.claim_id limit most
+      ) as c), '[]'),
+    'others', coalesce((
+      select jsonb_agg(app_private.earlier_claim(c) order by c.created_at desc, c.claim_id)
+      from (
+        select c.* from app_private.claims_to_review() as c
+        where c.org_uri = claim.org_uri and c.user_id <> claim.user_id
+        order by c.created_at desc, c.claim_id limit most
+      ) as c), '[]'),
+    'othersTotal', (
+      select count(*) from app_private.claims_to_review() as c
+      where c.org_uri = claim.org_uri and c.user_id <> claim.user_id));
+end
+$$;
+comment on function app_private.claim_to_review is
+  'A claim with everything that whoever reviews it looks up: the person with their other claims, the organization with what is like '
+  'it, who else claims it, what became of it, and what the person who is calling may decide. Errors: 403 permission_required, '
+  '404 claim_not_found.';
+
+create function app_private.claims_in_brief(claim_ids uuid[]) returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app_private.require_reviewer();
+  return (
+    select coalesce(jsonb_agg(
+        app_private.queued_claim(c) || jsonb_build_object('role', c.granted_role, 'warnings', to_jsonb(app_private.approval_warnings(c)))
+        order by c.created_at, c.claim_id), '[]')
+    from app_private.claims_to_review() as c
+    where c.claim_id = any (claim_ids));
+end
+$$;
+comment on function app_private.claims_in_brief is
+  'Some claims as the queue shows them, those of them that the person who is calling may review, with what their approval left to '
+  'be done. Errors: 403 permission_required.';

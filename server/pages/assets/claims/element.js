@@ -1,0 +1,8 @@
+// An element whose parts are put in as text, never as markup.
+
+export function element(name, attributes, ...parts) {
+  const made = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
+  made.append(...parts);
+  return made;
+}

@@ -1,0 +1,138 @@
+// Decisions that can still be undone. Each is made when its ten seconds are over, or when the page is left; until then nothing
+// has happened.
+import { element } from "./element.js";
+
+const HOLD_MS = 10_000;
+
+/** By the claim's id. */
+const held = new Map();
+const groups = new Set();
+const section = () => document.getElementById("held");
+
+// Whoever comes back finds them decided, with nothing left to undo.
+addEventListener("pagehide", () => {
+  for (const group of groups) {
+    clearTimeout(group.timer);
+    group.line.remove();
+    for (const decision of group.decisions) void settle(decision, { isLeaving: true });
+  }
+  groups.clear();
+});
+
+export function isHeld(id) {
+  return held.has(id);
+}
+
+/**
+ * Holds decisions that are undone together.
+ * @param decisions {id, label, action, role, notes}
+ * @param after is told of each that was made
+ */
+export function hold(decisions, after) {
+  const [first] = decisions;
+  const undo = element("button", { type: "button", class: "plain" }, "Undo");
+  const verb = first.action === "approve" ? "Approving" : "Rejecting";
+  const what =
+    decisions.length === 1
+      ? [element("bdi", {}, first.label)]
+      : [
+          `${decisions.length} claims: `,
+          ...decisions.flatMap(({ label }, i) => [i ? ", " : "", element("bdi", {}, label)]),
+        ];
+  const line = element(
+    "li",
+    {},
+    element("span", {}, `${verb} `, ...what, first.action === "approve" ? ` as ${first.role}` : ""),
+    element("span", { class: "left", "aria-hidden": "true" }),
+    undo,
+  );
+  const group = { line, decisions: decisions.map((decision) => ({ ...decision, after })) };
+  for (const decision of group.decisions) held.set(decision.id, decision);
+  group.timer = setTimeout(() => void settleGroup(group), HOLD_MS);
+  group.undo = () => {
+    clearTimeout(group.timer);
+    for (const { id } of group.decisions) held.delete(id);
+    groups.delete(group);
+    line.remove();
+    say(`Undone: ${decisions.length === 1 ? first.label : `${decisions.length} decisions`}.`);
+    changed();
+  };
+  undo.addEventListener("click", group.undo);
+  groups.add(group);
+  section().querySelector("ul").append(line);
+  changed();
+}
+
+/** Undoes what was held last; false if there is nothing. */
+export function undoLatest() {
+  const latest = [...groups].at(-1);
+  latest?.undo();
+  return latest !== undefined;
+}
+
+async function settleGroup(group) {
+  groups.delete(group);
+  group.line.querySelector("button").disabled = true;
+  const results = [];
+  for (const decision of group.decisions) results.push(await settle(decision));
+  group.line.replaceWith(...results);
+  say(results.map((line) => line.firstChild.textContent).join(" "));
+  changed();
+}
+
+async function settle(decision, { isLeaving = false } = {}) {
+  const { id, label, action, role, notes, after } = decision;
+  held.delete(id);
+  const { answer, problem } = await send(
+    { claimId: id, action, ...(notes && { notes }), ...(action === "approve" && { role }) },
+    isLeaving,
+  );
+  if (problem === undefined) after(id, answer.newStatus);
+  const close = element("button", { type: "button", class: "plain" }, "Close");
+  const line = element(
+    "li",
+    problem === undefined ? {} : { class: "bad" },
+    element(
+      "span",
+      {},
+      element("bdi", {}, label),
+      problem === undefined
+        ? ` is ${answer.newStatus}. They get an e-mail.${answer.warnings.map(({ message }) => ` ${message}`).join("")}`
+        : `: ${problem}`,
+    ),
+    close,
+  );
+  close.addEventListener("click", () => {
+    line.remove();
+    changed();
+  });
+  return line;
+}
+
+/** As REST takes it, by the session; what cannot be sent any more is still open when its claim is seen again. */
+async function send(body, isLeaving) {
+  try {
+    const response = await fetch("/v0/admin/claims/review", {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-session-request": "1" },
+      body: JSON.stringify(body),
+      keepalive: isLeaving,
+    });
+    const answer = await response.json();
+    return response.ok ? { answer } : { problem: answer.message };
+  } catch {
+    return { problem: "The service did not answer; see whether this claim still waits, and try again." };
+  }
+}
+
+function changed() {
+  section().hidden =
+    section().querySelector("li") === null && document.getElementById("said").textContent === "";
+  document.dispatchEvent(new Event("claims:held"));
+}
+
+/** For those who do not see the list of decisions. */
+export function say(text) {
+  document.getElementById("said").textContent = text;
+  section().hidden = false;
+}

@@ -1,0 +1,48 @@
+// What others decide while somebody looks: the feed of changes of GET /v0/admin/claims/changes, from now on.
+import { mark } from "./deciding.js";
+import { isHeld, say } from "./hold.js";
+import { refreshClaim } from "./turning.js";
+
+const EVERY_MS = 3_000;
+let after = "now";
+
+export function lookForChanges() {
+  void look();
+}
+
+async function look() {
+  const goesOn = document.hidden || (await read());
+  if (goesOn) setTimeout(() => void look(), EVERY_MS);
+}
+
+/** False when there is nothing to be told any more: signed out, or no reviewer. */
+async function read() {
+  try {
+    const response = await fetch(`/v0/admin/claims/changes?${new URLSearchParams({ after })}`);
+    // The position is too old, as after a night's sleep.
+    if (response.status === 410) after = "now";
+    if (response.ok) {
+      const { changes, position } = await response.json();
+      after = position;
+      await show(changes);
+    }
+    return ![401, 403].includes(response.status);
+  } catch {
+    return true;
+  }
+}
+
+async function show(changes) {
+  const latest = new Map(changes.map((change) => [change.id, change]));
+  for (const [id, { toStatus, record }] of latest)
+    if (toStatus !== "pending" && record)
+      mark(id, record.reviewed_by ? `${toStatus} by ${record.reviewed_by}` : toStatus);
+  const { open } = document.getElementById("queue").dataset;
+  const change = latest.get(open);
+  // Nobody loses what they are writing because an address was proven meanwhile.
+  const isWriting = document.activeElement?.closest("#decision") && change?.toStatus === "pending";
+  if (!change || isWriting || isHeld(open)) return;
+  await refreshClaim();
+  const outcome = document.querySelector("#claim .outcome p");
+  if (outcome) say(outcome.textContent.replaceAll(/\s+/g, " ").trim());
+}

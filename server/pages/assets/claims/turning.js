@@ -1,0 +1,82 @@
+// From one claim to another within the page, so that decisions that can still be undone stay.
+
+const queue = () => document.getElementById("queue");
+const PATH = /^\/admin\/claims(\/|$)/;
+const here = () => location.pathname + location.search;
+let latest = 0;
+let shown = here();
+
+/** Calls back now, and whenever the queue, or the claim alone, is shown anew. */
+export function whenShown(callback) {
+  callback();
+  document.addEventListener("claims:shown", callback);
+}
+
+export function startTurning() {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("#queue a[href]");
+    const isPlain =
+      event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    if (!link || !isPlain || link.target || !isQueue(link.href) || link.getAttribute("href").startsWith("#"))
+      return;
+    event.preventDefault();
+    void turnTo(link.href);
+  });
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("#queue form.filters")) return;
+    event.preventDefault();
+    const said = [...new FormData(event.target)].filter(([, value]) => value !== "");
+    void turnTo(`${event.target.action}?${new URLSearchParams(said)}`);
+  });
+  // It is fired for fragments too.
+  addEventListener("popstate", () => {
+    if (here() !== shown) void turnTo(location.href, { isNew: false });
+  });
+}
+
+function isQueue(href) {
+  const { origin, pathname } = new URL(href, location.href);
+  return origin === location.origin && PATH.test(pathname);
+}
+
+/**
+ * Shows another page of the queue.
+ * @param isNew whether it is to be one of those that the browser goes back to
+ */
+export async function turnTo(href, { isNew = true } = {}) {
+  const turn = ++latest;
+  const fresh = await load(href);
+  if (turn !== latest) return;
+  // Signed out, refused, or not there: the browser says so.
+  if (!fresh) {
+    location.assign(href);
+    return;
+  }
+  if (isNew) history.pushState(null, "", href);
+  shown = here();
+  queue().replaceWith(fresh);
+  document.dispatchEvent(new Event("claims:shown"));
+  const title = document.getElementById(queue().dataset.open === "" ? "list-title" : "claim-title");
+  title?.focus({ preventScroll: true });
+  (queue().dataset.open === "" ? queue() : title)?.scrollIntoView?.({ block: "nearest" });
+}
+
+/** Shows the open claim as it is now, and leaves the list as it is. */
+export async function refreshClaim() {
+  const turn = latest;
+  const fresh = await load(location.href);
+  const now = fresh?.querySelector("#claim");
+  if (turn !== latest || !now) return;
+  document.getElementById("claim").replaceWith(now);
+  document.dispatchEvent(new Event("claims:shown"));
+}
+
+async function load(href) {
+  try {
+    const response = await fetch(href);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    return page.getElementById("queue");
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,146 @@
+// What the forms of the queue ask for: first what is about to be decided, to be confirmed; then the decision, claim by claim,
+// by the same function as at all doors. Scripts ask for ten seconds instead of a confirmation, and send it to REST.
+import { html } from "hono/html";
+import { ApiError, apiErrorFrom } from "../../errors.ts";
+import { currentRequest } from "../../request-context.ts";
+import type { Content, Shown, Visit } from "../page.ts";
+import { askBrief, askQueue } from "./asks.ts";
+import { LONGEST_NOTES } from "./fields.ts";
+import { addressOf, filterOf, isId } from "./filter.ts";
+import { whose } from "./outcomes.ts";
+import type { Brief } from "./told.ts";
+
+type Decision = Readonly<{
+  action: "approve" | "reject";
+  ids: readonly string[];
+  role: string | undefined;
+  notes: string | undefined;
+}>;
+
+/** As many as a page lists. */
+const MOST = 20;
+
+export async function act(visit: Visit): Promise<string | Shown> {
+  const decision = decisionOf(visit);
+  const claims = await askBrief(visit, decision.ids);
+  if (visit.field("confirmed") === undefined) return confirmation(visit, decision, claims);
+  const on = await afterwards(visit, decision);
+  const refused = new Map<string, ApiError>();
+  for (const id of decision.ids) {
+    const refusal = await decide(visit, decision, id);
+    if (refusal) refused.set(id, refusal);
+  }
+  if (refused.size > 0) return results(decision, claims, { refused, on });
+  const { pathname, searchParams } = new URL(on, "http://here.invalid");
+  searchParams.set("done", decision.ids.join(","));
+  return `${pathname}?${searchParams.toString()}`;
+}
+
+function decisionOf({ field, fields }: Visit): Decision {
+  const action = field("action");
+  const ids = [...new Set(fields("claim").filter(isId))];
+  if (action !== "approve" && action !== "reject")
+    throw new ApiError("validation_failed", { message: "Say whether to approve or to reject." });
+  if (ids.length === 0)
+    throw new ApiError("validation_failed", { message: "Choose the claims that this is about." });
+  if (ids.length > MOST)
+    throw new ApiError("validation_failed", { message: `Choose at most ${MOST} claims at once.` });
+  return {
+    action,
+    ids,
+    role: field("role"),
+    notes: (field("notes") ?? field("reason"))?.replaceAll("\r\n", "\n"),
+  };
+}
+
+/** @returns what was refused */
+async function decide(
+  visit: Visit,
+  { action, role, notes }: Decision,
+  id: string,
+): Promise<ApiError | undefined> {
+  try {
+    await visit.ask(
+      `select to_json(app_public.review_organization_claim(($1 ->> 'id')::uuid,
+         ($1 ->> 'action')::app_public.claim_review_action, null, $1 ->> 'notes',
+         ($1 ->> 'role')::app_public.organization_role))::text`,
+      { id, action, notes, ...(action === "approve" && { role }) },
+    );
+    return undefined;
+  } catch (error) {
+    const refusal = apiErrorFrom(error);
+    // What has failed is logged where all failures are; what was decided before it stays so.
+    if (refusal.statusCode >= 500) throw error;
+    currentRequest()?.errors.add(refusal.code);
+    return refusal;
+  }
+}
+
+/** Where it goes on: to the next claim for one, to the list for several. */
+async function afterwards(visit: Visit, { ids }: Decision): Promise<string> {
+  const filter = filterOf(visit);
+  if (ids.length > 1) return addressOf(filter);
+  const { following } = await askQueue(visit, filter, ids[0]);
+  return addressOf(filter, following === null ? {} : { claim: following });
+}
+
+function confirmation(visit: Visit, { action, role, notes = "" }: Decision, claims: readonly Brief[]): Shown {
+  if (claims.length === 0) throw new ApiError("claim_not_found");
+  const one = claims.length === 1 ? claims[0] : undefined;
+  const verb = action === "approve" ? "Approve" : "Reject";
+  const back = addressOf(filterOf(visit), one ? { claim: one.id } : {});
+  return {
+    title: `${verb} ${one ? "this claim" : `these ${claims.length} claims`}?`,
+    content: html`<form class="card" method="post" action="${visit.address}">
+      ${visit.proof}
+      <input name="confirmed" type="hidden" value="yes" />
+      <input name="action" type="hidden" value="${action}" />
+      ${claims.map(({ id }) => html`<input name="claim" type="hidden" value="${id}" />`)}
+      <ul>
+        ${claims.map((claim) => html`<li>${whose(claim)}</li>`)}
+      </ul>
+      ${
+        action === "approve" && role !== undefined
+          ? html`<input name="role" type="hidden" value="${role}" />
+              <p>As <b>${role}</b>. A decision is final.</p>`
+          : html`<p>A decision is final.</p>`
+      }
+      <label>
+        ${action === "reject" ? "Why? The person will read it" : "Notes, which the person will read"}
+        <textarea name="notes" rows="3" maxlength="${LONGEST_NOTES}" ${action === "reject" ? "required" : ""}>
+${notes}</textarea>
+      </label>
+      <div class="actions">
+        <button type="submit" class="${action === "reject" ? "reject" : ""}">${verb}</button>
+        <a href="${back}">Back, and decide nothing</a>
+      </div>
+    </form>`,
+  };
+}
+
+type Refused = { refused: ReadonlyMap<string, ApiError>; on: string };
+
+function results({ ids, action }: Decision, claims: readonly Brief[], { refused, on }: Refused): Shown {
+  const line = (id: string): Content => {
+    const claim = claims.find((one) => one.id === id);
+    const refusal = refused.get(id);
+    return html`<li>
+      ${claim ? whose(claim) : "A claim"}:
+      ${
+        refusal
+          ? html`<span class="bad">${refusal.message}</span>`
+          : html`<span class="good">${action === "approve" ? "approved" : "rejected"}.</span>`
+      }
+    </li>`;
+  };
+  const [first] = refused.values();
+  return {
+    title: refused.size === ids.length ? "That did not work" : "Some of it did not work",
+    // Of several, each has its own.
+    status: ids.length === 1 ? first!.statusCode : 200,
+    content: html`<ul class="card" role="alert">
+        ${ids.map(line)}
+      </ul>
+      <p><a href="${on}">Go on</a></p>`,
+  };
+}

@@ -1,0 +1,35 @@
+// What has become of claims.
+import { html } from "hono/html";
+import type { Content } from "../page.ts";
+import { time } from "../parts/time.ts";
+import type { Brief, Line } from "./told.ts";
+import { personOf } from "./told.ts";
+
+/** What the visitor has just decided, or somebody else before them. */
+export function outcomes(decided: readonly Brief[]): Content | string {
+  if (decided.length === 0) return "";
+  return html`<ul class="card outcomes" role="status">
+    ${decided.map(
+      (claim) =>
+        html`<li>
+          ${whose(claim)}: ${outcome(claim)}${claim.status === "pending" ? "" : " They get an e-mail."}
+          ${claim.warnings.map(({ message }) => html`<p class="warn">${message}</p>`)}
+        </li>`,
+    )}
+  </ul>`;
+}
+
+/** Whose claim it is, and to what. */
+export function whose(claim: Pick<Line, "name" | "email" | "orgName">): Content {
+  return html`<bdi>${personOf(claim)}</bdi> → <bdi>${claim.orgName}</bdi>`;
+}
+
+/** Who decided what, and when. */
+export function outcome({ status, reviewedBy, reviewedAt }: Line): Content {
+  if (status === "pending") return html`still waits.`;
+  if (status === "withdrawn") return html`was taken back by the claimant.`;
+  const by = reviewedBy === null ? "without a review" : html`by <bdi>${reviewedBy}</bdi>`;
+  return html`<b class="${status === "approved" ? "good" : "bad"}">${status}</b> ${by}${
+      reviewedAt === null ? "" : html`, ${time(reviewedAt)}`
+    }.`;
+}

@@ -1,0 +1,138 @@
+// Deciding claims by the forms of the pages, without script: what they do and refuse.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ClaimQueue, NO_CLAIM, QUEUE } from "./support/claim-queue.ts";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
+
+let service: TestService;
+let queue: ClaimQueue;
+let support: Visitor;
+beforeAll(async () => {
+  service = await startTestService({ world: false });
+  queue = new ClaimQueue(service);
+  await queue.prepare();
+  support = await queue.signIn(m.support);
+});
+afterAll(() => service.stop());
+
+const db = () => service.database.owner;
+
+describe("the forms, without script", () => {
+  test("ask whether it is meant, decide, lead on to the next claim and say what became of this one", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const [first, second] = [await queue.claim(org), await queue.claim(org)];
+    const head = await queue.signIn(`head@${org.domain}`);
+    const page = await head.open(`${QUEUE}/${first}`);
+    const asking = await head.submit(page, `${QUEUE}/${first}`, {
+      action: "approve",
+      claim: first,
+      role: "org_contributor",
+    });
+    expect([asking.status, await queue.statusOf(first)]).toEqual([200, "pending_review"]);
+    expect(asking.text).toContain("Approve this claim?");
+    const done = await head.submit(asking, `${QUEUE}/${first}`, {});
+    expect([done.status, done.location]).toEqual([303, `${QUEUE}/${second}?done=${first}`]);
+    expect(
+      await m.membershipOf(db(), org.uri, (await queue.told(m.support, `claim_to_review('${first}')`)).email),
+    ).toBe("org_contributor active");
+    expect((await head.open(done.location!)).text).toMatch(/approved<\/b>\s+by <bdi>head@/);
+  });
+
+  test("reject with a reason, one of the earlier if none was written; without any it is asked for", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const head = await queue.signIn(`head@${org.domain}`);
+    const [first, second] = [await queue.claim(org), await queue.claim(org)];
+    const page = await head.open(`${QUEUE}/${first}`);
+    const asking = await head.submit(page, QUEUE, { action: "reject", claim: first });
+    expect(asking.text).toMatch(/<textarea[^>]* required/);
+    const refused = await head.submit(page, QUEUE, { action: "reject", claim: first, confirmed: "yes" });
+    expect([refused.status, await queue.statusOf(first)]).toEqual([400, "pending_review"]);
+    await head.submit(page, QUEUE, {
+      action: "reject",
+      claim: first,
+      confirmed: "yes",
+      notes: "Two\r\nlines.",
+    });
+    const options = /<select name="reason">[\s\S]*?<\/select>/.exec(
+      (await head.open(`${QUEUE}/${second}`)).text,
+    )![0];
+    expect(options).toContain("Two");
+    await head.submit(page, QUEUE, {
+      action: "reject",
+      claim: second,
+      confirmed: "yes",
+      reason: "Two\r\nlines.",
+    });
+    const { rows } = await db().query(
+      "select distinct status, review_notes as notes from app_public.organization_claims where org_uri = $1",
+      [org.uri],
+    );
+    expect(rows).toEqual([{ status: "rejected", notes: "Two\nlines." }]);
+  });
+
+  test("decide several at once, each by itself", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const head = await queue.signIn(`head@${org.domain}`);
+    const [first, second, third] = [await queue.claim(org), await queue.claim(org), await queue.claim(org)];
+    const page = await head.open(QUEUE);
+    const [, hidden] = /name="form" type="hidden" value="([^"]+)"/.exec(page.text)!;
+    const send = (ids: string[]) =>
+      head.open(QUEUE, {
+        method: "POST",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams([
+          ...Object.entries({ form: hidden!, confirmed: "yes", action: "approve", role: "org_member" }),
+          ...ids.map((id): [string, string] => ["claim", id]),
+        ]).toString(),
+      });
+    const done = await send([first, second]);
+    expect([done.status, done.location]).toEqual([
+      303,
+      `${QUEUE}?done=${encodeURIComponent(`${first},${second}`)}`,
+    ]);
+    expect((await head.open(done.location!)).text.match(/approved<\/b>/g)).toHaveLength(2);
+    const mixed = await send([second, third, NO_CLAIM]);
+    expect(mixed.status).toBe(200);
+    expect(mixed.text).toContain("Some of it did not work");
+    expect(mixed.text).toContain("This claim has already been approved.");
+    expect([await queue.statusOf(third), mixed.text.match(/class="good">approved/g)]).toEqual([
+      "approved",
+      ['class="good">approved'],
+    ]);
+    const tooMany = await send(Array.from({ length: 21 }, () => crypto.randomUUID()));
+    expect([tooMany.status, (await send([])).status]).toEqual([400, 400]);
+  });
+
+  test("refuse who may not, in the page's name and by hand", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin", reader: "org_member" });
+    const other = await m.addOrganization(db(), { head: "org_admin" });
+    const id = await queue.claim(org);
+    const own = await queue.claim(await m.addOrganization(db()), { userEmail: m.support });
+    const decide = { action: "approve", claim: id, confirmed: "yes", role: "org_admin" };
+    const supportPage = await support.open(`${QUEUE}/${id}`);
+    // Signed out; in nobody's name; by a token that was made for somebody else; without one; from elsewhere.
+    expect((await new Visitor(service).submit(supportPage, QUEUE, decide)).location).toMatch(/^\/sign-in/);
+    for (const email of [`reader@${org.domain}`, `head@${other.domain}`]) {
+      const visitor = await queue.signIn(email);
+      const theirs = await visitor.open("/sign-out");
+      for (const form of [supportPage, { text: "" }])
+        expect((await visitor.submit(form, QUEUE, decide)).status).toBe(403);
+      for (const confirmed of ["yes", ""]) {
+        const { status, text } = await visitor.submit(theirs, `${QUEUE}/${id}`, { ...decide, confirmed });
+        expect([email, [403, 404].includes(status), text.includes(org.name)]).toEqual([email, true, false]);
+      }
+    }
+    const headers = { "sec-fetch-site": "cross-site" };
+    expect((await support.submit(supportPage, QUEUE, decide, { headers })).status).toBe(403);
+    expect(await queue.statusOf(id)).toBe("pending_review");
+    const forOwn = await support.submit(supportPage, QUEUE, { ...decide, claim: own });
+    expect([forOwn.status, await queue.statusOf(own)]).toEqual([403, "pending_review"]);
+    expect(forOwn.text).toContain("You cannot review your own claim");
+    for (const wrong of [{ role: "king" }, { action: "delete" }, { claim: "x" }])
+      expect((await support.submit(supportPage, QUEUE, { ...decide, ...wrong })).status).toBe(400);
+    expect((await support.submit(supportPage, QUEUE, { ...decide, claim: NO_CLAIM })).status).toBe(404);
+    expect(await queue.statusOf(id)).toBe("pending_review");
+  });
+});

@@ -1,0 +1,173 @@
+// One claim: what whoever reviews it is told.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ClaimQueue, QUEUE, queueWith } from "./support/claim-queue.ts";
+import * as m from "./support/membership.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+let service: TestService;
+let queue: ClaimQueue;
+let support: Visitor;
+beforeAll(async () => {
+  service = await startTestService({ world: false });
+  queue = new ClaimQueue(service);
+  await queue.prepare();
+  support = await queue.signIn(m.support);
+});
+afterAll(() => service.stop());
+
+const db = () => service.database.owner;
+
+describe("a claim", () => {
+  test("organizations like it, by name, by domain, by website, and by the claimant's address", async () => {
+    const named = await m.addOrganization(db());
+    await db().query(
+      "update app_public.organizations set name = 'Waterfall Bible Trust' where org_uri = $1",
+      [named.uri],
+    );
+    const sited = await m.addOrganization(db());
+    await db().query(
+      "update app_public.organizations set website = 'https://www.gorge.example/en' where org_uri = $1",
+      [sited.uri],
+    );
+    const id = await queue.propose("Waterfal Bible Trust", {
+      newOrgWebsite: "http://gorge.example",
+      userEmail: `x@${named.domain}`,
+    });
+    const { similar } = await queue.told(m.support, `claim_to_review('${id}')`);
+    expect(similar.map(({ uri, alike }: { uri: string; alike: string[] }) => [uri, alike])).toEqual([
+      [named.uri, ["domain", "name"]],
+      [sited.uri, ["website"]],
+    ]);
+    const { text } = await support.open(`${QUEUE}/${id}`);
+    expect(text).toContain("2 organizations look like it.");
+    expect(text).toContain('<a href="http://gorge.example" rel="noopener noreferrer nofollow"');
+  });
+
+  test("who has a mailbox where anybody has one is like nobody for that", async () => {
+    await m.addOrganization(db(), {}, { domain: "gmail.com" });
+    const id = await queue.propose("Quite Something Else", { userEmail: "somebody@gmail.com" });
+    const { similar, isFreeMail } = await queue.told(m.support, `claim_to_review('${id}')`);
+    expect([isFreeMail, similar]).toEqual([true, []]);
+  });
+
+  test("the organization with its people and records, and what became of the person's other claims", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin", writer: "org_contributor" });
+    const other = await m.addOrganization(db(), { head: "org_admin" });
+    const userEmail = `${crypto.randomUUID()}@elsewhere.example`;
+    const before = await queue.claim(other, { userEmail });
+    await queue.door.review({
+      claimId: before,
+      action: "reject",
+      notes: "Not with us.",
+      adminEmail: m.support,
+    });
+    const id = await queue.claim(org, { userEmail });
+    const rival = await queue.claim(org);
+    const told = await queue.told(m.support, `claim_to_review('${id}')`);
+    expect(told.organization).toMatchObject({ members: 2, administrators: 1, needs: 0, domain: org.domain });
+    expect(told.earlier).toMatchObject([
+      { id: before, status: "rejected", reviewedBy: m.support, notes: "Not with us." },
+    ]);
+    expect(told.others).toMatchObject([{ id: rival, status: "pending" }]);
+    const { text } = await support.open(`${QUEUE}/${id}`);
+    for (const said of [
+      "Not with us.",
+      `<bdi>head@${org.domain}</bdi>`,
+      "2, of these administrators: 1",
+      "Other claims to it: 1.",
+    ])
+      expect(text).toContain(said);
+  });
+
+  test("the usual role is the least of those for an organization, and for a new one a role that manages it", async () => {
+    const rolesOf = async (id: string) =>
+      (await queue.told(m.support, `claim_to_review('${id}')`)).roles.map(
+        ({ role, isUsual }: { role: string; isUsual: boolean }) => (isUsual ? `${role}!` : role),
+      );
+    expect(await rolesOf(await queue.claim(await m.addOrganization(db())))).toEqual([
+      "org_member!",
+      "org_contributor",
+      "org_admin",
+    ]);
+    expect(await rolesOf(await queue.propose("Newly Thought Of"))).toEqual([
+      "org_member",
+      "org_contributor",
+      "org_admin!",
+    ]);
+  });
+
+  test("one's own has no form, nor has one that is decided, which says by whom and when", async () => {
+    const org = await m.addOrganization(db());
+    const own = await queue.claim(org, { userEmail: m.support });
+    const { text } = await support.open(queueWith({ org: org.uri }, own));
+    expect(text).toContain("This is your own claim: somebody else decides about it.");
+    expect([text.includes('id="decision"'), text.includes(`value="${own}"`)]).toEqual([false, false]);
+    await queue.door.review({ claimId: own, action: "approve", adminEmail: m.platformAdmin });
+    const decided = (await support.open(`${QUEUE}/${own}`)).text;
+    expect(decided).toMatch(/approved<\/b>\s+by <bdi>admin@platform\.example<\/bdi>, <time/);
+    expect(decided).not.toContain('id="decision"');
+  });
+
+  test("own reasons come back, the latest first, without those of others and the long ones", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const head = `head@${org.domain}`;
+    for (const [notes, adminEmail] of [
+      ["First.", head],
+      ["Second.", head],
+      ["Somebody else's.", m.platformAdmin],
+      ["First.", head],
+      ["x".repeat(501), head],
+    ])
+      await queue.door.review({ claimId: await queue.claim(org), action: "reject", notes, adminEmail });
+    expect((await queue.told(head, "claim_queue()")).reasons).toEqual(["First.", "Second."]);
+  });
+
+  test("what strangers wrote is text, stands by itself, and is cut where it is long", async () => {
+    const hostile = "<script>alert(1)</script>\u202Egnol \"&' <img src=x onerror=alert(1)>";
+    const long = "long ".repeat(400).trim();
+    const org = await m.addOrganization(db());
+    const id = await queue.claim(org);
+    // As earlier rules may have let it in: today's refuse some of these.
+    const client = await db().connect();
+    try {
+      await client.query("begin; set local session_replication_role = replica");
+      await client.query(
+        `update app_public.organizations set name = $2, type = $2, website = 'javascript:alert(1)//' || $3, domain = $2
+         where org_uri = $1`,
+        [org.uri, hostile, long],
+      );
+      await client.query(
+        `update app_public.users set first_name = $2, last_name = $3
+         where user_id in (select user_id from app_public.organization_claims where claim_id = $1)`,
+        [id, hostile, long],
+      );
+      await client.query(
+        `update app_public.organization_claims
+         set org_name = $2, new_org_type = $2, stated_roles = array[$2, $3], review_notes = $3 || $2, status = 'rejected',
+           reviewed_at = now()
+         where claim_id = $1`,
+        [id, hostile, long],
+      );
+      await client.query("commit");
+    } finally {
+      client.release();
+    }
+    for (const path of [
+      `${QUEUE}/${id}`,
+      `${QUEUE}?status=all&org=${encodeURIComponent(org.uri)}`,
+      `${QUEUE}?done=${id}`,
+    ]) {
+      const { status, text } = await support.open(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(text).not.toMatch(/<script>|<img|href="javascript/);
+      // Whatever turns the direction around ends where the text does.
+      const turns = [...text.matchAll(/\u202E/g)];
+      expect(turns).not.toEqual([]);
+      for (const { index } of turns) expect(text.slice(0, index)).toMatch(/<bdi[^<]*>[^<]*$/);
+    }
+    const { text } = await support.open(`${QUEUE}/${id}`);
+    expect(text.match(/<details class="cut">/g)!.length).toBeGreaterThanOrEqual(3);
+  });
+});
