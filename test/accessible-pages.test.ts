@@ -63,6 +63,7 @@ const VISITS: Visit[] = [
   ["a claim beside the others", CLAIM, true, (page) => page.locator("#decision").waitFor()],
   ["a decision that can be undone", CLAIM, true, decide],
   ["a search", "/search?q=audio", true, (page) => page.getByRole("searchbox").waitFor()],
+  ["people", "/admin/users", true, openAll],
   ["organizations", "/organizations", true, (page) => page.getByRole("searchbox").waitFor()],
   ["an organization", NORTHERN_LIGHT, true, (page) => page.locator("#about").waitFor()],
   ["an organization, to who manages it", NORTHERN_LIGHT, "manager", openAll],

@@ -21,7 +21,18 @@ test("the header leads to what there is for whoever is signed in", async () => {
   const org = await m.addOrganization(service.database.owner, { head: "org_admin", reader: "org_member" });
   const everybody = ["Overview", "Organizations", "Search", "REST", "GraphQL", "SPARQL"];
   const reviewer = ["Overview", "Organizations", "Search", "Claims", "REST", "GraphQL", "SPARQL"];
-  const operator = ["Overview", "Organizations", "Search", "Claims", "Graph", "REST", "GraphQL", "SPARQL"];
+  const support = ["Overview", "Organizations", "Search", "Claims", "People", "REST", "GraphQL", "SPARQL"];
+  const operator = [
+    "Overview",
+    "Organizations",
+    "Search",
+    "Claims",
+    "People",
+    "Graph",
+    "REST",
+    "GraphQL",
+    "SPARQL",
+  ];
   expect(linksOf((await new Visitor(service).open("/")).text)).toEqual([
     "Overview",
     "REST",
@@ -30,7 +41,7 @@ test("the header leads to what there is for whoever is signed in", async () => {
   ]);
   for (const [email, expected] of [
     [m.platformAdmin, operator],
-    [m.support, reviewer],
+    [m.support, support],
     [`head@${org.domain}`, reviewer],
     [`reader@${org.domain}`, everybody],
     ["nobody@elsewhere.example", everybody],

@@ -223,12 +223,15 @@ comment on function app_public.set_platform_role is
   'permission roles:assign. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope, '
   '404 user_not_found, 409 last_admin.';
 
-create function app_public.platform_users(admin_email text, "limit" integer default 50, "offset" integer default 0)
-returns app_public.platform_user_page
+create function app_public.platform_users(
+  admin_email text, "limit" integer default 50, "offset" integer default 0, q text default null
+) returns app_public.platform_user_page
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp
+set search_path = pg_catalog, public, pg_temp
 as $$
 declare
+  parts constant text[] := app_private.parts_of(q);
+  found uuid[];
   page app_public.platform_user_page;
 begin
   admin_email := app_private.acting_email(admin_email);
@@ -236,16 +239,31 @@ begin
     app_private.email_problems('adminEmail', admin_email) || app_private.page_problems("limit", "offset"));
   perform app_private.name_actor(admin_email);
   perform app_private.require_platform_permission(admin_email, 'users:read');
-  select count(*) into page.total from app_public.users;
-  page.users := array(
-    select app_private.platform_user(u) from app_public.users as u
-    order by u.created_at desc, u.user_id desc
-    limit coalesce("limit", 50) offset coalesce("offset", 0));
+  if app_private.trimmed(q) is null then
+    select count(*) into page.total from app_public.users;
+    page.users := array(
+      select app_private.platform_user(u) from app_public.users as u
+      order by u.created_at desc, u.user_id desc
+      limit coalesce("limit", 50) offset coalesce("offset", 0));
+  else
+    found := array(
+      select u.user_id from app_public.users as u
+      where app_private.fold(u.email || ' ' || coalesce(u.first_name, '') || ' ' || coalesce(u.last_name, '')) like parts[1]
+        and app_private.fold(u.email || ' ' || coalesce(u.first_name, '') || ' ' || coalesce(u.last_name, '')) like all (parts)
+      order by u.created_at desc, u.user_id desc);
+    page.total := cardinality(found);
+    page.users := array(
+      select app_private.platform_user(u)
+      from unnest(found) with ordinality as f (user_id, place) join app_public.users as u on u.user_id = f.user_id
+      where f.place > coalesce("offset", 0) and f.place <= coalesce("offset", 0)::bigint + coalesce("limit", 50)
+      order by f.place);
+  end if;
   return page;
 end
 $$;
 comment on function app_public.platform_users is
-  E'@actor admin_email\nEverybody the service knows, newest first. The person named by adminEmail needs the platform permission '
+  E'@actor admin_email\nEverybody the service knows, newest first; with q those whose names and address have each of its words, or a part that reads so, '
+  'case and accents aside. The person named by adminEmail needs the platform permission '
   'users:read. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope.';
 
 create function app_public.check_user(email text) returns app_public.user_check

@@ -234,6 +234,8 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     // Pages.
     limit: "How many to return at most, 1 to 200; 50 by default.",
     offset: "How many to skip.",
+    "Query.platformUsers.q":
+      "Words, or parts of them, each of which is to be found in their names or address.",
     exists: "Whether the service knows the person.",
     "UserCheck.orgUri": "URI of the organization that they joined last.",
     "UserCheck.orgName": "The name of the organization that they joined last.",

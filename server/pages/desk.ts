@@ -15,9 +15,10 @@ import type { Page, Shown, Visit } from "./page.ts";
 import { recordPages } from "./record/page.ts";
 import { showError } from "./refusal.ts";
 import { search } from "./search.ts";
+import { users } from "./users.ts";
 import { noteVisitor, visitorOf } from "./visitor.ts";
 
-const PAGES: readonly Page[] = [claims, claim, organizations, organization, search, ...recordPages];
+const PAGES: readonly Page[] = [claims, claim, organizations, organization, search, users, ...recordPages];
 
 /**
  * All pages but those of signing in, and what they load.

@@ -13,6 +13,7 @@ const PLACES: readonly Place[] = [
   { path: "/organizations", label: "Organizations", needs: true },
   { path: "/search", label: "Search", needs: true },
   { path: "/admin/claims", label: "Claims", needs: "claims:review" },
+  { path: "/admin/users", label: "People", needs: "users:read" },
   { path: "/admin/graph", label: "Graph", needs: "roles:assign" },
   { path: "/docs", label: "REST" },
   { path: "/graphiql", label: "GraphQL" },

@@ -50,9 +50,9 @@ export const userRoutes: RestRoute[] = [
     isPersonal: true,
     operationId: "listUsers",
     tag: "Platform users",
-    summary: "List everybody the service knows, newest first",
+    summary: "List and search everybody the service knows, newest first",
     headers: m.actingAdmin,
-    query: z.object(s.paging),
+    query: z.object({ q: s.partsOf("their names or address"), ...s.paging }),
     answer: {
       status: 200,
       schema: z.object({ users: z.array(platformUser), total: z.int() }),
@@ -67,7 +67,7 @@ export const userRoutes: RestRoute[] = [
             user_id, email, first_name, last_name, platform_roles, memberships, created_at, place)),
         'total', page.total)::text
       from app_public.platform_users(
-        $1 ->> 'adminEmail', ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer) as page`,
+        $1 ->> 'adminEmail', ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer, $1 ->> 'q') as page`,
   },
   {
     method: "post",

@@ -21,17 +21,10 @@ const country = z
   .object({ countryCode: s.countryCode, countryCodeAlpha3: z.string(), countryName: z.string() })
   .meta({ id: "Country", description: "A country of ISO 3166-1." });
 
-const q = (of: string) =>
-  z
-    .string({ error: "must be text" })
-    .max(200, "must have at most 200 characters")
-    .refine((value) => !value.includes("\0"), s.NUL)
-    .optional()
-    .meta({
-      description:
-        `Words, or parts of them, each of which is to be found in ${of}; case and accents are ignored. ` +
-        "Names that begin with them come first.",
-    });
+const q = (of: string) => {
+  const typed = s.partsOf(of);
+  return typed.meta({ description: `${typed.description} Names that begin with them come first.` });
+};
 
 /** A list in the order of its names; where something was typed, those that begin with it come first. */
 function pageOf(

@@ -104,6 +104,17 @@ const list = <T extends z.ZodType>(item: T) =>
 
 const acceleratorCodes = list(acceleratorCode).min(1, "must name at least one item");
 
+/** What somebody types to find something by. */
+export const partsOf = (of: string) =>
+  z
+    .string({ error: "must be text" })
+    .max(200, "must have at most 200 characters")
+    .refine((value) => !value.includes("\0"), NUL)
+    .optional()
+    .meta({
+      description: `Words, or parts of them, each of which is to be found in ${of}; case and accents are ignored.`,
+    });
+
 export const graphStatus = z.enum(enums.graph_status);
 export const graphErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
