@@ -55,19 +55,21 @@ describe("a replica that", () => {
   ])("%s is passed over until it is back, and nothing is missing", async (_, fall, recover) => {
     const logged = server.logged().length;
     await fall();
-    for (let round = 0; round < 3; round++) await expectReads(server);
-    await isUsed(server, 0);
-    const before = await readsOf(server);
-    for (let round = 0; round < 3; round++) await expectReads(server);
-    expect((await readsOf(server)).replica).toBe(before.replica);
-    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
-    expect(await server.metric("database_up")).toBe(1);
-    const warned = server.logged().slice(logged);
-    expect(warned[0]).toMatchObject({ level: 40, msg: PASSED_OVER });
-    // Once for each reason: one that is frozen is first late, and then does not answer.
-    expect(new Set(warned.map(({ reason }) => reason)).size).toBe(warned.length);
-
-    await Promise.resolve(recover());
+    try {
+      for (let round = 0; round < 3; round++) await expectReads(server);
+      await isUsed(server, 0);
+      const before = await readsOf(server);
+      for (let round = 0; round < 3; round++) await expectReads(server);
+      expect((await readsOf(server)).replica).toBe(before.replica);
+      expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+      expect(await server.metric("database_up")).toBe(1);
+      const warned = server.logged().slice(logged);
+      expect(warned[0]).toMatchObject({ level: 40, msg: PASSED_OVER });
+      // Once for each reason: one that is frozen is first late, and then does not answer.
+      expect(new Set(warned.map(({ reason }) => reason)).size).toBe(warned.length);
+    } finally {
+      await Promise.resolve(recover());
+    }
     await isUsed(server, 1);
     await eventually(async () => {
       const { replica } = await readsOf(server);

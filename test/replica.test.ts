@@ -52,7 +52,7 @@ describe("beside a replica", () => {
   let one: ServerOnReplica;
   let other: ServerOnReplica;
   beforeAll(async () => {
-    both = await startReplicated(undefined, { max_standby_streaming_delay: "0" });
+    both = await startReplicated();
     // However busy this machine is: what is behind is waited for here.
     const patient = { DATABASE_READ_MAX_LAG_MS: "10000" };
     one = await both.serve(patient);
@@ -153,6 +153,8 @@ describe("beside a replica", () => {
       both,
       "(select count(*) from app_public.needs) || coalesce(pg_advisory_xact_lock_shared(7)::text, '')",
     );
+    await both.onReplica("alter system set max_standby_streaming_delay = 0");
+    await both.onReplica("select pg_reload_conf()");
     const release = await both.lockOnReplica(7);
     const reading = call(`${one.url}/v0/orgs/x`, "GET", both.keys.read);
     await eventually(async () => {
@@ -167,7 +169,6 @@ describe("beside a replica", () => {
     expect(await reading).toMatchObject({ status: 200, body: rows[0]!.count });
     await release();
     expect(await readsOf(one)).toEqual({ ...before, primary: before.primary + 2 });
-    expect(one.logged()).toHaveLength(1);
   });
 });
 

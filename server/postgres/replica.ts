@@ -1,13 +1,14 @@
 // A replica of the database that answers for the primary where it has everything that was acknowledged before. While it has not, or
 // is not there, it is passed over, and looked at again after a moment.
-import type { Logger } from "pino";
 import { setTimeout as sleep } from "node:timers/promises";
+import { DatabaseError } from "pg";
+import type { Logger } from "pino";
 import { within } from "../../process/patience.ts";
 import { Postgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres.ts";
 import { Positions } from "./positions.ts";
 import type { Position } from "./positions.ts";
-import { ReplicaUnfit } from "./unavailable.ts";
+import { isSick, ReplicaUnfit } from "./unavailable.ts";
 
 /** How soon a replica that is passed over is looked at again. */
 const RETRY_MS = 1_000;
@@ -84,8 +85,24 @@ export class Replica {
     return undefined;
   }
 
-  /** Asks it no more, until it is found to be of use. */
+  /** Asks it no more, until it is found to be of use. Whoever notices later than others is told nothing new. */
   passOver(reason: unknown): void {
+    if (this.#isUsed) this.#setAside(reason);
+  }
+
+  /** Forgets how far it has got: behind its address there are several, or it is another now. */
+  forget(): void {
+    this.#known = 0;
+  }
+
+  /** How many bytes of the log it has not replayed; undefined if that cannot be told now. */
+  async lag(): Promise<number | undefined> {
+    const asking = Promise.all([this.#positions.current(), this.#replayed()]);
+    const found = await within(LAG_PATIENCE_MS, asking, () => new Error("no answer")).catch(() => undefined);
+    return found && Math.max(0, found[0].at - found[1]);
+  }
+
+  #setAside(reason: unknown): void {
     if (this.#isStopped) return;
     const why = reason instanceof ReplicaUnfit ? reason.message : "it does not answer";
     if (why !== this.#reason) {
@@ -101,18 +118,6 @@ export class Replica {
     this.#retry = setTimeout(() => void this.#examine(), RETRY_MS).unref();
   }
 
-  /** Forgets how far it has got: behind its address there are several, or it is another now. */
-  forget(): void {
-    this.#known = 0;
-  }
-
-  /** How many bytes of the log it has not replayed; undefined if that cannot be told now. */
-  async lag(): Promise<number | undefined> {
-    const asking = Promise.all([this.#positions.current(), this.#replayed()]);
-    const found = await within(LAG_PATIENCE_MS, asking, () => new Error("no answer")).catch(() => undefined);
-    return found && Math.max(0, found[0].at - found[1]);
-  }
-
   async #examine(): Promise<void> {
     try {
       const position = await this.#positions.current().catch((cause: unknown) => {
@@ -125,7 +130,7 @@ export class Replica {
         connection.run({ text: "select" }),
       );
     } catch (error) {
-      this.passOver(error instanceof ReplicaUnfit && error.isBehind ? this.#tooFarBehind() : error);
+      this.#setAside(error instanceof ReplicaUnfit && error.isBehind ? this.#tooFarBehind() : error);
       return;
     }
     if (this.#isStopped || this.#isUsed) return;
@@ -159,12 +164,17 @@ export class Replica {
     this.#isWatching = true;
     try {
       while (this.#waiting.size > 0) {
-        this.#known = await this.#replayed();
+        this.#known = await this.#replayed().catch((error: unknown) => {
+          // It was in the way of what is replayed, and may be asked again.
+          if (error instanceof DatabaseError && isSick(error)) return this.#known;
+          throw error;
+        });
         for (const { at, resolve } of this.#waiting) if (at <= this.#known) resolve(true);
         if (this.#waiting.size > 0) await sleep(POLL_MS);
       }
     } catch (error) {
       this.passOver(error);
+      this.#release();
     } finally {
       this.#isWatching = false;
     }

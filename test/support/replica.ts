@@ -51,10 +51,7 @@ export type Replicated = {
 };
 
 /** A primary with the people and organizations of the tests, and its replica. */
-export async function startReplicated(
-  programs?: PostgresPrograms & { folder: string },
-  replicaSettings: Record<string, string> = {},
-): Promise<Replicated> {
+export async function startReplicated(programs?: PostgresPrograms & { folder: string }): Promise<Replicated> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-replica-"));
   const at = (name: string) => join(dir, name);
   const primary = await startEmbeddedPostgres(at("primary"), { fsync: "off" }, programs);
@@ -62,8 +59,7 @@ export async function startReplicated(
   const owner = createPool(primary.url, { max: 4 });
   await owner.query(`alter role engagement_server password '${SERVER_PASSWORD}'`);
   await buildWorld(owner);
-  const begin = () =>
-    startStandby({ url: primary.url, dir: at("primary") }, at("replica"), programs, replicaSettings);
+  const begin = () => startStandby({ url: primary.url, dir: at("primary") }, at("replica"), programs);
   let replica = await begin();
   const line = await forwardTo(() => Number(new URL(replica.url).port));
   const asServer = (url: string) =>

@@ -23,11 +23,10 @@ export async function startStandby(
   primary: { url: string; dir: string },
   dir: string,
   programs?: PostgresPrograms & { folder: string },
-  settings: Record<string, string> = {},
 ): Promise<EmbeddedPostgres> {
   const from = new URL(primary.url);
   const cluster = join(dir, "cluster");
-  const started = () => startEmbeddedPostgres(dir, { ...settings, ...following(from) }, programs);
+  const started = () => startEmbeddedPostgres(dir, following(from), programs);
   if (existsSync(cluster)) return started();
   await mkdir(dir, { recursive: true });
   await run("cp", ["-p", join(primary.dir, "password"), join(dir, "password")]);
