@@ -389,6 +389,18 @@ describe("of organization claims", () => {
     expect(new Set(within.changes.map(({ orgUri }) => orgUri))).toEqual(new Set([ORG]));
   });
 
+  test("that went to the platform are told to the platform, and not to the organization", async () => {
+    const organization = await addOrganization(db);
+    const boss = `boss@${organization.domain}`;
+    const { claimId: early } = await claim(organization, "cleo@elsewhere.example");
+    await db.query("select app_private.add_member($1, $2, 'org_admin')", [organization.uri, boss]);
+    const { claimId: late } = await claim(organization, "dan@elsewhere.example");
+    const told = async (who: string) =>
+      new Set(((await claims(who)).body as Page).changes.map(({ id }) => id));
+    expect(await told(boss)).toEqual(new Set([late]));
+    expect(await told(platformAdmin)).toEqual(new Set([early, late]));
+  });
+
   test("refuses who reviews none, and keys that may not", async () => {
     expect(await claims(stranger)).toMatchObject({ status: 403, body: { error: "permission_required" } });
     expect(await claims(member)).toMatchObject({ status: 403, body: { error: "permission_required" } });

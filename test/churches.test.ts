@@ -15,6 +15,14 @@ afterAll(() => service.stop());
 
 const { search, found, graphql } = churchSearch(() => service);
 
+test("a misspelt word is found in what a church is called since a change", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [{ church_id: "renamed", name: "Before" }]);
+  await owner.query("update app_public.churches set name = 'Tabernacle' where church_id = 'renamed'");
+  expect(ids(await found("q=tabernackle"))).toEqual(["renamed"]);
+  await owner.query("delete from app_public.churches where church_id = 'renamed'");
+});
+
 describe("by words and names", () => {
   beforeAll(() =>
     insertChurches(service.database.owner, [
@@ -46,7 +54,7 @@ describe("by words and names", () => {
         church_id: "w3",
         name: "Église Évangélique de Québec",
         locality: "Québec",
-        region: "QC",
+        region: "Côte-Nord",
         country: "CA",
         postal_code: "G1R 4P5",
         belief_type: "protestant",
@@ -87,13 +95,15 @@ describe("by words and names", () => {
     ["misspelt words", "q=grce chapl denvre&limit=1", ["w1"]],
     ["swapped letters", "q=chaple of garce golden", ["w6"]],
     ["the beginning of a word", "q=evangeli queb", ["w3"]],
+    ["the beginning of a word, three letters of it", "q=pre denver", ["w1"]],
+    ["no word by two of its letters", "q=pr denver", []],
     ["without accents", "q=eglise evangelique quebec", ["w3"]],
     ["with other accents and case", "q=ÈGLISE ÉVANGÉLIQUE QUEBEC", ["w3"]],
     ["without the apostrophe", "q=st marys cathedral", ["w4"]],
     ["another script", "q=собор софии", ["w5"]],
     ["a denomination", "q=presbyterian denver", ["w1"]],
     ["a misspelt denomination", "q=presbitarian", ["w1"]],
-    ["locality and region without case and accents", "locality=QUEBEC&region=qc", ["w3"]],
+    ["locality and region without case and accents", "locality=QUEBEC&region=COTE-nord", ["w3"]],
     ["belief, locality and region together", "belief=protestant&locality=denver&region=CO", ["w1", "w2"]],
     ["any of several beliefs", "belief=orthodox&belief=roman_catholic", ["w4", "w5"]],
     ["a country of three letters", "country=aus", ["w4"]],
@@ -229,6 +239,15 @@ describe("by words and names", () => {
   test.each([
     ["a radius", (km: number) => `center_lat => 0, center_lng => 0, radius_km => ${km}`, 200, 201],
     ["a small radius", (km: number) => `center_lat => 0, center_lng => 0, radius_km => ${km}`, 0.1, 0.09],
+    ...(["center_lat", "center_lng"] as const).flatMap((name) => {
+      const other = name === "center_lat" ? "center_lng" : "center_lat";
+      const around = (degrees: number) => `${name} => ${degrees}, ${other} => 0, radius_km => 1`;
+      const [bound, beyond] = name === "center_lat" ? [90, 90.001] : [36_000, 36_000.001];
+      return [
+        [name, around, bound, beyond],
+        [`${name} to the other side`, around, -bound, -beyond],
+      ] as [string, (degrees: number) => string, number, number][];
+    }),
     ["a limit", (count: number) => `"limit" => ${count}`, 10_000, 10_001],
     ["a text", (length: number) => `locality => repeat('a', ${length})`, 200, 201],
     ["a list", (length: number) => `languages => array_fill('a'::text, array[${length}])`, 100, 101],

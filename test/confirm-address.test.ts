@@ -274,6 +274,13 @@ describe("the mail", () => {
     expect(await links(first)).toEqual([]);
   });
 
+  test("comes also to who was sent a link to sign in that day", async () => {
+    const email = somebody();
+    await new Visitor(service).linkFor(email);
+    await claim(email);
+    expect(await links(email)).toHaveLength(1);
+  });
+
   test("says what was claimed; what only the claim calls a new organization, it does not", async () => {
     const org = await m.addOrganization(db());
     const [email, other] = [somebody(), somebody()];

@@ -51,6 +51,9 @@ test("it is for those who run the platform", async () => {
   const withKey = { headers: { authorization: `Bearer ${service.keys.review}` } };
   expect((await new Visitor(service).open(PATH, withKey)).status).toBe(303);
   const org = await m.addOrganization(service.database.owner, { head: "org_admin" });
+  // Whatever the case in which they write their address.
+  const shouting = await (await new Visitor(service).signIn(m.platformAdmin.toUpperCase())).open(PATH);
+  expect([shouting.status, shouting.text.includes(`href="${PATH}"`)]).toEqual([200, true]);
   for (const email of [m.support, `head@${org.domain}`, "somebody@elsewhere.example"]) {
     const refused = await (await new Visitor(service).signIn(email)).open(PATH);
     expect([email, refused.status, refused.text.includes("graph status")]).toEqual([email, 403, false]);
@@ -106,6 +109,48 @@ test("what was refused is there with its reason, as text", async () => {
   expect(text).toContain(`href="/v0/needs/${needId}"`);
   expect(text).toContain("<bdi>needDescription</bdi>: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;");
   expect(text).not.toContain("<script>");
+});
+
+test("of what was refused the latest twenty are there, and when a record was last written", async () => {
+  const { owner } = service.database;
+  const client = await owner.connect();
+  try {
+    await client.query("begin");
+    await client.query(
+      `insert into app_private.graph_records (kind, record_id, revision, synced_revision, state, synced_at, errors)
+       select 'need', gen_random_uuid(), 1, 1, 'rejected', timestamptz '2026-01-01' + n * interval '1 day',
+         jsonb_build_array(jsonb_build_object('path', 'n', 'message', n::text))
+       from generate_series(1, 30) as n`,
+    );
+    await client.query("delete from app_private.graph_records where record_id = $1", [needId]);
+    const { rows } = await client.query<{ told: { rejected: { errors: { message: string }[] }[] } }>(
+      "select app_private.graph_status() as told",
+    );
+    const { rejected, lastSyncedAt } = rows[0]!.told as {
+      rejected: { errors: { message: string }[] }[];
+      lastSyncedAt: string;
+    };
+    expect(rejected.map(({ errors }) => Number(errors[0]!.message))).toEqual(
+      Array.from({ length: 20 }, (_, n) => 30 - n),
+    );
+    expect(new Date(lastSyncedAt).toISOString()).toBe("2026-01-31T00:00:00.000Z");
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
+test("what has waited longest tells how far the graph is behind", async () => {
+  await service.database.owner.query(
+    `insert into app_private.graph_records (kind, record_id, dirty_since)
+     select 'need', gen_random_uuid(), now() - n * interval '1 hour' from generate_series(1, 3) as n`,
+  );
+  const { body } = await call(`${service.url}/v0/health`, "GET", service.keys.read);
+  expect(body.pending).toBe(4);
+  expect(Math.round(body.oldestPendingSeconds / 3_600)).toBe(3);
+  await service.database.owner.query(
+    "delete from app_private.graph_records where dirty_since < now() - interval '30 minutes'",
+  );
 });
 
 test("each number leads to as many records", async () => {

@@ -147,6 +147,32 @@ describe("the chain", () => {
     });
   });
 
+  test("an organization's activity is each status of its own records, the newest first, to every key", async () => {
+    const seen: unknown[] = [];
+    for (const scope of ["read", "write", "review"] as const) {
+      const { organization } = await ask(
+        service,
+        `query ($orgUri: String!) {
+          organization(orgUri: $orgUri) {
+            activity { nodes { needId commitmentId engagementClaimId changedByKey } }
+          }
+        }`,
+        { orgUri: OTHER_ORG },
+        scope,
+      );
+      const nodes = organization.activity.nodes as Record<string, string | null>[];
+      const records = nodes.map((node) => [node["needId"], node["commitmentId"], node["engagementClaimId"]]);
+      expect(records.slice(-2)).toEqual([
+        [null, ids.commitment, null],
+        [ids.otherNeed, null, null],
+      ]);
+      for (const other of [ids.need, ids.claim]) expect(records.flat()).not.toContain(other);
+      seen.push(nodes.some((node) => node["changedByKey"] !== null));
+    }
+    // Which key it was is for those who review.
+    expect(seen).toEqual([false, false, true]);
+  });
+
   test("the status history says who, from what, to what", async () => {
     const { updateCommitmentStatus } = await ask(
       service,

@@ -109,6 +109,18 @@ describe.each(DOORS)("through %s", (name) => {
       expect((await decide(mine, platformAdmin)).value).toMatchObject({ newStatus: "rejected" });
     });
 
+    test("lists and takes back a person's claims to it, and to no other", async () => {
+      const email = `${randomUUID()}@elsewhere.example`;
+      const mine = (await unbound.claim(claimOf(email, ORG))).value.claimId;
+      const theirs = (await unbound.claim(claimOf(email, OTHER_ORG))).value.claimId;
+      expect((await unbound.ownClaims(email)).value.total).toBe(2);
+      const { claims, total } = (await door.ownClaims(email)).value;
+      expect([total, claims.map(({ claimId }: { claimId: string }) => claimId)]).toEqual([1, [mine]]);
+      const take = (claimId: string) => door.withdraw({ claimId, userEmail: email });
+      expect(await take(theirs)).toEqual({ refusal: "404 claim_not_found" });
+      expect((await take(mine)).value).toMatchObject({ status: "withdrawn" });
+    });
+
     test("knows of people who belong to it, and of their other organizations nothing", async () => {
       expect((await door.checkUser(contributor)).value).toMatchObject({ exists: true, orgUri: ORG });
       for (const unknown of [otherAdmin, "nobody@nowhere.example"]) {

@@ -130,9 +130,21 @@ test.each([
   "-a.example",
   "a..example",
   `${"a".repeat(64)}.org`,
+  `${"a.".repeat(126)}bc`,
 ])("%j cannot be registered as a domain", async (domain) => {
   await expect(m.addOrganization(db(), {}, { domain })).rejects.toMatchObject({
     code: "PT400",
     detail: "validation_failed",
   });
 });
+
+test.each(["example.org", "a.b", `${"a".repeat(63)}.org`, `${"a.".repeat(126)}b`])(
+  "%j can be registered as a domain",
+  async (domain) => {
+    const org = await m.addOrganization(db(), {}, { domain });
+    const { rows } = await db().query("select domain from app_public.organizations where org_uri = $1", [
+      org.uri,
+    ]);
+    expect(rows).toEqual([{ domain }]);
+  },
+);

@@ -159,10 +159,24 @@ describe("what the page shows", () => {
     expect(shown(await open(m.platformAdmin))).toEqual([early, late]);
     expect(shown(await open(m.support))).toEqual([early, late]);
     expect(shown(await open(people.writer))).toEqual([late]);
+    expect(await open(people.writer)).toContain("Claims to it: 1<");
+    expect(await open(m.platformAdmin)).toContain("Claims to it: 2<");
     for (const email of [people.head, stranger]) {
       const text = await open(email);
       expect([email, shown(text), text.includes("@elsewhere.example</bdi></a>")]).toEqual([email, [], false]);
     }
+  });
+
+  test("claims that wait before those that are decided, and of each the newest first", async () => {
+    const ids: string[] = [];
+    for (const name of ["one", "two", "three", "four"]) ids.push(await claimBy(`${name}@elsewhere.example`));
+    for (const claimId of [ids[2], ids[3]]) {
+      const decision = { claimId, action: "reject", adminEmail: people.head, notes: "No." };
+      const path = `${service.url}/v0/admin/claims/review`;
+      expect((await call(path, "POST", service.keys.review, decision)).status).toBe(200);
+    }
+    const links = (await open(people.head)).matchAll(/href="\/admin\/claims\/([^"]+)"/g);
+    expect(Array.from(links, ([, id]) => id)).toEqual([ids[1], ids[0], ids[3], ids[2]]);
   });
 
   test("records by lists, each with a way to its chain", async () => {

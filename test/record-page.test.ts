@@ -60,6 +60,8 @@ async function post(path: string, body: object) {
   return answer.body;
 }
 
+type Chain = { nodes: { id: string; history: { status: string }[] }[] };
+
 const open = (path: string, who = visitor) => who.open(path, AS_A_BROWSER);
 const drawn = (text: string) => /<svg\s+class="chain wide"[\s\S]*?\n\s*<\/svg>\s*<svg/.exec(text)![0];
 const linksIn = (text: string) => [...text.matchAll(/<a\s[^>]*href="([^"]*)"/g)].map(([, href]) => href);
@@ -108,6 +110,65 @@ test("from each record the whole chain is drawn and told in words", async () => 
   }
   const { text } = await open(paths.alone);
   expect(linksIn(drawn(text))).toEqual([paths.alone]);
+});
+
+test("no record stands beside itself, and of a long history there is the end", async () => {
+  const who = `writer@${org.domain}`;
+  const [need, commitment] = [paths.need.split("/")[2]!, paths.commitment.split("/")[2]!];
+  const chain = async (kind: string, id: string) => {
+    const { rows } = await service.database.owner.query<{ chain: Chain }>(
+      "select app_private.chain($1, $2, 1) as chain",
+      [kind, id],
+    );
+    return rows[0]!.chain;
+  };
+  for (const [kind, path] of [
+    ["need", paths.need],
+    ["commitment", paths.commitment],
+    ["engagement_claim", paths.claim],
+  ] as const) {
+    const found = (await chain(kind, path.split("/")[2]!)).nodes.map(({ id }) => id);
+    expect(found).toEqual([...new Set(found)]);
+  }
+  const { commitmentId: busy } = await post("/v0/commitments", {
+    ...{ declaredByEmail: who, acceleratorScope: ["PRA-INT"], commitmentDescription: "Often" },
+    concernsNeedId: need,
+  });
+  const statuses = ["in_progress", "declared", "in_progress", "declared", "in_progress", "abandoned"];
+  for (const status of statuses)
+    await post("/v0/commitments/status", { commitmentId: busy, status, actorEmail: who });
+  const beside = (await chain("commitment", commitment)).nodes.find(({ id }) => id === busy)!;
+  expect(beside.history.map(({ status }) => status)).toEqual(statuses.slice(-5));
+  const own = (await chain("commitment", busy)).nodes.find(({ id }) => id === busy)!;
+  expect(own.history.map(({ status }) => status)).toEqual(["declared", ...statuses]);
+  await service.database.owner.query("delete from app_public.commitments where commitment_id = $1", [busy]);
+});
+
+test("fifty answers are one page, and one more makes two", async () => {
+  const [id] = await insert(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     values ($1, 'Fifty', 'a@b.example', 'Fifty', '{PRA-INT}') returning need_id as id`,
+    [org.uri],
+  );
+  const answer = (count: number) =>
+    insert(
+      `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope,
+         concerns_need_id)
+       select $1, 'Fifty', 'a@b.example', 'Yes', '{PRA-INT}', $2 from generate_series(1, $3) returning commitment_id as id`,
+      [org.uri, id, count],
+    );
+  const pages = async () => {
+    const { rows } = await service.database.owner.query<{ pages: number }>(
+      "select (app_private.chain('need', $1, 1) ->> 'pages')::integer as pages",
+      [id],
+    );
+    return rows[0]!.pages;
+  };
+  expect(await pages()).toBe(1);
+  await answer(50);
+  expect(await pages()).toBe(1);
+  await answer(1);
+  expect(await pages()).toBe(2);
 });
 
 test("a record says what it says at the other doors, with what its codes stand for", async () => {
