@@ -153,10 +153,7 @@ describe.each([DESK, PHONE])("%i pixels wide", (width) => {
     await press("a");
     await titleOf(page, 1).waitFor();
     await press("u");
-    await page
-      .locator("#said")
-      .getByText(/^Undone: Ana-0/)
-      .waitFor({ state: "attached" });
+    await page.locator("#said").getByText("Undone: ").waitFor({ state: "attached" });
     await press("k");
     await titleOf(page, 0).waitFor();
     // In a field they are letters.

@@ -9,6 +9,7 @@ import { GRAPH_RULES } from "./rules-graph.ts";
 import { MEMBERS } from "./rules-members.ts";
 import { PEOPLE } from "./rules-people.ts";
 import { PROOFS } from "./rules-proofs.ts";
+import { QUEUES } from "./rules-queue.ts";
 import { RECORDS } from "./rules-records.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
@@ -19,6 +20,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
   ...CLAIMS,
   ...PROOFS,
+  ...QUEUES,
   ...RECORDS,
   ...GRAPH_RULES,
   ...CALLERS,

@@ -1,10 +1,13 @@
 // The organization that a claim is to.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
-import { cut } from "../parts/text.ts";
+import { begin, cut } from "../parts/text.ts";
 import { organizationPath } from "../record/kinds.ts";
 import type { Claim } from "./told.ts";
 import { personOf } from "./told.ts";
+
+/** In characters, of what is shown of an address. */
+const LONGEST_LINK = 120;
 
 const STATUS = {
   proposed: "proposed by this claim or another, not public",
@@ -71,5 +74,7 @@ function administrators({ administrators, administratorsNamed }: Claim["organiza
 export function website(address: string): Content {
   const isWeb = URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
   if (!isWeb) return cut(address);
-  return html`<a href="${address}" rel="noopener noreferrer nofollow" target="_blank">${cut(address)}</a>`;
+  return html`<a href="${address}" rel="noopener noreferrer nofollow" target="_blank"
+    ><bdi>${begin(address, LONGEST_LINK)}</bdi></a
+  >`;
 }

@@ -1,9 +1,13 @@
 // What has become of claims.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
+import { begin } from "../parts/text.ts";
 import { time } from "../parts/time.ts";
 import type { Brief, Line } from "./told.ts";
 import { personOf } from "./told.ts";
+
+/** In characters, of a name among others. */
+const LONGEST = 80;
 
 /** What the visitor has just decided, or somebody else before them. */
 export function outcomes(decided: readonly Brief[]): Content | string {
@@ -19,9 +23,9 @@ export function outcomes(decided: readonly Brief[]): Content | string {
   </ul>`;
 }
 
-/** Whose claim it is, and to what. */
+/** Whose claim it is, and to what, in short. */
 export function whose(claim: Pick<Line, "name" | "email" | "orgName">): Content {
-  return html`<bdi>${personOf(claim)}</bdi> → <bdi>${claim.orgName}</bdi>`;
+  return html`<bdi>${begin(personOf(claim), LONGEST)}</bdi> → <bdi>${begin(claim.orgName, LONGEST)}</bdi>`;
 }
 
 /** Who decided what, and when. */

@@ -41,7 +41,7 @@ async function show(visit: Visit, open: string | undefined): Promise<Shown> {
         data-open="${open ?? ""}"
       >
         ${outcomes(decided)} ${filters(filter, queue)}
-        <div class="beside">
+        <div class="queue-and-claim">
           ${list(visit, { filter, queue, open })}
           ${
             chosen
@@ -58,6 +58,6 @@ async function show(visit: Visit, open: string | undefined): Promise<Shown> {
 
 /** What waits for its ten seconds, which assets/claims/hold.js fills in. */
 const heldDecisions = html`<section id="held" class="held" aria-label="Your decisions" hidden>
-  <ul></ul>
-  <p id="said" role="status"></p>
-</section>`;
+    <ul></ul>
+  </section>
+  <p id="said" class="hidden" role="status"></p>`;

@@ -5,6 +5,7 @@ import { day } from "../parts/time.ts";
 import { decisionFields } from "./fields.ts";
 import { addressOf, CHOICES, LONGEST_SEARCH, QUEUE } from "./filter.ts";
 import type { Filter } from "./filter.ts";
+import { whose } from "./outcomes.ts";
 import type { Line, Queue } from "./told.ts";
 import { personOf } from "./told.ts";
 
@@ -84,7 +85,7 @@ function isDecidable({ isOpen, isOwn }: Line): boolean {
 }
 
 function line(claim: Line, filter: Filter, open: string | undefined): Content {
-  const { id, orgName, createdAt, isProven, domainMatch, isNewOrg, status } = claim;
+  const { id, createdAt, isProven, domainMatch, isNewOrg, status } = claim;
   const notes = [
     status === "pending"
       ? undefined
@@ -103,7 +104,7 @@ function line(claim: Line, filter: Filter, open: string | undefined): Content {
         : html`<span class="choose"></span>`
     }
     <a href="${addressOf(filter, { claim: id })}" ${id === open ? html`aria-current="true"` : ""}>
-      <span class="whose"><bdi class="person">${personOf(claim)}</bdi> → <bdi>${orgName}</bdi></span>
+      <span class="whose">${whose(claim)}</span>
       <span class="quiet">${day(createdAt)}${notes.map((note) => html` · ${note}`)}</span>
       <span class="mark"></span>
     </a>

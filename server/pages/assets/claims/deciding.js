@@ -51,9 +51,10 @@ function decide(form, ids, action) {
   }
 }
 
+/** Whose claim it is and to what: two texts of strangers. */
 function labelOf(id) {
   const whose = lineOf(id)?.querySelector(".whose") ?? document.getElementById("claim-title");
-  return whose.textContent.replaceAll(/\s+/g, " ").trim();
+  return [...whose.querySelectorAll("bdi")].map(({ textContent }) => textContent);
 }
 
 /** To the next claim that nobody is deciding. */

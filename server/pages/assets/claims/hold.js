@@ -11,12 +11,12 @@ const section = () => document.getElementById("held");
 
 // Whoever comes back finds them decided, with nothing left to undo.
 addEventListener("pagehide", () => {
-  for (const group of groups) {
-    clearTimeout(group.timer);
-    group.line.remove();
-    for (const decision of group.decisions) void settle(decision, { isLeaving: true });
+  for (const { timer, line } of groups) {
+    clearTimeout(timer);
+    line.remove();
   }
   groups.clear();
+  for (const decision of held.values()) void settle(decision, { isLeaving: true });
 });
 
 export function isHeld(id) {
@@ -25,7 +25,7 @@ export function isHeld(id) {
 
 /**
  * Holds decisions that are undone together.
- * @param decisions {id, label, action, role, notes}
+ * @param decisions {id, label: [person, organization], action, role, notes}
  * @param after is told of each that was made
  */
 export function hold(decisions, after) {
@@ -34,10 +34,10 @@ export function hold(decisions, after) {
   const verb = first.action === "approve" ? "Approving" : "Rejecting";
   const what =
     decisions.length === 1
-      ? [element("bdi", {}, first.label)]
+      ? shown(first.label)
       : [
           `${decisions.length} claims: `,
-          ...decisions.flatMap(({ label }, i) => [i ? ", " : "", element("bdi", {}, label)]),
+          ...decisions.flatMap(({ label }, place) => [place > 0 ? ", " : "", ...shown(label)]),
         ];
   const line = element(
     "li",
@@ -54,7 +54,11 @@ export function hold(decisions, after) {
     for (const { id } of group.decisions) held.delete(id);
     groups.delete(group);
     line.remove();
-    say(`Undone: ${decisions.length === 1 ? first.label : `${decisions.length} decisions`}.`);
+    say(
+      "Undone: ",
+      ...(decisions.length === 1 ? shown(first.label) : [`${decisions.length} decisions`]),
+      ".",
+    );
     changed();
   };
   undo.addEventListener("click", group.undo);
@@ -74,9 +78,10 @@ async function settleGroup(group) {
   groups.delete(group);
   group.line.querySelector("button").disabled = true;
   const results = [];
-  for (const decision of group.decisions) results.push(await settle(decision));
+  // Some may have been sent when the page was left.
+  for (const decision of group.decisions) if (held.has(decision.id)) results.push(await settle(decision));
   group.line.replaceWith(...results);
-  say(results.map((line) => line.firstChild.textContent).join(" "));
+  say(...results.flatMap((line) => [...line.firstChild.cloneNode(true).childNodes, " "]));
   changed();
 }
 
@@ -95,7 +100,7 @@ async function settle(decision, { isLeaving = false } = {}) {
     element(
       "span",
       {},
-      element("bdi", {}, label),
+      ...shown(label),
       problem === undefined
         ? ` is ${answer.newStatus}. They get an e-mail.${answer.warnings.map(({ message }) => ` ${message}`).join("")}`
         : `: ${problem}`,
@@ -126,13 +131,16 @@ async function send(body, isLeaving) {
 }
 
 function changed() {
-  section().hidden =
-    section().querySelector("li") === null && document.getElementById("said").textContent === "";
+  section().hidden = section().querySelector("li") === null;
   document.dispatchEvent(new Event("claims:held"));
 }
 
+/** Texts of strangers, each by itself. */
+function shown([person, organization]) {
+  return [element("bdi", {}, person), " → ", element("bdi", {}, organization)];
+}
+
 /** For those who do not see the list of decisions. */
-export function say(text) {
-  document.getElementById("said").textContent = text;
-  section().hidden = false;
+export function say(...parts) {
+  document.getElementById("said").replaceChildren(...parts);
 }

@@ -1,0 +1,147 @@
+// What reviewers are shown of claims, and what their forms do.
+import type { Mistake } from "../mistake.ts";
+
+const QUEUE = "db/rules/claim-queue.sql";
+const FOUND = ["claim-queue", "claim-to-review"];
+
+export const QUEUES: readonly Mistake[] = [
+  {
+    rule: "an administrator sees in the queue what was sent to their organization, and nothing that went elsewhere",
+    file: QUEUE,
+    before: "or c.routed_to = 'organization'\n      and c.org_uri in",
+    after: "or c.org_uri is not null or c.org_uri in",
+    tests: FOUND,
+    only: "who sees what",
+  },
+  {
+    rule: "who reviews nothing is refused the queue",
+    file: QUEUE,
+    before: "  perform app_private.organizations_reviewed(app_private.current_person(), sees_all);\n",
+    after: "",
+    tests: FOUND,
+    only: "who sees what",
+  },
+  {
+    rule: "each of the words searched for is found",
+    file: QUEUE,
+    before: "having count(*) = (select count(*) from words)",
+    after: "having count(*) > 0",
+    tests: FOUND,
+    only: "search finds",
+  },
+  {
+    rule: "a page begins after the last claim of the page before",
+    file: QUEUE,
+    before: "where l.place > p.start and l.place <= p.start + most",
+    after: "where l.place >= p.start and l.place <= p.start + most",
+    tests: FOUND,
+    only: "oldest first|newest first",
+  },
+  {
+    rule: "the claim after the open one is not the open one",
+    file: QUEUE,
+    before: "a.before + a.itself + 1 as following",
+    after: "a.before + 1 as following",
+    tests: FOUND,
+    only: "oldest first|newest first",
+  },
+  {
+    rule: "newest first, the pages go the other way too",
+    file: QUEUE,
+    before: "then (l.created_at, l.claim_id) > (cursor_at, at)",
+    after: "then (l.created_at, l.claim_id) < (cursor_at, at)",
+    tests: FOUND,
+    only: "newest first",
+  },
+  {
+    rule: "counts are of all statuses, whichever is shown",
+    file: QUEUE,
+    before: "left join (select m.status, count(*) as number from matching as m group by m.status)",
+    after:
+      "left join (select m.status, count(*) as number from matching as m where m.status = any (statuses) group by m.status)",
+    tests: FOUND,
+    only: "counts are of",
+  },
+  {
+    rule: "organizations that are not public are shown as alike to those who review all, and to nobody else",
+    file: QUEUE,
+    before: "and (sees_all or a.status = 'active')",
+    after: "and (true or a.status = 'active')",
+    tests: FOUND,
+    only: "what is told of others",
+  },
+  {
+    rule: "the domain of a mail provider makes nobody alike",
+    file: QUEUE,
+    before: "where h.host is not null and not app_private.is_free_mail(h.host)",
+    after: "where h.host is not null",
+    tests: FOUND,
+    only: "mailbox",
+  },
+  {
+    rule: "an organization is alike by its website's host",
+    file: QUEUE,
+    before: "where app_private.website_host(o.website) = any (h.names)",
+    after: "where o.website = any (h.names)",
+    tests: FOUND,
+    only: "organizations like it",
+  },
+  {
+    rule: "who manages an organization is named only to those who may see people there",
+    file: QUEUE,
+    before: "where m.org_uri = organization.org_uri and sees_people order by",
+    after: "where m.org_uri = organization.org_uri order by",
+    tests: FOUND,
+    only: "what is told of others",
+  },
+  {
+    rule: "nobody is offered to decide about their own claim",
+    file: QUEUE,
+    before: `item @> '{"isOpen": true, "isOwn": false}'`,
+    after: `item @> '{"isOpen": true}'`,
+    tests: FOUND,
+    only: "one's own",
+  },
+  {
+    rule: "the reasons that come back are one's own",
+    file: QUEUE,
+    before: "where lower(u.email) = lower(app_private.current_person()) and c.status = 'rejected'",
+    after: "where c.status = 'rejected'",
+    tests: FOUND,
+    only: "own reasons",
+  },
+  {
+    rule: "a form asks whether it is meant before it decides",
+    file: "server/pages/claims/decision.ts",
+    before: 'if (visit.field("confirmed") === undefined) return',
+    after: 'if (visit.field("confirmed") === "") return',
+    tests: ["claim-decisions"],
+    only: "ask whether",
+  },
+  {
+    rule: "of several decisions one that is refused keeps none from being made",
+    file: "server/pages/claims/decision.ts",
+    before: "if (refusal.statusCode >= 500) throw error;",
+    after: "throw error;",
+    tests: ["claim-decisions"],
+    only: "several at once",
+  },
+  {
+    rule: "only what leads to a website is a link",
+    file: "server/pages/claims/organization.ts",
+    before: '["http:", "https:"].includes(new URL(address).protocol)',
+    after: "new URL(address).protocol",
+    tests: ["claim-to-review"],
+    only: "what strangers wrote",
+  },
+  {
+    rule: "mails to reviewers lead to the claim",
+    file: "worker/mail-texts.ts",
+    before:
+      'text: "Do you know this person? Please approve the request, or reject it with a short explanation:",\n        },\n        { link: `${platformUrl}/admin/claims/${data.claimId}` },',
+    after:
+      'text: "Do you know this person? Please approve the request, or reject it with a short explanation:",\n        },\n        { link: `${platformUrl}/admin/claims` },',
+    tests: ["mail"],
+    only: "administrators of a request",
+  },
+];
