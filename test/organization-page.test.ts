@@ -124,9 +124,11 @@ describe("what the page shows", () => {
   });
 
   test("to each what they may see and do", async () => {
+    const other = await m.addOrganization(service.database.owner, { boss: "org_admin" });
     for (const [email, expected] of [
       [stranger, ["claim"]],
       [people.gone, ["claim"]],
+      [`boss@${other.domain}`, ["claim"]],
       [people.stopped, []],
       [people.reader, ["members", "leave"]],
       [people.writer, ["members", "leave"]],
@@ -325,6 +327,37 @@ describe("what its forms do", () => {
     expect(partsOf(await open(m.platformAdmin))).not.toContain("appoint");
     expect((await press(m.platformAdmin, { do: "appoint", email: people.reader })).status).toBe(409);
   });
+});
+
+test("the database decides who sees claims, whoever asks it", async () => {
+  const claimId = await claimBy("claimant@elsewhere.example");
+  const other = await m.addOrganization(service.database.owner, { boss: "org_admin" });
+  const ask = async (role: string, email: string) => {
+    const client = await service.database.owner.connect();
+    try {
+      await client.query("begin");
+      await client.query("select set_config('app.person', $1, true)", [
+        JSON.stringify({ id: "x", issuer: "i", subject: "s", email }),
+      ]);
+      await client.query(`set local role ${role}`);
+      const { rows } = await client.query<{ id: string }>(
+        "select c.id from app_private.claims_to_organization($1, 9, 0) as page, unnest(page.claims) as c",
+        [org.uri],
+      );
+      return rows.map(({ id }) => id);
+    } catch (error) {
+      return (error as { code: string }).code;
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  };
+  for (const email of [people.head, m.support, m.platformAdmin])
+    expect([email, await ask("api_person", email)]).toEqual([email, [claimId]]);
+  for (const email of [people.reader, people.stopped, people.gone, stranger, "", `boss@${other.domain}`])
+    expect([email, await ask("api_person", email)]).toEqual([email, "PT403"]);
+  for (const role of ["api_read", "api_write", "api_review"])
+    expect(await ask(role, m.support)).toBe("42501");
 });
 
 describe("what is forced by hand is refused", () => {

@@ -185,6 +185,7 @@ test("a record says what it says at the other doors, with what its codes stand f
     ]),
   );
   expect(rows.length).toBe(2);
+  expect(text).toMatch(/Answers the need<\/dt>\s*<dd>\s*<a href="[^"]*"\s*><bdi>Bring audio &lt;i&gt;/);
   const need = (await open(paths.need)).text;
   expect(need).toContain("<bdi>Niger</bdi> <code>NE</code>");
   expect(need).toContain("Bring audio &lt;i&gt;stories&lt;/i&gt;");
@@ -276,6 +277,10 @@ test("of a need that thousands answer there are pages, each quickly read", async
   expect(second).not.toContain("more commitments");
   expect(new Set([...linksOf(first), ...linksOf(second)]).size).toBe(60);
 
+  // Itself, ten beside it, and how many there are besides.
+  const beside = linksIn(drawn((await open(`/commitments/${commitments[59]}`)).text));
+  expect(beside.filter((href) => href!.startsWith("/commitments/"))).toHaveLength(1 + 10 + 1);
+  expect(beside.filter((href) => href === `/needs/${id}`)).toHaveLength(2);
   const many = (await open(`/commitments/${commitments[0]}`)).text;
   expect(linksIn(drawn(many)).filter((href) => href!.startsWith("/engagement-claims/"))).toHaveLength(50);
   expect(linksIn(drawn(many))).toContain(`/commitments/${commitments[0]}?page=2`);

@@ -50,10 +50,15 @@ begin
   select count(*) into page.total from app_public.organization_claims as c
   where c.org_uri = claims_to_organization.org_uri and (sees_all or c.routed_to = 'organization');
   page.claims := array(
-    select app_private.claim_item(c) from app_public.organization_claims as c
-    where c.org_uri = claims_to_organization.org_uri and (sees_all or c.routed_to = 'organization')
-    order by app_private.review_status(c.status) <> 'pending', c.created_at desc, c.claim_id desc
-    limit "limit" offset "offset");
+    select app_private.claim_item(shown)
+    from (
+      -- None that the page passes over is looked up.
+      select c.claim_id from app_public.organization_claims as c
+      where c.org_uri = claims_to_organization.org_uri and (sees_all or c.routed_to = 'organization')
+      order by app_private.review_status(c.status) <> 'pending', c.created_at desc, c.claim_id desc
+      limit "limit" offset "offset") as found
+    join app_public.organization_claims as shown on shown.claim_id = found.claim_id
+    order by app_private.review_status(shown.status) <> 'pending', shown.created_at desc, shown.claim_id desc);
   return page;
 end
 $$;

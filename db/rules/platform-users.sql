@@ -241,10 +241,13 @@ begin
   perform app_private.require_platform_permission(admin_email, 'users:read');
   if app_private.trimmed(q) is null then
     select count(*) into page.total from app_public.users;
+    -- Whom the page passes over is not looked up.
     page.users := array(
       select app_private.platform_user(u) from app_public.users as u
-      order by u.created_at desc, u.user_id desc
-      limit coalesce("limit", 50) offset coalesce("offset", 0));
+      where u.user_id in (
+        select passed.user_id from app_public.users as passed order by passed.created_at desc, passed.user_id desc
+        limit coalesce("limit", 50) offset coalesce("offset", 0))
+      order by u.created_at desc, u.user_id desc);
   else
     found := array(
       select u.user_id from app_public.users as u

@@ -1,4 +1,5 @@
 import type { Mistake } from "../mistake.ts";
+import { DESK } from "./desk.ts";
 import { GRAPH } from "./graph.ts";
 import { OPERATOR } from "./operator.ts";
 import { REPLICAS } from "./replicas.ts";
@@ -31,6 +32,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GRAPH,
   ...SERVER,
   ...DOORS,
+  ...DESK,
   ...REPLICAS,
   ...OPERATOR,
 ];

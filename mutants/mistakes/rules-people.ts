@@ -137,8 +137,8 @@ export const PEOPLE: readonly Mistake[] = [
   {
     rule: "people are listed newest first",
     file: "db/rules/platform-users.sql",
-    before: "order by u.created_at desc, u.user_id desc",
-    after: "order by u.created_at, u.user_id desc",
+    before: "order by u.created_at desc, u.user_id desc);\n  else",
+    after: "order by u.created_at, u.user_id desc);\n  else",
     tests: ["membership-roles", "list-cursors"],
     only: "through REST|users",
   },

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { fieldsOf, idOf } from "../../../records/record.ts";
 import type { Field, RecordDescription } from "../../../records/record.ts";
 import type { Content } from "../page.ts";
-import { cut, word } from "../parts/text.ts";
+import { begin, cut, word } from "../parts/text.ts";
 import { day, time } from "../parts/time.ts";
 import { organizationPath, recordPath } from "./kinds.ts";
 
@@ -34,8 +34,16 @@ const LABELS: Readonly<Record<string, string>> = {
   countryCode: "Country",
 };
 
-/** The fields of a record that say something. */
-export function details(record: RecordDescription, item: Item, names: CodeNames): Content {
+/**
+ * The fields of a record that say something.
+ * @param texts of the other records of its chain, by their ids
+ */
+export function details(
+  record: RecordDescription,
+  item: Item,
+  names: CodeNames,
+  texts: ReadonlyMap<string, string | null>,
+): Content {
   const shown = fieldsOf(record).filter(
     ({ name }) => !ELSEWHERE.has(name) && !isEmpty(item[name]) && name !== idOf(record),
   );
@@ -43,7 +51,7 @@ export function details(record: RecordDescription, item: Item, names: CodeNames)
     ${shown.map(
       (field) =>
         html`<dt>${LABELS[field.name] ?? labelOf(field.name)}</dt>
-          <dd>${shownValue(field, item, names)}</dd>`,
+          <dd>${shownValue(field, item, names, texts)}</dd>`,
     )}
     <dt>In the graph</dt>
     <dd>${word(String(item["graphStatus"]))}</dd>
@@ -60,12 +68,19 @@ function labelOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function shownValue({ name, type, graph }: Field & { name: string }, item: Item, names: CodeNames): Content {
+function shownValue(
+  { name, type, graph }: Field & { name: string },
+  item: Item,
+  names: CodeNames,
+  texts: ReadonlyMap<string, string | null>,
+): Content {
   const value = item[name];
   const text = String(value);
   if (name === "orgUri") return html`<a href="${organizationPath(text)}"><bdi>${item["orgName"]}</bdi></a>`;
   if (typeof graph === "object" && "to" in graph)
-    return html`<a href="${recordPath(graph.to, text)}">${text}</a>`;
+    return html`<a href="${recordPath(graph.to, text)}"
+      ><bdi>${begin(texts.get(text) ?? text, 120)}</bdi></a
+    >`;
   switch (type) {
     case "timestamp":
       return time(text);

@@ -36,7 +36,7 @@ export const recordPages: readonly Page[] = Object.values(RECORDS).map((record) 
       title: `${one}${description}`,
       content: html`<section class="card" aria-labelledby="says">
           <h2 id="says">${one} of <bdi>${begin(own.orgName, 120)}</bdi>: ${word(own.status)}</h2>
-          ${details(record, item, names)}
+          ${details(record, item, names, new Map(whole.nodes.map(({ id, text }) => [id, text])))}
         </section>
         <section class="card" aria-labelledby="chain">
           <h2 id="chain">From need to attestation</h2>

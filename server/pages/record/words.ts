@@ -60,7 +60,7 @@ function steps(history: readonly Step[]): Content {
 export function statuses(history: readonly Step[]): Content {
   return html`<table class="list">
     <caption class="hidden">
-      Statuses of this record, first to last
+      The latest statuses of this record, first to last
     </caption>
     <thead>
       <tr>
