@@ -1,4 +1,4 @@
-// Every page of our own (/graphiql is as its library makes it), on a phone and on a desk, in the light and in the dark: axe-core finds nothing, and nothing sticks out.
+// Every page, on a phone and on a desk, in the light and in the dark: axe-core finds nothing, and nothing sticks out.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect } from "@jest/globals";
@@ -80,11 +80,36 @@ const VISITS: Visit[] = [
     true,
     (page) => page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))"),
   ],
+  [
+    "the explorer, signed out",
+    "/graphiql",
+    false,
+    (page) => page.locator(".view-line .mtk8").first().waitFor(),
+  ],
+  [
+    "the explorer with an answer, and what it tells of the schema",
+    "/graphiql",
+    true,
+    async (page) => {
+      await page.getByRole("button", { name: /Documentation Explorer/ }).click();
+      await page.getByRole("link", { name: "Query", exact: true }).waitFor();
+      await page.getByRole("button", { name: /Execute/ }).click();
+      await page.locator(".result-window").getByText("totalCount").waitFor();
+    },
+  ],
   ["queries, signed out", "/sparql", false, (page) => page.locator(".cm-content").waitFor()],
   ["rows", sparql("SELECT * { ?a ?b ?c }"), true, (page) => page.locator(".cm-content").waitFor()],
   ["triples", sparql("DESCRIBE ?a { ?a ?b ?c } LIMIT 9"), true, (page) => page.locator("pre").waitFor()],
   ["a refused query", sparql("SELECT *\n{ ?a"), true, (page) => page.locator(".cm-wrong").waitFor()],
   ["the graph's state", "/admin/graph", true, (page) => page.getByRole("table").first().waitFor()],
+];
+
+/**
+ * What stays, as it is made by a library: GraphiQL, whose tabs are list items with the role of a tab and buttons in them,
+ * as they can be closed. No style sheet can change that.
+ */
+const EXCEPTIONS = [
+  /^nested-interactive: <li aria-selected="true" role="tab" class="graphiql-tab graphiql-tab-active"/,
 ];
 
 function sparql(query: string): string {
@@ -111,8 +136,11 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
         const { violations } = await page.evaluate(() =>
           (globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
         );
+        const found = violations.flatMap(({ id, nodes }) =>
+          nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`),
+        );
         expect(
-          violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`)),
+          found.filter((each) => path !== "/graphiql" || !EXCEPTIONS.some((known) => known.test(each))),
         ).toEqual([]);
         const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
         expect(isWider).toBe(false);

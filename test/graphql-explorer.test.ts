@@ -1,8 +1,14 @@
 // The explorer at /graphiql: it loads without a key and loads nothing from another host.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
 
+const HOSTILE = `"><img/src=x>'&`;
+
+let browser: Browser | undefined;
 let service: TestService;
 let page: Response;
 let html: string;
@@ -11,8 +17,12 @@ beforeAll(async () => {
   service = await startTestService();
   page = await fetch(`${service.url}/graphiql`);
   html = await page.text();
+  browser = await launchBrowser();
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await browser?.close();
+  await service.stop();
+});
 
 test("it is served without a key, with a field for one", () => {
   expect(page.status).toBe(200);
@@ -42,4 +52,43 @@ test("its files are served from here", async () => {
     await answer.body?.cancel();
   }
   expect((await fetch(`${service.url}/graphiql/files/../../package.json`)).status).not.toBe(200);
+});
+
+test("it has the header of all pages, which says who is signed in", async () => {
+  expect(html).toContain('href="/graphiql" aria-current="page"');
+  expect(html).toContain('href="/sign-in?returnTo=%2Fgraphiql"');
+  const visitor = await new Visitor(service).signIn("somebody@elsewhere.example");
+  const { text, headers } = await visitor.open(`/graphiql?query=${encodeURIComponent(HOSTILE)}`);
+  expect(text).toContain("<bdi>somebody@elsewhere.example</bdi>");
+  expect(text).not.toContain("<img/src");
+  expect(headers.get("cache-control")).toBe("no-store");
+});
+
+inBrowser("who is signed in asks in their own name, and with a key in its", async () => {
+  const context = await browser!.newContext({ viewport: { width: 390, height: 800 } });
+  try {
+    const visitor = await new Visitor(service).signIn("somebody@elsewhere.example");
+    await context.addCookies(
+      [...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })),
+    );
+    const { page: shown, trouble } = await watchedPage(context, service.url);
+    const asked = () =>
+      shown.waitForRequest((request) => request.postData()?.includes("{ __typename }") ?? false);
+    await shown.goto(`${service.url}/graphiql?query=${encodeURIComponent("{ __typename }")}`);
+    const run = shown.getByRole("button", { name: /Execute/ });
+    const [own] = await Promise.all([asked(), run.click()]);
+    expect((await own.allHeaders())["authorization"]).toBeUndefined();
+    await shown.locator(".result-window").getByText('"Query"').waitFor();
+    expect(await shown.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+    expect(trouble).toEqual([]);
+
+    await shown.getByLabel("API key").fill(service.keys.read);
+    await shown.keyboard.press("Enter");
+    const [keyed] = await Promise.all([asked(), run.click()]);
+    expect((await keyed.allHeaders())["authorization"]).toBe(`Bearer ${service.keys.read}`);
+    expect(new URL(shown.url()).pathname).toBe("/graphiql");
+    expect(trouble).toEqual([]);
+  } finally {
+    await context.close();
+  }
 });

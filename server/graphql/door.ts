@@ -17,12 +17,13 @@ import type { RestRoute } from "../rest/route.ts";
 import { RequestConnections } from "./connections.ts";
 import { Documents } from "./documents.ts";
 import { publicErrors } from "./errors.ts";
-import { EXPLORER_PATH, explorerHeaders } from "./explorer.ts";
+import { EXPLORER_PATH, explorerFrame, explorerHeaders } from "./explorer.ts";
 import { answerWithin } from "./ask.ts";
 import type { AskGraphql } from "./ask.ts";
 import { answerErrors, readRequest, readStreamRequest } from "./http.ts";
 import { allowedAt } from "./methods.ts";
 import { makePreset } from "./preset.ts";
+import { noteVisitor } from "../pages/visitor.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { TextCache } from "./texts.ts";
 import { Transports } from "./transports.ts";
@@ -76,6 +77,7 @@ export async function createGraphql({
   const [schema] = await Promise.all([instance.getSchema(), server.ready()]);
   const texts = new TextCache(schema, publicError);
   documents.check((text) => texts.parse(text).errors?.[0]?.message);
+  const database = new Database(postgres.requests);
   const subscriptions = new Subscriptions({
     feed: new LiveFeed(new Database(postgres.requests, reads)),
     texts,
@@ -96,8 +98,9 @@ export async function createGraphql({
       );
       app.use("/graphql", answerErrors(publicError));
     }),
-    explorerDoor: (app) => {
+    explorerDoor: (app, guards) => {
       app.use(EXPLORER_PATH, explorerHeaders);
+      app.get(EXPLORER_PATH, ...guards.page, noteVisitor(database), explorerFrame);
       app.use((request, response, next) =>
         request.path.startsWith(EXPLORER_PATH) ? serve(request, response, next) : next(),
       );

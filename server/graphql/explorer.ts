@@ -1,14 +1,23 @@
-// The explorer at /graphiql: Ruru, served entirely from here, with a field for the API key.
+// The explorer at /graphiql: Ruru, served entirely from here, in the frame of the other pages and with a field for the API key.
 import { randomBytes } from "node:crypto";
 import type { RequestHandler } from "express";
+import { html, raw } from "hono/html";
 import type { RuruClientConfig } from "postgraphile/grafserv/ruru/server";
+import { SESSION_HEADER } from "../headers.ts";
+import { header } from "../pages/layout.ts";
+import type { Content } from "../pages/layout.ts";
+import { visitorOf } from "../pages/visitor.ts";
+import type { Visitor } from "../pages/visitor.ts";
 
 export const EXPLORER_PATH = "/graphiql";
 export const EXPLORER_FILES = "/graphiql/files/";
 
-const KEY_SCRIPT = `
-  const field = document.getElementById("api-key");
+const SCRIPT = `
+  // What a link asks for; the explorer itself reads no address.
+  RURU_CONFIG.initialQuery = new URLSearchParams(location.search).get("query") ?? undefined;
+  const field = document.getElementById("frame").shadowRoot.getElementById("api-key");
   field.value = sessionStorage.getItem("api-key") ?? "";
+  field.form.addEventListener("submit", (event) => event.preventDefault());
   field.addEventListener("change", () => {
     sessionStorage.setItem("api-key", field.value.trim());
     // The schema could not be read without the key; a reload would lose the tabs.
@@ -18,28 +27,55 @@ const KEY_SCRIPT = `
   globalThis.fetch = (resource, options = {}) => {
     const key = sessionStorage.getItem("api-key");
     const url = new URL(resource.url ?? resource, location.href);
-    if (!key || url.origin !== location.origin || url.pathname !== "/graphql") return send(resource, options);
+    if (url.origin !== location.origin || url.pathname !== "/graphql") return send(resource, options);
     const headers = new Headers(options.headers);
-    if (!headers.has("authorization")) headers.set("authorization", "Bearer " + key);
+    // Without a key whoever is signed in asks, and this says that they meant it.
+    if (!key) headers.set("${SESSION_HEADER}", "1");
+    else if (!headers.has("authorization")) headers.set("authorization", "Bearer " + key);
     return send(resource, { ...options, headers });
   };
 `;
 
-const KEY_FIELD = `
-  <div id="key-bar">
-    <label for="api-key">API key</label>
-    <input id="api-key" type="password" autocomplete="off" placeholder="ek_…" spellcheck="false" size="48">
-    <span>stays in this tab and is sent as Authorization: Bearer</span>
-  </div>
-`;
+/** The header of all pages. In a shadow, because style sheets of ours and of the explorer would change each other's parts. */
+function frame(visitor: Visitor | undefined): Content {
+  return html`<div id="frame">
+    <template shadowrootmode="open">
+      <link rel="stylesheet" href="/assets/style.css" />
+      ${header(EXPLORER_PATH, visitor)}
+      <form class="caller" aria-label="Who is asking">
+        <label for="api-key">
+          API key
+          ${raw('<input id="api-key" type="password" autocomplete="off" placeholder="ek_…" spellcheck="false">')}
+        </label>
+        <p class="quiet">
+          ${visitor ? "Stays in this tab; without one you ask in your own name." : "Stays in this tab; or sign in."}
+        </p>
+      </form>
+    </template>
+  </div>`;
+}
 
-const KEY_STYLE = `
-  body { display: flex; flex-direction: column; height: 100vh; }
-  #key-bar { display: flex; gap: .6rem; align-items: center; padding: .4rem .8rem; font: 14px sans-serif;
-    background: #1f2430; color: #eee; }
-  #key-bar input { font: 13px monospace; padding: .2rem .4rem; }
-  #key-bar span { opacity: .7; }
-  #ruru-root { flex: 1; min-height: 0; height: auto !important; }
+// The explorer's own colours have too little contrast in places, and its two columns need more than the width of a phone.
+const STYLE = `
+  body { display: flex; flex-direction: column; height: 100vh; color-scheme: light dark; }
+  body.graphiql-light { color-scheme: light; }
+  body.graphiql-dark { color-scheme: dark; }
+  #frame { color-scheme: inherit; }
+  main { flex: 1; min-height: 0; }
+  main h1 { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
+  #ruru-root { height: 100%; }
+  .graphiql-doc-explorer-type-name { text-decoration: underline !important; }
+  .graphiql-doc-explorer-root-type { color: light-dark(#005fb3, #70bdff) !important; }
+  .graphiql-doc-explorer-type-name { color: light-dark(#8a5200, #ffcc99) !important; }
+  .graphiql-logo a { color: light-dark(#a8006f, #ff9cc2) !important; }
+  .line-numbers { color: light-dark(#55606f, #a6b0bf) !important; }
+  .mtk8 { color: light-dark(#06693f, #8fc07a) !important; }
+  @media (max-width: 48rem) {
+    body { height: auto; }
+    main { flex: none; height: 100vh; }
+    .graphiql-main, #graphiql-session { flex-direction: column !important; }
+    .graphiql-horizontal-drag-bar { display: none !important; }
+  }
 `;
 
 const FIRST_QUERY = `# Needs, the commitments that answer them, and the engagement that fulfilled those.
@@ -83,6 +119,13 @@ export const explorerHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
+/** Makes the frame for whoever is signed in, once that is known. */
+export const explorerFrame: RequestHandler = async (_request, response, next) => {
+  response.locals["frame"] = String(await frame(visitorOf(response)));
+  response.set("cache-control", "no-store");
+  next();
+};
+
 export const ExplorerPlugin: GraphileConfig.Plugin = {
   name: "ExplorerPlugin",
   grafserv: {
@@ -90,10 +133,11 @@ export const ExplorerPlugin: GraphileConfig.Plugin = {
       ruruHTML(next, event) {
         const parts = event.htmlParts;
         parts.titleTag = "<title>GraphQL explorer</title>";
-        parts.styleTags += `<style>${KEY_STYLE}</style>`;
-        parts.bodyContent = KEY_FIELD + parts.bodyContent;
-        parts.bodyScripts += `<script type="module">${KEY_SCRIPT}</script>`;
-        const nonce = String(event.request.requestContext.expressv4?.res.locals["nonce"]);
+        parts.metaTags += '<meta name="viewport" content="width=device-width, initial-scale=1">';
+        parts.styleTags += `<link rel="icon" href="data:,"><style>${STYLE}</style>`;
+        const { frame, nonce } = event.request.requestContext.expressv4!.res.locals as Record<string, string>;
+        parts.bodyContent = `${frame}<main id="main" tabindex="-1"><h1>GraphQL explorer</h1>${parts.bodyContent}</main>`;
+        parts.bodyScripts += `<script type="module">${SCRIPT}</script>`;
         for (const part of ["configScript", "headerScripts", "bodyScripts", "bodyInitScript"] as const) {
           parts[part] = parts[part].replaceAll("<script", `<script nonce="${nonce}"`);
         }

@@ -19,7 +19,7 @@ export type Shown = {
   wide?: boolean;
 };
 
-/** @param path where the page is, of which the navigation says that one is there */
+/** A page as a whole. */
 export function layout(
   { title, content, scripts = [], imports, wide = false }: Shown,
   { path, visitor }: { path: string; visitor: Visitor | undefined },
@@ -36,22 +36,30 @@ export function layout(
         ${scripts.map((file) => html`<script type="module" src="/assets/${file}"></script>`)}
       </head>
       <body>
-        <a class="skip" href="#main">Skip to the content</a>
-        <header class="site">
-          <a class="name" href="/">Engagement graph</a>
-          <nav aria-label="Pages">
-            <ul>
-              ${placesFor(visitor).map((place) => html`<li>${link(place, isAt(path, place.path))}</li>`)}
-            </ul>
-          </nav>
-          ${account(visitor, path)}
-        </header>
+        ${header(path, visitor)}
         <main id="main" tabindex="-1" class="${wide ? "wide" : ""}">
           <h1>${title}</h1>
           ${content}
         </main>
       </body>
     </html>`;
+}
+
+/**
+ * What every page begins with.
+ * @param path where the page is, of which the navigation says that one is there
+ */
+export function header(path: string, visitor: Visitor | undefined): Content {
+  return html`<a class="skip" href="#main">Skip to the content</a>
+    <header class="site">
+      <a class="name" href="/">Engagement graph</a>
+      <nav aria-label="Pages">
+        <ul>
+          ${placesFor(visitor).map((place) => html`<li>${link(place, isAt(path, place.path))}</li>`)}
+        </ul>
+      </nav>
+      ${account(visitor, path)}
+    </header>`;
 }
 
 function link({ path, label }: { path: string; label: string }, isHere: boolean): Content {
