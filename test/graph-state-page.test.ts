@@ -106,7 +106,9 @@ test("it says what the command line and the health route say", async () => {
 
 test("what was refused is there with its reason, as text", async () => {
   const { text } = await operator.open(PATH);
-  expect(text).toContain(`href="/v0/needs/${needId}"`);
+  expect(text).toContain(`href="/needs/${needId}"`);
+  const record = await operator.open(`/needs/${needId}`, { headers: { accept: "text/html" } });
+  expect(record.text).toMatch(/rejected:\s*<bdi>needDescription<\/bdi>\s*<bdi>&lt;script&gt;/);
   expect(text).toContain("<bdi>needDescription</bdi>: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;");
   expect(text).not.toContain("<script>");
 });

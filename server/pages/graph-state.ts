@@ -4,9 +4,10 @@ import { GRAPH_STATES } from "../../graph/states.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import { RECORDS } from "../../records/index.ts";
 import type { GraphStatus } from "../../worker/status.ts";
-import { explorerLink, listLink } from "./overview/links.ts";
+import { explorerLink } from "./overview/links.ts";
 import { count, format, numbers } from "./overview/numbers.ts";
 import type { Content, Page } from "./page.ts";
+import { recordPath } from "./record/kinds.ts";
 import { phrase } from "./parts/text.ts";
 import { time } from "./parts/time.ts";
 
@@ -117,7 +118,7 @@ function refused({ rejected }: GraphStatus): Content {
               ${rejected.map(
                 ({ kind, id, errors }) =>
                   html`<li>
-                    <a href="${listLink(RECORDS[kind].path)}/${id}">${kind} ${id}</a>
+                    <a href="${recordPath(kind, id)}">${kind} ${id}</a>
                     <ul>
                       ${errors.map(({ path, message }) => html`<li><bdi>${path}</bdi>: <bdi>${message}</bdi></li>`)}
                     </ul>

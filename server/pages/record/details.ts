@@ -54,8 +54,19 @@ export function details(
           <dd>${shownValue(field, item, names, texts)}</dd>`,
     )}
     <dt>In the graph</dt>
-    <dd>${word(String(item["graphStatus"]))}</dd>
+    <dd>${word(String(item["graphStatus"]))}${refusals(item)}</dd>
   </dl>`;
+}
+
+/** What the load check found wrong. */
+function refusals({ graphErrors }: Item): Content | string {
+  if (!Array.isArray(graphErrors)) return "";
+  const found = graphErrors as { path: string; message: string }[];
+  return html`:
+  ${found.map(({ path, message }, place) => {
+    const before = place > 0 ? "; " : "";
+    return html`${before}<bdi>${path}</bdi> <bdi>${message}</bdi>`;
+  })}`;
 }
 
 function isEmpty(value: unknown): boolean {
@@ -95,7 +106,7 @@ function shownValue(
     case "rop3s":
       return codes(value, names.peopleGroups);
     default:
-      return cut(text, 1_500);
+      return cut(text, 600);
   }
 }
 

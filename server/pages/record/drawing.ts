@@ -23,14 +23,11 @@ type Plan = {
 
 const [BOX, MORE, GAP, EDGE] = [72, 30, 12, 4];
 
+// With corners, so that the lines of those that share a beginning lie upon each other, however many they are.
 const DESK: Plan = {
   ...{ id: "wide", width: 250, isBeside: true },
   x: (depth) => EDGE + depth * 310,
-  link: (from, to) => {
-    const [x, y, end] = [from.x + 250, from.y + BOX / 2, to.y + heightOf(to) / 2];
-    const middle = (x + to.x) / 2;
-    return `M${x} ${y}C${middle} ${y} ${middle} ${end} ${to.x} ${end}`;
-  },
+  link: (from, to) => `M${from.x + 250} ${from.y + BOX / 2}h30V${to.y + heightOf(to) / 2}H${to.x}`,
 };
 
 const PHONE: Plan = {

@@ -59,7 +59,10 @@ async function find(record: RecordDescription, visit: Visit): Promise<Found | nu
   if (!UUID.test(id)) return null;
   return visit.ask<Found | null>(
     `with item as materialized (
-       select to_jsonb(i) as item from rest.${record.table} as i where i."${idOf(record)}" = ($1 ->> 'id')::uuid
+       select case when i."graphStatus" = 'rejected'
+           then to_jsonb(i) || jsonb_build_object('graphErrors', app_public.record_graph_errors('${record.kind}', i."${idOf(record)}"))
+           else to_jsonb(i) end as item
+       from rest.${record.table} as i where i."${idOf(record)}" = ($1 ->> 'id')::uuid
      ),
      codes as materialized (select jsonb_path_query(item, '$.*[*]') #>> '{}' as code from item)
      select json_build_object(
