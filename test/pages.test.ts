@@ -68,3 +68,34 @@ test("a session that is over is nobody's, and an API key is no session", async (
   const headers = { authorization: `Bearer ${service.keys.review}` };
   expect(linksOf((await new Visitor(service).open("/", { headers })).text)).not.toContain("Claims");
 });
+
+test("whatever is searched for, there is a page for it", async () => {
+  const visitor = await new Visitor(service).signIn(m.platformAdmin);
+  // A character of two halves, of which there is room for one.
+  const words = [
+    "a\0b",
+    "%",
+    "\\",
+    "\u200b",
+    ...[100, 200, 2_048].map((length) => `${"a".repeat(length - 1)}\u{1f30d}`),
+  ];
+  for (const path of ["/admin/claims", "/admin/users", "/organizations", "/search"])
+    for (const q of words) {
+      const { status } = await visitor.open(`${path}?${new URLSearchParams({ q }).toString()}`);
+      expect([path, q, status]).toEqual([path, q, 200]);
+    }
+});
+
+test("a question mark in the query is one of what is searched for", async () => {
+  const visitor = await new Visitor(service).signIn(m.platformAdmin);
+  const { text } = await visitor.open("/admin/users?page=2&q=who?platform");
+  expect(text).toContain('href="/admin/users?q=who%3Fplatform"');
+});
+
+test("who signs in from a page comes back to what it showed", async () => {
+  for (const path of ["/sparql?query=ASK+%7B%7D", "/graphiql?query=%7B__typename%7D"]) {
+    const { text } = await new Visitor(service).open(path);
+    const [, header] = /<header class="site">(.*?)<\/header>/s.exec(text)!;
+    expect(header).toContain(`<a href="/sign-in?${new URLSearchParams({ returnTo: path }).toString()}">`);
+  }
+});

@@ -37,11 +37,11 @@ const SCRIPT = `
 `;
 
 /** The header of all pages. In a shadow, because style sheets of ours and of the explorer would change each other's parts. */
-function frame(visitor: Visitor | undefined): Content {
+function frame(address: string, visitor: Visitor | undefined): Content {
   return html`<div id="frame">
     <template shadowrootmode="open">
       <link rel="stylesheet" href="/assets/style.css" />
-      ${header(EXPLORER_PATH, visitor)}
+      ${header(address, visitor)}
       <form class="caller" aria-label="Who is asking">
         <label for="api-key">
           API key
@@ -120,8 +120,8 @@ export const explorerHeaders: RequestHandler = (_request, response, next) => {
 };
 
 /** Makes the frame for whoever is signed in, once that is known. */
-export const explorerFrame: RequestHandler = async (_request, response, next) => {
-  response.locals["frame"] = String(await frame(visitorOf(response)));
+export const explorerFrame: RequestHandler = async (request, response, next) => {
+  response.locals["frame"] = String(await frame(request.originalUrl, visitorOf(response)));
   response.set("cache-control", "no-store");
   next();
 };

@@ -22,7 +22,7 @@ export type Shown = {
 /** A page as a whole. */
 export function layout(
   { title, content, scripts = [], imports, wide = false }: Shown,
-  { path, visitor }: { path: string; visitor: Visitor | undefined },
+  { address, visitor }: { address: string; visitor: Visitor | undefined },
 ): Content {
   return html`<!doctype html>
     <html lang="en">
@@ -36,7 +36,7 @@ export function layout(
         ${scripts.map((file) => html`<script type="module" src="/assets/${file}"></script>`)}
       </head>
       <body>
-        ${header(path, visitor)}
+        ${header(address, visitor)}
         <main id="main" tabindex="-1" class="${wide ? "wide" : ""}">
           <h1>${title}</h1>
           ${content}
@@ -47,9 +47,10 @@ export function layout(
 
 /**
  * What every page begins with.
- * @param path where the page is, of which the navigation says that one is there
+ * @param address where the page is: the navigation says of it that one is there, and the sign-in leads back to it
  */
-export function header(path: string, visitor: Visitor | undefined): Content {
+export function header(address: string, visitor: Visitor | undefined): Content {
+  const [path = ""] = address.split("?", 1);
   return html`<a class="skip" href="#main">Skip to the content</a>
     <header class="site">
       <a class="name" href="/">Engagement graph</a>
@@ -58,7 +59,7 @@ export function header(path: string, visitor: Visitor | undefined): Content {
           ${placesFor(visitor).map((place) => html`<li>${link(place, isAt(path, place.path))}</li>`)}
         </ul>
       </nav>
-      ${account(visitor, path)}
+      ${account(visitor, address)}
     </header>`;
 }
 
@@ -72,13 +73,15 @@ function isAt(path: string, place: string): boolean {
   return path === place || (place !== "/" && path.startsWith(`${place}/`));
 }
 
-function account(visitor: Visitor | undefined, path: string): Content {
+function account(visitor: Visitor | undefined, address: string): Content {
   if (visitor) {
     return html`<p class="account">
       Signed in as <b><bdi>${visitor.email}</bdi></b> <a href="/sign-out">Sign out</a>
     </p>`;
   }
   // From the sign-in itself nobody wants to be led back to it.
-  const returnTo = path.startsWith("/sign-") ? "" : `?${new URLSearchParams({ returnTo: path }).toString()}`;
+  const returnTo = address.startsWith("/sign-")
+    ? ""
+    : `?${new URLSearchParams({ returnTo: address }).toString()}`;
   return html`<p class="account"><a href="/sign-in${returnTo}">Sign in</a></p>`;
 }

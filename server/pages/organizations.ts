@@ -4,7 +4,7 @@ import type { Organization, Some } from "./organization/data.ts";
 import { format } from "./overview/numbers.ts";
 import type { Content, Page, Visit } from "./page.ts";
 import { pageOf, pager } from "./parts/pager.ts";
-import { searchForm } from "./parts/search-form.ts";
+import { searchForm, wordsOf } from "./parts/search-form.ts";
 import { begin } from "./parts/text.ts";
 import { organizationPath } from "./record/kinds.ts";
 
@@ -15,7 +15,7 @@ const LONGEST = 200;
 export const organizations: Page = {
   path: "/organizations",
   show: async (visit) => {
-    const q = visit.query("q")?.trim().slice(0, LONGEST);
+    const q = wordsOf(visit, LONGEST);
     const page = pageOf(visit);
     const { items, total } = await findOrganizations(visit, { q, page, most: PAGE });
     return {
@@ -37,7 +37,7 @@ export function findOrganizations(
   { ask }: Visit,
   { q, ...place }: { q: string | undefined; page: number; most: number },
 ): Promise<Some<Organization>> {
-  return ask(q ? FOUND : ALL, { q: q?.slice(0, LONGEST), ...place });
+  return ask(q ? FOUND : ALL, { q, ...place });
 }
 
 export function organizationList(items: readonly Organization[]): Content {

@@ -64,7 +64,10 @@ function headersFor({ imports }: Shown): Record<string, string> {
 
 /** Answers with a page. */
 export async function sendPage(request: Request, response: Response, shown: Shown): Promise<void> {
-  const page = await layout(shown, { path: request.path, visitor: visitorOf(response) });
+  const { path, method, originalUrl } = request;
+  // What a form has sent is in no address.
+  const address = method === "GET" ? originalUrl : path;
+  const page = await layout(shown, { address, visitor: visitorOf(response) });
   response
     .status(shown.status ?? 200)
     .set(headersFor(shown))

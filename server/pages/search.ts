@@ -10,7 +10,8 @@ import { findOrganizations, organizationList } from "./organizations.ts";
 import { format } from "./overview/numbers.ts";
 import type { Content, Page, Visit } from "./page.ts";
 import { pageOf, pager, withQuery } from "./parts/pager.ts";
-import { searchForm } from "./parts/search-form.ts";
+import { searchForm, wordsOf } from "./parts/search-form.ts";
+import { atMost } from "./parts/text.ts";
 import { NAMES, organizationPath, recordPath } from "./record/kinds.ts";
 
 /** Of each kind in an overview, and on a page of one kind. */
@@ -26,7 +27,7 @@ type Found = Some<Listed & { orgName: string }>;
 export const search: Page = {
   path: "/search",
   show: async (visit) => {
-    const q = visit.query("q")?.trim().slice(0, 2_048);
+    const q = wordsOf(visit, 2_048);
     const form = searchForm({
       ...{ action: "/search", label: "Words, names, an id or a URI", value: q },
       hint: "All of the words, in any order; the beginning of a word is enough.",
@@ -62,7 +63,7 @@ async function results(visit: Visit, q: string): Promise<Content> {
   const kinds = (wanted.length > 0 ? wanted : Object.values(RECORDS)).map(({ kind }) => kind);
   const isOne = kinds.length === 1;
   const most = isOne ? PAGE : FIRST;
-  const input = { q: q.slice(0, 200), most, page: isOne ? pageOf(visit) : 1 };
+  const input = { q: atMost(q, 200), most, page: isOne ? pageOf(visit) : 1 };
   const [organizations, ...found] = await Promise.all([
     isOne ? undefined : findOrganizations(visit, input),
     ...kinds.map((kind) => visit.ask<Found>(recordsOf(kind), input)),

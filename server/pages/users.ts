@@ -7,7 +7,7 @@ import { format } from "./overview/numbers.ts";
 import type { Content, Page, Shown, Visit } from "./page.ts";
 import { attempt, outcome, ownAddress } from "./parts/attempt.ts";
 import { pageOf, pager } from "./parts/pager.ts";
-import { searchForm } from "./parts/search-form.ts";
+import { searchForm, wordsOf } from "./parts/search-form.ts";
 import { begin } from "./parts/text.ts";
 import { day } from "./parts/time.ts";
 import { organizationPath } from "./record/kinds.ts";
@@ -40,7 +40,7 @@ export const users: Page = {
 };
 
 async function show(visit: Visit, refusal?: ApiError): Promise<Shown> {
-  const q = visit.query("q")?.trim().slice(0, 200);
+  const q = wordsOf(visit, 200);
   const page = pageOf(visit);
   const { items, total } = await visit.ask<Some<User>>(FOUND, { q, page });
   return {

@@ -1,6 +1,7 @@
 // What the queue shows, as its address says it: ?q=river&status=rejected&sent=platform&proof=stated&order=newest.
 import { enums } from "../../../db/catalog.ts";
 import type { Visit } from "../page.ts";
+import { wordsOf } from "../parts/search-form.ts";
 
 export const QUEUE = "/admin/claims";
 
@@ -40,7 +41,7 @@ export function filterOf({ query }: Pick<Visit, "query">): Filter {
     sent: chosen("sent", ""),
     proof: chosen("proof", ""),
     order: chosen("order", ""),
-    q: textOf(query("q")).slice(0, LONGEST_SEARCH),
+    q: wordsOf({ query }, LONGEST_SEARCH) ?? "",
     org: textOf(query("org")),
   };
 }

@@ -24,21 +24,22 @@ export function pager(
   name = "page",
 ): Content | string {
   if (pages <= 1 && page === 1) return "";
+  const last = Math.max(pages, 1);
   const to = (number: number, text: string, rel: string) =>
     html`<a rel="${rel}" href="${withQuery(address, { [name]: number === 1 ? undefined : String(number) })}"
       >${text}</a
     >`;
   return html`<nav class="actions" aria-label="Pages of ${label}">
-    ${page > 1 ? to(Math.min(page - 1, pages), "Previous", "prev") : ""}
-    <span class="quiet">Page ${page} of ${pages}</span>
+    ${page > 1 ? to(Math.min(page - 1, last), "Previous", "prev") : ""}
+    <span class="quiet">Page ${page} of ${last}</span>
     ${page < pages ? to(page + 1, "Next", "next") : ""}
   </nav>`;
 }
 
 /** An address of this service with another query: what is undefined is left out, what is not named stays. */
 export function withQuery(address: string, changes: Record<string, string | undefined>): string {
-  const [path = "", search = ""] = address.split("?", 2);
-  const query = new URLSearchParams(search);
+  const [path = ""] = address.split("?", 1);
+  const query = new URLSearchParams(address.slice(path.length));
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined) query.delete(name);
     else query.set(name, value);

@@ -6,11 +6,17 @@ const CHARACTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 /** What is one character to a reader may be any number of them. */
 const LONGEST_CHARACTER = 20;
 
+/** As much of a text as there may be, its last character whole: in the database there is no half of one. */
+export function atMost(text: string, most: number): string {
+  const begun = text.slice(0, most);
+  return begun.isWellFormed() ? begun : begun.slice(0, -1);
+}
+
 /** The beginning of a text, in at most as many characters. */
 export function begin(text: string, most: number): string {
-  const [line] = text.slice(0, most * LONGEST_CHARACTER).split(/[\r\n]/, 1);
+  const [line] = atMost(text, most * LONGEST_CHARACTER).split(/[\r\n]/, 1);
   const shown = [...CHARACTERS.segment(line!)].slice(0, most);
-  const begun = shown.map(({ segment }) => segment.slice(0, LONGEST_CHARACTER)).join("");
+  const begun = shown.map(({ segment }) => atMost(segment, LONGEST_CHARACTER)).join("");
   return begun === text ? text : `${begun.trimEnd()}…`;
 }
 

@@ -1,6 +1,7 @@
 // Where somebody is led after signing in: a page of this service, whatever the address of the sign-in asks for.
 const HERE = "http://here.invalid";
-const LONGEST = 2_000;
+/** As long as any page's own address: that of an organization has all of its URI in it, that of /sparql a query. */
+const LONGEST = 20_000;
 
 /** The path, query and fragment if they are of this service, else `/`. */
 export function ownPath(wanted: unknown): string {
