@@ -225,11 +225,17 @@ async function insertApplicant(client: pg.PoolClient, graphDataUrl: string, inde
   const applicant = applicants[index]!;
   const { rows } = await client.query<{ id: string }>(
     `select claim.claim_id as id
-     from app_public.claim_organization($1, $2, $3, $4::text[], $5, false, $6) as claim`,
+     from app_public.claim_organization(
+       $1, $2, $3, $4::text[], org_name => $5, is_new_org => $6::text is null, org_uri => $6, new_org_website => $7) as claim`,
     [
       ...[applicant.email, applicant.firstName, applicant.lastName, applicant.roles],
-      organizations.find(({ slug }) => slug === applicant.org)!.name,
-      demoOrgUri(graphDataUrl, applicant.org),
+      ...("newOrg" in applicant
+        ? [applicant.newOrg.name, null, applicant.newOrg.website]
+        : [
+            organizations.find(({ slug }) => slug === applicant.org)!.name,
+            demoOrgUri(graphDataUrl, applicant.org),
+            null,
+          ]),
     ],
   );
   await client.query(

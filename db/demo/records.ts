@@ -38,7 +38,7 @@ export function demoId(kind: (typeof KINDS)[number], place: number): string {
   return `00000000-0000-4000-8${String(KINDS.indexOf(kind) + 1).padStart(3, "0")}-${String(place + 1).padStart(12, "0")}`;
 }
 
-/** Somebody who is waiting to be admitted to an organization. */
+/** Somebody who is waiting to be admitted to an organization, the last of them to one that is there already under another name. */
 export const applicants = [
   {
     org: "northern-light",
@@ -48,6 +48,13 @@ export const applicants = [
     roles: ["translator"],
   },
   { org: "open-well", email: "tomas@elsewhere.example", firstName: "Tomas", lastName: "Vidal", roles: [] },
+  {
+    newOrg: { name: "Harbour Scripture Partners", website: "https://harbor-scripture.example" },
+    email: "lena@elsewhere.example",
+    firstName: "Lena",
+    lastName: "Brandt",
+    roles: ["translation consultant"],
+  },
 ] as const;
 
 type DemoRecord = {
