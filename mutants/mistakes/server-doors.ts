@@ -131,6 +131,22 @@ export const DOORS: readonly Mistake[] = [
     only: "^without a store 503",
   },
   {
+    rule: "the explorer asks as whoever is signed in, without a key",
+    file: "server/graphql/explorer.ts",
+    before: 'if (!key) headers.set("${SESSION_HEADER}", "1");',
+    after: "if (!key) headers.delete('authorization');",
+    tests: ["graphql-explorer"],
+    only: "^who is signed in asks",
+  },
+  {
+    rule: "the API reference sends as whoever is signed in, without a key",
+    file: "server/pages/assets/docs.js",
+    before: 'else headers.set("x-session-request", "1");',
+    after: "",
+    tests: ["docs-page"],
+    only: "^who is signed in sends",
+  },
+  {
     rule: "a query that a link from elsewhere brings is shown and not run",
     file: "server/pages/sparql.ts",
     before: "if (!isFromOwnPage(visit.exchange.request)) return",
