@@ -240,6 +240,9 @@ test("the policy allows this service's own files, and the import map by its hash
       200,
       "text/javascript; charset=utf-8",
     ]);
+    const etag = module.headers.get("etag")!;
+    expect((await visitor.open(file, { headers: { "if-none-match": etag } })).status).toBe(304);
+    if (module.text.length > 10_000) expect(module.headers.get("content-encoding")).toMatch(/br|gzip/);
     for (const [, name] of module.text.matchAll(/^(?:import|export) .*from ['"]([^'"]+)['"]/gm))
       expect(Object.keys(imports)).toContain(name);
   }
@@ -269,7 +272,7 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
       await page.getByRole("heading", { name: "4 rows" }).waitFor();
       expect(new URL(page.url()).searchParams.get("query")).toMatch(/^PREFIX ns: .*\nSELECT \?need/);
       // From the answer on, the next is what it has found.
-      await page.waitForFunction("document.activeElement.id === 'result'");
+      await page.locator("#result:focus").waitFor();
       await page.keyboard.press("Tab");
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");

@@ -1,9 +1,11 @@
 // Libraries in the browser, without a build: their modules are served as they are installed, and an import map says where
 // each of the names is that they import one another by.
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import type { Router } from "express";
+import { sendAnswer } from "../rest/answer.ts";
 
 /** What scripts of assets/ import by name. */
 const IMPORTED = [
@@ -27,7 +29,10 @@ export const IMPORTS = JSON.stringify({
 
 export function serveModules(router: Router): void {
   for (const [name, file] of files) {
-    router.get(`${FOLDER}/${name}.js`, (_request, response) => response.sendFile(file));
+    router.get(`${FOLDER}/${name}.js`, async (request, response) => {
+      response.type("text/javascript");
+      await sendAnswer(request, response, await readFile(file, "utf8"));
+    });
   }
 }
 
