@@ -436,6 +436,7 @@ test("the environment is read in one place", async () => {
     "config.ts: process.env",
     "graph/java/maven.ts: process.env.MAVEN_REPOSITORY",
     "graph/java/server.ts: process.env",
+    "mutants/copy.ts: process.env",
     'process/compiled.ts: process.env["NODE_COMPILE_CACHE"]',
     'process/part.ts: process.env["npm_lifecycle_event"]',
     "process/tracing.ts: process.env",
