@@ -239,6 +239,20 @@ describe.each(m.DOORS)("through %s", (name) => {
     });
   });
 
+  test("platform roles that are given and taken away are in the history, by whom", async () => {
+    const role = { userEmail: m.support, role: "admin", adminEmail: m.platformAdmin };
+    await door.setPlatformRole({ ...role, action: "grant" });
+    await door.setPlatformRole({ ...role, action: "revoke" });
+    const { rows } = await db().query<{ role: string; status: string; changed_by_email: string }>(
+      `select role, status, changed_by_email from app_private.role_history join app_public.users using (user_id)
+       where org_uri is null and email = $1 order by role_history_id desc limit 2`,
+      [m.support],
+    );
+    expect(rows).toEqual(
+      ["revoked", "active"].map((status) => ({ role: "admin", status, changed_by_email: m.platformAdmin })),
+    );
+  });
+
   test("an org_admin changes name, type, website and domain; what is left out stays unchanged", async () => {
     const org = await everyRole();
     const adminEmail = `org_admin@${org.domain}`;
@@ -304,6 +318,18 @@ test("in SQL too the last org_admin stays; whoever else is deleted is revoked in
     [org.uri],
   );
   expect(rows).toEqual([{ role: "org_admin", status: "revoked" }]);
+});
+
+test("in SQL too the last platform admin's role is neither deleted nor changed into another", async () => {
+  const admins = "user_id = (select user_id from app_public.users where email = $1) and role = 'admin'";
+  for (const change of [
+    "delete from app_public.platform_roles",
+    "update app_public.platform_roles set role = 'support'",
+  ])
+    await expect(db().query(`${change} where ${admins}`, [m.platformAdmin])).rejects.toMatchObject({
+      code: "PT409",
+      detail: "last_admin",
+    });
 });
 
 test("people, memberships, claims and their history are out of reach of every API role", async () => {

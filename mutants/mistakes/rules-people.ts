@@ -115,7 +115,7 @@ export const PEOPLE: readonly Mistake[] = [
       "create trigger keep_a_role_assigner_updated after update on app_public.platform_roles\n  referencing old table as before for each statement execute function app_private.keep_a_role_assigner();",
     after: "",
     tests: ["membership-roles", "membership-authority", "membership-cli"],
-    only: "platform",
+    only: "last platform admin",
   },
   {
     rule: "two administrators of the platform who dismiss each other wait for each other",
@@ -132,7 +132,7 @@ export const PEOPLE: readonly Mistake[] = [
     before: "case tg_op when 'DELETE' then 'revoked'::app_public.membership_status else 'active' end",
     after: "'active'::app_public.membership_status",
     tests: ["membership-roles", "trail", "membership-cli"],
-    only: "REST|users",
+    only: "platform roles",
   },
   {
     rule: "people are listed newest first",
