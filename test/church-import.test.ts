@@ -157,6 +157,12 @@ test("--strict changes nothing when a row is bad", async () => {
   expect(stderr).toMatch(/strict\.csv:6002: .*nothing was changed/);
 });
 
+test("JSON Lines: a byte order mark is no part of the first record, and the file's ending may be in capitals", async () => {
+  const { code } = await runImport("A.JSONL", '\uFEFF{"church_id":"j0","name":"Marked"}\n');
+  expect([code, await churches("church_id, name")]).toEqual([0, [{ church_id: "j0", name: "Marked" }]]);
+  expect((await runImport("a.txt", "x")).code).toBe(2);
+});
+
 test("JSON Lines: a record is the whole church", async () => {
   await runImport("a.jsonl", '{"church_id":"j1","name":"One","locality":"Lagos","service_times":[540]}\n');
   const { code, stderr } = await runImport(

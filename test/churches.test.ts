@@ -103,7 +103,7 @@ describe("by words and names", () => {
     ["another script", "q=собор софии", ["w5"]],
     ["a denomination", "q=presbyterian denver", ["w1"]],
     ["a misspelt denomination", "q=presbitarian", ["w1"]],
-    ["locality and region without case and accents", "locality=QUEBEC&region=COTE-nord", ["w3"]],
+    ["locality and region without case and accents", "locality=QUEBEC&region=CÔTE-nord", ["w3"]],
     ["belief, locality and region together", "belief=protestant&locality=denver&region=CO", ["w1", "w2"]],
     ["any of several beliefs", "belief=orthodox&belief=roman_catholic", ["w4", "w5"]],
     ["a country of three letters", "country=aus", ["w4"]],

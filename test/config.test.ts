@@ -386,6 +386,15 @@ describe("admin config", () => {
     expect(shown.stdout).not.toContain("s3cret");
   });
 
+  test("masks secrets in the query of an address, however their names are written", async () => {
+    const { stdout } = await admin(["config"], {
+      DATABASE_URL: "postgres://owner@db.example/x?PASSWORD=s3cret-d&sslmode=require",
+      SMTP_URL: "smtp://mail.example?Token=s3cret-e",
+    });
+    expect(stdout).not.toContain("s3cret");
+    expect(stdout).toContain("sslmode=require");
+  });
+
   test("is one JSON value with --json", async () => {
     const { stdout } = await admin(["config", "--json"], settings);
     expect(JSON.parse(stdout)).toMatchObject({ PORT: 3000, FUSEKI_PASSWORD: "********", METRICS_PORT: null });

@@ -219,6 +219,28 @@ test.each(LISTS)("$path: updated since, the earliest first", async (list) => {
   }
 });
 
+test.each(LISTS)("$path: updated at the very time, and no earlier; page by page", async (list) => {
+  const table = list.path.replace("-", "_");
+  const { rows } = await service.database.owner.query<{ at: string; since: string }>(
+    `select to_json(updated_at) #>> '{}' as at, to_json(updated_at + interval '1 microsecond') #>> '{}' as since
+     from app_public.${table} order by updated_at desc limit 1`,
+  );
+  const { at, since } = rows[0]!;
+  const from = (time: string) => read(list, `/v0/${list.path}?updatedSince=${encodeURIComponent(time)}`);
+  expect((await from(at)).total).toBeGreaterThan(0);
+  expect((await from(since)).total).toBe(0);
+  const every = await read(list, `/v0/${list.path}?updatedSince=2000-01-01T00:00:00Z&limit=200`);
+  const found: string[] = [];
+  let next: string | undefined = `/v0/${list.path}?updatedSince=2000-01-01T00:00:00Z&limit=15`;
+  while (next) {
+    const page: Page = await read(list, next);
+    found.push(...page.ids);
+    next = page.next;
+    expect(found.length).toBeLessThanOrEqual(every.ids.length);
+  }
+  expect(found).toEqual(every.ids);
+});
+
 test("a browser's page from elsewhere may read the link", async () => {
   const answer = await fetch(`${service.url}/v0/needs?limit=1`, {
     headers: { authorization: `Bearer ${service.keys.read}`, origin: "https://elsewhere.example" },

@@ -266,6 +266,25 @@ describe("a mail server that", () => {
     smtp.refuse = (stage) => (stage === "data" ? { code: 451, text: "Greylisted" } : undefined);
     expect(await send()).toMatchObject({ sent: 0, refused: 2, delayedSeconds: undefined });
     expect(await send()).toMatchObject({ sent: 0, refused: 0 });
+    // Later each time, and never more than four hours.
+    for (const [attempts, minutes] of [
+      [1, 2],
+      [5, 32],
+      [7, 128],
+      [8, 240],
+      [20, 240],
+    ] as const) {
+      await db().query(
+        "update app_private.mails set attempts = $1, next_attempt_at = now() where sent_at is null",
+        [attempts],
+      );
+      await send();
+      const { rows } = await db().query<{ minutes: number }>(
+        `select distinct round(extract(epoch from next_attempt_at - now()) / 60)::integer as minutes
+         from app_private.mails where sent_at is null`,
+      );
+      expect([attempts, rows]).toEqual([attempts, [{ minutes }]]);
+    }
     await dueNow();
     smtp.refuse = () => undefined;
     expect(await send()).toMatchObject({ sent: 2 });

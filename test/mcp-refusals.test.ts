@@ -39,6 +39,7 @@ describe("errors of JSON-RPC", () => {
     ["no method", { jsonrpc: "2.0", id: "a" }, -32600, 400, "a"],
     ["a method that is not a string", { ...ping, method: 5 }, -32600, 400, 1],
     ["an id that is null", { ...ping, id: null }, -32600, 400, null],
+    ["an id that is no whole number", { ...ping, id: 1.5 }, -32600, 400, null],
     ["an id that is an object", { ...ping, id: { a: 1 } }, -32600, 400, null],
     ["params that are a list", { ...ping, params: [] }, -32600, 400, 1],
     ["an unknown method", { ...ping, method: "tools/delete" }, -32601, 200, 1],

@@ -22,6 +22,18 @@ describe.each(m.DOORS)("through %s", (name) => {
   const everyRole = () => m.addOrganization(db(), Object.fromEntries(ROLES.map((role) => [role, role])));
   const outcome = (reply: m.Reply) => reply.refusal ?? "allowed";
 
+  test("who became known with capitals in their address acts in any case of it", async () => {
+    const org = await m.addOrganization(db(), { Writer: "org_contributor" });
+    for (const who of ["Writer", "writer", "WRITER"]) {
+      const declaredByEmail = `${who}@${org.domain}`;
+      const common = { orgUri: org.uri, orgName: org.name, needDescription: "x", accelerators: ["PRA"] };
+      expect([who, outcome(await door.declareNeed({ ...common, declaredByEmail }))]).toEqual([
+        who,
+        "allowed",
+      ]);
+    }
+  });
+
   describe("what a role in an organization may do", () => {
     const writes = (who: string, org: m.TestOrganization) => {
       const common = { orgUri: org.uri, orgName: org.name };

@@ -149,6 +149,21 @@ describe("what the page shows", () => {
     for (const email of [stranger, m.platformAdmin]) expect(shown(await open(email))).toEqual([]);
   });
 
+  test("members who are more than a page on several", async () => {
+    const add = (from: number, to: number) =>
+      service.database.owner.query(
+        `select app_private.add_member($1, 'member' || n || '@crowd.example', 'org_member')
+         from generate_series($2::integer, $3::integer) as n`,
+        [org.uri, from, to],
+      );
+    // Five are there already.
+    await add(1, 20);
+    expect(await open(people.head)).not.toContain("members=2");
+    await add(21, 21);
+    expect(await open(people.head)).toContain("members=2");
+    expect(await open(people.head, `${path}?members=2`)).toContain(people.writer);
+  });
+
   test("claims to those who review them, each as far as they do", async () => {
     // Sent to the platform, before anybody managed the organization.
     const unmanaged = await m.addOrganization(service.database.owner);

@@ -30,6 +30,7 @@ afterAll(async () => {
   await provider.stop();
 });
 
+const addressOf = (length: number) => `a@${"b".repeat(length - 10)}.example`;
 const needs = (token: string | undefined, url = service.url) => call(`${url}/v0/needs`, "GET", token);
 const seconds = () => Math.floor(Date.now() / 1_000);
 const need = { orgUri: ORG, orgName: "River Mission", needDescription: "Prayer", accelerators: ["PRA-INT"] };
@@ -270,6 +271,7 @@ describe("a token is refused with 401 invalid_token", () => {
     "whose address is verified by a word": () => provider.sign({ email_verified: "true" }),
     "without an address": () => provider.sign({ email: undefined }),
     "whose address is none": () => provider.sign({ email: "admin\u0000@river.example" }),
+    "whose address is longer than one is": () => provider.sign({ email: addressOf(255) }),
     "without a subject": () => provider.sign({ sub: undefined }),
     "without a signature (alg none)": () => unsigned({ alg: "none" }),
     "without a signature, and with an algorithm": () => unsigned({ alg: "RS256", kid: "first" }),
@@ -381,6 +383,7 @@ describe("a token is refused with 401 invalid_token", () => {
     for (const claims of [
       { iat: seconds() - 86_380 },
       { aud: [AUDIENCE] },
+      { email: addressOf(254) },
       { aud, azp: OTHER_AUDIENCE },
       { aud, client_id: OTHER_AUDIENCE },
     ]) {

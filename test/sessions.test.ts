@@ -249,6 +249,26 @@ describe("the end of a session", () => {
     );
   });
 
+  test("comes first in the operator's list whose last use is the latest, in any case of the address", async () => {
+    const email = "several@river.example";
+    for (let count = 0; count < 3; count++) await signedIn(email);
+    await db().query(
+      `update app_private.sessions as s set last_used_at = now() - (created.place % 3) * interval '1 hour'
+       from (select session_id, row_number() over (order by created_at) as place
+         from app_private.sessions where email = $1) as created
+       where created.session_id = s.session_id`,
+      [email],
+    );
+    const { stdout } = await runAdmin(["sessions", "list", "--email", email.toUpperCase(), "--json"], {
+      DATABASE_URL: service.database.url,
+    });
+    const used = (JSON.parse(stdout) as { lastUsedAt: string }[]).map(({ lastUsedAt }) =>
+      Date.parse(lastUsedAt),
+    );
+    expect(used).toHaveLength(3);
+    expect(used).toEqual(used.toSorted((a, b) => b - a));
+  });
+
   test("is not to be had with a session that is over", async () => {
     const email = "left@river.example";
     const [old, live] = [await signedIn(email), await signedIn(email)];

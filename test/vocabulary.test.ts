@@ -247,6 +247,11 @@ describe("admin vocabulary import and people-groups import", () => {
     const csv = 'rop3,name,country\n100001,Somali,KE\n12,Short,KE\n100002,"Borana, the",ET\n';
     const strict = await importFile("people-groups", "groups.csv", csv, "--strict");
     expect(strict.code).toBe(2);
+    for (const header of ["rop3,label", "code,name", "code,label"]) {
+      const wrong = await importFile("people-groups", "wrong.csv", `${header}\n100001,Somali\n`);
+      expect([header, wrong.code]).toEqual([header, 2]);
+      expect(wrong.stderr).toContain("has no columns rop3 and name");
+    }
     const result = await importFile("people-groups", "groups.csv", csv, "--json");
     expect(result.code).toBe(1);
     expect(result.stderr).toContain("groups.csv:3:");

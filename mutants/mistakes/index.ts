@@ -12,8 +12,10 @@ import { PEOPLE } from "./rules-people.ts";
 import { PROOFS } from "./rules-proofs.ts";
 import { QUEUES } from "./rules-queue.ts";
 import { RECORDS } from "./rules-records.ts";
+import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
+import { UNSPOKEN } from "./unspoken.ts";
 import { WORKER } from "./worker.ts";
 import { WATCH } from "./worker-watch.ts";
 
@@ -35,4 +37,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...DESK,
   ...REPLICAS,
   ...OPERATOR,
+  ...UNSPOKEN_RULES,
+  ...UNSPOKEN,
 ];
