@@ -130,6 +130,23 @@ test.each(TWICE)("%s.%s is there once (%s)", async (kind, path, predicate, secon
   ]);
 });
 
+test.each([
+  ["need", "concernsPeopleGroupRop3", (code: string) => [code]],
+  ["commitment", "concernsPeopleGroupRop3", (code: string) => [code]],
+  ["engagement_claim", "peopleGroupRop3", (code: string) => code],
+] as const)("%s.%s has six digits, also where no registry knows better", async (kind, name, valueOf) => {
+  for (const [code, isOne] of [
+    ["10000", false],
+    ["1000011", false],
+    ["100009", true],
+  ] as const) {
+    const record = build({ kind, row: { ...ROWS[kind], [columnOf(name)]: valueOf(code) } }, concepts);
+    const context = { concepts: concepts.values(), peopleGroups: undefined, targets: TARGETS };
+    const found = await check([record], context);
+    expect([code, found.size === 0]).toEqual([code, isOne]);
+  }
+});
+
 test.each<[RecordKind, string, unknown[]]>([
   ["need", "accelerators", [["NONE"], ["PRA", "NONE"]]],
   ["need", "concernsPeopleGroupRop3", [["10000"], ["1000011"], ["100001", "100002"]]],

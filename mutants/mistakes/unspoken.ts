@@ -119,4 +119,12 @@ export const UNSPOKEN: readonly Mistake[] = [
     tests: ["vocabulary"],
     only: "people groups come",
   },
+  {
+    rule: "pages are kept by nobody",
+    file: "server/pages/page.ts",
+    before: "await sendAnswer(request, response, String(page), true);",
+    after: "await sendAnswer(request, response, String(page));",
+    tests: ["graph-state-page"],
+    only: "kept by nobody",
+  },
 ];
