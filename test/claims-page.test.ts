@@ -98,6 +98,7 @@ describe.each([DESK, PHONE])("%i pixels wide", (width) => {
     await page.getByRole("button", { name: "Approve", exact: true }).click();
     await titleOf(page, 1).waitFor();
     await page.getByRole("button", { name: "Undo" }).click();
+    expect(await page.evaluate("document.activeElement.id")).toMatch(/-title$/);
     await waitOut(page);
     await page.getByRole("button", { name: "Undo" }).waitFor({ state: "detached" });
     expect(await queue.statusOf(ids[0]!)).toBe("pending_review");
@@ -266,6 +267,32 @@ inBrowser("who leaves the page has decided", async () => {
   await statusIs(ids[0]!, "approved");
   await close();
 });
+
+inBrowser(
+  "while the service does not answer nothing is decided, and what is held can still be undone",
+  async () => {
+    const { page, close, ids } = await open(3);
+    await page.keyboard.press("j");
+    await titleOf(page, 0).waitFor();
+    await page.keyboard.press("a");
+    await titleOf(page, 1).waitFor();
+    for (const answer of [{ status: 429 }, { status: 503 }, undefined]) {
+      await page.route("**/admin/claims/*", (route) => (answer ? route.fulfill(answer) : route.abort()));
+      await page.keyboard.press("j");
+      await page.locator("#held ul").getByText("The service did not answer").waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.unroute("**/admin/claims/*");
+    }
+    await titleOf(page, 1).waitFor();
+    await page.keyboard.press("u");
+    await page.locator("#held li").waitFor({ state: "detached" });
+    await page.keyboard.press("j");
+    await titleOf(page, 2).waitFor();
+    await waitOut(page);
+    expect(await Promise.all(ids.map((id) => queue.statusOf(id)))).toEqual(ids.map(() => "pending_review"));
+    await close();
+  },
+);
 
 inBrowser("notes survive a reload and other decisions, and go with the decision", async () => {
   const { page, close, ids } = await open(2);

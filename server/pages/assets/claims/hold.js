@@ -53,7 +53,7 @@ export function hold(decisions, after) {
     clearTimeout(group.timer);
     for (const { id } of group.decisions) held.delete(id);
     groups.delete(group);
-    line.remove();
+    replace(line);
     say(
       "Undone: ",
       ...(decisions.length === 1 ? shown(first.label) : [`${decisions.length} decisions`]),
@@ -80,7 +80,7 @@ async function settleGroup(group) {
   const results = [];
   // Some may have been sent when the page was left.
   for (const decision of group.decisions) if (held.has(decision.id)) results.push(await settle(decision));
-  group.line.replaceWith(...results);
+  replace(group.line, ...results);
   say(...results.flatMap((line) => [...line.firstChild.cloneNode(true).childNodes, " "]));
   changed();
 }
@@ -93,22 +93,27 @@ async function settle(decision, { isLeaving = false } = {}) {
     isLeaving,
   );
   if (problem === undefined) after(id, answer.newStatus);
-  const close = element("button", { type: "button", class: "plain" }, "Close");
-  const line = element(
-    "li",
-    problem === undefined ? {} : { class: "bad" },
-    element(
-      "span",
-      {},
-      ...shown(label),
-      problem === undefined
-        ? ` is ${answer.newStatus}. They get an e-mail.${answer.warnings.map(({ message }) => ` ${message}`).join("")}`
-        : `: ${problem}`,
-    ),
-    close,
+  return closable(
+    problem === undefined ? "" : "bad",
+    ...shown(label),
+    problem === undefined
+      ? ` is ${answer.newStatus}. They get an e-mail.${answer.warnings.map(({ message }) => ` ${message}`).join("")}`
+      : `: ${problem}`,
   );
+}
+
+/** Says what did not work, beside the decisions. */
+export function complain(text) {
+  section().querySelector("ul").append(closable("bad", text));
+  say(text);
+  changed();
+}
+
+function closable(kind, ...parts) {
+  const close = element("button", { type: "button", class: "plain" }, "Close");
+  const line = element("li", { class: kind }, element("span", {}, ...parts), close);
   close.addEventListener("click", () => {
-    line.remove();
+    replace(line);
     changed();
   });
   return line;
@@ -128,6 +133,14 @@ async function send(body, isLeaving) {
   } catch {
     return { problem: "The service did not answer; see whether this claim still waits, and try again." };
   }
+}
+
+/** Whoever had a button of it before them goes on at one of what stands there now, or at what the page is about. */
+function replace(line, ...others) {
+  const hadFocus = line.contains(document.activeElement);
+  line.replaceWith(...others);
+  if (hadFocus)
+    (others[0]?.querySelector("button") ?? document.querySelector("#claim-title, #list-title")).focus();
 }
 
 function changed() {

@@ -29,6 +29,8 @@ export function startKeys() {
     if (isTyping || !use.checked || event.ctrlKey || event.metaKey || event.altKey || event.isComposing)
       return;
     if (!Object.hasOwn(KEYS, event.key)) return;
+    // One that is held down would ask for a page thirty times a second.
+    if (event.repeat) return;
     event.preventDefault();
     KEYS[event.key]();
   });

@@ -1,5 +1,7 @@
 // From one claim to another within the page, so that decisions that can still be undone stay.
 
+import { complain } from "./hold.js";
+
 const queue = () => document.getElementById("queue");
 const PATH = /^\/admin\/claims(\/|$)/;
 const here = () => location.pathname + location.search;
@@ -45,8 +47,13 @@ function isQueue(href) {
  */
 export async function turnTo(href, { isNew = true } = {}) {
   const turn = ++latest;
-  const fresh = await load(href);
+  const { fresh, isBusy } = await load(href);
   if (turn !== latest) return;
+  if (isBusy) {
+    // To leave would be to decide what is held.
+    complain("The service did not answer, or has answered too often; try again.");
+    return;
+  }
   // Signed out, refused, or not there: the browser says so.
   if (!fresh) {
     location.assign(href);
@@ -64,7 +71,7 @@ export async function turnTo(href, { isNew = true } = {}) {
 /** Shows the open claim as it is now, and leaves the list as it is. */
 export async function refreshClaim() {
   const turn = latest;
-  const fresh = await load(location.href);
+  const { fresh } = await load(location.href);
   const now = fresh?.querySelector("#claim");
   if (turn !== latest || !now) return;
   document.getElementById("claim").replaceWith(now);
@@ -75,8 +82,8 @@ async function load(href) {
   try {
     const response = await fetch(href);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    return page.getElementById("queue");
+    return { fresh: page.getElementById("queue"), isBusy: response.status === 429 || response.status >= 500 };
   } catch {
-    return null;
+    return { fresh: null, isBusy: true };
   }
 }
