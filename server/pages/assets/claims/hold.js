@@ -139,8 +139,8 @@ async function send(body, isLeaving) {
 function replace(line, ...others) {
   const hadFocus = line.contains(document.activeElement);
   line.replaceWith(...others);
-  if (hadFocus)
-    (others[0]?.querySelector("button") ?? document.querySelector("#claim-title, #list-title")).focus();
+  const title = document.getElementById("claim-title") ?? document.getElementById("list-title");
+  if (hadFocus) (others[0]?.querySelector("button") ?? title).focus();
 }
 
 function changed() {
