@@ -241,8 +241,7 @@ inBrowser("several at once are undone together, and each says what became of it"
   expect(await page.getByText("being decided").count()).toBe(3);
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("being decided").first().waitFor({ state: "hidden" });
-  for (const n of [0, 1]) await page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).check();
-  await page.locator("#several").getByLabel("Notes").fill("Please write to us first.");
+  await page.getByRole("checkbox", { name: "Choose Ana-2 " }).uncheck();
   await reject.click();
   // Somebody else is quicker.
   await queue.door.review({ claimId: ids[1], action: "approve", adminEmail: m.support });
@@ -360,5 +359,113 @@ inBrowser("back and forward go through the claims, and the keys can be switched 
   await page.keyboard.press("k");
   expect(await page.locator("#held li").count()).toBe(0);
   await titleOf(page, 1).waitFor();
+  await close();
+});
+
+const PROBLEM = "still waits: your decision to";
+
+inBrowser("the Enter key decides nothing while a box is in focus", async () => {
+  const { page, close } = await open(2);
+  await page.getByRole("checkbox", { name: "Choose Ana-0 " }).check();
+  await page.getByRole("checkbox", { name: "Choose Ana-1 " }).press("Enter");
+  await page.getByText("Decide several at once", { exact: true }).click();
+  await page.locator("#several").getByLabel("Notes").fill("A note");
+  expect(await page.locator("#held li").count()).toBe(0);
+  await close();
+});
+
+inBrowser("focus goes on from what is gone: undo, the end of the ten seconds, close", async () => {
+  const { page, close } = await open(3);
+  const focused = () => page.evaluate("document.activeElement.id || document.activeElement.textContent");
+  const approve = async () => {
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
+    await titleOf(page, 1).waitFor();
+  };
+  await lineOf(page, 0).click();
+  await titleOf(page, 0).waitFor();
+  await approve();
+  await page.getByRole("button", { name: "Undo" }).press("Enter");
+  await page.getByRole("button", { name: "Undo" }).waitFor({ state: "detached" });
+  expect(await focused()).toBe("claim-title");
+  await page.keyboard.press("k");
+  await titleOf(page, 0).waitFor();
+  await approve();
+  await page.getByRole("button", { name: "Undo" }).focus();
+  await waitOut(page);
+  await page.getByRole("button", { name: "Close" }).waitFor();
+  expect(await focused()).toBe("Close");
+  await page.keyboard.press("Enter");
+  expect(await focused()).toBe("claim-title");
+  await close();
+});
+
+inBrowser("several that are undone are chosen still, with their note", async () => {
+  const { page, close } = await open(3);
+  await page.getByText("Decide several at once", { exact: true }).click();
+  for (const n of [0, 2]) await page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).check();
+  await page.locator("#several").getByLabel("Notes").fill("Please write to us first.");
+  await page.getByRole("button", { name: "Reject all chosen" }).click();
+  await page.getByRole("button", { name: "Undo" }).click();
+  expect(await page.locator("#several").getByLabel("Notes").inputValue()).toBe("Please write to us first.");
+  for (const n of [0, 1, 2])
+    expect(await page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).isChecked()).toBe(n !== 1);
+  await close();
+});
+
+inBrowser("what could not be sent any more is told to who comes back, and to nobody else", async () => {
+  const { page, close, ids, head } = await open(2);
+  const context = page.context();
+  await lineOf(page, 0).click();
+  await titleOf(page, 0).waitFor();
+  await page.locator("#decision").getByLabel("Notes").fill("We do not know you.");
+  await page.getByRole("button", { name: "Reject", exact: true }).click();
+  await titleOf(page, 1).waitFor();
+  const own = await page.context().cookies();
+  const sit = async (cookies: Parameters<typeof context.addCookies>[0]) => {
+    await context.clearCookies();
+    await context.addCookies(cookies);
+  };
+  // The session is over, and nothing can be sent.
+  await sit([]);
+  await page.goto(`${service.url}/`);
+  const others = await queue.signIn(m.support);
+  await sit([...others.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+  await page.goto(`${service.url}${QUEUE}`);
+  await page.locator("#keys:not([hidden])").waitFor();
+  await page.clock.fastForward(3_000);
+  await page.getByText(`Signed in as ${m.support}`).waitFor();
+  expect(await page.getByText(PROBLEM).count()).toBe(0);
+  expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain("Ana");
+  await sit(own);
+  await page.goto(`${service.url}${QUEUE}`);
+  await page.getByText(`Signed in as ${head}`).waitFor();
+  await page.locator("#keys:not([hidden])").waitFor();
+  await page.clock.fastForward(3_000);
+  await page.locator("#held ul").getByText(`${PROBLEM} reject it did not reach the service.`).waitFor();
+  expect(await queue.statusOf(ids[0]!)).toBe("pending_review");
+  await page.getByRole("link", { name: "Decide again" }).click();
+  await titleOf(page, 0).waitFor();
+  await page.getByRole("button", { name: "Reject", exact: true }).waitFor();
+  await close();
+});
+
+inBrowser("nobody decides in the name of who has signed in meanwhile", async () => {
+  const { page, close, ids } = await open(2);
+  await lineOf(page, 0).click();
+  await titleOf(page, 0).waitFor();
+  const others = await queue.signIn(m.support);
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await titleOf(page, 1).waitFor();
+  await page.context().clearCookies();
+  await page
+    .context()
+    .addCookies([...others.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+  await waitOut(page);
+  await page.locator("#held ul li.bad").waitFor();
+  expect(await queue.statusOf(ids[0]!)).toBe("pending_review");
+  // The next page is theirs as a whole.
+  await page.getByRole("link", { name: "Previous claim" }).click();
+  await page.getByText(`Signed in as ${m.support}`).waitFor();
+  await titleOf(page, 0).waitFor();
   await close();
 });

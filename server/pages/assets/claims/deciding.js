@@ -1,6 +1,7 @@
 // The two forms that decide, for one claim and for several: with script they hold what they would send.
-import { forgetDraft } from "./drafts.js";
-import { hold, isHeld, say } from "./hold.js";
+import { forgetDraft, keepDraft } from "./drafts.js";
+import { hold, isHeld, say, tellOfLost } from "./hold.js";
+import { lookForLost } from "./kept.js";
 import { turnTo, whenShown } from "./turning.js";
 
 const lines = () => [...document.querySelectorAll("#several li[data-claim]")];
@@ -14,8 +15,14 @@ export function startDeciding() {
     const ids = new FormData(form).getAll("claim").filter((id) => !isHeld(id));
     decide(form, ids, event.submitter?.value ?? "approve");
   });
+  // On a box it would press the first button of the form, which approves.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("#several [type=checkbox]")) event.preventDefault();
+  });
   whenShown(markHeld);
   document.addEventListener("claims:held", markHeld);
+  lookForLost(tellOfLost);
+  addEventListener("pageshow", ({ persisted }) => persisted && lookForLost(tellOfLost));
 }
 
 function decide(form, ids, action) {
@@ -39,16 +46,33 @@ function decide(form, ids, action) {
     role: role.value,
     notes: notes.value.trim(),
   }));
-  hold(decisions, (id, status) => {
-    forgetDraft(id);
-    mark(id, status);
-  });
+  hold(decisions, settled, isAlone ? () => {} : () => chooseAgain(ids, decisions[0].notes));
   if (isAlone) goOn(ids[0]);
   else {
     for (const box of form.querySelectorAll("[name=claim]:checked")) box.checked = false;
     notes.value = "";
     forgetDraft("several");
   }
+}
+
+function settled({ id, notes }, status) {
+  if (status === undefined) keepDraft(id, notes);
+  else {
+    forgetDraft(id);
+    mark(id, status);
+  }
+}
+
+/** What was undone stands in the form for several again, unless that has something else in it by now. */
+function chooseAgain(ids, notes) {
+  const field = document.querySelector("#several [name=notes]");
+  if (!field || field.value !== "" || document.querySelector("#several [name=claim]:checked")) return;
+  for (const id of ids) {
+    const box = lineOf(id)?.querySelector("[name=claim]");
+    if (box) box.checked = true;
+  }
+  field.value = notes;
+  keepDraft("several", notes);
 }
 
 /** Whose claim it is and to what: two texts of strangers. */

@@ -16,8 +16,7 @@ export function keepDrafts() {
   document.addEventListener("input", ({ target }) => {
     const { draft } = target.dataset ?? {};
     if (draft === undefined) return;
-    if (target.value === "") forgetDraft(draft);
-    else sessionStorage.setItem(own() + draft, target.value);
+    keepDraft(draft, target.value);
   });
   document.addEventListener("change", ({ target }) => {
     if (!target.matches("select[name=reason]") || target.value === "") return;
@@ -27,6 +26,11 @@ export function keepDrafts() {
     target.value = "";
     notes.focus();
   });
+}
+
+export function keepDraft(of, text) {
+  if (text === "") forgetDraft(of);
+  else sessionStorage.setItem(own() + of, text);
 }
 
 export function forgetDraft(of) {

@@ -1,6 +1,7 @@
 // Decisions that can still be undone. Each is made when its ten seconds are over, or when the page is left; until then nothing
 // has happened.
 import { element } from "./element.js";
+import { forget, keep } from "./kept.js";
 
 const HOLD_MS = 10_000;
 
@@ -16,7 +17,11 @@ addEventListener("pagehide", () => {
     line.remove();
   }
   groups.clear();
-  for (const decision of held.values()) void settle(decision, { isLeaving: true });
+  for (const decision of held.values()) {
+    // Until it is known that it was made.
+    decision.after(decision, undefined);
+    void settle(decision, { isLeaving: true });
+  }
 });
 
 export function isHeld(id) {
@@ -26,10 +31,13 @@ export function isHeld(id) {
 /**
  * Holds decisions that are undone together.
  * @param decisions {id, label: [person, organization], action, role, notes}
- * @param after is told of each that was made
+ * @param after is told of each what became of it: its new status, or undefined
+ * @param undone is told when they are undone
  */
-export function hold(decisions, after) {
+export function hold(decisions, after, undone) {
   const [first] = decisions;
+  // If somebody else signs in meanwhile, it is not they who decide.
+  const by = document.getElementById("queue").dataset.visitor;
   const undo = element("button", { type: "button", class: "plain" }, "Undo");
   const verb = first.action === "approve" ? "Approving" : "Rejecting";
   const what =
@@ -46,14 +54,22 @@ export function hold(decisions, after) {
     element("span", { class: "left", "aria-hidden": "true" }),
     undo,
   );
-  const group = { line, decisions: decisions.map((decision) => ({ ...decision, after })) };
-  for (const decision of group.decisions) held.set(decision.id, decision);
+  const group = { line, decisions: decisions.map((decision) => ({ ...decision, after, by })) };
+  for (const decision of group.decisions) {
+    held.set(decision.id, decision);
+    keep(decision);
+  }
   group.timer = setTimeout(() => void settleGroup(group), HOLD_MS);
   group.undo = () => {
+    // It is being sent already.
+    if (!groups.delete(group)) return;
     clearTimeout(group.timer);
-    for (const { id } of group.decisions) held.delete(id);
-    groups.delete(group);
+    for (const { id } of group.decisions) {
+      held.delete(id);
+      forget(id);
+    }
     replace(line);
+    undone();
     say(
       "Undone: ",
       ...(decisions.length === 1 ? shown(first.label) : [`${decisions.length} decisions`]),
@@ -76,7 +92,8 @@ export function undoLatest() {
 
 async function settleGroup(group) {
   groups.delete(group);
-  group.line.querySelector("button").disabled = true;
+  // Not `disabled`, which would take the focus from it.
+  group.line.querySelector("button").setAttribute("aria-disabled", "true");
   const results = [];
   // Some may have been sent when the page was left.
   for (const decision of group.decisions) if (held.has(decision.id)) results.push(await settle(decision));
@@ -86,13 +103,15 @@ async function settleGroup(group) {
 }
 
 async function settle(decision, { isLeaving = false } = {}) {
-  const { id, label, action, role, notes, after } = decision;
+  const { id, label, action, role, notes, by, after } = decision;
   held.delete(id);
   const { answer, problem } = await send(
-    { claimId: id, action, ...(notes && { notes }), ...(action === "approve" && { role }) },
+    { claimId: id, action, adminEmail: by, ...(notes && { notes }), ...(action === "approve" && { role }) },
     isLeaving,
   );
-  if (problem === undefined) after(id, answer.newStatus);
+  // Nobody reads on a page that is left what did not work.
+  if (problem === undefined || !isLeaving) forget(id);
+  after(decision, answer?.newStatus);
   return closable(
     problem === undefined ? "" : "bad",
     ...shown(label),
@@ -100,6 +119,17 @@ async function settle(decision, { isLeaving = false } = {}) {
       ? ` is ${answer.newStatus}. They get an e-mail.${answer.warnings.map(({ message }) => ` ${message}`).join("")}`
       : `: ${problem}`,
   );
+}
+
+/** Says of a decision that an earlier page held that it was not made. */
+export function tellOfLost({ id, label, action }) {
+  const said = [...shown(label), ` still waits: your decision to ${action} it did not reach the service. `];
+  say(...said.map((part) => part.cloneNode?.(true) ?? part));
+  const link = element("a", { href: `/admin/claims/${id}` }, "Decide again");
+  section()
+    .querySelector("ul")
+    .append(closable("bad", ...said, link));
+  changed();
 }
 
 /** Says what did not work, beside the decisions. */
@@ -139,8 +169,10 @@ async function send(body, isLeaving) {
 function replace(line, ...others) {
   const hadFocus = line.contains(document.activeElement);
   line.replaceWith(...others);
+  if (!hadFocus) return;
+  // Beside an open claim the list is not shown on a phone.
   const title = document.getElementById("claim-title") ?? document.getElementById("list-title");
-  if (hadFocus) (others[0]?.querySelector("button") ?? title).focus();
+  (others[0]?.querySelector("button") ?? title).focus();
 }
 
 function changed() {

@@ -54,8 +54,8 @@ export async function turnTo(href, { isNew = true } = {}) {
     complain("The service did not answer, or has answered too often; try again.");
     return;
   }
-  // Signed out, refused, or not there: the browser says so.
-  if (!fresh) {
+  // Signed out, refused, not there, or somebody else's: the browser says so.
+  if (!isOwn(fresh)) {
     location.assign(href);
     return;
   }
@@ -73,9 +73,14 @@ export async function refreshClaim() {
   const turn = latest;
   const { fresh } = await load(location.href);
   const now = fresh?.querySelector("#claim");
-  if (turn !== latest || !now) return;
+  if (turn !== latest || !now || !isOwn(fresh)) return;
   document.getElementById("claim").replaceWith(now);
   document.dispatchEvent(new Event("claims:shown"));
+}
+
+/** For who sits before the page. */
+function isOwn(fresh) {
+  return fresh?.dataset.visitor === queue().dataset.visitor;
 }
 
 async function load(href) {
