@@ -16,6 +16,7 @@ export async function greeting(config: Config, url: string, db: pg.Pool): Promis
     `  Overview        ${url}/`,
     `  API reference   ${url}/docs`,
     `  GraphiQL        ${url}/graphiql`,
+    `  SPARQL page     ${url}/sparql`,
     `  Claim review    ${url}/admin/claims`,
     `  Sign in         ${url}/sign-in${showsMail(config) ? "   (the mail with the link is shown here)" : ""}`,
     `  REST            ${url}/v0`,
