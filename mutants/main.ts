@@ -126,7 +126,9 @@ async function work(): Promise<void> {
     while (!isOver.aborted) {
       const next = waiting.shift();
       if (!next) return;
-      const outcome = await copy.try(next, isOver);
+      const first = await copy.try(next, isOver);
+      // A machine that is too busy to start anything looks the same.
+      const outcome = first?.result === "broken" ? await copy.try(next, isOver) : first;
       if (!outcome) return;
       outcomes.push(outcome);
       tell(outcome);
