@@ -130,6 +130,22 @@ inBrowser("who is signed in sends in their own name, and needs no key", async ()
   await context.close();
 });
 
+inBrowser("who signs in next in a tab does not ask with the key of who was there before", async () => {
+  const context = await browser!.newContext();
+  const { page } = await open(context);
+  await enterKey(page, service.demoKey);
+  expect((await execute(page, "listNeeds")).status).toContain("200");
+  const visitor = await new Visitor(service).signIn("contributor@northern-light.example");
+  await context.addCookies([...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })));
+  await page.reload();
+  expect(await page.getByLabel("API key").inputValue()).toBe("");
+  // Only a key for review sees this; whoever is signed in is no reviewer.
+  expect((await execute(page, "listOrganizationClaims")).status).toContain("403");
+  await page.goto(`${service.url}/graphiql`);
+  expect(await page.locator("#frame").getByLabel("API key").inputValue()).toBe("");
+  await context.close();
+});
+
 inBrowser("a link to an operation opens it, on a phone and by keyboard", async () => {
   const context = await browser!.newContext({ viewport: { width: 390, height: 800 } });
   const { page, trouble } = await open(context);
@@ -146,7 +162,7 @@ inBrowser("a link to an operation opens it, on a phone and by keyboard", async (
   await page.locator("#getNeed").getByText('"orgName": "Open Well Relief"').waitFor();
   expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
   // The key goes along to the explorer in the same tab, and to no other.
-  expect(await page.evaluate("sessionStorage.getItem('api-key')")).toBe(service.demoKey);
+  expect(await page.evaluate("Object.values(sessionStorage).join()")).toBe(service.demoKey);
   expect(await page.evaluate("localStorage.length")).toBe(0);
   expect(trouble).toEqual([]);
   await context.close();

@@ -15,17 +15,20 @@ export const EXPLORER_FILES = "/graphiql/files/";
 const SCRIPT = `
   // What a link asks for; the explorer itself reads no address.
   RURU_CONFIG.initialQuery = new URLSearchParams(location.search).get("query") ?? undefined;
-  const field = document.getElementById("frame").shadowRoot.getElementById("api-key");
-  field.value = sessionStorage.getItem("api-key") ?? "";
+  const frame = document.getElementById("frame").shadowRoot;
+  const field = frame.getElementById("api-key");
+  // As the API reference does.
+  const KEY = "api-key " + frame.querySelector("header.site").dataset.visitor;
+  field.value = sessionStorage.getItem(KEY) ?? "";
   field.form.addEventListener("submit", (event) => event.preventDefault());
   field.addEventListener("change", () => {
-    sessionStorage.setItem("api-key", field.value.trim());
+    sessionStorage.setItem(KEY, field.value.trim());
     // The schema could not be read without the key; a reload would lose the tabs.
     document.querySelector('button[aria-label^="Re-fetch"]')?.click();
   });
   const send = globalThis.fetch;
   globalThis.fetch = (resource, options = {}) => {
-    const key = sessionStorage.getItem("api-key");
+    const key = sessionStorage.getItem(KEY);
     const url = new URL(resource.url ?? resource, location.href);
     if (url.origin !== location.origin || url.pathname !== "/graphql") return send(resource, options);
     const headers = new Headers(options.headers);

@@ -52,7 +52,7 @@ export function layout(
 export function header(address: string, visitor: Visitor | undefined): Content {
   const [path = ""] = address.split("?", 1);
   return html`<a class="skip" href="#main">Skip to the content</a>
-    <header class="site">
+    <header class="site" data-visitor="${visitor?.email ?? ""}">
       <a class="name" href="/">Engagement graph</a>
       <nav aria-label="Pages">
         <ul>

@@ -1,5 +1,6 @@
 // Sends what the forms of /docs are filled with: with the API key that was entered, or as whoever is signed in.
-const KEY = "api-key";
+// Kept for whoever has entered it: who signs in next in this tab does not ask with it.
+const KEY = `api-key ${document.querySelector("header.site").dataset.visitor}`;
 
 const field = document.querySelector("#key input");
 field.value = sessionStorage.getItem(KEY) ?? "";
