@@ -1,11 +1,11 @@
 // Connections that are lent where the server goes on with those that it has and answers on no new one.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import pg from "pg";
+import pg, { DatabaseError } from "pg";
 import { createPool } from "../db/pool.ts";
 import { Connections } from "../server/postgres/connections.ts";
 import { Pulse } from "../process/pulse.ts";
 import { Heartbeat } from "../server/postgres/heartbeat.ts";
-import { DatabaseUnavailable } from "../server/postgres/unavailable.ts";
+import { DatabaseUnavailable, isLost, isSick } from "../server/postgres/unavailable.ts";
 import { Shares } from "../server/shares.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -55,4 +55,45 @@ test("those who ask at once for more than are open: who gets one works, the othe
   }
   // Those that nobody has waited for take no slot.
   expect(connections.usage).toEqual({ used: 0, waiting: 0 });
+});
+
+test("a server that has no room for one more connection is there, and one without the database is not", async () => {
+  const limit = (n: number) =>
+    database.owner.query(
+      `do $$ begin execute format('alter database %I connection limit ${n}', current_database()); end $$`,
+    );
+  const ask = async (url: string) => {
+    const asking = new Heartbeat(() => new pg.Client(url));
+    try {
+      return await asking.ask(new AbortController().signal);
+    } finally {
+      await asking.stop();
+    }
+  };
+  await limit(0);
+  // Nothing is wrong with it, but nobody was answered either.
+  expect(await ask(database.serverUrl)).toBe(false);
+  await limit(-1);
+  expect(await ask(database.serverUrl)).toBe(true);
+  const other = new URL(database.serverUrl);
+  other.pathname = "/there_is_no_such_database";
+  await expect(ask(other.href)).rejects.toMatchObject({ code: "3D000" });
+});
+
+test.each<[string, string, { sick: boolean; lost: boolean }]>([
+  ["a connection that failed", "08006", { sick: true, lost: true }],
+  ["too many connections", "53300", { sick: true, lost: false }],
+  ["a full disk", "53100", { sick: true, lost: false }],
+  ["a shutdown", "57P01", { sick: true, lost: true }],
+  ["a server that only reads", "25006", { sick: true, lost: false }],
+  ["a serialization failure", "40001", { sick: true, lost: false }],
+  ["a deadlock", "40P01", { sick: true, lost: false }],
+  ["a statement that was cancelled", "57014", { sick: false, lost: false }],
+  ["a transaction that is in the way", "25001", { sick: false, lost: false }],
+  ["a value that exists", "23505", { sick: false, lost: false }],
+  ["a missing permission", "42501", { sick: false, lost: false }],
+])("%s (%s): whether it can be tried again, and on the same connection", (_, code, expected) => {
+  const error = Object.assign(new DatabaseError("", 0, "error"), { code });
+  expect({ sick: isSick(error), lost: isLost(error) }).toEqual(expected);
+  expect(isLost(Object.assign(error, { severity: "FATAL" }))).toBe(true);
 });

@@ -1,5 +1,6 @@
 // Counting over GraphQL: by status, accelerator, country, organization and month.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { eventually } from "./support/eventually.ts";
 import { ask, refusal } from "./support/graphql.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -120,8 +121,13 @@ test("by month, in UTC whatever the database's time zone", async () => {
   await service.database.owner.query(
     "do $$ begin execute format('alter database %I set timezone = ''Pacific/Auckland''', current_database()); end $$",
   );
+  // Connections keep the time zone that they began with.
+  await service.database.owner.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and usename = 'engagement_server'`,
+  );
   const [first, second] = ["2026-01-01", "2026-02-01"].map((day) => Date.parse(`${day}T00:00:00Z`));
-  const months = await grouped("needs", "CREATED_AT_TRUNCATED_TO_MONTH");
+  const months = await eventually(() => grouped("needs", "CREATED_AT_TRUNCATED_TO_MONTH"));
   expect(Object.entries(months).map(([key, count]) => [Date.parse(key), count])).toEqual([
     [first, 1],
     [second, 2],

@@ -1,8 +1,12 @@
-// What a channel does with a subscriber who does not read.
+// What a channel does with a subscriber who does not read, and what a subscription takes from it.
 import { expect, test } from "@jest/globals";
 import { ApiError } from "../server/errors.ts";
+import type { Database } from "../server/database.ts";
+import type { Identity } from "../server/identity/identity.ts";
 import { Channel } from "../server/live/channel.ts";
 import type { Change, Page } from "../server/live/channel.ts";
+import { LiveFeed } from "../server/live/feed.ts";
+import type { Topic } from "../server/live/feed.ts";
 import { Inbox } from "../server/live/inbox.ts";
 import { eventually } from "./support/eventually.ts";
 
@@ -71,4 +75,60 @@ test("who is told over one connection is asked for once, however many subscripti
   expect(checks).toBe(1);
   expect(channel.subscribers.size).toBe(0);
   expect(subscribers.map(({ inbox }) => inbox.bytes)).toEqual([0, 0, 0]);
+});
+
+const ORG = "https://data.example.org/org/river";
+const NEED = "0b9a2f5e-6c1d-4e0a-9f00-abcdefabcdef";
+const changeAt = (place: number, needId = NEED) =>
+  ({ position: `${place}-1`, orgUri: ORG, needId }) as Change;
+
+/**
+ * The places that a subscription is told of, until it is told of the last one. The channel tells of its changes one by one;
+ * what the subscription reads for itself comes when the channel has told the first of them.
+ */
+async function placesTold(topic: Topic, own: readonly Change[], told: readonly Change[]): Promise<string[]> {
+  const hasTold = Promise.withResolvers<void>();
+  const page = (changes: readonly Change[], position: string) =>
+    JSON.stringify({ changes, position, hasMore: false });
+  let next = 0;
+  const database = {
+    answer: () => Promise.resolve(""),
+    read: async (_: Identity, _statement: string, { after, limit }: { after: string; limit: number }) => {
+      if (limit === 50) {
+        await hasTold.promise;
+        return page(own, own.at(-1)?.position ?? "1-1");
+      }
+      if (after === "now") return page([], "1-1");
+      if (next > 0) hasTold.resolve();
+      const change = told[next++];
+      return page(change ? [change] : [], change?.position ?? after);
+    },
+  };
+  const party = {
+    identity: () => ({ id: "a", role: "api_read" }) as Identity,
+    isReady: () => true,
+    recheck: () => Promise.resolve(),
+    cut: () => undefined,
+  };
+  const feed = new LiveFeed(database as unknown as Database);
+  const places: string[] = [];
+  for await (const { position } of feed.changes(topic, party, new AbortController().signal)) {
+    places.push(position);
+    if (position === told.at(-1)?.position) break;
+  }
+  return places;
+}
+
+test("a change that a subscription has read for itself is not told again, and the next one is told", async () => {
+  expect(await placesTold({}, [changeAt(2)], [changeAt(2), changeAt(3), changeAt(4)])).toEqual([
+    "2-1",
+    "3-1",
+    "4-1",
+  ]);
+});
+
+test("a need whose id is asked for in capitals is the same need, and another is not", async () => {
+  const other = "0b9a2f5e-6c1d-4e0a-9f00-abcdefabcdee";
+  const told = [changeAt(2), changeAt(3, other), changeAt(4)];
+  expect(await placesTold({ needId: NEED.toUpperCase() }, [], told)).toEqual(["2-1", "4-1"]);
 });

@@ -101,6 +101,21 @@ describe("turns", () => {
     expect(lent()).toEqual(["a3"]);
   });
 
+  test("as many as the queue holds wait, whoever they are, and nobody more", async () => {
+    const { take, lent, give } = taker(new Shares({ ...options, slots: 1, queue: 2 }));
+    await take("a1");
+    void take("b1");
+    void take("c1");
+    await expect(take("d1")).rejects.toThrow(ServiceBusy);
+    await give("a1");
+    expect(lent()).toEqual(["b1"]);
+    void take("d2");
+    await expect(take("e1")).rejects.toThrow(ServiceBusy);
+    await give("b1");
+    await give("c1");
+    expect(lent()).toEqual(["d2"]);
+  });
+
   test("a wait that is too long ends in a refusal", async () => {
     const shares = new Shares({ ...options, slots: 1, patienceMs: 1 });
     const giveBack = await shares.take("a", stays);
@@ -227,6 +242,43 @@ describe("by the clock", () => {
     await shares.give("b1");
     expect(await refused([first, second])).toEqual([false, false]);
     expect(shares.lent()).toEqual(["a1"]);
+  });
+
+  test.each([
+    ["for 400 ms is served", 400, [false, false], ["a1"]],
+    ["for longer is refused for those who came later", 401, [true, false], ["a2"]],
+  ])("of a queue that does not get empty, who has waited %s", async (_, ms, told, served) => {
+    const shares = taker(new Shares({ ...many, slots: 2, perCaller: 1 }));
+    await keepsFor(5, shares);
+    await shares.take("a0");
+    const first = shares.take("a1");
+    await flow(400, shares);
+    pass(ms - 400);
+    const second = shares.take("a2");
+    await shares.give("a0");
+    expect(await refused([first, second])).toEqual(told);
+    expect(shares.lent()).toEqual(served);
+  });
+
+  test.each([
+    ["and no more", 50, [false, false], ["a1"]],
+    ["and no less", 51, [true, false], ["a2"]],
+  ])("of a time in which no slot comes back 100 ms count, %s", async (_, firstMs, told, served) => {
+    const shares = taker(new Shares({ ...many, slots: 1 }));
+    const before = ["c1", "d1", "e1", "f1", "g1", "h1"];
+    for (const name of [...before, "i1"]) void shares.take(name);
+    const first = shares.take("a1");
+    await new Promise(setImmediate);
+    // Six slots come back in 300 ms, or in 301.
+    for (const name of before) {
+      pass(name === "c1" ? firstMs : 50);
+      await shares.give(name);
+    }
+    pass(5_000);
+    const second = shares.take("a2");
+    await shares.give("i1");
+    expect(await refused([first, second])).toEqual(told);
+    expect(shares.lent()).toEqual(served);
   });
 
   test("whose requests take long may wait for long", async () => {

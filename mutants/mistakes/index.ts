@@ -16,6 +16,7 @@ import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
 import { UNSPOKEN } from "./unspoken.ts";
+import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
 import { WORKER } from "./worker.ts";
 import { WATCH } from "./worker-watch.ts";
 
@@ -39,4 +40,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...OPERATOR,
   ...UNSPOKEN_RULES,
   ...UNSPOKEN,
+  ...UNSPOKEN_BORDERS,
 ];
