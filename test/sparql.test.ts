@@ -131,8 +131,8 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
       [some, "*/*", "application/sparql-results+json", /"in A"/],
       [some, "application/json", "application/json; charset=utf-8", /"in A"/],
       [some, "application/sparql-results+xml", "application/sparql-results+xml", /<literal>in A</],
-      [some, "text/xml", "application/sparql-results+xml", /<literal>in A</],
-      [some, "application/xml", "application/sparql-results+xml", /<literal>in A</],
+      [some, "text/xml", "text/xml; charset=utf-8", /<literal>in A</],
+      [some, "application/xml", "application/xml", /<literal>in A</],
       [
         some,
         "text/csv;Q=0.5, application/sparql-results+xml;Q=0.9",
