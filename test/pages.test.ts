@@ -92,6 +92,18 @@ test("a question mark in the query is one of what is searched for", async () => 
   expect(text).toContain('href="/admin/users?q=who%3Fplatform"');
 });
 
+test("whose session is over keeps what they wrote; another site's form brings nothing", async () => {
+  const fields = { do: "reject", notes: "Not one of us, <b>sorry</b>", form: "x" };
+  const nobody = new Visitor(service);
+  const own = await nobody.submit({ text: "" }, "/admin/claims", fields);
+  expect(own.status).toBe(401);
+  expect(own.text).toContain("Not one of us, &lt;b&gt;sorry&lt;/b&gt;");
+  expect(own.text).toContain(`href="/sign-in?returnTo=%2Fadmin%2Fclaims"`);
+  const headers = { "sec-fetch-site": "cross-site" };
+  const foreign = await nobody.submit({ text: "" }, "/admin/claims", fields, { headers });
+  expect([foreign.status, foreign.text.includes("Not one of us")]).toEqual([401, false]);
+});
+
 test("who signs in from a page comes back to what it showed", async () => {
   for (const path of ["/sparql?query=ASK+%7B%7D", "/graphiql?query=%7B__typename%7D"]) {
     const { text } = await new Visitor(service).open(path);

@@ -3,8 +3,10 @@
 import { join } from "node:path";
 import express from "express";
 import type { RequestHandler } from "express";
+import { html } from "hono/html";
 import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
+import { isFromOwnPage } from "../identity/own-page.ts";
 import { claim, claims } from "./claims/page.ts";
 import { readForm, requireForm } from "./form.ts";
 import { serveModules } from "./modules.ts";
@@ -30,9 +32,9 @@ export function desk(database: Database, more: readonly Page[]): Door {
     router.use("/assets", express.static(join(import.meta.dirname, "assets"), { index: false }));
     serveModules(router);
     for (const page of [...more, ...PAGES]) {
-      const guarded = [...guards.page, noteVisitor(database), ...(page.open ? [] : [requireVisitor])];
-      router.get(page.path, guarded, show(page, database));
-      if (page.act) router.post(page.path, guarded, readForm, requireForm, act(page, database));
+      const guarded = [...guards.page, noteVisitor(database)];
+      router.get(page.path, guarded, page.open ? [] : requireVisitor, show(page, database));
+      if (page.act) router.post(page.path, guarded, readForm, keepWords, requireForm, act(page, database));
     }
     router.use(showError);
     app.use(router);
@@ -41,9 +43,27 @@ export function desk(database: Database, more: readonly Page[]): Door {
 
 const requireVisitor: RequestHandler = (request, response, next) => {
   if (visitorOf(response)) return next();
-  const returnTo = request.method === "GET" ? request.originalUrl : request.path;
-  response.redirect(303, `/sign-in?${new URLSearchParams({ returnTo }).toString()}`);
+  response.redirect(303, signInFor(request.originalUrl));
 };
+
+/** Whose session has ended meanwhile is shown what they wrote: by way of the sign-in it would be lost. */
+const keepWords: RequestHandler = async (request, response, next) => {
+  if (visitorOf(response)) return next();
+  const fields = Object.values((request.body ?? {}) as Record<string, string | string[]>).flat();
+  const words = isFromOwnPage(request) ? fields.filter((text) => /\s/.test(text.trim())) : [];
+  await sendPage(request, response, {
+    title: "You are not signed in",
+    status: 401,
+    content: html`<p role="alert">Nothing was changed.</p>
+      <p><a href="${signInFor(request.path)}">Sign in</a>, and send it again.</p>
+      ${words.length > 0 ? html`<h2>What you wrote</h2>` : ""}
+      ${words.map((text) => html`<p class="card text"><bdi>${text}</bdi></p>`)}`,
+  });
+};
+
+function signInFor(returnTo: string): string {
+  return `/sign-in?${new URLSearchParams({ returnTo }).toString()}`;
+}
 
 function show({ show }: Page, database: Database): RequestHandler {
   return answer(async (visit) => show(visit), database);

@@ -79,9 +79,8 @@ function account(visitor: Visitor | undefined, address: string): Content {
       Signed in as <b><bdi>${visitor.email}</bdi></b> <a href="/sign-out">Sign out</a>
     </p>`;
   }
-  // From the sign-in itself nobody wants to be led back to it.
-  const returnTo = address.startsWith("/sign-")
-    ? ""
-    : `?${new URLSearchParams({ returnTo: address }).toString()}`;
+  // From the sign-in itself nobody wants to be led back to it; and a mailed link is a secret, which goes into no other address.
+  const leadsBack = !/^\/(sign-|confirm-address)/.test(address);
+  const returnTo = leadsBack ? `?${new URLSearchParams({ returnTo: address }).toString()}` : "";
   return html`<p class="account"><a href="/sign-in${returnTo}">Sign in</a></p>`;
 }

@@ -26,6 +26,7 @@ async function read() {
       after = position;
       await show(changes);
     }
+    if (response.status === 401) say("You are not signed in any more. Load the page again to go on.");
     return ![401, 403].includes(response.status);
   } catch {
     return true;
