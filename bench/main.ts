@@ -19,6 +19,7 @@ const PARTS: Record<string, () => Promise<Figure[]>> = {
   rest: async () => (await import("./rest.ts")).benchRest(),
   graphql: async () => (await import("./graphql.ts")).benchGraphql(),
   limits: async () => (await import("./limits.ts")).benchLimits(),
+  pages: async () => (await import("./pages.ts")).benchPages(),
   delivery: async () => (await import("./delivery.ts")).benchDelivery(),
   projection: async () => (await import("./projection.ts")).benchProjection(),
   graph: async () => (await import("./graph.ts")).benchGraph(),

@@ -6,13 +6,15 @@ type Page = { status: number; headers: Headers; text: string; location: string |
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- tests look into it freely
 type Options = { method?: string; headers?: Record<string, string>; body?: string };
 
+type Service = Pick<TestService, "url"> & { database: Pick<TestService["database"], "owner"> };
+
 export class Visitor {
   readonly cookies = new Map<string, string>();
-  readonly #service: Pick<TestService, "url" | "database">;
+  readonly #service: Service;
   readonly #headers: Record<string, string>;
 
   /** @param headers sent with every request, such as those of a proxy */
-  constructor(service: Pick<TestService, "url" | "database">, headers: Record<string, string> = {}) {
+  constructor(service: Service, headers: Record<string, string> = {}) {
     this.#service = service;
     this.#headers = headers;
   }
