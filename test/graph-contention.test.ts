@@ -55,6 +55,10 @@ onEachStore({}, (projection) => {
         `select from pg_locks where locktype = 'advisory' and objid = 7203545
            and database = (select oid from pg_database where datname = current_database())`,
       );
+    // The store has to be known for the database's own before anything is written into it.
+    const worker = await projection().startWorker();
+    await projection().current();
+    await worker.stop();
     await projection().declareNeed();
     for (const mode of ["closed", "status500", "ok"] as const) {
       proxy.mode = mode;

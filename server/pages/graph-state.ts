@@ -1,5 +1,6 @@
 // How far the graph is behind the tables, at /admin/graph, for whoever runs the platform.
 import { html } from "hono/html";
+import { enums } from "../../db/catalog.ts";
 import { GRAPH_STATES } from "../../graph/states.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import { RECORDS } from "../../records/index.ts";
@@ -67,7 +68,7 @@ function facts(status: GraphStatus): Content {
   </section>`;
 }
 
-const STATES = ["synced", "pending", "rejected"] as const;
+const STATES = enums.graph_status;
 const LISTS = { need: "needs", commitment: "commitments", engagement_claim: "engagementClaims" } as const;
 
 function records({ graphs }: GraphStatus): Content {

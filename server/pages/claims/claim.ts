@@ -105,14 +105,14 @@ function person(
       <dt>Sent to</dt>
       <dd>${sentTo === "organization" ? "the organization's administrators" : "the platform"}</dd>
       <dt>Other claims</dt>
-      <dd>${earlier.length === 0 ? "none" : claimsBeside(earlier, filter, "organization")}</dd>
+      <dd>${earlier.length === 0 ? "none" : claimsBeside(earlier, filter, ({ orgName }) => orgName)}</dd>
     </dl>`;
 }
 
 function others({ others, othersTotal, organization: { uri } }: Claim, filter: Filter): Content | string {
   if (othersTotal === 0) return "";
   return html`<h3 id="others">Other claims to this organization</h3>
-    ${claimsBeside(others, filter, "person")}
+    ${claimsBeside(others, filter, personOf)}
     ${
       othersTotal > others.length
         ? html`<p>
@@ -124,14 +124,16 @@ function others({ others, othersTotal, organization: { uri } }: Claim, filter: F
     }`;
 }
 
-function claimsBeside(claims: readonly Earlier[], filter: Filter, shown: "person" | "organization"): Content {
+function claimsBeside(
+  claims: readonly Earlier[],
+  filter: Filter,
+  named: (claim: Earlier) => string,
+): Content {
   return html`<ul class="claims-beside">
     ${claims.map(
       (claim) =>
         html`<li>
-          <a href="${addressOf(filter, { claim: claim.id })}"
-            ><bdi>${shown === "person" ? personOf(claim) : claim.orgName}</bdi></a
-          >
+          <a href="${addressOf(filter, { claim: claim.id })}"><bdi>${named(claim)}</bdi></a>
           ${outcome(claim)}
           ${claim.notes === null ? "" : html`<blockquote>${cut(claim.notes, 120)}</blockquote>`}
         </li>`,

@@ -1,6 +1,7 @@
 // What the forms of the queue ask for: first what is about to be decided, to be confirmed; then the decision, claim by claim,
 // by the same function as at all doors. Scripts ask for ten seconds instead of a confirmation, and send it to REST.
 import { html } from "hono/html";
+import type { enums } from "../../../db/catalog.ts";
 import { ApiError, apiErrorFrom } from "../../errors.ts";
 import { currentRequest } from "../../request-context.ts";
 import type { Content, Shown, Visit } from "../page.ts";
@@ -11,7 +12,7 @@ import { whose } from "./outcomes.ts";
 import type { Brief } from "./told.ts";
 
 type Decision = Readonly<{
-  action: "approve" | "reject";
+  action: (typeof enums.claim_review_action)[number];
   ids: readonly string[];
   role: string | undefined;
   notes: string | undefined;

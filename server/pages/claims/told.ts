@@ -1,5 +1,5 @@
 // What the database tells of claims to whoever reviews them: db/rules/claim-queue.sql.
-import type { enums } from "../../../db/catalog.ts";
+import type { choices, enums } from "../../../db/catalog.ts";
 
 type Status = (typeof enums.claim_review_status)[number];
 
@@ -47,7 +47,7 @@ export type Earlier = Line & Readonly<{ orgUri: string; notes: string | null; ro
 type Organization = Readonly<{
   uri: string;
   name: string;
-  status: "proposed" | "active" | "rejected";
+  status: (typeof enums.organization_status)[number];
   type: string | null;
   website: string | null;
   domain: string | null;
@@ -71,7 +71,7 @@ type SimilarOrganization = Organization &
 /** app_private.claim_to_review */
 export type Claim = Line &
   Readonly<{
-    sentTo: "organization" | "platform" | null;
+    sentTo: (typeof choices)["organization_claims.routed_to"][number] | null;
     newOrgType: string | null;
     newOrgWebsite: string | null;
     statedRoles: readonly string[];

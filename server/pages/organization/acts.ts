@@ -20,7 +20,7 @@ function changes({ fields }: Visit): Record<string, unknown> {
 
 const ofMember = ({ field }: Visit) => ({ email: field("email"), role: field("role") });
 
-function statusOf(status: string, done: string): Act {
+function statusOf(status: string, done = status): Act {
   return {
     done,
     input: (visit) => ({ ...ofMember(visit), status }),
@@ -43,8 +43,8 @@ const ACTS: Readonly<Record<string, Act>> = {
       $1 ->> 'orgUri', $1 ->> 'email', ($1 ->> 'role')::app_public.organization_role, null) as m`,
   },
   active: statusOf("active", "reinstated"),
-  suspended: statusOf("suspended", "suspended"),
-  revoked: statusOf("revoked", "revoked"),
+  suspended: statusOf("suspended"),
+  revoked: statusOf("revoked"),
   appoint: {
     done: "appointed",
     input: ofMember,
