@@ -158,7 +158,7 @@ describe("what is refused", () => {
     const [, link] = /href="(\/sign-in\?[^"]*)"\s*>Sign in<\/a\s*>\s+to\s+run it/.exec(text)!;
     expect(new URL(link!, service.url).searchParams.get("returnTo")).toBe(path("ASK {}"));
     expect((await nobody.open(path("ASK {}").replace("/sparql", "/sparql/result.json"))).status).toBe(401);
-    expect((await nobody.submit({ text: "" }, "/sparql", { query: "ASK {}" })).status).toBe(403);
+    expect((await nobody.submit({ text: "" }, "/sparql", { query: "ASK {}" })).status).toBe(401);
     // A key is for programs.
     const headers = { authorization: `Bearer ${service.keys.review}` };
     expect(shown((await nobody.open(path("ASK {}"), { headers })).text)).toBeUndefined();

@@ -74,14 +74,18 @@ function toRevision({ kind, id, revision, row }: MarkedRow): Revision {
  * @param onlyFree without those that a writer holds, which takes a lock for each
  */
 export async function readDirty(db: Queryable, limit: number, onlyFree: boolean): Promise<Revision[]> {
+  const dirty = (columns: string) =>
+    `select ${columns} from app_private.dirty_records order by dirty_since limit $1`;
+  // To lock a row is to see it as it is by then, which may be later than the rest of the statement does. A revision read
+  // that way would be noted as written with the content of the one before, so it is read once more, from the snapshot.
+  const marked = onlyFree
+    ? `free as materialized (${dirty("kind, record_id")} for no key update skip locked), marked as (
+         select kind, record_id, revision from free join app_private.graph_records using (kind, record_id)
+       )`
+    : `marked as materialized (${dirty("kind, record_id, revision")})`;
   const { rows } = await db.query<MarkedRow>({
     name: onlyFree ? "read_free" : "read_dirty",
-    text: `
-      with marked as materialized (
-        select kind, record_id, revision from app_private.dirty_records order by dirty_since limit $1
-        ${onlyFree ? "for no key update skip locked" : ""}
-      )
-      select marked.kind, marked.record_id as id, marked.revision, ${ROW} as row from marked`,
+    text: `with ${marked} select marked.kind, marked.record_id as id, marked.revision, ${ROW} as row from marked`,
     values: [limit],
   });
   return rows.map(toRevision);

@@ -203,6 +203,14 @@ export const WORKER: readonly Mistake[] = [
     only: "for good",
   },
   {
+    rule: "what is read of a record is the revision that is noted as written",
+    file: "worker/records.ts",
+    before:
+      '`free as materialized (${dirty("kind, record_id")} for no key update skip locked), marked as (\n         select kind, record_id, revision from free join app_private.graph_records using (kind, record_id)\n       )`',
+    after: '`marked as materialized (${dirty("kind, record_id, revision")} for no key update skip locked)`',
+    tests: ["dirty-records"],
+  },
+  {
     rule: "two processes do not send the same mail",
     file: "worker/outbox.ts",
     before: "limit 1\n     for update skip locked",
