@@ -23,6 +23,7 @@ import { probes } from "./probes.ts";
 import { restDoor } from "./rest/door.ts";
 import { addServerMetrics } from "./metrics.ts";
 import { withOpenApi } from "./openapi/document.ts";
+import { GraphReads } from "./graph-reads.ts";
 import { desk } from "./pages/desk.ts";
 import { graphState } from "./pages/graph-state.ts";
 import { home } from "./pages/home.ts";
@@ -154,7 +155,8 @@ async function bringUp(
 
   const { answerMaxBytes, metricsPort } = config;
   const names = createNames(config);
-  const ownRoutes = allRoutes({ database, store, names, answerMaxBytes });
+  const graph = new GraphReads(store, config.sparqlConcurrency);
+  const ownRoutes = allRoutes({ database, store, graph, names, answerMaxBytes });
   const graphql = await makeGraphql(
     { postgres, reads, logger, answerMaxBytes, routes: ownRoutes, documents },
     options.graphql,

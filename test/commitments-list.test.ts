@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
@@ -274,4 +275,42 @@ describe("with a store that is no use", () => {
       }
     },
   );
+});
+
+test("while the graph is busy with a caller's lists, the next ones come from the table, and wait for nobody", async () => {
+  const asked: (() => void)[] = [];
+  const fake = createServer((request, response) => {
+    const answer = (body: object) =>
+      response
+        .writeHead(200, { "content-type": "application/sparql-results+json" })
+        .end(JSON.stringify(body));
+    const answerTo = (query: string) => {
+      if (query.startsWith("ASK")) answer({ boolean: true });
+      else asked.push(() => answer({ results: { bindings: [] } }));
+    };
+    text(request).then(answerTo, () => request.destroy());
+  });
+  await new Promise<void>((listening) => fake.listen(0, "127.0.0.1", listening));
+  const store = createGraphStore(storeUrls(`http://127.0.0.1:${(fake.address() as AddressInfo).port}`));
+  service = await startTestService({ store, config: { sparqlConcurrency: 2 } });
+  try {
+    const first = list();
+    await eventually(() => Promise.resolve(expect(asked).toHaveLength(1)));
+    expect(await list()).toMatchObject({ status: 200, source: "database" });
+    expect(asked).toHaveLength(1);
+    // Half of its time is for the others.
+    const other = call(`${service.url}/v0/commitments`, "GET", service.keys.write);
+    await eventually(() => Promise.resolve(expect(asked).toHaveLength(2)));
+    for (const answer of asked) answer();
+    expect((await first).source).toBe("graph");
+    expect((await other).headers.get("x-data-source")).toBe("graph");
+    const next = list();
+    await eventually(() => Promise.resolve(expect(asked).toHaveLength(3)));
+    asked[2]!();
+    expect((await next).source).toBe("graph");
+  } finally {
+    await service.stop();
+    store.close();
+    fake.close();
+  }
 });

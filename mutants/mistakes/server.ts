@@ -332,4 +332,28 @@ export const SERVER: readonly Mistake[] = [
     tests: ["list-cursors"],
     only: "from either end",
   },
+  {
+    rule: "a list that has asked the graph lets the next one ask",
+    file: "server/graph-reads.ts",
+    before: "      giveBack?.();",
+    after: "",
+    tests: ["commitments-list"],
+    only: "while the graph is busy",
+  },
+  {
+    rule: "one caller's lists leave half of the graph's time to others",
+    file: "server/graph-reads.ts",
+    before: "perCaller: Math.ceil(concurrency / 2),",
+    after: "perCaller: concurrency,",
+    tests: ["commitments-list"],
+    only: "while the graph is busy",
+  },
+  {
+    rule: "a list for which the graph has no time comes from the tables",
+    file: "server/graph-reads.ts",
+    before: "error instanceof ServiceBusy || error",
+    after: "error",
+    tests: ["commitments-list"],
+    only: "while the graph is busy",
+  },
 ];

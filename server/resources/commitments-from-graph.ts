@@ -1,9 +1,9 @@
 // What commitments contain, read from the graph. Which ones, in which order and how many, the table has said before.
 import { itemReader } from "../../graph/items.ts";
 import type { Names } from "../../graph/namespaces.ts";
-import { GraphRejected, GraphUnavailable } from "../../graph/store.ts";
-import type { GraphStore } from "../../graph/store.ts";
 import { commitment } from "../../records/commitment.ts";
+import type { GraphReads } from "../graph-reads.ts";
+import type { Identity } from "../identity/identity.ts";
 import { itemOf } from "../rest/records.ts";
 
 export const item = itemOf(commitment, "Commitment");
@@ -15,22 +15,20 @@ export type Commitment = Readonly<Record<string, unknown>> & {
   graphStatus: string;
 };
 
-// Longer than a healthy store takes, yet short enough for a caller to wait for.
-const TIMEOUT_MS = 5_000;
-
 /**
  * Puts what the graph says in place of what the table says, for those commitments that the graph holds as they are.
- * The graph is asked even if it holds none of them, so that the answer always tells whether it can be reached.
- * @returns undefined when it cannot
+ * The graph is asked even if it holds none of them, so that the answer always tells whether it answers.
+ * @returns undefined when it does not
  */
 export async function withGraphContent(
-  store: GraphStore,
+  graph: GraphReads,
   names: Names,
   commitments: readonly Commitment[],
+  identity: Identity,
 ): Promise<Record<string, unknown>[] | undefined> {
   const synced = commitments.filter(({ graphStatus }) => graphStatus === "synced");
   const iriOf = ({ commitmentId }: Commitment) => names.record(commitment.kind, commitmentId);
-  const inGraph = await describe(store, names, synced.map(iriOf));
+  const inGraph = await describe(graph, names, synced.map(iriOf), identity);
   if (!inGraph) return undefined;
   const read = itemReader(commitment, names);
   return commitments.map((fromTable) => {
@@ -41,31 +39,26 @@ export async function withGraphContent(
 
 /** All properties of commitments, by IRI; undefined when the graph gives no answer. */
 async function describe(
-  store: GraphStore,
+  graph: GraphReads,
   names: Names,
   iris: readonly string[],
+  identity: Identity,
 ): Promise<Map<string, Map<string, string[]>> | undefined> {
   const query = `
     select ?commitment ?property ?value where {
       values ?commitment { ${iris.map((iri) => `<${iri}>`).join(" ")} }
       graph <${names.graphs.commitment}> { ?commitment ?property ?value }
     }`;
-  try {
-    const described = new Map<string, Map<string, string[]>>();
-    for (const { commitment: subject, property, value } of await store.select(query, {
-      timeoutMs: TIMEOUT_MS,
-    })) {
-      if (!subject || !property || !value) continue;
-      const properties = described.get(subject.value) ?? new Map<string, string[]>();
-      described.set(subject.value, properties);
-      properties.set(property.value, [...(properties.get(property.value) ?? []), value.value]);
-    }
-    return described;
-  } catch (error) {
-    // A store that refuses even this is of no more use than one that is down.
-    if (error instanceof GraphUnavailable || error instanceof GraphRejected) return undefined;
-    throw error;
+  const rows = await graph.select(query, identity);
+  if (!rows) return undefined;
+  const described = new Map<string, Map<string, string[]>>();
+  for (const { commitment: subject, property, value } of rows) {
+    if (!subject || !property || !value) continue;
+    const properties = described.get(subject.value) ?? new Map<string, string[]>();
+    described.set(subject.value, properties);
+    properties.set(property.value, [...(properties.get(property.value) ?? []), value.value]);
   }
+  return described;
 }
 
 /** The commitment with the graph's values, unless what the graph says is of another moment, or damaged. */

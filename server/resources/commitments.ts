@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { commitment } from "../../records/commitment.ts";
 import type { Names } from "../../graph/namespaces.ts";
-import type { GraphStore } from "../../graph/store.ts";
+import type { GraphReads } from "../graph-reads.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { item, withGraphContent } from "./commitments-from-graph.ts";
 import type { Commitment } from "./commitments-from-graph.ts";
@@ -31,7 +31,7 @@ const list: ListQuery = {
 /** The routes of commitments. */
 export function commitmentRoutes(parts: {
   database: Database;
-  store: GraphStore;
+  graph: GraphReads;
   names: Names;
 }): RestRoute[] {
   return [listRoute(parts), ...recordRoutes];
@@ -39,11 +39,11 @@ export function commitmentRoutes(parts: {
 
 function listRoute({
   database,
-  store,
+  graph,
   names,
 }: {
   database: Database;
-  store: GraphStore;
+  graph: GraphReads;
   names: Names;
 }): RestRoute {
   return {
@@ -56,7 +56,7 @@ function listRoute({
       "Complete at every moment: which commitments there are, their order and their number come from the database, " +
       "what they contain from the graph. A commitment that the graph does not hold as it is now comes from the " +
       "database; its graphStatus is then pending or rejected. The header X-Data-Source says graph, or database if the " +
-      "graph could not be reached and all of the list is from the database.",
+      "graph gave no answer in time and all of the list is from the database.",
     query: listInput(list, {
       orgUri: s.filterText,
       status: r.statusOf(commitment).optional(),
@@ -78,7 +78,7 @@ function listRoute({
     handle: async (request, response, input) => {
       const body = await readPage(database, list, input, { request, response });
       const page = JSON.parse(body) as { commitments: Commitment[]; total: number };
-      const commitments = await withGraphContent(store, names, page.commitments);
+      const commitments = await withGraphContent(graph, names, page.commitments, request.identity);
       response.set(RESPONSE_HEADERS.dataSource, commitments ? "graph" : "database");
       return commitments ? JSON.stringify({ ...page, commitments }) : body;
     },

@@ -6,8 +6,9 @@ import type { RestRoute } from "../rest/route.ts";
 import type { Database } from "../database.ts";
 
 const COUNT_AGE_MS = 5_000;
-// A monitor takes a service that is silent for longer to be dead.
+// A monitor takes a service that is silent for longer to be dead; and whoever has counted before knows enough to answer.
 const COUNT_PATIENCE_MS = 1_500;
+const RECOUNT_PATIENCE_MS = 300;
 
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
 export function healthRoutes({ database, store }: { database: Database; store: GraphStore }): RestRoute[] {
@@ -74,7 +75,8 @@ function tripleCounter(store: GraphStore): () => Promise<{ triples: number | nul
   return async () => {
     if (performance.now() - countedAt > COUNT_AGE_MS) counting ??= count();
     const late = () => new Error("the count takes long");
-    if (counting) await within(COUNT_PATIENCE_MS, counting, late).catch(() => undefined);
+    const patienceMs = known.triples === null ? COUNT_PATIENCE_MS : RECOUNT_PATIENCE_MS;
+    if (counting) await within(patienceMs, counting, late).catch(() => undefined);
     return known;
   };
 }

@@ -2,6 +2,7 @@
 import type { Names } from "../../graph/namespaces.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import type { Database } from "../database.ts";
+import type { GraphReads } from "../graph-reads.ts";
 import type { RestRoute } from "../rest/route.ts";
 import { acceleratorRoutes } from "./accelerators.ts";
 import { claimReviewRoutes } from "./admin-claims.ts";
@@ -22,6 +23,7 @@ import { churchRoutes } from "./orgs-search.ts";
 export function allRoutes(parts: {
   database: Database;
   store: GraphStore;
+  graph: GraphReads;
   names: Names;
   answerMaxBytes: number;
 }): RestRoute[] {
