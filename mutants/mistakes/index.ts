@@ -18,6 +18,7 @@ import { DOORS } from "./server-doors.ts";
 import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
 import { WORKER } from "./worker.ts";
+import { STEPS } from "./worker-steps.ts";
 import { WATCH } from "./worker-watch.ts";
 
 export const MISTAKES: readonly Mistake[] = [
@@ -32,6 +33,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...CHURCHES,
   ...WATCH,
   ...WORKER,
+  ...STEPS,
   ...GRAPH,
   ...SERVER,
   ...DOORS,

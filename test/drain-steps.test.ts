@@ -1,0 +1,397 @@
+// What a drain does step by step, with a store that fails at a chosen one.
+import type { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import pg from "pg";
+import {
+  GraphFailed,
+  GraphRejected,
+  GraphTimeout,
+  GraphUnavailable,
+  GraphUnconfirmed,
+} from "../graph/store.ts";
+import { requireUpdates } from "../graph/session.ts";
+import { drain } from "../worker/drain.ts";
+import { hold, tryHold } from "../worker/hold.ts";
+import type { Hold } from "../worker/hold.ts";
+import { rebuild, rebuildNext } from "../worker/rebuild.ts";
+import { projectionStatus } from "../worker/status.ts";
+import { watch } from "../worker/watch.ts";
+import { eventually } from "./support/eventually.ts";
+import { startMemoryGraph } from "./support/memory-graph.ts";
+import type { MemoryGraph } from "./support/memory-graph.ts";
+import { standBetween } from "./support/statements.ts";
+
+let graph: MemoryGraph;
+beforeEach(async () => {
+  graph = await startMemoryGraph();
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await graph.database.drop();
+});
+
+const states = async () => {
+  const { rows } = await graph.database.owner.query<{
+    id: string;
+    state: string;
+    errors: { message: string }[];
+  }>("select record_id as id, state, errors from app_private.graph_records order by record_id");
+  return rows;
+};
+/** Fails updates that contain a text. */
+const failAt = (text: string, error: () => Error) => {
+  graph.store.before = (call) => {
+    if (call.name === "update" && call.text.includes(text)) throw error();
+  };
+};
+
+describe("a drain", () => {
+  test("that finds nothing looks once", async () => {
+    const between = standBetween(graph.database.owner);
+    expect(await drain({ ...graph.options, pool: between.pool })).toEqual({ state: "drained", records: 0 });
+    expect(between.count("take_wakeups")).toBe(1);
+  });
+
+  test("leaves what a writer holds when its time is over", async () => {
+    const [id] = await graph.declareNeeds(1);
+    const writer = new pg.Client(graph.database.url);
+    await writer.connect();
+    try {
+      await writer.query("begin");
+      await writer.query("select from app_private.graph_records where record_id = $1 for update", [id]);
+      const between = standBetween(graph.database.owner);
+      // Who does not stop would wait for the writer.
+      between.before = async (text) => {
+        if (text.includes("graph_behind_since") && between.count("graph_behind_since") > 1)
+          await writer.query("commit");
+      };
+      const ended = await drain({ ...graph.options, pool: between.pool }, undefined, 0);
+      expect(ended.state).toBe("interrupted");
+    } finally {
+      await writer.end();
+    }
+  });
+
+  test("gives its connection back only when nothing is under way on it", async () => {
+    await graph.declareNeeds(2);
+    failAt("Wells", () => new GraphUnavailable("away"));
+    const between = standBetween(graph.database.owner);
+    const gate = Promise.withResolvers<void>();
+    between.before = async (text) => {
+      // The records of the second batch, while the first is being sent.
+      if (text.includes("read_lists") && between.count("read_lists") > 1) await gate.promise;
+    };
+    const ended = drain({ ...graph.options, pool: between.pool, batchSize: 1 });
+    await eventually(() => {
+      expect([between.count("read_lists"), graph.store.count("update", "Wells")]).toEqual([2, 2]);
+    });
+    // Time for whoever does not wait.
+    for (let i = 0; i < 50; i += 1) await graph.database.owner.query("select");
+    expect(between.count("pg_advisory_unlock")).toBe(0);
+    gate.resolve();
+    expect((await ended).state).toBe("store_unavailable");
+    expect(between.count("pg_advisory_unlock")).toBe(1);
+  });
+
+  test("sends a record that is refused three times, tells why within bounds, and brings in the others", async () => {
+    const ids = await graph.declareNeeds(8);
+    await graph.database.owner.query(
+      "update app_public.needs set need_description = 'Rain' where need_id = $1",
+      [ids[3]],
+    );
+    failAt("Rain", () => new GraphRejected(400, `no ${"x".repeat(400)}`));
+    expect((await drain(graph.options)).state).toBe("drained");
+    const after = await states();
+    expect(after.map(({ state }) => state)).toEqual(ids.map((_, i) => (i === 3 ? "rejected" : "synced")));
+    expect(after[3]!.errors[0]!.message).toBe(`The graph store refused the record: no ${"x".repeat(297)}`);
+    // With seven others, with three, with one, and three times alone.
+    expect(graph.store.count("update", "Rain")).toBe(6);
+    expect(await graph.described()).toBe(7);
+  });
+
+  test("removes a deleted record though another one of its batch is refused", async () => {
+    const ids = await graph.declareNeeds(4);
+    await drain(graph.options);
+    await graph.database.owner.query("delete from app_public.needs where need_id = $1", [ids[0]]);
+    await graph.database.owner.query("update app_public.needs set need_description = 'Rain'");
+    failAt("Rain", () => new GraphFailed("out of memory"));
+    await drain(graph.options);
+    expect((await states()).map(({ state }) => state)).toEqual([
+      "synced",
+      "rejected",
+      "rejected",
+      "rejected",
+    ]);
+    expect(await graph.described()).toBe(0);
+  });
+
+  test("blames no record for a store that takes nothing", async () => {
+    await graph.declareNeeds(2);
+    graph.store.before = ({ name }) => {
+      if (name === "update") throw new GraphRejected(400, "read only");
+    };
+    expect(await drain(graph.options)).toMatchObject({ state: "store_unavailable" });
+    expect((await states()).map(({ state }) => state)).toEqual(["pending", "pending"]);
+  });
+
+  test("blames no record for a store that took nothing for a moment", async () => {
+    await graph.declareNeeds(1);
+    let failures = 3;
+    graph.store.before = ({ name }) => {
+      if (name === "update" && failures-- > 0) throw new GraphRejected(400, "read only");
+    };
+    expect(await drain(graph.options)).toMatchObject({ state: "store_unavailable" });
+    expect((await states()).map(({ state }) => state)).toEqual(["pending"]);
+  });
+
+  test("is busy, and writes nothing, while somebody else has the right to write", async () => {
+    await graph.declareNeeds(1);
+    await hold(graph.options, async () => {
+      expect(await drain(graph.options)).toEqual({ state: "busy" });
+    });
+    expect((await states()).map(({ state }) => state)).toEqual(["pending"]);
+  });
+});
+
+describe("the right to write", () => {
+  /** Runs what is to happen every so many milliseconds, of what nobody has ended. */
+  function standInForIntervals() {
+    const all = new Map<object, { work: () => void; ms: number }>();
+    jest.spyOn(globalThis, "setInterval").mockImplementation(((work: () => void, ms: number) => {
+      const handle = {};
+      all.set(handle, { work, ms });
+      return handle;
+    }) as unknown as typeof setInterval);
+    jest.spyOn(globalThis, "clearInterval").mockImplementation((handle) => void all.delete(handle as object));
+    return (ms: number) => [...all.values()].filter((each) => each.ms === ms).map(({ work }) => work());
+  }
+
+  test("is spoken of by whoever has it every ten seconds, and no longer", async () => {
+    const pass = standInForIntervals();
+    const between = standBetween(graph.database.owner);
+    await hold({ ...graph.options, pool: between.pool }, async () => {
+      const before = between.count("note_graph_held");
+      expect(pass(10_000)).toHaveLength(1);
+      expect(between.count("note_graph_held")).toBe(before + 1);
+      await Promise.resolve();
+    });
+    expect(pass(10_000)).toEqual([]);
+  });
+
+  test("is given back when work fails, and the failure is told", async () => {
+    await expect(hold(graph.options, () => Promise.reject(new Error("mine")))).rejects.toThrow("mine");
+    expect(await tryHold(graph.options, () => Promise.resolve("got it"))).toBe("got it");
+  });
+
+  test("is lost with its connection, which goes to nobody else", async () => {
+    const { owner } = graph.database;
+    await hold(graph.options, async ({ client, lost }) => {
+      const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+      const isLost = new Promise((resolve) => lost.addEventListener("abort", resolve));
+      await owner.query("select pg_terminate_backend($1)", [rows[0]!.pid]);
+      await isLost;
+    });
+    expect(await tryHold(graph.options, () => Promise.resolve("got it"))).toBe("got it");
+  });
+});
+
+describe("an update", () => {
+  const nothing = ({ note }: { note: string }) => note;
+  const inSession = <T>(work: (held: Hold) => Promise<T>, more = {}) =>
+    hold({ ...graph.options, ...more }, work);
+
+  test.each([
+    ["is sent once more where nobody answered", () => new GraphUnavailable("away"), 2],
+    ["is not sent again where it may still be done", () => new GraphTimeout("late"), 1],
+    ["is not sent again where it was refused", () => new GraphRejected(400, "no"), 1],
+  ])("%s", async (_, error, times) => {
+    await inSession(async ({ session }) => {
+      graph.store.calls.length = 0;
+      failAt("", error);
+      await expect(session.update([], nothing)).rejects.toThrow(error());
+      expect(graph.store.count("update")).toBe(times);
+    });
+  });
+
+  test("that fails once is done when it is sent again, and counts once", async () => {
+    await inSession(async ({ session, drain: number }) => {
+      let failures = 1;
+      graph.store.before = ({ name }) => {
+        if (name === "update" && failures-- > 0) throw new GraphUnavailable("away");
+      };
+      expect(await session.update(["need"], nothing)).toBe(number * 1_000_000n + 1n);
+      expect(session.last()).toBe(number * 1_000_000n + 1n);
+    });
+  });
+
+  test("is not sent again when nobody wants it any more", async () => {
+    await inSession(async ({ session }) => {
+      const caller = new AbortController();
+      graph.store.calls.length = 0;
+      failAt("", () => {
+        caller.abort();
+        return new GraphUnavailable("away");
+      });
+      await expect(session.update([], nothing, caller.signal)).rejects.toThrow("away");
+      expect(graph.store.count("update")).toBe(1);
+    });
+  });
+
+  test("that is swallowed does not count, and the next one does", async () => {
+    const swallowing = { ...graph.store, update: () => Promise.resolve() };
+    let isSwallowing = true;
+    const store = {
+      ...graph.store,
+      update: (text: string) => (isSwallowing ? swallowing.update() : graph.store.update(text)),
+    };
+    await inSession(
+      async ({ session }) => {
+        const before = session.last();
+        await expect(session.update(["need"], nothing)).rejects.toThrow(GraphUnconfirmed);
+        expect(session.last()).toBe(before);
+        isSwallowing = false;
+        const turn = await session.update(["need"], nothing);
+        expect(session.last()).toBe(turn);
+      },
+      { store },
+    );
+  });
+
+  test("that the copy behind queries does not show yet is waited for, which is told once", async () => {
+    let stale: Awaited<ReturnType<MemoryGraph["store"]["select"]>> | undefined;
+    let asked = 0;
+    const store = {
+      ...graph.store,
+      select: async (text: string) => {
+        if (!stale) return graph.store.select(text);
+        asked += 1;
+        // The copy catches up at the fifth look.
+        return asked < 5 ? stale : graph.store.select(text);
+      },
+      update: async (text: string) => {
+        stale = await lastMark();
+        await graph.store.update(text);
+      },
+    };
+    let mark = "";
+    const lastMark = () => graph.store.select(mark);
+    graph.store.before = ({ name, text }) => {
+      if (name === "select" && text.includes("OPTIONAL { GRAPH")) mark = text;
+    };
+    await inSession(({ session }) => session.update([], nothing));
+    const between = standBetween(graph.database.owner);
+    await inSession(
+      async ({ session }) => {
+        const turn = await session.update([], nothing);
+        expect(session.last()).toBe(turn);
+      },
+      { store, pool: between.pool },
+    );
+    expect(asked).toBe(5);
+    expect(between.count("'lagging'")).toBe(1);
+  });
+
+  test("after which somebody else's is seen does not count", async () => {
+    await inSession(async ({ session, drain: number }) => {
+      const { names } = graph.options.projector;
+      const turn = `<${names.turnsGraph}> <${names.ns("projectionTurn")}>`;
+      graph.store.after = async ({ name }) => {
+        if (name !== "update") return;
+        graph.store.after = () => undefined;
+        await graph.store.update(
+          `DELETE { GRAPH <${names.turnsGraph}> { ${turn} ?t } } INSERT { GRAPH <${names.turnsGraph}> { ${turn} ${(number + 1n) * 1_000_000n} } }
+           WHERE { GRAPH <${names.turnsGraph}> { ${turn} ?t } }`,
+        );
+      };
+      await expect(session.update([], nothing)).rejects.toThrow("Another process has written");
+    });
+  });
+
+  test("without content tells a store that takes nothing from one that is away", async () => {
+    await inSession(async ({ session }) => {
+      failAt("", () => new GraphRejected(400, "read only"));
+      const refused = requireUpdates(session, undefined);
+      await expect(refused).rejects.toThrow("The graph store refuses every update: read only");
+      await expect(refused).rejects.toBeInstanceOf(GraphUnavailable);
+      failAt("", () => new GraphTimeout("late"));
+      await expect(requireUpdates(session, undefined)).rejects.toBeInstanceOf(GraphTimeout);
+    });
+  });
+
+  test("that changed no graph is known to the next one who has the right", async () => {
+    const turn = await inSession(({ session }) => session.update([], nothing));
+    const { rows } = await graph.database.owner.query<{ turn: string }>(
+      "select turn from app_private.graph_store",
+    );
+    expect(rows).toEqual([{ turn: String(turn) }]);
+    expect(await watch(graph.options)).toBe("whole");
+  });
+});
+
+describe("a rebuild", () => {
+  const requested = async () => {
+    const { rows } = await graph.database.owner.query<{ kind: string }>(
+      "select kind from app_private.graph_rebuilds where requested_at is not null order by kind::text",
+    );
+    return rows.map(({ kind }) => kind);
+  };
+
+  test("gives its connection back in order when the store breaks off in the middle", async () => {
+    await graph.declareNeeds(1_500);
+    const store = {
+      ...graph.store,
+      async putGraph(_: string, body: string | Readable) {
+        // Until the records begin.
+        for await (const piece of body)
+          if (String(piece).includes("Wells")) throw new GraphTimeout("too slow");
+      },
+    };
+    // The lists are there already, and the other graphs are empty.
+    await drain(graph.options);
+    await graph.database.owner.query(
+      "update app_private.graph_rebuilds set requested_at = now() where kind = 'need'",
+    );
+    expect(await rebuildNext({ ...graph.options, store })).toBe(true);
+    const { rows } = await graph.database.owner.query(
+      "select state from pg_stat_activity where datname = current_database() and state like 'idle in%'",
+    );
+    expect(rows).toEqual([]);
+    expect(await requested()).toEqual([]);
+    // What cannot be sent whole is sent record by record, and looked at.
+    expect((await states()).filter(({ state }) => state === "pending")).toHaveLength(1_500);
+  });
+
+  test("that nobody answers is still wanted, whole", async () => {
+    await graph.declareNeeds(1);
+    graph.store.before = ({ name }) => {
+      if (name === "putGraph") throw new GraphUnconfirmed("swallowed");
+    };
+    await expect(rebuild(graph.options)).rejects.toThrow(GraphUnconfirmed);
+    expect(await requested()).toEqual(["commitment", "engagement_claim", "need"]);
+  });
+});
+
+test("what the graph holds is counted for each kind; a graph that is not there has nothing", async () => {
+  await graph.declareNeeds(2);
+  await drain(graph.options);
+  const count = async () => {
+    const { options } = graph;
+    const { graphs, storeAvailable } = await projectionStatus(
+      options.pool,
+      graph.store,
+      options.projector.names,
+    );
+    return {
+      storeAvailable,
+      triples: Object.fromEntries(graphs.map(({ kind, triples }) => [kind, triples])),
+    };
+  };
+  const { triples } = await count();
+  expect(triples["need"]).toBeGreaterThan(10);
+  await graph.store.deleteGraph(graph.needs);
+  expect((await count()).triples).toEqual({ ...triples, need: 0 });
+  graph.store.before = () => {
+    throw new GraphTimeout("late");
+  };
+  expect(await count()).toMatchObject({ storeAvailable: false, triples: { need: null, commitment: null } });
+});

@@ -1,0 +1,243 @@
+// When a process drains, tries again, and looks for what was left behind, by a clock that the test sets.
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
+import type { Pulse } from "../process/pulse.ts";
+import { createDrainer } from "../worker/drainer.ts";
+import type { Drainer, DrainerOptions } from "../worker/drainer.ts";
+import { eventually } from "./support/eventually.ts";
+import { startMemoryGraph } from "./support/memory-graph.ts";
+import type { MemoryGraph } from "./support/memory-graph.ts";
+import { standBetween } from "./support/statements.ts";
+
+let graph: MemoryGraph;
+let now: number;
+let intervals: Map<object, { work: () => void; ms: number }>;
+let drainer: Drainer;
+
+beforeEach(async () => {
+  graph = await startMemoryGraph();
+  now = 1_000_000;
+  intervals = new Map();
+  jest.spyOn(performance, "now").mockImplementation(() => now);
+  jest.spyOn(globalThis, "setInterval").mockImplementation(((work: () => void, ms: number) => {
+    const handle = {};
+    intervals.set(handle, { work, ms });
+    return handle;
+  }) as unknown as typeof setInterval);
+  jest
+    .spyOn(globalThis, "clearInterval")
+    .mockImplementation((handle) => void intervals.delete(handle as object));
+});
+afterEach(async () => {
+  graph.store.before = () => undefined;
+  graph.store.after = () => undefined;
+  await drainer.stop();
+  jest.restoreAllMocks();
+  await graph.database.drop();
+});
+
+const start = (more: Partial<DrainerOptions> = {}) => {
+  drainer = createDrainer({ ...graph.options, watchMs: 3_600_000, ...more });
+  return drainer;
+};
+/** What happens every second. */
+const tick = () => [...intervals.values()].filter(({ ms }) => ms === 1_000).forEach(({ work }) => work());
+const state = async () => {
+  const { rows } = await graph.database.owner.query<{ state: string; reason: string | null }>(
+    "select state, reason from app_private.graph_store",
+  );
+  return [rows[0]!.state, rows[0]!.reason];
+};
+const pending = async () => {
+  const { rows } = await graph.database.owner.query<{ count: number }>(
+    "select count(*)::integer from app_private.dirty_records",
+  );
+  return rows[0]!.count;
+};
+const isDown = (error: () => Error = () => new GraphUnavailable("away")) => {
+  graph.store.before = () => {
+    throw error();
+  };
+};
+/** Whether the store is asked for anything when somebody wakes the drainer. */
+const tries = async () => {
+  const before = graph.store.calls.length;
+  await drainer.wake();
+  return graph.store.calls.length > before;
+};
+
+test("a store that is away is tried again after one second, then two, then four, then every five, and from the start the next time", async () => {
+  start();
+  await drainer.wake();
+  for (const round of [1, 2]) {
+    isDown();
+    now += 3_600_000;
+    expect(await tries()).toBe(true);
+    for (const seconds of [1, 2, 4, 5, 5]) {
+      now += seconds * 1_000 - 1;
+      expect([round, seconds, await tries()]).toEqual([round, seconds, false]);
+      now += 1;
+      expect([round, seconds, await tries()]).toEqual([round, seconds, true]);
+    }
+    graph.store.before = () => undefined;
+    now += 5_000;
+    expect(await tries()).toBe(true);
+    expect(await state()).toEqual(["current", null]);
+  }
+});
+
+test("what is said of a store says whether it is away or does not show what it took", async () => {
+  start();
+  isDown(() => new GraphUnavailable("nobody there"));
+  await drainer.wake();
+  expect(await state()).toEqual(["unavailable", "nobody there"]);
+  isDown(() => new GraphUnconfirmed("swallowed"));
+  now += 1_000;
+  await drainer.wake();
+  expect(await state()).toEqual(["unconfirmed", "swallowed"]);
+});
+
+test("a store that comes back empty is looked at before anything else is written to it", async () => {
+  await graph.declareNeeds(3);
+  start();
+  await drainer.wake();
+  expect(await graph.described()).toBe(3);
+  isDown();
+  await graph.declareNeeds(1);
+  await drainer.wake();
+  graph.store.before = () => undefined;
+  await graph.store.update("DROP ALL");
+  now += 1_000;
+  await drainer.wake();
+  await drainer.wake();
+  expect(await graph.described()).toBe(4);
+});
+
+test("a store that is too slow gets half as much at a time, not less than 25, and as much as before once it can", async () => {
+  await graph.declareNeeds(130);
+  let limit = 20;
+  const sizes: number[] = [];
+  graph.store.before = ({ name, text }) => {
+    const size = text.split('"Wells ').length - 1;
+    if (name !== "update" || size === 0) return;
+    sizes.push(size);
+    if (size > limit) throw new GraphTimeout("too slow");
+  };
+  start({ batchSize: 100 });
+  for (let i = 0; i < 5; i += 1) {
+    await drainer.wake();
+    now += 5_000;
+  }
+  expect(sizes).toEqual([100, 50, 25, 25, 25]);
+  limit = 25;
+  sizes.length = 0;
+  await drainer.wake();
+  expect(sizes).toEqual([25, 25, 25, 25, 25, 5]);
+  await graph.declareNeeds(60);
+  limit = 100;
+  sizes.length = 0;
+  await drainer.wake();
+  expect(sizes).toEqual([60]);
+});
+
+test("what nobody was woken for is written when it is there at a second look", async () => {
+  const between = standBetween(graph.database.owner);
+  start({ pool: between.pool });
+  await drainer.wake();
+  await graph.declareNeeds(1);
+  const before = graph.store.calls.length;
+  const looks = () => between.count("or exists (select from app_private.graph_rebuilds");
+  let untilThen = 0;
+  between.before = () => {
+    if (looks() === 2) untilThen ||= graph.store.calls.length;
+  };
+  tick();
+  await eventually(() => expect(looks()).toBe(1));
+  // Until its answer has been looked at, another one is not begun.
+  await eventually(() => {
+    tick();
+    expect(looks()).toBe(2);
+  });
+  // After the first one it was left to whoever was woken for it.
+  expect(untilThen).toBe(before);
+  await eventually(async () => expect(await pending()).toBe(0));
+});
+
+test("a store that is found silent is said to be, and one that answers again is tried at once", async () => {
+  const heard: ((isDown: boolean) => void)[] = [];
+  const pulse = {
+    onChange: (listener: (isDown: boolean) => void) => heard.push(listener),
+  } as unknown as Pulse;
+  await graph.declareNeeds(1);
+  start({ pulse });
+  isDown();
+  await drainer.wake();
+  heard[0]!(true);
+  await eventually(async () =>
+    expect(await state()).toEqual(["unavailable", "The graph store does not answer."]),
+  );
+  graph.store.before = () => undefined;
+  heard[0]!(false);
+  await eventually(async () => expect(await pending()).toBe(0));
+  await eventually(async () => expect(await state()).toEqual(["current", null]));
+});
+
+test("who is told to stop lets what is under way arrive, and begins nothing else", async () => {
+  await graph.declareNeeds(1);
+  start();
+  const gate = Promise.withResolvers<void>();
+  const events: string[] = [];
+  graph.store.before = async ({ name, text }) => {
+    if (name !== "update" || !text.includes("Wells")) return;
+    events.push("under way");
+    await gate.promise;
+    events.push("arrived");
+  };
+  const waking = drainer.wake();
+  await eventually(() => expect(events).toEqual(["under way"]));
+  const stopping = drainer.stop().then(() => events.push("stopped"));
+  gate.resolve();
+  await Promise.all([waking, stopping]);
+  expect(events).toEqual(["under way", "arrived", "stopped"]);
+  expect(await pending()).toBe(0);
+  await graph.declareNeeds(1);
+  expect(await tries()).toBe(false);
+  expect(intervals.size).toBe(0);
+});
+
+test("a rebuild that was asked for is done by whoever drains, graph by graph, and only then the graph is current", async () => {
+  await graph.declareNeeds(2);
+  start();
+  await drainer.wake();
+  await graph.database.owner.query("select app_private.request_rebuild()");
+  graph.store.calls.length = 0;
+  await drainer.wake();
+  expect(graph.store.count("putGraph")).toBe(Object.keys(graph.options.projector.names.contents).length);
+  expect(graph.store.count("putGraph", "Wells")).toBe(1);
+  expect(await state()).toEqual(["current", null]);
+});
+
+test("a process that is writing says every five seconds that somebody looks after the graph", async () => {
+  await graph.declareNeeds(1);
+  const between = standBetween(graph.database.owner);
+  start({ pool: between.pool });
+  const gate = Promise.withResolvers<void>();
+  let isWriting = false;
+  graph.store.before = async ({ name, text }) => {
+    if (name !== "update" || !text.includes("Wells")) return;
+    isWriting = true;
+    await gate.promise;
+  };
+  const waking = drainer.wake();
+  await eventually(() => expect(isWriting).toBe(true));
+  const beats = () => between.count("note_graph_seen");
+  const before = beats();
+  now += 4_999;
+  tick();
+  expect(beats()).toBe(before);
+  now += 1;
+  tick();
+  expect(beats()).toBe(before + 1);
+  gate.resolve();
+  await waking;
+});

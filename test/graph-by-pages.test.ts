@@ -1,0 +1,114 @@
+// What is compared, replaced and removed in pages and portions: each record once, and the one after a full page too.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { GraphFailed } from "../graph/store.ts";
+import { drain } from "../worker/drain.ts";
+import { importPeopleGroups } from "../worker/imports.ts";
+import { rebuild } from "../worker/rebuild.ts";
+import { verify } from "../worker/verify.ts";
+import type { Difference } from "../worker/verify.ts";
+import { markRecords } from "../worker/watch.ts";
+import { startMemoryGraph } from "./support/memory-graph.ts";
+import type { MemoryGraph } from "./support/memory-graph.ts";
+
+let graph: MemoryGraph;
+beforeEach(async () => {
+  graph = await startMemoryGraph();
+});
+afterEach(() => graph.database.drop());
+
+const compare = async (given: { repair?: boolean; dropUnlisted?: boolean } = {}) => {
+  const found: Difference[] = [];
+  const result = await verify({ ...graph.options, ...given, onDifference: (each) => found.push(each) });
+  const { rows } = await graph.database.owner.query<{ drift: number }>(
+    "select drift::integer from app_private.graph_verification",
+  );
+  return { ...result, found, drift: rows[0]!.drift };
+};
+const NONE = { missing: 0, stale: 0, altered: 0, foreign: 0 };
+
+test.each([499, 500, 501])(
+  "of %i records that the graph has lost each is missed, and written again",
+  async (count) => {
+    await graph.declareNeeds(count);
+    await drain(graph.options);
+    expect(await graph.described()).toBe(count);
+    await graph.store.update(
+      `DELETE { GRAPH <${graph.needs}> { ?s ?p ?o } } WHERE { GRAPH <${graph.needs}> { ?s a ?class ; ?p ?o } }`,
+    );
+    const seen = await compare();
+    expect({ differences: seen.differences, records: seen.records, drift: seen.drift }).toEqual({
+      ...{ differences: { ...NONE, missing: count }, records: count, drift: count },
+    });
+    expect(new Set(seen.found.map(({ iri }) => iri)).size).toBe(count);
+    const repaired = await compare({ repair: true });
+    expect({ repaired: repaired.repaired, drift: repaired.drift }).toEqual({ repaired: count, drift: 0 });
+    await drain(graph.options);
+    expect((await compare()).differences).toEqual(NONE);
+  },
+);
+
+test.each([500, 501])("of %i subjects that no table contains each is found, and removed", async (count) => {
+  const foreign = Array.from({ length: count - 1 }, (_, i) => `<urn:x-${i}> <urn:p> ${i} .`).join("\n");
+  await graph.store.update(`INSERT DATA { GRAPH <${graph.needs}> { ${foreign} [] <urn:p> "nobody" } }`);
+  expect((await compare()).differences).toEqual({ ...NONE, foreign: count });
+  expect(await compare({ repair: true })).toMatchObject({ repaired: count, drift: 0 });
+  expect((await compare()).differences).toEqual(NONE);
+});
+
+test("what was left in place counts as drift after a repair, and what was put right does not", async () => {
+  await graph.store.update(
+    `INSERT DATA { GRAPH <urn:x-unlisted> { <urn:a> <urn:b> 1 } GRAPH <${graph.needs}> { <urn:a> <urn:b> 2 } }`,
+  );
+  expect(await compare({ repair: true })).toMatchObject({ repaired: 1, drift: 1 });
+  expect(await compare({ repair: true, dropUnlisted: true })).toMatchObject({ repaired: 1, drift: 0 });
+});
+
+test("a rebuild of 1,001 records sends each of them, and counts each once though it has to be sent again", async () => {
+  await graph.declareNeeds(1_001);
+  let failures = 1;
+  graph.store.before = ({ name, text }) => {
+    if (name === "putGraph" && text.includes("Wells") && failures-- > 0)
+      throw new GraphFailed("out of memory");
+  };
+  const progress = await rebuild(graph.options);
+  expect(progress).toEqual({ total: 1_001, written: 1_001, rejected: 0 });
+  expect(await graph.described()).toBe(1_001);
+});
+
+test("a rebuild of 201 records that XML cannot hold writes each of them", async () => {
+  await graph.declareNeeds(201);
+  await graph.database.owner.query(
+    "update app_public.needs set need_description = need_description || E' a bell: \\x07'",
+  );
+  await rebuild(graph.options);
+  expect(await graph.described()).toBe(201);
+});
+
+test("a list of 501 is in the graph whole", async () => {
+  const groups = Array.from({ length: 501 }, (_, i) => ({ rop3: String(100_000 + i), name: `People ${i}` }));
+  await importPeopleGroups(graph.database.owner, groups);
+  await drain(graph.options);
+  const { names } = graph.options.projector;
+  const rows = await graph.store.select(
+    `SELECT (COUNT(DISTINCT ?s) AS ?n) { GRAPH <${names.lists.people_groups}> { ?s a <${names.ns("PeopleGroup")}> } }`,
+  );
+  expect(rows[0]?.["n"]?.value).toBe("501");
+});
+
+test("of more records than are marked in one step each is marked", async () => {
+  const { owner } = graph.database;
+  await owner.query(
+    `insert into app_private.graph_records (kind, record_id, revision, synced_revision, state)
+     select 'need', gen_random_uuid(), 1, 1, 'synced' from generate_series(1, 20001)`,
+  );
+  const client = await owner.connect();
+  try {
+    await markRecords(client, "need");
+  } finally {
+    client.release();
+  }
+  const { rows } = await owner.query(
+    "select revision::integer > 1 as marked, state, count(*)::integer from app_private.graph_records group by 1, 2",
+  );
+  expect(rows).toEqual([{ marked: true, state: "pending", count: 20_001 }]);
+});

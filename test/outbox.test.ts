@@ -1,0 +1,128 @@
+// In which order mails go out, and what a mail leaves behind that did not.
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { MailRefused, MailServerUnavailable } from "../worker/mailer.ts";
+import type { Mailer } from "../worker/mailer.ts";
+import { sendMails } from "../worker/outbox.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+const db = () => database.owner;
+beforeEach(() => db().query("delete from app_private.mails; delete from graphile_worker._private_jobs"));
+
+/** Mails that have been composed, by name, each due so many seconds from now and written so many ago. */
+async function wait(mails: Record<string, { due?: number; age?: number; attempts?: number }>): Promise<void> {
+  const rows = Object.entries(mails).map(([name, times]) => ({
+    name,
+    due: 0,
+    age: 0,
+    attempts: 0,
+    ...times,
+  }));
+  await db().query(
+    `insert into app_private.mails
+       (unique_key, kind, recipient, data, subject, text_body, html_body, next_attempt_at, created_at, attempts)
+     select name, 'claim_queue', name || '@b.example', '{}', name, name, name,
+       now() + make_interval(secs => due), now() - make_interval(secs => age), attempts
+     from jsonb_to_recordset($1) as m (name text, due integer, age integer, attempts integer)`,
+    [JSON.stringify(rows)],
+  );
+}
+
+async function send(answer: (name: string) => Error | undefined = () => undefined) {
+  const tried: string[] = [];
+  const mailer: Mailer = {
+    send: ({ subject }) => {
+      tried.push(subject);
+      const error = answer(subject);
+      return error ? Promise.reject(error) : Promise.resolve();
+    },
+  };
+  const logger = pino({ level: "silent" });
+  const result = await sendMails({ pool: db(), mailer, platformUrl: "https://a.example", logger });
+  return { tried, ...result };
+}
+
+/** Of each mail: how often it was refused, whether it was given up, and in how many seconds it is due. */
+async function left() {
+  const { rows } = await db().query<{ name: string; attempts: number; failed: boolean; due: number }>(
+    `select unique_key as name, attempts, failed_at is not null as failed,
+       round(extract(epoch from next_attempt_at - now()))::integer as due
+     from app_private.mails where sent_at is null order by 1`,
+  );
+  return Object.fromEntries(rows.map(({ name, ...row }) => [name, row]));
+}
+
+test("the mail that has been due for longest is the first, of several the one that was written first; what is not due stays", async () => {
+  await wait({ b: { due: -10, age: 60 }, a: { due: -10, age: 70 }, c: { due: -20 }, later: { due: 60 } });
+  expect(await send()).toMatchObject({ tried: ["c", "a", "b"], delayedSeconds: undefined });
+  expect(Object.keys(await left())).toEqual(["later"]);
+});
+
+test("a refused mail waits a minute, then twice as long each time, at most four hours", async () => {
+  await wait({ a: {}, b: { attempts: 1 }, c: { attempts: 7 }, d: { attempts: 8 }, e: { attempts: 30 } });
+  expect(await send(() => new MailRefused("450 later", false))).toMatchObject({ refused: 5 });
+  const all = await left();
+  expect(Object.values(all).map(({ attempts }) => attempts)).toEqual([1, 2, 8, 9, 31]);
+  const minutes = Object.values(all).map(({ due }) => Math.round(due / 60));
+  expect(minutes).toEqual([1, 2, 128, 240, 240]);
+  expect(Object.values(all).some(({ failed }) => failed)).toBe(false);
+});
+
+test("a mail that is refused for three days is given up, not before", async () => {
+  const day = 86_400;
+  await wait({ young: { age: 3 * day - 60 }, old: { age: 3 * day + 60 } });
+  await send(() => new MailRefused("450 later", false));
+  const all = await left();
+  expect([all["young"]!.failed, all["old"]!.failed]).toEqual([false, true]);
+});
+
+test("a refusal holds up no other mail; a server that is away holds up all that are due, and is asked once", async () => {
+  await wait({ a: { due: -3 }, b: { due: -2 }, c: { due: -1 }, later: { due: 600 } });
+  const first = await send((name) =>
+    name === "a" ? new MailRefused("550 no", true) : new MailServerUnavailable("x"),
+  );
+  expect(first).toMatchObject({ tried: ["a", "b"], refused: 1, delayedSeconds: 1 });
+  expect(await left()).toMatchObject({
+    a: { attempts: 1, failed: true },
+    b: { attempts: 0, failed: false, due: 1 },
+    c: { attempts: 0, failed: false, due: 1 },
+    later: { attempts: 0, due: 600 },
+  });
+  const { rows } = await db().query(
+    "select task_identifier as task, round(extract(epoch from run_at - now()))::integer as due from graphile_worker.jobs where run_at > now() + interval '0.5 s'",
+  );
+  expect(rows).toEqual([{ task: "send_mails", due: 1 }]);
+});
+
+test("the longer a server is away the longer mails wait, half of the time so far, up to a minute", async () => {
+  for (const [seconds, expected] of [
+    [1, 1],
+    [40, 20],
+    [119, 60],
+    [10_000, 60],
+  ] as const) {
+    await db().query("delete from app_private.mails");
+    await wait({ a: {} });
+    await db().query("update app_private.mails set delayed_since = now() - make_interval(secs => $1)", [
+      seconds,
+    ]);
+    const { delayedSeconds } = await send(() => new MailServerUnavailable("away"));
+    expect(Math.round(delayedSeconds!)).toBe(expected);
+  }
+});
+
+test("a failure that is nobody's answer is told, and leaves no transaction open and no mail held", async () => {
+  await wait({ a: {} });
+  await expect(send(() => new TypeError("a mistake"))).rejects.toThrow("a mistake");
+  const { rows } = await db().query(
+    "select from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'",
+  );
+  expect(rows).toEqual([]);
+  expect(await send()).toMatchObject({ tried: ["a"] });
+});
