@@ -27,7 +27,7 @@ export async function greeting(config: Config, url: string, db: pg.Pool): Promis
   ];
   if (await demoKeyIsLive(db)) {
     lines.push("", `Demo key (loopback only): ${DEMO_KEY}`);
-    lines.push(`Demo reviewer, to sign in as on the page for claim review: ${DEMO_REVIEWER}`, "");
+    lines.push(`Demo reviewer (sign in with this address to review claims): ${DEMO_REVIEWER}`, "");
     lines.push("Declare a need, commit to it, attest the work, and read the chain back:", "");
     lines.push(...(await lifecycle(config, url, db)).flatMap((command) => [command, ""]));
   } else {

@@ -27,6 +27,7 @@ import { GraphReads } from "./graph-reads.ts";
 import { desk } from "./pages/desk.ts";
 import { graphState } from "./pages/graph-state.ts";
 import { home } from "./pages/home.ts";
+import { nowhere } from "./pages/nowhere.ts";
 import { graphAddresses } from "./pages/record/address.ts";
 import { sparqlPage } from "./pages/sparql.ts";
 import { docs, openApiDoor } from "./pages/docs.ts";
@@ -200,6 +201,7 @@ async function bringUp(
       sparqlDoor({ endpoint: sparql, logger }),
       mcpDoor({ database, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
       restDoor(routes, database),
+      nowhere(database),
     ],
   });
 

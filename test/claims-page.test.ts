@@ -91,9 +91,11 @@ describe.each([DESK, PHONE])("%i pixels wide", (width) => {
     await lineOf(page, 1).click();
     await titleOf(page, 1).waitFor();
     expect(page.url()).toBe(`${service.url}${QUEUE}/${ids[1]}?q=ana-1`);
+    expect(await page.title()).toMatch(/^Ana-1 .* → .+ · Claims · /);
     await page.getByText("An application says that the address is theirs.").waitFor();
     await page.goto(`${service.url}${QUEUE}/${ids[0]}`);
     await titleOf(page, 0).waitFor();
+    expect(await page.title()).toMatch(/^Ana-0 .* → .+ · Claims · /);
     await page.locator("#decision").getByLabel("Role if approved").selectOption("org_contributor");
     await page.getByRole("button", { name: "Approve", exact: true }).click();
     await titleOf(page, 1).waitFor();

@@ -12,6 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+const titleOf = (text: string) => /<h1>([^<]*)/.exec(text)?.[1];
 const linksOf = (text: string) => {
   const [header = ""] = /<nav aria-label="Pages">.*?<\/nav>/s.exec(text) ?? [];
   return [...header.matchAll(/<a[^>]*>([^<]*)/g)].map(([, label]) => label);
@@ -58,6 +59,25 @@ test("a page that is opened from elsewhere, as from a mail, knows who is signed 
   expect([status, text.includes(m.support)]).toEqual([200, true]);
   const called = await visitor.open("/v0/needs", { headers: { "sec-fetch-site": "cross-site" } });
   expect(called.status).toBe(403);
+});
+
+test("a browser is shown a page where there is nothing, and a program is told so in JSON", async () => {
+  const browser = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+  const visitor = await new Visitor(service).signIn(m.support);
+  const there = await visitor.open("/nowhere/to/be?seen=1", { headers: browser });
+  expect([there.status, titleOf(there.text)]).toEqual([404, "There is nothing here"]);
+  expect(there.text).toContain(m.support);
+  const headed = await new Visitor(service).open("/nowhere", { headers: browser });
+  expect([headed.status, titleOf(headed.text)]).toEqual([404, "There is nothing here"]);
+  for (const [path, headers] of [
+    ["/nowhere", {}],
+    ["/nowhere", { accept: "*/*" }],
+    ["/nowhere", { accept: "application/json" }],
+    ["/v0/nowhere", browser],
+  ] as const) {
+    const { status, text } = await visitor.open(path, { headers });
+    expect([status, (JSON.parse(text) as { error: string }).error]).toEqual([404, "not_found"]);
+  }
 });
 
 test("a session that is over is nobody's, and an API key is no session", async () => {

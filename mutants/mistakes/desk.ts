@@ -107,4 +107,19 @@ export const DESK: readonly Mistake[] = [
     tests: ["search-page"],
     only: "many are found in pages",
   },
+  {
+    rule: "a tab says which claim it shows, also after turning to it",
+    file: "server/pages/assets/claims/turning.js",
+    before: "  document.title = title;\n",
+    after: "",
+    tests: ["claims-page"],
+  },
+  {
+    rule: "old programs are told of unknown paths in JSON",
+    file: "server/pages/nowhere.ts",
+    before: " && !request.path.startsWith(OF_PROGRAMS)",
+    after: "",
+    tests: ["pages"],
+    only: "a browser is shown a page",
+  },
 ];

@@ -9,6 +9,8 @@ export type Content = ReturnType<typeof html>;
 /** What a page shows. */
 export type Shown = {
   title: string;
+  /** What of many it shows, for tabs and bookmarks. */
+  subject?: string | undefined;
   content: Content;
   status?: number;
   /** Files of assets/ that make it more convenient; it must do without. */
@@ -21,7 +23,7 @@ export type Shown = {
 
 /** A page as a whole. */
 export function layout(
-  { title, content, scripts = [], imports, wide = false }: Shown,
+  { title, subject, content, scripts = [], imports, wide = false }: Shown,
   { address, visitor }: { address: string; visitor: Visitor | undefined },
 ): Content {
   return html`<!doctype html>
@@ -29,7 +31,7 @@ export function layout(
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title} · Engagement graph</title>
+        <title>${subject === undefined ? "" : `${subject} · `}${title} · Engagement graph</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/assets/style.css" />
         ${imports === undefined ? "" : raw(`<script type="importmap">${imports}</script>`)}

@@ -9,6 +9,7 @@ import { filterOf, isId, QUEUE } from "./filter.ts";
 import { keys } from "./keys.ts";
 import { outcomes } from "./outcomes.ts";
 import { filters, list } from "./queue.ts";
+import { personOf } from "./told.ts";
 
 export const claims: Page = { path: QUEUE, show: (visit) => show(visit, undefined), act };
 
@@ -32,6 +33,7 @@ async function show(visit: Visit, open: string | undefined): Promise<Shown> {
   const decided = done.length > 0 ? await askBrief(visit, done) : [];
   return {
     title: "Claims",
+    subject: chosen && `${personOf(chosen)} → ${chosen.orgName}`,
     wide: true,
     scripts: ["claims.js"],
     content: html`<div

@@ -47,7 +47,7 @@ function isQueue(href) {
  */
 export async function turnTo(href, { isNew = true } = {}) {
   const turn = ++latest;
-  const { fresh, isBusy } = await load(href);
+  const { fresh, title, isBusy } = await load(href);
   if (turn !== latest) return;
   if (isBusy) {
     // To leave would be to decide what is held.
@@ -61,11 +61,12 @@ export async function turnTo(href, { isNew = true } = {}) {
   }
   if (isNew) history.pushState(null, "", href);
   shown = here();
+  document.title = title;
   queue().replaceWith(fresh);
   document.dispatchEvent(new Event("claims:shown"));
-  const title = document.getElementById(queue().dataset.open === "" ? "list-title" : "claim-title");
-  title?.focus({ preventScroll: true });
-  (queue().dataset.open === "" ? queue() : title)?.scrollIntoView?.({ block: "nearest" });
+  const heading = document.getElementById(queue().dataset.open === "" ? "list-title" : "claim-title");
+  heading?.focus({ preventScroll: true });
+  (queue().dataset.open === "" ? queue() : heading)?.scrollIntoView?.({ block: "nearest" });
 }
 
 /** Shows the open claim as it is now, and leaves the list as it is. */
@@ -87,7 +88,8 @@ async function load(href) {
   try {
     const response = await fetch(href);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    return { fresh: page.getElementById("queue"), isBusy: response.status === 429 || response.status >= 500 };
+    const isBusy = response.status === 429 || response.status >= 500;
+    return { fresh: page.getElementById("queue"), title: page.title, isBusy };
   } catch {
     return { fresh: null, isBusy: true };
   }
