@@ -34,12 +34,12 @@ begin
          else app_private.problem('role', 'must be a role that includes members:manage') end
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
+  organization := app_private.lock_organization(org_uri);
   perform app_private.require_platform_permission(admin_email, 'roles:assign');
   if lower(user_email) = lower(admin_email) then
     perform app_private.refuse('permission_required',
       'You cannot appoint yourself; another administrator of the platform must.');
   end if;
-  organization := app_private.lock_organization(org_uri);
   if organization.org_uri is null or organization.status <> 'active' then
     perform app_private.refuse('organization_not_found');
   elsif app_private.is_managed(org_uri) then

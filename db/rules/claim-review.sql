@@ -11,6 +11,19 @@ end;
 comment on function app_private.may_review is
   'Whether a person may review a claim: for the organization that it was sent to, or for the platform.';
 
+create function app_private.require_review(claim app_public.organization_claims, reviewer_email text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not app_private.may_review(claim, reviewer_email) then
+    perform app_private.refuse('permission_required', 'Reviewing this claim requires the platform permission claims:review, '
+      'or the permission members:manage in the organization that it was sent to.');
+  end if;
+end
+$$;
+comment on function app_private.require_review is 'Refuses with 403 permission_required who may not review a claim.';
+
 create function app_public.review_organization_claim(
   claim_id uuid, action app_public.claim_review_action, admin_email text,
   notes text default null, role app_public.organization_role default 'org_member'
@@ -37,10 +50,8 @@ begin
   select * into claim from app_public.organization_claims as c
   where c.claim_id = review_organization_claim.claim_id
     and app_private.is_within(bounds, c.org_uri);
-  if not app_private.may_review(claim, admin_email) then
-    perform app_private.refuse('permission_required', 'Reviewing this claim requires the platform permission claims:review, '
-      'or the permission members:manage in the organization that it was sent to.');
-  elsif claim.claim_id is null then
+  perform app_private.require_review(claim, admin_email);
+  if claim.claim_id is null then
     perform app_private.refuse('claim_not_found');
   end if;
   select * into reviewer from app_public.users as u where lower(u.email) = lower(admin_email);
@@ -56,6 +67,8 @@ begin
       format('This claim has already been %s.', app_private.review_status(claim.status)));
   end if;
   perform app_private.lock_organization(claim.org_uri);
+  -- Once more: while they waited for the locks, the reviewer may have lost what they decide by.
+  perform app_private.require_review(claim, admin_email);
   update app_public.organization_claims as c
   set status = 'reviewed', reviewed_by = reviewer.user_id, reviewed_at = now(), review_notes = notes
   where c.claim_id = claim.claim_id;

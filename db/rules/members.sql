@@ -198,6 +198,8 @@ begin
     || app_private.required_problems('role', role::text)
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
+  -- First the lock: what somebody may do here may be taken from them while they wait for it.
+  perform app_private.lock_organization(org_uri);
   perform app_private.authorize(org_uri, admin_email, 'members:manage');
   return app_private.change_member(org_uri, user_email, role, null);
 end
@@ -221,6 +223,8 @@ begin
     || app_private.required_problems('status', status::text)
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
+  -- First the lock: what somebody may do here may be taken from them while they wait for it.
+  perform app_private.lock_organization(org_uri);
   perform app_private.authorize(org_uri, admin_email, 'members:manage');
   return app_private.change_member(org_uri, user_email, null, status);
 end

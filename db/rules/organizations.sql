@@ -84,6 +84,8 @@ begin
     || case when app_private.is_free_mail(app_private.normal_domain(domain))
          then app_private.problem('domain', 'must be the organization''s own domain, not a mail provider''s') else '[]' end);
   perform app_private.name_actor(admin_email);
+  -- As in set_member_role: first the lock.
+  perform app_private.lock_organization(org_uri);
   perform app_private.authorize(org_uri, admin_email, 'organization:manage');
   update app_public.organizations as o set
     name = coalesce(update_organization.name, o.name),

@@ -214,6 +214,8 @@ begin
     || app_private.required_problems('role', role::text)
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
+  -- First the lock: of two who dismiss each other, the second is nobody any more when their turn comes.
+  perform app_private.lock_platform_roles();
   perform app_private.require_platform_permission(admin_email, 'roles:assign');
   return app_private.change_platform_role(app_private.known_user(user_email), role, coalesce(action, 'grant'));
 end

@@ -2,6 +2,7 @@ import type { Mistake } from "../mistake.ts";
 import { DESK } from "./desk.ts";
 import { GRAPH } from "./graph.ts";
 import { OPERATOR } from "./operator.ts";
+import { RACES } from "./races.ts";
 import { REPLICAS } from "./replicas.ts";
 import { CALLERS } from "./rules-callers.ts";
 import { CHURCHES } from "./rules-churches.ts";
@@ -34,6 +35,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...WATCH,
   ...WORKER,
   ...STEPS,
+  ...RACES,
   ...GRAPH,
   ...SERVER,
   ...DOORS,

@@ -1,0 +1,62 @@
+// What holds when two things happen at the same moment.
+import type { Mistake } from "../mistake.ts";
+
+export const RACES: readonly Mistake[] = [
+  {
+    rule: "who changes a membership is asked for their own once it is their turn",
+    file: "db/rules/members.sql",
+    before: `  perform app_private.lock_organization(org_uri);
+  perform app_private.authorize(org_uri, admin_email, 'members:manage');
+  return app_private.change_member(org_uri, user_email, null, status);`,
+    after: `  perform app_private.authorize(org_uri, admin_email, 'members:manage');
+  return app_private.change_member(org_uri, user_email, null, status);`,
+    tests: ["authority-in-turn"],
+    only: "revokes nobody's",
+  },
+  {
+    rule: "who gives a role in an organization is asked for their own once it is their turn",
+    file: "db/rules/members.sql",
+    before: `  perform app_private.lock_organization(org_uri);
+  perform app_private.authorize(org_uri, admin_email, 'members:manage');
+  return app_private.change_member(org_uri, user_email, role, null);`,
+    after: `  perform app_private.authorize(org_uri, admin_email, 'members:manage');
+  return app_private.change_member(org_uri, user_email, role, null);`,
+    tests: ["authority-in-turn"],
+    only: "gives nobody a role",
+  },
+  {
+    rule: "who changes an organization is asked for their role once it is their turn",
+    file: "db/rules/organizations.sql",
+    before: "  perform app_private.lock_organization(org_uri);\n  perform app_private.authorize",
+    after: "  perform app_private.authorize",
+    tests: ["authority-in-turn"],
+    only: "changes nothing of the organization",
+  },
+  {
+    rule: "who dismisses somebody from the platform is asked for their role once it is their turn",
+    file: "db/rules/platform-users.sql",
+    before:
+      "  perform app_private.lock_platform_roles();\n  perform app_private.require_platform_permission(admin_email, 'roles:assign');",
+    after: "  perform app_private.require_platform_permission(admin_email, 'roles:assign');",
+    tests: ["authority-in-turn"],
+    only: "takes nobody's",
+  },
+  {
+    rule: "who appoints somebody is asked for their role once it is their turn",
+    file: "db/rules/appointments.sql",
+    before: `  organization := app_private.lock_organization(org_uri);
+  perform app_private.require_platform_permission(admin_email, 'roles:assign');`,
+    after: `  perform app_private.require_platform_permission(admin_email, 'roles:assign');
+  organization := app_private.lock_organization(org_uri);`,
+    tests: ["authority-in-turn"],
+    only: "appoints nobody",
+  },
+  {
+    rule: "who decides a claim is asked for their role once it is their turn",
+    file: "db/rules/claim-review.sql",
+    before: "  perform app_private.require_review(claim, admin_email);\n  update",
+    after: "  update",
+    tests: ["authority-in-turn"],
+    only: "decides no claim",
+  },
+];

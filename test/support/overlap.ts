@@ -1,0 +1,57 @@
+// Transactions that have to wait for one another, in an order that nothing leaves to chance.
+import pg from "pg";
+import type { TestDatabase } from "./database.ts";
+import { eventually } from "./eventually.ts";
+
+/** Something that is done on a connection. */
+export type Deed = (client: Pick<pg.ClientBase, "query">) => Promise<unknown>;
+
+/** Does something on connections of their own, which end with it. */
+export async function onConnections<T>(
+  { url }: Pick<TestDatabase, "url">,
+  count: number,
+  work: (...clients: pg.Client[]) => Promise<T>,
+): Promise<T> {
+  const clients = Array.from({ length: count }, () => new pg.Client(url));
+  await Promise.all(clients.map((client) => client.connect()));
+  try {
+    return await work(...clients);
+  } finally {
+    await Promise.all(clients.map((client) => client.end()));
+  }
+}
+
+/**
+ * Begins something that has to wait for a lock.
+ * @returns when it waits; what comes of it then, or the error that it ends with
+ */
+export async function waiting(
+  { owner }: Pick<TestDatabase, "owner">,
+  client: pg.Client,
+  deed: Deed,
+): Promise<{ outcome: Promise<unknown> }> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const outcome = deed(client).catch((error: unknown) => error);
+  await eventually(async () => {
+    const { rows: found } = await owner.query<{ waits: boolean }>(
+      "select cardinality(pg_blocking_pids($1)) > 0 as waits",
+      [rows[0]!.pid],
+    );
+    if (!found[0]!.waits) throw new Error("nothing keeps it waiting");
+  });
+  return { outcome };
+}
+
+/**
+ * Does the first thing and does not commit it; begins the second; commits the first once the second waits for it.
+ * @returns what came of the second, or the error that it ended with
+ */
+export function overlap(database: TestDatabase, first: Deed, second: Deed): Promise<unknown> {
+  return onConnections(database, 2, async (ahead, behind) => {
+    await ahead.query("begin");
+    await first(ahead);
+    const { outcome } = await waiting(database, behind, second);
+    await ahead.query("commit");
+    return outcome;
+  });
+}
