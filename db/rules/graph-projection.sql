@@ -48,7 +48,8 @@ declare
   marked bigint;
 begin
   insert into app_private.graph_records as r (kind, record_id)
-  select mark_records.kind, id from unnest(ids) as id
+  -- In one order, or two who mark the same records would each wait for what the other holds.
+  select mark_records.kind, id from unnest(ids) as id order by id
   on conflict on constraint graph_records_pkey do update
     set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending';
   get diagnostics marked = row_count;

@@ -212,6 +212,8 @@ declare
   deprecated bigint;
   result jsonb;
 begin
+  -- One edition after the other: what this one moves is what the one before has left.
+  lock table app_public.accelerators in share row exclusive mode;
   select coalesce(array_agg(a.code), '{}') into moved
   from app_public.accelerators as a
   join jsonb_to_recordset(list) as i (code text, "conceptUri" text) using (code)

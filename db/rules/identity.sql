@@ -267,15 +267,19 @@ as $$
 declare
   earlier app_private.idempotent_answers;
 begin
-  -- If a request with the same key is still running, this waits for it, at the unique index.
-  insert into app_private.idempotent_answers (key_id, idempotency_key, fingerprint)
-  values (recall_answer.caller, recall_answer.idempotency_key, recall_answer.fingerprint)
-  on conflict do nothing;
-  if found then
-    return null;
-  end if;
-  select * into earlier from app_private.idempotent_answers as a
-  where a.key_id = recall_answer.caller and a.idempotency_key = recall_answer.idempotency_key;
+  loop
+    -- If a request with the same key is still running, this waits for it, at the unique index.
+    insert into app_private.idempotent_answers (key_id, idempotency_key, fingerprint)
+    values (recall_answer.caller, recall_answer.idempotency_key, recall_answer.fingerprint)
+    on conflict do nothing;
+    if found then
+      return null;
+    end if;
+    select * into earlier from app_private.idempotent_answers as a
+    where a.key_id = recall_answer.caller and a.idempotency_key = recall_answer.idempotency_key;
+    -- What was in the way may be forgotten by now.
+    exit when found;
+  end loop;
   if earlier.fingerprint is distinct from recall_answer.fingerprint then
     perform app_private.refuse('idempotency_key_reused');
   end if;

@@ -59,4 +59,28 @@ export const RACES: readonly Mistake[] = [
     tests: ["authority-in-turn"],
     only: "decides no claim",
   },
+  {
+    rule: "an answer that is forgotten while its request is repeated is given anew",
+    file: "db/rules/identity.sql",
+    before: "    exit when found;\n  end loop;",
+    after: "    exit;\n  end loop;",
+    tests: ["overlapping"],
+    only: "forgotten while its request is repeated",
+  },
+  {
+    rule: "an edition looks at what it moves once no other edition is under way",
+    file: "db/rules/graph-references.sql",
+    before: "  lock table app_public.accelerators in share row exclusive mode;\n",
+    after: "",
+    tests: ["overlapping"],
+    only: "beside another one",
+  },
+  {
+    rule: "records are marked in one order",
+    file: "db/rules/graph-projection.sql",
+    before: "from unnest(ids) as id order by id",
+    after: "from unnest(ids) as id",
+    tests: ["overlapping"],
+    only: "in a circle",
+  },
 ];

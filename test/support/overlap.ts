@@ -55,3 +55,34 @@ export function overlap(database: TestDatabase, first: Deed, second: Deed): Prom
     return outcome;
   });
 }
+
+const GATE = 4711;
+
+/** A gate that can be shut and opened again. */
+export type Gate = { shut: () => Promise<unknown>; open: () => Promise<unknown> };
+
+/** Puts a gate, open at first, behind each statement that inserts into a table, whether or not it inserts anything. */
+export function gateAfterInsert<T>(
+  database: TestDatabase,
+  table: string,
+  work: (gate: Gate) => Promise<T>,
+): Promise<T> {
+  return onConnections(database, 1, async (keeper) => {
+    await database.owner.query(`
+      create function app_private.pass_gate() returns trigger language plpgsql as $$
+      begin
+        perform pg_advisory_lock_shared(${GATE});
+        perform pg_advisory_unlock_shared(${GATE});
+        return null;
+      end $$;
+      create trigger zz_gate after insert on ${table} for each statement execute function app_private.pass_gate()`);
+    try {
+      return await work({
+        shut: () => keeper.query("select pg_advisory_lock($1)", [GATE]),
+        open: () => keeper.query("select pg_advisory_unlock($1)", [GATE]),
+      });
+    } finally {
+      await database.owner.query(`drop trigger zz_gate on ${table}; drop function app_private.pass_gate()`);
+    }
+  });
+}

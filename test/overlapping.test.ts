@@ -1,0 +1,113 @@
+// What the database does for two who come at the same moment: with what each of them saw when they began, one would go wrong.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { gateAfterInsert, onConnections, waiting } from "./support/overlap.ts";
+import type { Deed } from "./support/overlap.ts";
+import { buildWorld, contributor, ORG } from "./support/world.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await buildWorld(database.owner);
+});
+afterAll(() => database.drop());
+
+const db = () => database.owner;
+
+async function declareNeeds(count: number): Promise<string[]> {
+  const { rows } = await db().query<{ id: string }>(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     select $1, 'River', $2, 'Wells', '{PRA}' from generate_series(1, $3) returning need_id as id`,
+    [ORG, contributor, count],
+  );
+  return rows.map(({ id }) => id).toSorted();
+}
+
+test("an answer that is forgotten while its request is repeated is given anew", async () => {
+  const caller = "00000000-0000-4000-8000-000000000001";
+  const request = [caller, "again", "the same"];
+  await db().query(
+    `insert into app_private.idempotent_answers (key_id, idempotency_key, fingerprint, answer, created_at)
+     values ($1, $2, sha256(convert_to($3, 'utf8')), 'the first', now() - interval '25 hours')`,
+    request,
+  );
+  const repeat: Deed = async (client) =>
+    (
+      await client.query(
+        "select app_private.recall_answer($1, $2, sha256(convert_to($3, 'utf8'))) as answer",
+        request,
+      )
+    ).rows;
+  const outcome = await gateAfterInsert(database, "app_private.idempotent_answers", (gate) =>
+    onConnections(database, 1, async (client) => {
+      await gate.shut();
+      const repeated = await waiting(database, client, repeat);
+      await db().query("select app_private.forget_old_answers()");
+      await gate.open();
+      return repeated.outcome;
+    }),
+  );
+  expect(outcome).toEqual([{ answer: null }]);
+  // It was taken for this request: the next one waits for its answer.
+  const { rows } = await db().query(
+    "select answer from app_private.idempotent_answers where key_id = $1 and idempotency_key = $2",
+    [caller, "again"],
+  );
+  expect(rows).toEqual([{ answer: null }]);
+});
+
+test("an edition that comes beside another one marks the records whose codes the other has moved", async () => {
+  const edition =
+    (uri: string): Deed =>
+    (client) =>
+      client.query("select app_private.import_accelerators($1)", [
+        JSON.stringify([{ code: "PRA", conceptUri: uri, kind: "accelerator", prefLabel: "Prayer" }]),
+      ]);
+  /** As a drain does. */
+  const writeAll = () =>
+    db().query(
+      "update app_private.graph_records set synced_revision = revision, state = 'synced', dirty_since = null",
+    );
+  await edition("https://one.example/PRA")(db());
+  const [id] = await declareNeeds(1);
+  await writeAll();
+  await gateAfterInsert(database, "app_public.accelerators", (gate) =>
+    onConnections(database, 2, async (ahead, behind) => {
+      await ahead.query("begin");
+      await edition("https://two.example/PRA")(ahead);
+      await gate.shut();
+      const second = await waiting(database, behind, edition("https://one.example/PRA"));
+      await ahead.query("commit");
+      await writeAll();
+      await gate.open();
+      await second.outcome;
+    }),
+  );
+  const { rows } = await db().query(
+    `select a.concept_uri as uri, r.state from app_public.accelerators as a, app_private.graph_records as r
+     where a.code = 'PRA' and r.record_id = $1`,
+    [id],
+  );
+  expect(rows).toEqual([{ uri: "https://one.example/PRA", state: "pending" }]);
+});
+
+test("records that are marked many at a time, in whatever order, are never waited for in a circle", async () => {
+  const [first, second, third, fourth] = await declareNeeds(4);
+  const mark =
+    (ids: readonly unknown[]): Deed =>
+    async (client) =>
+      (await client.query("select app_private.mark_records('need', $1) as marked", [ids])).rows;
+  const outcomes = await onConnections(database, 4, async (one, two, three, four) => {
+    await one.query("begin");
+    await mark([second])(one);
+    await two.query("begin");
+    await mark([third])(two);
+    const forwards = await waiting(database, three, mark([first, second, fourth]));
+    const backwards = await waiting(database, four, mark([fourth, third, first]));
+    await one.query("commit");
+    await two.query("commit");
+    return [await forwards.outcome, await backwards.outcome];
+  });
+  expect(outcomes).toEqual([[{ marked: "3" }], [{ marked: "3" }]]);
+});
