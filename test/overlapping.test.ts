@@ -1,7 +1,8 @@
 // What the database does for two who come at the same moment: with what each of them saw when they began, one would go wrong.
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import * as m from "./support/membership.ts";
 import { gateAfterInsert, onConnections, waiting } from "./support/overlap.ts";
 import type { Deed } from "./support/overlap.ts";
 import { buildWorld, contributor, ORG } from "./support/world.ts";
@@ -10,6 +11,7 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await createTestDatabase();
   await buildWorld(database.owner);
+  await m.addPlatformPeople(database.owner);
 });
 afterAll(() => database.drop());
 
@@ -111,3 +113,49 @@ test("records that are marked many at a time, in whatever order, are never waite
   });
   expect(outcomes).toEqual([[{ marked: "3" }], [{ marked: "3" }]]);
 });
+
+describe.each(["repeatable read", "serializable"])(
+  "a transaction of %s, which sees what was before,",
+  (level) => {
+    const at =
+      (deed: Deed): Deed =>
+      async (client) => {
+        await client.query(`set default_transaction_isolation = '${level}'`);
+        return deed(client);
+      };
+    const refused = { code: "25000", message: expect.stringContaining("READ COMMITTED") as unknown };
+
+    test("claims an organization for nobody: it might be the second to be the first", async () => {
+      const org = await m.addOrganization(db());
+      const claim =
+        (person: string): Deed =>
+        (client) =>
+          client.query("select app_public.claim_organization($1, 'Ana', 'Silva', '{}', $2, false, $3)", [
+            `${person}@${org.domain}`,
+            org.name,
+            org.uri,
+          ]);
+      // Otherwise graphile-worker learns of the job in both.
+      await db().query("select graphile_worker.add_job('send_mails')");
+      await onConnections(database, 2, async (ahead, behind) => {
+        await behind.query(`begin isolation level ${level}; select from app_public.memberships`);
+        await claim("one")(ahead);
+        await expect(claim("two")(behind)).rejects.toMatchObject(refused);
+        await behind.query("rollback");
+      });
+      expect(await m.membershipOf(db(), org.uri, `one@${org.domain}`)).toBe("org_admin active");
+      expect(await m.membershipOf(db(), org.uri, `two@${org.domain}`)).toBeUndefined();
+    });
+
+    test("gives a role on the platform to nobody: who gives it may have lost their own", async () => {
+      const give: Deed = (client) =>
+        client.query("select app_public.set_platform_role($1, 'support', $2)", [
+          contributor,
+          m.platformAdmin,
+        ]);
+      await onConnections(database, 1, async (client) => {
+        await expect(at(give)(client)).rejects.toMatchObject(refused);
+      });
+    });
+  },
+);

@@ -67,7 +67,7 @@ begin
   loop
     -- Two managers who step down at once wait for each other here. Locking those who remain makes a
     -- transaction with an old snapshot fail rather than rely on it.
-    perform app_private.lock_organization(bereft);
+    perform from app_public.organizations as o where o.org_uri = bereft for no key update;
     perform from app_private.organization_managers as m where m.org_uri = bereft limit 1 for share;
     if not found then
       perform app_private.refuse('last_admin');

@@ -49,10 +49,27 @@ end;
 comment on function app_private.propose_organization is
   'Adds a new organization under {GRAPH_DATA_URL}/org/, not yet public. A mail provider''s domain is not recorded as its own.';
 
+create function app_private.require_read_committed() returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception using errcode = 'invalid_transaction_state', message =
+      'This is decided by what others have committed until it is its turn; a transaction that goes on seeing what was there when '
+      'it began cannot do it. Use READ COMMITTED.';
+  end if;
+end
+$$;
+comment on function app_private.require_read_committed is
+  'Refuses a transaction that does not see what has been committed while it waited.';
+
 create function app_private.lock_organization(org_uri text) returns app_public.organizations
 language sql volatile
 set search_path = pg_catalog, pg_temp
 begin atomic
+  -- Most of what is decided under this lock is decided by what is not there, which no other lock shows to have changed.
+  select app_private.require_read_committed();
   select * from app_public.organizations as o where o.org_uri = lock_organization.org_uri for no key update;
 end;
 comment on function app_private.lock_organization is

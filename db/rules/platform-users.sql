@@ -214,6 +214,7 @@ begin
     || app_private.required_problems('role', role::text)
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
+  perform app_private.require_read_committed();
   -- First the lock: of two who dismiss each other, the second is nobody any more when their turn comes.
   perform app_private.lock_platform_roles();
   perform app_private.require_platform_permission(admin_email, 'roles:assign');

@@ -83,4 +83,20 @@ export const RACES: readonly Mistake[] = [
     tests: ["overlapping"],
     only: "in a circle",
   },
+  {
+    rule: "what is decided under the lock of an organization is decided by what is there by then",
+    file: "db/rules/organizations.sql",
+    before: "  select app_private.require_read_committed();\n",
+    after: "",
+    tests: ["overlapping"],
+    only: "claims an organization",
+  },
+  {
+    rule: "roles on the platform are given by who has one by then",
+    file: "db/rules/platform-users.sql",
+    before: "  perform app_private.require_read_committed();\n",
+    after: "",
+    tests: ["overlapping"],
+    only: "gives a role on the platform",
+  },
 ];

@@ -64,7 +64,7 @@ export const MEMBERS: readonly Mistake[] = [
   {
     rule: "two managers who are deleted in SQL at once wait for each other",
     file: "db/rules/members.sql",
-    before: "perform app_private.lock_organization(bereft);",
+    before: "perform from app_public.organizations as o where o.org_uri = bereft for no key update;",
     after: "",
     tests: ["membership-concurrency"],
     only: "overlapping transactions",
