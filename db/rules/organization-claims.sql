@@ -112,6 +112,10 @@ begin
     perform app_private.use_up('claims:key:' || app_private.current_key(), 'claims_per_key_per_day',
       'Too many organization claims were submitted with this API key today.');
   end if;
+  if not is_new_org then
+    -- From here on, claims to the same organization are decided one after another. Whoever needs both takes it before the person.
+    organization := app_private.lock_organization(org_uri);
+  end if;
   claimant := app_private.introduce_user(user_email, first_name, last_name);
   -- Each claim is mailed to administrators.
   perform app_private.use_up('claims:user:' || claimant.user_id, 'claims_per_person_per_day',
@@ -120,8 +124,6 @@ begin
     perform app_private.refuse_second_proposal(claimant.user_id, new_org_name);
     organization := app_private.propose_organization(new_org_name, new_org_type, new_org_website, org_domain);
   else
-    -- From here on, claims to the same organization are decided one after another.
-    organization := app_private.lock_organization(org_uri);
     if organization.org_uri is null or organization.status = 'rejected' then
       perform app_private.refuse('organization_not_found');
     end if;

@@ -281,13 +281,19 @@ declare
   changed bigint;
   counts jsonb := jsonb_build_object();
 begin
-  select * into person from app_public.users as u where lower(u.email) = lower(finish_erasure.email) for no key update;
+  select * into person from app_public.users as u where lower(u.email) = lower(finish_erasure.email);
   if person.user_id is not null and person.erased_at is null then
     raise exception 'begin_erasure comes first';
   elsif person.user_id is not null then
+    -- The claims before the person, as a review takes them.
     perform app_private.close_claims(person.user_id);
-    perform app_private.erase_name(person, pseudonym);
-    counts := jsonb_build_object('app_public.users', 1);
+    -- Of two who do this at once, the second finds nobody any more.
+    select * into person from app_public.users as u where u.user_id = person.user_id and u.email = person.email
+    for no key update;
+    if found then
+      perform app_private.erase_name(person, pseudonym);
+      counts := jsonb_build_object('app_public.users', 1);
+    end if;
   end if;
   perform app_private.erase_identities(email, pseudonym);
   perform app_private.end_sessions(email);

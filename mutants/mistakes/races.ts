@@ -99,4 +99,33 @@ export const RACES: readonly Mistake[] = [
     tests: ["overlapping"],
     only: "gives a role on the platform",
   },
+  {
+    rule: "who claims an organization takes it before the person",
+    file: "db/rules/organization-claims.sql",
+    before: `    organization := app_private.lock_organization(org_uri);
+  end if;
+  claimant := app_private.introduce_user(user_email, first_name, last_name);`,
+    after: `  end if;
+  claimant := app_private.introduce_user(user_email, first_name, last_name);
+  organization := app_private.lock_organization(org_uri);`,
+    tests: ["lock-order"],
+    only: "claims once more",
+  },
+  {
+    rule: "who erases a person takes their claims before the person",
+    file: "db/rules/people.sql",
+    before: "where lower(u.email) = lower(finish_erasure.email);\n",
+    after: "where lower(u.email) = lower(finish_erasure.email) for no key update;\n",
+    tests: ["lock-order"],
+    only: "erased while their claim is being approved",
+  },
+  {
+    rule: "a person is erased once",
+    file: "db/rules/people.sql",
+    before:
+      "where u.user_id = person.user_id and u.email = person.email\n    for no key update;\n    if found then",
+    after: "where u.user_id = person.user_id;\n    if found then",
+    tests: ["lock-order"],
+    only: "of two who erase",
+  },
 ];

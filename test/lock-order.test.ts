@@ -1,0 +1,99 @@
+// Whoever needs several things at once takes them in the same order: claim, organization, person. Otherwise two who meet wait for
+// one another, until PostgreSQL ends one of them.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import * as m from "./support/membership.ts";
+import { gateAfterInsert, onConnections, overlap, waiting } from "./support/overlap.ts";
+import type { Deed } from "./support/overlap.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await m.addPlatformPeople(database.owner);
+});
+afterAll(() => database.drop());
+
+const db = () => database.owner;
+
+const claimBy =
+  (email: string, org: m.TestOrganization): Deed =>
+  async (client) =>
+    (
+      await client.query<{ claim_id: string }>(
+        "select claim_id from app_public.claim_organization($1, 'Ana', 'Silva', '{}', $2, false, $3)",
+        [email, org.name, org.uri],
+      )
+    ).rows;
+const approve =
+  (claimId: string): Deed =>
+  async (client) =>
+    (
+      await client.query("select new_status from app_public.review_organization_claim($1, 'approve', $2)", [
+        claimId,
+        m.support,
+      ])
+    ).rows;
+
+const finishErasure =
+  (email: string): Deed =>
+  async (client) =>
+    (
+      await client.query<{ erasure: { pseudonym: string | null } }>(
+        "select app_private.finish_erasure($1) as erasure",
+        [email],
+      )
+    ).rows[0]?.erasure.pseudonym;
+
+/** What comes of a review of Ana's claim, and of something else that begins when the review has locked what it needs. */
+async function besideReview(
+  deedOf: (org: m.TestOrganization, email: string) => Deed | Promise<Deed>,
+): Promise<{ org: m.TestOrganization; email: string; review: unknown; other: unknown }> {
+  const org = await m.addOrganization(db(), { head: "org_admin" });
+  const email = `ana@${org.domain.replace(".example", ".test.example")}`;
+  const [claim] = (await claimBy(email, org)(db())) as { claim_id: string }[];
+  const deed = await deedOf(org, email);
+  const outcomes = await gateAfterInsert(database, "app_public.organization_claim_history", (gate) =>
+    onConnections(database, 2, async (one, two) => {
+      await gate.shut();
+      const review = await waiting(database, one, approve(claim!.claim_id));
+      const other = await waiting(database, two, deed);
+      await gate.open();
+      return { review: await review.outcome, other: await other.outcome };
+    }),
+  );
+  return { org, email, ...outcomes };
+}
+
+test("who claims once more while their claim is being approved is told that they are a member", async () => {
+  const { org, email, review, other } = await besideReview((at, who) => claimBy(who, at));
+  expect(review).toEqual([{ new_status: "approved" }]);
+  expect(other).toMatchObject({ code: "PT409", detail: "already_member" });
+  expect(await m.membershipOf(db(), org.uri, email)).toBe("org_member active");
+});
+
+test("who is erased while their claim is being approved becomes no member, and is erased", async () => {
+  const { org, email, review, other } = await besideReview(async (_, who) => {
+    await db().query("select app_private.begin_erasure($1, false)", [who]);
+    return finishErasure(who);
+  });
+  expect(review).toMatchObject({ code: "PT404", detail: "member_not_found" });
+  expect(other).toMatch(/@erased\.invalid$/);
+  expect(await m.membershipOf(db(), org.uri, email)).toBeUndefined();
+  expect(await m.membershipOf(db(), org.uri, String(other))).toBeUndefined();
+});
+
+test("of two who erase a person at once, the second finds nobody any more", async () => {
+  const { domain } = await m.addOrganization(db(), { head: "org_admin", ana: "org_member" });
+  const email = `ana@${domain}`;
+  await db().query("select app_private.begin_erasure($1, false)", [email]);
+  let pseudonym: unknown;
+  const second = await overlap(
+    database,
+    async (client) => (pseudonym = await finishErasure(email)(client)),
+    finishErasure(email),
+  );
+  expect(second).toBeNull();
+  const { rows } = await db().query("select from app_public.users where email = $1", [pseudonym]);
+  expect(rows).toHaveLength(1);
+});
