@@ -117,36 +117,41 @@ function sparql(query: string): string {
 }
 
 describe.each([390, 1280])("%i pixels wide", (width) => {
-  describe.each(["light", "dark"] as const)("in the %s", (colorScheme) => {
-    inBrowser.each(VISITS)("%s", async (_, path, isSignedIn, ready) => {
+  describe.each(VISITS)("%s", (_, path, isSignedIn, ready) => {
+    // The pages leave their colours to the style sheet. The explorer asks for them once, and what can be undone cannot for long.
+    const stays = path !== "/graphiql" && ready !== decide;
+    let page: Page | undefined;
+    afterAll(() => page?.context().close());
+
+    async function open(colorScheme: "light" | "dark"): Promise<Page> {
       const context = await browser!.newContext({ viewport: { width, height: 800 }, colorScheme });
-      try {
-        if (isSignedIn)
-          await context.addCookies(
-            [...(isSignedIn === "manager" ? manager : operator)].map(([name, value]) => ({
-              name,
-              value,
-              url: service.url,
-            })),
-          );
-        const page = await context.newPage();
-        await page.goto(`${service.url}${path}`);
-        await ready(page);
-        await page.evaluate(`${axe};0`);
-        const { violations } = await page.evaluate(() =>
-          (globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
-        );
-        const found = violations.flatMap(({ id, nodes }) =>
-          nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`),
-        );
-        expect(
-          found.filter((each) => path !== "/graphiql" || !EXCEPTIONS.some((known) => known.test(each))),
-        ).toEqual([]);
-        const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
-        expect(isWider).toBe(false);
-      } finally {
-        await context.close();
+      if (isSignedIn) {
+        const cookies = [...(isSignedIn === "manager" ? manager : operator)];
+        await context.addCookies(cookies.map(([name, value]) => ({ name, value, url: service.url })));
       }
+      const opened = await context.newPage();
+      await opened.goto(`${service.url}${path}`);
+      await ready(opened);
+      await opened.evaluate(`${axe};0`);
+      return opened;
+    }
+
+    inBrowser.each(["light", "dark"] as const)("in the %s", async (colorScheme) => {
+      if (!stays) await page?.context().close();
+      page = page && stays ? page : await open(colorScheme);
+      await page.emulateMedia({ colorScheme });
+      expect(await page.evaluate(`matchMedia("(prefers-color-scheme: ${colorScheme})").matches`)).toBe(true);
+      const { violations } = await page.evaluate(() =>
+        (globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
+      );
+      const found = violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`),
+      );
+      expect(
+        found.filter((each) => path !== "/graphiql" || !EXCEPTIONS.some((known) => known.test(each))),
+      ).toEqual([]);
+      const isWider = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+      expect(isWider).toBe(false);
     });
   });
 });

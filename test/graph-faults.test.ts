@@ -8,7 +8,7 @@ import { POISON } from "./support/faulty-proxy.ts";
 import type { Mode } from "./support/faulty-proxy.ts";
 import { launch } from "./support/process.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS } from "./support/projection.ts";
+import { DATA, NS, WATCH_MS } from "./support/projection.ts";
 
 const anyStatus = () => enums.need_status[Math.floor(Math.random() * enums.need_status.length)]!;
 
@@ -163,7 +163,7 @@ onEachStore({ storeTimeoutMs: 3_000 }, (projection) => {
   );
 
   test("an old backup of one graph is restored: what it lacks is noticed, what is wrong in it is for verify --repair", async () => {
-    await projection().startWorker(500);
+    await projection().startWorker(WATCH_MS);
     const ids = await projection().declareNeeds(100);
     await projection().settled();
     const graph = `${DATA}/needs/`;

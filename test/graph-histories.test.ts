@@ -3,11 +3,11 @@
 import { describe, expect, test } from "@jest/globals";
 import { drain } from "../worker/drain.ts";
 import { verify } from "../worker/verify.ts";
+import { backUp } from "./support/back-up.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS } from "./support/projection.ts";
+import { DATA, NS, WATCH_MS } from "./support/projection.ts";
 
-const WATCH_MS = 500;
 // A worker that looks this seldom notices only what an update runs into.
 const NEVER_MS = 3_600_000;
 const NEEDS = `${DATA}/needs/`;
@@ -34,21 +34,6 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
       await current();
       await projection().equal();
     });
-  }
-
-  /** The whole store, to be put back later. */
-  async function backUpStore(): Promise<() => Promise<void>> {
-    const graphs = await client().select("select distinct ?g where { graph ?g { ?s ?p ?o } }");
-    const copies = await Promise.all(
-      graphs.map(async ({ g }) => ({
-        graph: g!.value,
-        text: await client().construct(`construct { ?s ?p ?o } where { graph <${g!.value}> { ?s ?p ?o } }`),
-      })),
-    );
-    return async () => {
-      await client().update("DROP ALL");
-      for (const { graph, text } of copies) await client().putGraph(graph, text, "application/n-triples");
-    };
   }
 
   /** What the database knows, to be put back later without anything taking notice. */
@@ -208,7 +193,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
       await current();
       await worker.stop();
       const restoreDatabase = await backUpDatabase();
-      const restoreStore = await backUpStore();
+      const restoreStore = await backUp(client());
       const history = async (some: string[], status: string) => {
         worker = await projection().startWorker(WATCH_MS);
         for (const id of some) {
@@ -219,7 +204,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
         await worker.stop();
       };
       await history(ids.slice(0, 3), "met");
-      const first = await backUpStore();
+      const first = await backUp(client());
       const needs = await client().construct(
         `construct { ?s ?p ?o } where { graph <${NEEDS}> { ?s ?p ?o } }`,
       );

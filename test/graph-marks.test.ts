@@ -5,9 +5,8 @@ import { GraphUnavailable } from "../graph/store.ts";
 import { rebuild, wanted } from "../worker/rebuild.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS } from "./support/projection.ts";
+import { DATA, NS, WATCH_MS } from "./support/projection.ts";
 
-const WATCH_MS = 500;
 // A worker that looks this seldom notices only what an update runs into.
 const NEVER_MS = 3_600_000;
 const NEEDS = `${DATA}/needs/`;

@@ -12,7 +12,7 @@ import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { admin } from "./support/process.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS } from "./support/projection.ts";
+import { DATA, NS, WATCH_MS } from "./support/projection.ts";
 import { contributor, ORG } from "./support/world.ts";
 
 onEachStore({}, (projection) => {
@@ -143,7 +143,7 @@ onEachStore({}, (projection) => {
   });
 
   test("a rebuild that was left is taken up by the worker although somebody writes all the time", async () => {
-    await projection().startWorker(500);
+    await projection().startWorker(WATCH_MS);
     const ids = await projection().declareNeeds(20);
     await projection().settled();
     const { client } = projection().running;
@@ -309,7 +309,7 @@ onEachStore({}, (projection) => {
   );
 
   test("while a foreign graph is being replaced, the graph does not count as whole", async () => {
-    await projection().startWorker(500);
+    await projection().startWorker(WATCH_MS);
     await writeChain();
     await projection().current();
     const { running, proxy } = projection();

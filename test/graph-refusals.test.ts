@@ -9,9 +9,8 @@ import { wanted } from "../worker/rebuild.ts";
 import { projectionStatus } from "../worker/status.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS } from "./support/projection.ts";
+import { DATA, NS, WATCH_MS } from "./support/projection.ts";
 
-const WATCH_MS = 500;
 const LIST = `${DATA}/his/`;
 
 onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {

@@ -2,13 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { REFERENCES } from "../worker/references.ts";
+import { backUp } from "./support/back-up.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS, startSharedStore } from "./support/projection.ts";
+import { DATA, NS, WATCH_MS, startSharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 
-// But for the first test, which takes the worker as it is, nobody need wait that long.
-const WATCH_MS = 500;
 const NEEDS = `${DATA}/needs/`;
 
 onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
@@ -41,22 +40,6 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
         for each row execute function public.see();`);
   }
 
-  /** Everything in the store, to be put back later. */
-  async function backUp(): Promise<() => Promise<void>> {
-    const { client } = projection().running;
-    const graphs = await client.select("select distinct ?g where { graph ?g { ?s ?p ?o } }");
-    const copies = await Promise.all(
-      graphs.map(async ({ g }) => ({
-        graph: g!.value,
-        text: await client.construct(`construct { ?s ?p ?o } where { graph <${g!.value}> { ?s ?p ?o } }`),
-      })),
-    );
-    return async () => {
-      await client.update("DROP ALL");
-      for (const { graph, text } of copies) await client.putGraph(graph, text, "application/n-triples");
-    };
-  }
-
   test("it has been emptied, and nobody writes", async () => {
     await projection().startWorker();
     await projection().declareNeeds(30);
@@ -69,7 +52,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await projection().startWorker(WATCH_MS);
     const ids = await projection().declareNeeds(30);
     await settledAndWatched();
-    const restore = await backUp();
+    const restore = await backUp(projection().running.client);
     await projection().setNeedStatus(ids[0]!, "met");
     await owner().query("delete from app_public.needs where need_id = $1", [ids[1]]);
     await projection().declareNeed();
@@ -117,7 +100,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await projection().startWorker(WATCH_MS);
     const [id] = await projection().declareNeeds(30);
     await settledAndWatched();
-    const restore = await backUp();
+    const restore = await backUp(projection().running.client);
     await projection().setNeedStatus(id!, "partially_met");
     await projection().settled();
     const writer = await heldBack(id!, restore);
@@ -134,7 +117,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await settledAndWatched();
     const { client } = projection().running;
     await client.update(`DELETE WHERE { GRAPH <${NEEDS}> { ?s <${NS}needStatus> ?o } }`);
-    const restore = await backUp();
+    const restore = await backUp(projection().running.client);
     await owner().query("select app_private.request_rebuild()");
     await eventually(async () => expect(await client.ask(`ask { ?s <${NS}needStatus> ?o }`)).toBe(true));
     await projection().equal();
@@ -147,7 +130,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await projection().startWorker(WATCH_MS);
     const ids = await projection().declareNeeds(30);
     await settledAndWatched();
-    const restore = await backUp();
+    const restore = await backUp(projection().running.client);
     for (const id of ids.slice(0, 10)) await projection().setNeedStatus(id, "met");
     await projection().settled();
     await restore();

@@ -13,6 +13,10 @@ import { watch } from "./watch.ts";
 export interface DrainerOptions extends DrainOptions {
   /** how often the store is asked what it holds, in milliseconds; 10,000 by default */
   watchMs?: number;
+  /** how often it looks for what a lost wake-up has left behind, in milliseconds; 1,000 by default */
+  lookMs?: number;
+  /** how soon it tries again after a first failure, in milliseconds; 1,000 by default. Later up to five times as late */
+  retryMs?: number;
   /** of the store */
   pulse?: Pulse;
 }
@@ -30,8 +34,8 @@ const LOOK_MS = 1_000;
 const BEAT_MS = 5_000;
 // A loss is to be noticed within half a minute, and a look costs the store a few milliseconds.
 const WATCH_MS = 10_000;
-const SHORTEST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 5_000;
+const RETRY_MS = 1_000;
+const LONGEST_RETRY_FACTOR = 5;
 // A store whose queries are behind by more than usual is waited for longer each time, up to this.
 const LONGEST_PATIENCE_MS = 15_000;
 // A store that is too slow for a whole batch within its time limit may be quick enough for a part.
@@ -44,7 +48,13 @@ const WAITING = "Changes that had to wait are being written.";
  * killed with its job, a store or a database that was away. It is not itself a job, because a job can be
  * lost, doubled, or stay locked by a process that no longer exists. Time is measured by a clock that nobody can set.
  */
-export function createDrainer({ watchMs = WATCH_MS, pulse, ...given }: DrainerOptions): Drainer {
+export function createDrainer({
+  watchMs = WATCH_MS,
+  lookMs = LOOK_MS,
+  retryMs: shortestRetryMs = RETRY_MS,
+  pulse,
+  ...given
+}: DrainerOptions): Drainer {
   const { pool, logger } = given;
   const stopping = new AbortController();
   const self = randomUUID();
@@ -55,7 +65,7 @@ export function createDrainer({ watchMs = WATCH_MS, pulse, ...given }: DrainerOp
   let watchAt = 0;
   let beatAt = 0;
   let failing = false;
-  let retryMs = SHORTEST_RETRY_MS;
+  let retryMs = shortestRetryMs;
   let retryAt = 0;
   let sawWork = false;
   // Not while it finds out what the store holds.
@@ -107,7 +117,7 @@ export function createDrainer({ watchMs = WATCH_MS, pulse, ...given }: DrainerOp
     else if (!isStore) logger.warn({ err: error }, "a drain broke off");
     failing = true;
     retryAt = performance.now() + retryMs;
-    retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+    retryMs = Math.min(retryMs * 2, shortestRetryMs * LONGEST_RETRY_FACTOR);
     // The store that comes back may not be the one that went away.
     watchAt = 0;
     options = easier(options, error);
@@ -119,7 +129,7 @@ export function createDrainer({ watchMs = WATCH_MS, pulse, ...given }: DrainerOp
   function recovered(): void {
     failing = false;
     retryAt = 0;
-    retryMs = SHORTEST_RETRY_MS;
+    retryMs = shortestRetryMs;
     options = given;
     logger.info("the graph can be written again");
   }
@@ -167,7 +177,7 @@ export function createDrainer({ watchMs = WATCH_MS, pulse, ...given }: DrainerOp
            or exists (select from app_private.graph_rebuilds where requested_at is not null) as found`,
       );
       const found = rows[0]!.found;
-      // What is still there at a second look has been waiting for a second at least, by whatever clock.
+      // What is still there at a second look has been waiting since the first at least, by whatever clock.
       if (found && sawWork) await wake();
       sawWork = found;
     } catch (error) {
@@ -180,7 +190,7 @@ export function createDrainer({ watchMs = WATCH_MS, pulse, ...given }: DrainerOp
   }
 
   pulse?.onChange((isDown) => void tell(isDown));
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void look(), lookMs);
   return {
     wake,
     async stop() {

@@ -19,7 +19,10 @@ import { createProjector } from "./projection.ts";
 import { startVerifier } from "./verifier.ts";
 import { taskList } from "./tasks/index.ts";
 
-export interface WorkerOptions extends Pick<DrainerOptions, "watchMs" | "patienceMs"> {
+/** The rhythm of its drainer; what it should be in operation by default. */
+type Rhythm = Pick<DrainerOptions, "watchMs" | "lookMs" | "retryMs" | "patienceMs">;
+
+export interface WorkerOptions extends Rhythm {
   /** as the role that owns the schema */
   databaseUrl: string;
   store: GraphStore;
@@ -48,11 +51,11 @@ export async function startWorker({
   databaseUrl,
   store: given,
   config,
-  watchMs,
-  patienceMs,
-  ...options
+  logger: givenLogger,
+  metrics: givenMetrics,
+  ...rhythm
 }: WorkerOptions): Promise<Worker> {
-  const logger = discreet(options.logger);
+  const logger = discreet(givenLogger);
   const onError = (error: Error) => logger.debug({ err: error }, "a database connection broke");
   const pool = createPool(databaseUrl, {
     max: CONNECTIONS,
@@ -63,11 +66,11 @@ export async function startWorker({
   });
   traceStatements(pool);
   const { metricsPort } = config;
-  const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
+  const metrics = givenMetrics ?? (metricsPort === undefined ? undefined : new Metrics());
   let metricsServer: Awaited<ReturnType<Metrics["serve"]>> | undefined;
   try {
     await requireSameNames(pool, config);
-    if (!options.metrics && metricsPort !== undefined)
+    if (!givenMetrics && metricsPort !== undefined)
       metricsServer = await metrics?.serve(config.host, metricsPort);
   } catch (error) {
     await pool.end();
@@ -76,7 +79,7 @@ export async function startWorker({
   const pulse = pulseOf(given);
   const store = attended(given, pulse, true);
   const parts = { pool, store, projector: createProjector(config), logger };
-  const drainer = createDrainer({ ...parts, pulse, watchMs, patienceMs });
+  const drainer = createDrainer({ ...parts, ...rhythm, pulse });
   const verifier = startVerifier({ ...parts, ...config.graphVerification });
   const traced = traceJobs(taskList({ pool, config, drainer, logger }));
   const tasks = metrics ? addWorkerMetrics(metrics, pool, traced) : traced;

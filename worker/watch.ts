@@ -190,8 +190,9 @@ async function lastingLoss(options: DrainOptions): Promise<Loss | undefined> {
   const end = turn === 0n ? 0 : performance.now() + patienceMs;
   for (;;) {
     const loss = await findLoss(options);
-    if (!loss || loss.reason === NOT_NOTED || performance.now() >= end) return loss;
-    await sleep(PAUSE_MS);
+    const leftMs = end - performance.now();
+    if (!loss || loss.reason === NOT_NOTED || leftMs <= 0) return loss;
+    await sleep(Math.min(PAUSE_MS, leftMs));
   }
 }
 

@@ -21,9 +21,11 @@ export type TestDatabase = {
 export async function createTestDatabase(options: { template?: boolean } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString("hex")}`;
   const admin = new URL(process.env["TEST_POSTGRES_URL"]!);
-  await asAdmin((client) =>
-    client.query(`create database ${name} ${options.template === false ? "" : `template ${TEMPLATE}`}`),
-  );
+  await asAdmin(async (client) => {
+    // Only one session at a time may copy a template, and test files run side by side.
+    await client.query("select pg_advisory_lock(1)");
+    await client.query(`create database ${name} ${options.template === false ? "" : `template ${TEMPLATE}`}`);
+  });
   const at = (user: string, password: string) => {
     const url = new URL(admin);
     url.pathname = `/${name}`;
@@ -44,12 +46,10 @@ export async function createTestDatabase(options: { template?: boolean } = {}): 
   };
 }
 
-// Only one session at a time may copy a template, and test files run side by side.
 async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client(process.env["TEST_POSTGRES_URL"]);
   await client.connect();
   try {
-    await client.query("select pg_advisory_lock(1)");
     await work(client);
   } finally {
     await client.end();

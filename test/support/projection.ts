@@ -27,8 +27,12 @@ import { buildWorld, contributor, ORG } from "./world.ts";
 export const NS = "https://ontology.example.org/core#";
 export const DATA = "https://data.example.org";
 
-// How long a loss, or an update that queries do not show, is doubted: these stores show at once what they hold.
-const PATIENCE_MS = 300;
+// A worker of tests does what it does from time to time sooner than in operation, and doubts a loss, or an update that
+// queries do not show, no longer than this: these stores show at once what they hold, and nobody else uses them.
+const RHYTHM = { lookMs: 50, retryMs: 100, patienceMs: 100 };
+
+/** How often a worker asks the store what it holds where a loss is what a test is about. */
+export const WATCH_MS = 200;
 
 /** The body of a need, as POST /v0/needs takes it. */
 const need = (fields: Record<string, unknown> = {}) => ({
@@ -51,7 +55,7 @@ export type Projection = {
   logger: Logger;
   /** the environment for a command that works on the same database and store */
   settings: Record<"DATABASE_URL" | "FUSEKI_URL" | "GRAPH_VERIFY_SHARE", string>;
-  /** @param watchMs how often the worker asks the store what it holds */
+  /** @param watchMs how often the worker asks the store what it holds; as in operation by default */
   startWorker: (watchMs?: number) => Promise<Worker>;
   declareNeed: (fields?: Record<string, unknown>) => Promise<string>;
   declareNeeds: (count: number, description?: string) => Promise<string[]>;
@@ -126,8 +130,8 @@ export async function startProjection(
     settings: { DATABASE_URL: database.url, FUSEKI_URL: proxy.url, GRAPH_VERIFY_SHARE: "0" },
     async startWorker(watchMs) {
       const worker = await startWorker({
-        ...{ databaseUrl: database.url, store, config, logger, watchMs },
-        ...{ patienceMs: PATIENCE_MS },
+        ...{ databaseUrl: database.url, store, config, logger },
+        ...{ ...RHYTHM, watchMs },
       });
       workers.push(worker);
       return worker;
