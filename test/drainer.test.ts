@@ -184,7 +184,8 @@ test("a store that is found silent is said to be, and one that answers again is 
 
 test("who is told to stop lets what is under way arrive, and begins nothing else", async () => {
   await graph.declareNeeds(1);
-  start();
+  const between = standBetween(graph.database.owner);
+  start({ pool: between.pool });
   const gate = Promise.withResolvers<void>();
   const events: string[] = [];
   graph.store.before = async ({ name, text }) => {
@@ -200,8 +201,10 @@ test("who is told to stop lets what is under way arrive, and begins nothing else
   await Promise.all([waking, stopping]);
   expect(events).toEqual(["under way", "arrived", "stopped"]);
   expect(await pending()).toBe(0);
+  const asked = between.count("");
   await graph.declareNeeds(1);
   expect(await tries()).toBe(false);
+  expect(between.count("")).toBe(asked);
   expect(intervals.size).toBe(0);
 });
 
@@ -232,12 +235,15 @@ test("a process that is writing says every five seconds that somebody looks afte
   await eventually(() => expect(isWriting).toBe(true));
   const beats = () => between.count("note_graph_seen");
   const before = beats();
-  now += 4_999;
-  tick();
-  expect(beats()).toBe(before);
-  now += 1;
-  tick();
-  expect(beats()).toBe(before + 1);
-  gate.resolve();
+  try {
+    now += 4_999;
+    tick();
+    expect(beats()).toBe(before);
+    now += 1;
+    tick();
+    expect(beats()).toBe(before + 1);
+  } finally {
+    gate.resolve();
+  }
   await waking;
 });

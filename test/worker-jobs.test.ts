@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import type { Runner, WorkerEvents } from "graphile-worker";
+import type { Pool } from "pg";
 import { pino } from "pino";
-import { superviseJobs } from "../worker/jobs.ts";
+import { forgiving, superviseJobs } from "../worker/jobs.ts";
 import { eventually } from "./support/eventually.ts";
 
 const logger = pino({ level: "silent" });
@@ -73,4 +74,48 @@ test("a runner that fails is replaced, and one that cannot be started is tried a
   );
   await eventually(() => Promise.resolve(expect(attempts).toBe(3)));
   await jobs.stop();
+});
+
+test("a runner that comes when the worker has been stopped already is stopped as well", async () => {
+  const starting = Promise.withResolvers<Runner>();
+  let began = false;
+  const jobs = superviseJobs(
+    () => {
+      began = true;
+      return starting.promise;
+    },
+    logger,
+    { restartMs: 60_000, endingMs: 20 },
+  );
+  await eventually(() => Promise.resolve(expect(began).toBe(true)));
+  const stopping = jobs.stop();
+  let stops = 0;
+  const ended = Promise.withResolvers<void>();
+  const stop = () => {
+    stops += 1;
+    ended.resolve();
+    return Promise.resolve();
+  };
+  starting.resolve({ promise: ended.promise, stop } as unknown as Runner);
+  // Without waiting for the pause that comes before another one.
+  await stopping;
+  expect(stops).toBe(1);
+});
+
+test("a connection that a runner gives back twice goes back once, also as a broken one", async () => {
+  const released: unknown[] = [];
+  const given = {
+    connect: (connected: (error: undefined, client: object, release: (broken?: unknown) => void) => void) =>
+      connected(undefined, {}, (broken) => {
+        if (released.length > 0) throw new Error("Release called on client which has already been released.");
+        released.push(broken);
+      }),
+  };
+  forgiving(given as unknown as Pool).connect((_error, _client, release) => {
+    release(true);
+    release();
+  });
+  expect(released).toEqual([true]);
+  const lent = { connect: () => Promise.resolve("a client") };
+  expect(await forgiving(lent as unknown as Pool).connect()).toBe("a client");
 });

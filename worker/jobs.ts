@@ -40,7 +40,7 @@ export function runJobs(
  * Graphile-worker listens on a connection that it gives back twice if it is lost while it is being given back. The pool throws
  * then, where nobody catches it, which would end the process.
  */
-function forgiving(pool: Pool): Pool {
+export function forgiving(pool: Pool): Pool {
   type Connected = Parameters<Pool["connect"]>[0];
   const connect = (connected?: Connected) => {
     if (!connected) return pool.connect();

@@ -2,7 +2,7 @@
 
 // IRIs, then strings, then comments: the first of them that matches at a position decides.
 const OPAQUE =
-  /<[^<>"{}|^`\\\s]*>|"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n\r]*/g;
+  /<[^<>"{}|^`\\\s]*>|"""(?:\\[^]|[^\\])*?"""|'''(?:\\[^]|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n\r]*/g;
 const PROLOGUE = /\b(?:prefix\s+[^\s:]*:|base)\s*<>/gi;
 
 export interface QueryShape {

@@ -1,6 +1,8 @@
 import type { Mistake } from "../mistake.ts";
 import { DESK } from "./desk.ts";
 import { GRAPH } from "./graph.ts";
+import { NOTES } from "./graph-noted.ts";
+import { GRAPH_PARTS } from "./graph-parts.ts";
 import { OPERATOR } from "./operator.ts";
 import { RACES } from "./races.ts";
 import { REPLICAS } from "./replicas.ts";
@@ -16,6 +18,7 @@ import { RECORDS } from "./rules-records.ts";
 import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
+import { LIVE } from "./server-live.ts";
 import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
 import { WORKER } from "./worker.ts";
@@ -37,8 +40,11 @@ export const MISTAKES: readonly Mistake[] = [
   ...STEPS,
   ...RACES,
   ...GRAPH,
+  ...GRAPH_PARTS,
+  ...NOTES,
   ...SERVER,
   ...DOORS,
+  ...LIVE,
   ...DESK,
   ...REPLICAS,
   ...OPERATOR,

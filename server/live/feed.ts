@@ -60,11 +60,13 @@ export class LiveFeed {
     const close = () => inbox.close();
     ended.addEventListener("abort", close);
     if (ended.aborted) close();
-    const channel = this.#channelOf(topic, party);
+    let channel: Channel | undefined;
     const subscriber: Subscriber = { inbox, wants: wantedBy(topic), listener: party };
     try {
       // A connection may have come hours ago.
       await party.recheck();
+      // With nothing in between, or of those who come at the same time each would have a channel.
+      channel = this.#channelOf(topic, party);
       // First what is told from now on, then what was until now: nothing falls between them.
       await channel.join(subscriber);
       let after = topic.after ?? "now";
@@ -77,7 +79,7 @@ export class LiveFeed {
       for await (const change of inbox.read()) if (placeOf(change.position) > read) yield change;
     } finally {
       ended.removeEventListener("abort", close);
-      channel.leave(subscriber);
+      channel?.leave(subscriber);
       giveBack();
     }
   }

@@ -1,0 +1,344 @@
+// The small parts of the way to the graph and back, each by itself and on both sides of its bounds.
+import { Readable } from "node:stream";
+import { describe, expect, jest, test } from "@jest/globals";
+import { Parser } from "n3";
+import { BatchDataset, BatchPointer } from "../graph/batch-dataset.ts";
+import { PIECES_IN_FLIGHT } from "../graph/embedded/tasks.ts";
+import { encodeRecord, readRecords, readSnapshot, snapshotHeader } from "../graph/embedded/format.ts";
+import { Pieces } from "../graph/embedded/pieces.ts";
+import { shapeOf } from "../graph/embedded/query-form.ts";
+import { itemReader } from "../graph/items.ts";
+import { createLoadCheck } from "../graph/load-check.ts";
+import { createNames } from "../graph/namespaces.ts";
+import { tripleText } from "../graph/ntriples.ts";
+import { fitsXml, rdfXml } from "../graph/rdf-xml.ts";
+import { CANCELLED_NOTICE, WholeBody } from "../graph/store-body.ts";
+import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import { readAll } from "../graph/store-http.ts";
+import { literal, namedNode, triple, withoutTrailingZeros } from "../graph/terms.ts";
+import { createTripleBuilder } from "../graph/triples.ts";
+import { RECORDS } from "../records/index.ts";
+
+jest.setTimeout(60_000);
+const NS = "https://ontology.example.org/core#";
+const names = createNames({ graphDataUrl: "https://data.example.org", namespaceUrl: NS });
+const id = (number: number) => `00000000-0000-4000-8000-00000000000${number}`;
+
+describe("a body", () => {
+  const pass = (type: string, ...chunks: string[]) =>
+    readAll(Readable.from(chunks.map((chunk) => Buffer.from(chunk))).pipe(new WholeBody(type)));
+
+  test.each([255, 256, 257, 511, 512, 513])(
+    "of %i bytes comes as it was sent, in whatever chunks",
+    async (length) => {
+      const text = `${Array.from({ length }, (_, i) => "abcdefghij"[i % 10])
+        .join("")
+        .slice(0, length - 1)}\n`;
+      for (const size of [1, 100, 255, 256, 257, length]) {
+        const chunks = Array.from({ length: Math.ceil(length / size) }, (_, i) =>
+          text.slice(i * size, (i + 1) * size),
+        );
+        expect(await pass("text/csv", ...chunks)).toBe(text);
+      }
+    },
+  );
+
+  test.each([
+    ["application/sparql-results+json", '{"a":{}}', '{"a":{}'.slice(0, -1)],
+    ["application/json", "[1]", "[1"],
+    ["application/sparql-results+xml", "<sparql></sparql>", "<sparql></results>"],
+    ["application/sparql-results+xml", "<s:sparql></s:sparql>\n", "<s:sparql>"],
+    ["application/ld+json", "[]", "["],
+    ["application/n-triples", "<urn:a> <urn:b> <urn:c> .\n", "<urn:a> <urn:b> <urn:c> .\n<urn:a>"],
+    ["application/n-triples", "", "<urn:a>"],
+    ["text/csv", "a\r\n1\r\n", "a\r\n1"],
+    ["text/csv", "true", "tru"],
+    ["text/tab-separated-values", "?a\n1\n", "?a\n1"],
+    ["application/rdf+xml", "<rdf:RDF></rdf:RDF>\n", "<rdf:RDF><rdf:Description/>"],
+  ])("of type %s is whole as %j, and not as %j", async (type, whole, half) => {
+    expect(await pass(type, whole)).toBe(whole);
+    await expect(pass(type, half)).rejects.toThrow(GraphUnavailable);
+  });
+
+  test("of a type that does not show its end is taken as it is", async () => {
+    expect(await pass("text/turtle", "<urn:a> <urn:b>")).toBe("<urn:a> <urn:b>");
+  });
+
+  test("that ends with the notice that time is over is a time limit, whatever its type", async () => {
+    for (const type of ["text/csv", "text/turtle"])
+      await expect(pass(type, "x".repeat(900), `\n${CANCELLED_NOTICE}\n`)).rejects.toThrow(GraphTimeout);
+  });
+
+  test("is read to a limit and no further", async () => {
+    const body = () => Readable.from([Buffer.from("abc"), Buffer.from("def"), Buffer.from("ghi")]);
+    expect(await readAll(body())).toBe("abcdefghi");
+    expect(await readAll(body(), 6)).toBe("abcdef");
+    expect(await readAll(body(), 4)).toBe("abcd");
+  });
+});
+
+describe("an item of the graph", () => {
+  const read = itemReader(RECORDS.commitment, names);
+  const one = (property: string, ...values: string[]) => read(new Map([[names.iri(property), values]]));
+  const linkOf = (link: string) => one(link, names.record("need", id(1)))["concernsNeedId"];
+
+  test("has what the graph says, and null where it says nothing; what it says twice nobody knows", () => {
+    expect(one("ns:none")["concernsNeedId"]).toBeNull();
+    expect(linkOf("ns:concernsNeed")).toBe(id(1));
+    const twice = one("ns:concernsNeed", names.record("need", id(1)), names.record("need", id(2)));
+    expect(twice["concernsNeedId"]).toBeUndefined();
+  });
+
+  test("has times as the tables have them, and codes in order", () => {
+    const codes = RECORDS.commitment.fields["concernsCountryCode"]!.graph as { code: string };
+    expect(one(codes.code, "UG", "KE", "TZ")["concernsCountryCode"]).toEqual(["KE", "TZ", "UG"]);
+    expect(one("ns:none")["concernsCountryCode"]).toEqual([]);
+    const { createdAt } = RECORDS.commitment.fields as unknown as Record<string, { graph: string }>;
+    expect(one(createdAt!.graph, "2026-01-02T03:04:05.12Z")["createdAt"]).toBe(
+      "2026-01-02T03:04:05.12+00:00",
+    );
+  });
+});
+
+describe("numbers and times", () => {
+  test.each([
+    ["12.000", "12"],
+    ["12.50", "12.5"],
+    ["100", "100"],
+    ["0.10", "0.1"],
+    ["2026-01-01T10:20:30.120000", "2026-01-01T10:20:30.12"],
+    ["2026-01-01T10:20:30.000000", "2026-01-01T10:20:30"],
+    ["10", "10"],
+  ])("%s is %s without zeros that add nothing", (value, expected) => {
+    expect(withoutTrailingZeros(value)).toBe(expected);
+  });
+
+  test("only decimals are compared without them", () => {
+    const line = (value: string, type: string) =>
+      tripleText(
+        triple(
+          namedNode("urn:s"),
+          namedNode("urn:p"),
+          literal(value, namedNode(`http://www.w3.org/2001/XMLSchema#${type}`)),
+        ),
+      );
+    expect(line("12.0", "decimal")).toBe(line("12", "decimal"));
+    expect(line("12.0", "string")).not.toBe(line("12", "string"));
+    expect(line("10", "integer")).not.toBe(line("1", "integer"));
+  });
+});
+
+describe("RDF/XML", () => {
+  const about = (value: string, predicate = "urn:p#q") => [
+    triple(namedNode("urn:s"), namedNode(predicate), literal(value)),
+  ];
+  test.each([
+    ["a tab", "\t", true],
+    ["a line feed", "\n", true],
+    ["the last character below a space", "\u001f", false],
+    ["a vertical tab", "\u000b", false],
+    ["the last before the surrogates", "\ud7ff", true],
+    ["half a surrogate pair", "\ud800", false],
+    ["the first after them", "\ue000", true],
+    ["the last of the plane", "\ufffd", true],
+    ["no character", "\ufffe", false],
+    ["one of another plane", "👩", true],
+  ])("holds text with %s: %j, %s", (_, value, fits) => {
+    expect(fitsXml(about(value))).toBe(fits);
+  });
+
+  test("holds predicates that end in a name, IRIs without forbidden characters, and no blank nodes", () => {
+    expect(fitsXml(about("x", "urn:p#1"))).toBe(false);
+    expect(fitsXml(about("x", "https://a.example/b/c"))).toBe(true);
+    const link = (iri: string) => [triple(namedNode("urn:s"), namedNode("urn:p#q"), namedNode(iri))];
+    expect([fitsXml(link("urn:a")), fitsXml(link("urn:a b")), fitsXml(link("urn:a<b"))]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(fitsXml(new Parser().parse("<urn:s> <urn:p#q> [] ."))).toBe(false);
+  });
+
+  test("has each group about its subject, with what XML gives a meaning to written out", async () => {
+    async function* groups() {
+      yield [about(`<&"\r\n\t`), []];
+      await Promise.resolve();
+    }
+    let text = "";
+    for await (const piece of rdfXml(groups())) text += piece;
+    expect(text).toContain("&#60;&#38;&#34;&#13;&#10;&#9;");
+    expect(text.match(/rdf:Description rdf:about/g)).toHaveLength(1);
+    expect(text.endsWith("</rdf:RDF>\n")).toBe(true);
+  });
+});
+
+describe("a batch that is checked", () => {
+  const quads = new Parser().parse(
+    `<urn:a> a <urn:C> ; <urn:p> 1, 2 . <urn:b> a <urn:C> ; <urn:q> <urn:a> .`,
+  );
+  const batch = () => {
+    const data = new BatchDataset();
+    data.addRecord(quads);
+    data.addContext(new Parser().parse("<urn:x> a <urn:C> .")[0]!);
+    return data;
+  };
+  const TYPE = namedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type");
+
+  test("has its records as instances, and what they point to only for whoever asks for it", () => {
+    const data = batch();
+    const subjects = (found: Iterable<{ subject: { value: string } }>) =>
+      [...found].map(({ subject }) => subject.value);
+    expect(subjects(data.match(null, TYPE, namedNode("urn:C")))).toEqual(["urn:a", "urn:b"]);
+    expect(subjects(data.match(namedNode("urn:x"), TYPE))).toEqual(["urn:x"]);
+    expect(data.size).toBe(6);
+    expect([...data]).toHaveLength(6);
+  });
+
+  test("finds by subject, predicate and object", () => {
+    const data = batch();
+    expect(data.match(namedNode("urn:a")).size).toBe(3);
+    expect(data.match(namedNode("urn:a"), namedNode("urn:p")).size).toBe(2);
+    expect(data.match(null, namedNode("urn:q"), namedNode("urn:a")).size).toBe(1);
+    expect(data.match(null, namedNode("urn:q"), namedNode("urn:b")).size).toBe(0);
+    expect(data.has(quads[1]!)).toBe(true);
+    expect(data.match(namedNode("urn:nobody")).size).toBe(0);
+  });
+
+  test("is followed along properties both ways", () => {
+    const at = new BatchPointer(batch()).node(namedNode("urn:a"));
+    expect(at.out(namedNode("urn:p")).terms.map(({ value }) => value)).toEqual(["1", "2"]);
+    expect(at.in(namedNode("urn:q")).term?.value).toBe("urn:b");
+    expect(at.out(namedNode("urn:p")).term).toBeUndefined();
+    expect(at.out(namedNode("urn:p")).toArray()).toHaveLength(2);
+  });
+
+  test("says of each record what is wrong, with the place in a list, once, and of the others nothing", async () => {
+    const build = createTripleBuilder(names);
+    const moment = "2026-05-03T10:00:00.000000";
+    const need = (number: number, more: object) =>
+      build(
+        {
+          kind: "need",
+          row: {
+            ...{ need_id: id(number), org_uri: "https://data.example.org/org/a", org_name: "River" },
+            ...{
+              need_description: "Wells",
+              accelerators: ["PRA"],
+              status: "open",
+              created_at: moment,
+              updated_at: moment,
+            },
+            ...more,
+          },
+        },
+        new Map([["PRA", names.ns("PRA")]]),
+      );
+    const long = "X".repeat(300);
+    const records = [need(1, { accelerators: ["PRA", long] }), need(2, {}), need(3, { org_name: "" })];
+    const errors = await createLoadCheck(names)(records, {
+      ...{ concepts: [names.ns("PRA")], peopleGroups: undefined, targets: [] },
+    });
+    expect([...errors.keys()].toSorted()).toEqual([records[0]!.iri, records[2]!.iri]);
+    const first = errors.get(records[0]!.iri)!;
+    expect(first.map(({ path }) => path)).toContain("accelerators[1]");
+    expect(new Set(first.map((error) => JSON.stringify(error))).size).toBe(first.length);
+    expect(first.every(({ message }) => /Found: .{1,200}$/.test(message))).toBe(true);
+    expect(first.some(({ message }) => /Found: .{200}$/.test(message))).toBe(true);
+    expect(errors.get(records[2]!.iri)!.map(({ path }) => path)).toEqual(["orgName"]);
+  });
+});
+
+describe("records of the journal", () => {
+  const change = { kind: "drop", graph: "urn:g" } as const;
+  const records = [1, 2, 3].map((sequence) => encodeRecord({ sequence, change }));
+  const all = Buffer.concat(records);
+  const [size] = records.map(({ length }) => length);
+  const read = (bytes: Buffer) => {
+    const { records: found, end, damaged } = readRecords(bytes, 2);
+    return { numbers: found.map(({ sequence }) => sequence), end, damaged };
+  };
+
+  test("are read to the last, each at its place", () => {
+    expect(read(all)).toEqual({ numbers: [1, 2, 3], end: 3 * size!, damaged: false });
+    expect(readRecords(all, 2).records.map(({ offset }) => offset)).toEqual([0, size, 2 * size!]);
+    expect(read(Buffer.alloc(0))).toEqual({ numbers: [], end: 0, damaged: false });
+  });
+
+  test("that break off anywhere in the last are read to the one before, and that is no damage", () => {
+    for (let cut = 2 * size!; cut < 3 * size!; cut += 1)
+      expect(read(all.subarray(0, cut))).toEqual({ numbers: [1, 2], end: 2 * size!, damaged: false });
+  });
+
+  test("with another byte anywhere in the second are read to the first, and that is damage", () => {
+    for (let at = size!; at < 2 * size!; at += 1) {
+      const bytes = Buffer.from(all);
+      bytes[at]! ^= 1;
+      expect([at, read(bytes)]).toEqual([at, { numbers: [1], end: size, damaged: true }]);
+    }
+  });
+
+  test("after which there is only space were cut off; space with anything after it is damage", () => {
+    const space = Buffer.alloc(200);
+    expect(read(Buffer.concat([all, space]))).toMatchObject({ numbers: [1, 2, 3], damaged: false });
+    expect(read(Buffer.concat([all, space, Buffer.from([1])]))).toMatchObject({ damaged: true });
+  });
+
+  test("are followed by a snapshot that is only what was written", () => {
+    const quads = Buffer.from("<urn:a> <urn:b> <urn:c> .\n");
+    const whole = Buffer.concat([Buffer.from(snapshotHeader(quads)), quads]);
+    expect(readSnapshot(whole, 2)).toEqual(quads);
+    expect(readSnapshot(whole.subarray(0, -1), 2)).toBeUndefined();
+    expect(readSnapshot(Buffer.concat([whole, Buffer.from("\n")]), 2)).toBeUndefined();
+    const altered = Buffer.from(whole);
+    altered[whole.length - 5]! ^= 1;
+    expect(readSnapshot(altered, 2)).toBeUndefined();
+    expect(readSnapshot(quads, 2)).toBeUndefined();
+    expect(readSnapshot(quads, 1)).toEqual(quads);
+  });
+});
+
+describe("an answer in pieces", () => {
+  const piece = (text: string) => Buffer.from(text);
+  test("frees a place in the thread for each piece that is taken, and all of them at its end", async () => {
+    let taken = 0;
+    const pieces = new Pieces(() => (taken += 1));
+    for (let i = 0; i < PIECES_IN_FLIGHT; i += 1) pieces.add(piece("x".repeat(20_000)));
+    // Nobody reads.
+    expect(taken).toBe(0);
+    pieces.complete(piece("end"));
+    expect(taken).toBe(PIECES_IN_FLIGHT);
+    const text = await readAll(pieces);
+    expect(text).toBe(`${"x".repeat(20_000 * PIECES_IN_FLIGHT)}end`);
+    expect(taken).toBe(PIECES_IN_FLIGHT);
+  });
+
+  test("whose caller is gone keeps the thread from nothing", () => {
+    let taken = 0;
+    const pieces = new Pieces(() => (taken += 1));
+    pieces.add(piece("a"));
+    pieces.add(piece("b"));
+    pieces.destroy();
+    expect(taken).toBe(2);
+    pieces.add(piece("c"));
+    expect(taken).toBe(3);
+  });
+});
+
+describe("the form of a query", () => {
+  test.each([
+    ["SELECT * { ?s ?p ?o }", false, false, false],
+    ["ask { }", false, false, true],
+    ['ASK {} VALUES ?asked { "a\\"b" }', false, false, true],
+    ["ASK { ?s ?p ?o }", false, false, false],
+    ["ASK {} VALUES ?asked { 1 }", false, false, false],
+    ["PREFIX select: <urn:x> CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", true, false, false],
+    ["BASE <urn:select> DESCRIBE <urn:x>", true, false, false],
+    ["# construct\nSELECT ?x { ?x ?y ?z }", false, false, false],
+    ["SELECT * FROM <urn:g> { ?s ?p ?o }", false, true, false],
+    ["SELECT * from named ex:g { ?s ?p ?o }", false, true, false],
+    ["SELECT ?from { ?from:a ?p 'from <urn:g>' }", false, false, false],
+    ['SELECT * { ?s ?p """from <urn:g> " \\""" from <urn:h>""" }', false, false, false],
+  ])("%j", (sparql, answersGraph, namesDataset, asksNothing) => {
+    expect(shapeOf(sparql)).toEqual({ answersGraph, namesDataset, asksNothing });
+  });
+});

@@ -1,0 +1,370 @@
+// What subscriptions are made of: what waits, who has a place, who is read for together, and what ends them.
+import { describe, expect, jest, test } from "@jest/globals";
+import { ApiError } from "../server/errors.ts";
+import type { Database } from "../server/database.ts";
+import type { Identity } from "../server/identity/identity.ts";
+import { Channel } from "../server/live/channel.ts";
+import type { Change, Page, Subscriber } from "../server/live/channel.ts";
+import { LIVE_BOUNDS, LiveFeed } from "../server/live/feed.ts";
+import type { Topic } from "../server/live/feed.ts";
+import { Inbox } from "../server/live/inbox.ts";
+import { Lanes } from "../server/live/lanes.ts";
+import { Places } from "../server/live/places.ts";
+import { eventually } from "./support/eventually.ts";
+
+// All of it is a matter of milliseconds; what hangs is to be seen soon.
+jest.setTimeout(60_000);
+
+const turn = () => new Promise(setImmediate);
+
+describe("an inbox", () => {
+  test("gives what came in the order in which it came, and knows how much waits", async () => {
+    const inbox = new Inbox<string>();
+    inbox.put("a", 3);
+    inbox.put("b", 4);
+    expect(inbox.bytes).toBe(7);
+    const reading = inbox.read();
+    expect((await reading.next()).value).toBe("a");
+    expect(inbox.bytes).toBe(4);
+    expect((await reading.next()).value).toBe("b");
+    const next = reading.next();
+    inbox.put("c", 1);
+    expect((await next).value).toBe("c");
+    expect(inbox.bytes).toBe(0);
+  });
+
+  test("that is closed ends the reading, with what still waits and while nothing comes", async () => {
+    const full = new Inbox<string>();
+    full.put("a", 1);
+    full.put("b", 1);
+    const reading = full.read();
+    await reading.next();
+    full.close();
+    expect(await reading.next()).toEqual({ value: undefined, done: true });
+    const empty = new Inbox<string>();
+    const waiting = empty.read().next();
+    await turn();
+    empty.close();
+    expect((await waiting).done).toBe(true);
+    expect(empty.isClosed).toBe(true);
+  });
+});
+
+test("of a few lanes each is used, none twice at a time, and one is free again after a failure", async () => {
+  const lanes = new Lanes(2);
+  const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
+  const begun: number[] = [];
+  const runs = gates.map((gate, number) =>
+    lanes
+      .run(async () => {
+        begun.push(number);
+        await gate.promise;
+      })
+      .catch(() => undefined),
+  );
+  await turn();
+  expect(begun).toEqual([0, 1]);
+  gates[1]!.reject(new Error("failed"));
+  await turn();
+  expect(begun).toEqual([0, 1, 2]);
+  gates[0]!.resolve();
+  await turn();
+  expect(begun).toEqual([0, 1, 2, 3]);
+  gates[2]!.resolve();
+  gates[3]!.resolve();
+  await Promise.all(runs);
+  let most = 0;
+  let now = 0;
+  const again = [1, 2, 3].map(() =>
+    lanes.run(async () => {
+      most = Math.max(most, (now += 1));
+      await turn();
+      now -= 1;
+    }),
+  );
+  await Promise.all(again);
+  expect(most).toBe(2);
+});
+
+test("each caller has its own places, and one that was given back can be taken again", () => {
+  const places = new Places(2, "seats");
+  const back = [places.take("a"), places.take("a")];
+  const refused = () => places.take("a");
+  expect(refused).toThrow(expect.objectContaining({ code: "rate_limited" }));
+  places.take("b");
+  back[0]!();
+  back[1]!();
+  places.take("a");
+  places.take("a");
+  expect(refused).toThrow("has 2 seats already");
+});
+
+const changeAt = (place: number, more: Partial<Change> = {}) =>
+  ({ position: `${place}-1`, orgUri: "o", needId: "n", ...more }) as Change;
+
+function subscriber(cuts: unknown[] = [], wants = () => true): Subscriber {
+  const listener = { recheck: () => Promise.resolve(), cut: (error: unknown) => void cuts.push(error) };
+  return { inbox: new Inbox<Change>(), wants, listener };
+}
+
+/** A channel whose pages the test gives out one by one. */
+function gatedChannel() {
+  const asked: string[] = [];
+  const pages: PromiseWithResolvers<Page>[] = [];
+  const channel = new Channel({
+    read: (after) => {
+      asked.push(after);
+      const page = Promise.withResolvers<Page>();
+      pages.push(page);
+      return page.promise;
+    },
+    ...{ tickMs: 1, maxBytes: 1_000, tooSlow: () => new ApiError("service_busy") },
+  });
+  const page = (place: number, changes: Change[] = [], hasMore = false): Page => ({
+    ...{ changes, position: `${place}-1`, hasMore },
+  });
+  return { asked, pages, channel, page };
+}
+
+describe("a channel", () => {
+  test("begins once for all who come, reads on where it was, and ends when nobody is left", async () => {
+    const { asked, pages, channel, page } = gatedChannel();
+    const [one, two] = [subscriber(), subscriber()];
+    const joining = [channel.join(one), channel.join(two)];
+    expect(asked).toEqual(["now"]);
+    pages[0]!.resolve(page(4));
+    await Promise.all(joining);
+    expect(asked).toEqual(["now", "4-1"]);
+    pages[1]!.resolve(page(6, [changeAt(5), changeAt(6)], true));
+    await eventually(() => expect(asked).toEqual(["now", "4-1", "6-1"]));
+    expect([one.inbox.bytes, two.inbox.bytes].every((bytes) => bytes > 0)).toBe(true);
+    channel.leave(one);
+    channel.leave(two);
+    pages[2]!.resolve(page(6, [], true));
+    await turn();
+    const again = channel.join(one);
+    expect(asked.slice(3)).toEqual(["now"]);
+    channel.leave(one);
+    pages[3]!.resolve(page(6));
+    await again;
+  });
+
+  test("that could not begin tells so, and begins anew for whoever comes next", async () => {
+    const { asked, pages, channel, page } = gatedChannel();
+    const first = channel.join(subscriber());
+    pages[0]!.reject(new ApiError("service_busy"));
+    await expect(first).rejects.toMatchObject({ code: "service_busy" });
+    const next = subscriber();
+    const second = channel.join(next);
+    second.catch(() => undefined);
+    expect(asked).toEqual(["now", "now"]);
+    pages[1]!.resolve(page(1));
+    await second;
+    for (const each of channel.subscribers) channel.leave(each);
+    pages[2]!.resolve(page(1));
+  });
+
+  test("whose position has expired cuts off all who are told, with the reason", async () => {
+    const { pages, channel, page } = gatedChannel();
+    const cuts: unknown[] = [];
+    const joining = [channel.join(subscriber(cuts)), channel.join(subscriber(cuts))];
+    pages[0]!.resolve(page(1));
+    await Promise.all(joining);
+    pages[1]!.reject(new ApiError("changes_expired"));
+    await eventually(() => expect(cuts).toHaveLength(2));
+    expect(cuts.map((error) => (error as ApiError).code)).toEqual(["changes_expired", "changes_expired"]);
+  });
+
+  test("whose database is away for a moment cuts off nobody, and reads the same page again", async () => {
+    const { asked, pages, channel, page } = gatedChannel();
+    const cuts: unknown[] = [];
+    const one = subscriber(cuts);
+    const joining = channel.join(one);
+    pages[0]!.resolve(page(1));
+    await joining;
+    pages[1]!.reject(new ApiError("service_busy"));
+    await eventually(() => expect(asked).toEqual(["now", "1-1", "1-1"]));
+    expect(cuts).toEqual([]);
+    channel.leave(one);
+    pages[2]!.resolve(page(1));
+  });
+
+  test("keeps a subscriber with exactly as much unread as may be, and tells it only what it wants", async () => {
+    const { pages, channel, page } = gatedChannel();
+    const cuts: unknown[] = [];
+    const [full, over, other] = [subscriber(cuts), subscriber(cuts), subscriber(cuts, () => false)];
+    const joining = [full, over, other].map((each) => channel.join(each));
+    pages[0]!.resolve(page(1));
+    await Promise.all(joining);
+    full.inbox.put(changeAt(0), 1_000);
+    over.inbox.put(changeAt(0), 1_001);
+    pages[1]!.resolve(page(2, [changeAt(2)]));
+    await eventually(() => expect(cuts).toHaveLength(1));
+    await eventually(() => expect(full.inbox.bytes).toBeGreaterThan(1_000));
+    expect([over.inbox.bytes, other.inbox.bytes]).toEqual([1_001, 0]);
+    expect(channel.subscribers).toEqual(new Set([full, other]));
+    channel.leave(full);
+    channel.leave(other);
+    pages[2]!.resolve(page(2));
+  });
+});
+
+describe("a feed", () => {
+  type Input = { after: string; limit: number; adminEmail?: string; orgUri?: string };
+  type Reading = { feed: string; role: string; id: string; input: Input };
+
+  function feedOf(answer: (reading: Reading) => Page | Promise<Page>) {
+    const readings: Reading[] = [];
+    const database = {
+      answer: () => Promise.resolve(""),
+      read: async ({ id, role }: Identity, statement: string, input: Input) => {
+        const reading = { feed: statement.includes("claim_change") ? "claims" : "records", role, id, input };
+        readings.push(reading);
+        return JSON.stringify(await answer(reading));
+      },
+    };
+    return { readings, feed: new LiveFeed(database as unknown as Database) };
+  }
+  const party = (id: string, role = "api_read") => ({
+    ...{ identity: () => ({ id, role }) as Identity, isReady: () => true },
+    ...{ recheck: () => Promise.resolve() as Promise<unknown>, cut: () => undefined },
+  });
+  const nothing = ({ input }: Reading): Page => ({
+    ...{ changes: [], position: input.after === "now" ? "1-1" : input.after, hasMore: false },
+  });
+  const OWN = 50;
+
+  test("is read page after page until all is told that was before", async () => {
+    const { feed, readings } = feedOf((reading) => {
+      const { after, limit } = reading.input;
+      if (limit !== OWN) return nothing(reading);
+      const place = Number.parseInt(after, 10) + 1;
+      return { changes: [changeAt(place)], position: `${place}-1`, hasMore: place < 5 };
+    });
+    const places: string[] = [];
+    const ended = new AbortController();
+    for await (const { position } of feed.changes({ after: "1-1" }, party("a"), ended.signal)) {
+      places.push(position);
+      if (places.length === 4) break;
+    }
+    expect(places).toEqual(["2-1", "3-1", "4-1", "5-1"]);
+    const own = readings.filter(({ input }) => input.limit === OWN);
+    expect(own.map(({ input }) => input.after)).toEqual(["1-1", "2-1", "3-1", "4-1"]);
+  });
+
+  test("that is ended while nothing comes ends, gives back its place, and leaves its channel", async () => {
+    const { feed } = feedOf(nothing);
+    for (let i = 0; i < LIVE_BOUNDS.subscriptions + 1; i += 100) {
+      const all = Array.from({ length: 100 }, () => {
+        const ended = new AbortController();
+        const next = feed.changes({ after: "1-1" }, party("a"), ended.signal).next();
+        return { ended, next };
+      });
+      await turn();
+      for (const { ended } of all) ended.abort();
+      for (const { next } of all) expect((await next).done).toBe(true);
+    }
+  });
+
+  test("has no more subscriptions of one caller than it may, before anything is read", async () => {
+    const { feed, readings } = feedOf(nothing);
+    const ended = new AbortController();
+    const all = Array.from({ length: LIVE_BOUNDS.subscriptions }, () =>
+      feed.changes({}, party("a"), ended.signal).next(),
+    );
+    await turn();
+    const before = readings.length;
+    await expect(feed.changes({}, party("a"), ended.signal).next()).rejects.toMatchObject({
+      code: "rate_limited",
+    });
+    expect(readings.length).toBe(before);
+    ended.abort();
+    await Promise.all(all);
+  });
+
+  test("of a caller who is not let in any more reads nothing and keeps no place", async () => {
+    const { feed, readings } = feedOf(nothing);
+    const gone = { ...party("a"), recheck: () => Promise.reject(new ApiError("invalid_api_key")) };
+    for (let i = 0; i <= LIVE_BOUNDS.subscriptions; i += 1) {
+      const next = feed.changes({}, gone, new AbortController().signal).next();
+      await expect(next).rejects.toMatchObject({ code: "invalid_api_key" });
+    }
+    expect(readings).toEqual([]);
+  });
+
+  test("is read together for those of one role, and for each reviewer alone, however the address is written", async () => {
+    const { feed, readings } = feedOf(nothing);
+    const ended = new AbortController();
+    const follow = (topic: Topic, id: string, role?: string) =>
+      feed.changes(topic, party(id, role), ended.signal).next();
+    const claims = (adminEmail: string): Topic => ({ claims: { adminEmail } });
+    const all = [
+      ...[follow({}, "a"), follow({}, "b"), follow({}, "c", "api_write")],
+      ...[
+        follow(claims("A@x.example"), "a"),
+        follow(claims("a@X.example"), "a"),
+        follow(claims("b@x.example"), "a"),
+      ],
+      follow(claims("a@x.example"), "b"),
+    ];
+    await eventually(() => {
+      const begun = readings.filter(({ input }) => input.limit !== OWN && input.after === "now");
+      expect(begun.map(({ feed: name, role, id }) => `${name} ${role} ${id}`).toSorted()).toEqual([
+        ...["claims api_read a", "claims api_read a", "claims api_read b"],
+        ...["records api_read changes", "records api_write changes"],
+      ]);
+    });
+    ended.abort();
+    await Promise.all(all);
+  });
+
+  test("is read once for those of one caller who wait for the same, one after another for others, and on after a failure", async () => {
+    let failures = 1;
+    let atOnce = 0;
+    let most = 0;
+    const { feed, readings } = feedOf(async (reading) => {
+      if (reading.input.limit !== OWN) return nothing(reading);
+      most = Math.max(most, (atOnce += 1));
+      await turn();
+      atOnce -= 1;
+      if (failures-- > 0) throw new ApiError("service_busy");
+      return nothing(reading);
+    });
+    const ended = new AbortController();
+    const follow = (after: string) => feed.changes({ after }, party("a"), ended.signal).next();
+    const all = [follow("1-1"), follow("1-1"), follow("2-1"), follow("3-1")];
+    const outcomes = Promise.allSettled(all);
+    const own = () => readings.filter(({ input }) => input.limit === OWN).map(({ input }) => input.after);
+    await eventually(() => expect(own()).toEqual(["1-1", "2-1", "3-1"]));
+    expect(most).toBe(1);
+    ended.abort();
+    expect((await outcomes).map(({ status }) => status)).toEqual([
+      "rejected",
+      "rejected",
+      "fulfilled",
+      "fulfilled",
+    ]);
+  });
+
+  test("has nobody join a reading that has begun: it may end before what the channel tells them", async () => {
+    const gate = Promise.withResolvers<void>();
+    let first = true;
+    const { feed, readings } = feedOf(async (reading) => {
+      if (reading.input.limit === OWN && first) {
+        first = false;
+        await gate.promise;
+      }
+      return nothing(reading);
+    });
+    const ended = new AbortController();
+    const own = () => readings.filter(({ input }) => input.limit === OWN);
+    const all = [feed.changes({}, party("a"), ended.signal).next()];
+    await eventually(() => expect(own()).toHaveLength(1));
+    all.push(feed.changes({}, party("a"), ended.signal).next());
+    await turn();
+    gate.resolve();
+    await eventually(() => expect(own()).toHaveLength(2));
+    ended.abort();
+    await Promise.all(all);
+  });
+});

@@ -1,0 +1,107 @@
+// The window of a rate limit by a clock that the test sets: what is left over at its end, and what a batch takes.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import type { Request, Response } from "express";
+import type { Pulse } from "../process/pulse.ts";
+import { RateLimit } from "../server/identity/rate-limit.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+
+let database: TestDatabase;
+let limits: RateLimit[];
+let now: number;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(() => {
+  now = 1_900_000_000_000;
+  jest.spyOn(Date, "now").mockImplementation(() => now);
+  limits = [];
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await Promise.all(limits.map((limit) => limit.stop()));
+  await database.owner.query("delete from app_private.rate_limits");
+});
+
+const process = (pulse: Partial<Pulse> = {}) => {
+  const alive = {
+    isDown: false,
+    attend: () => ({ answered: () => undefined, end: () => undefined }),
+    ...pulse,
+  };
+  const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse);
+  limits.push(limit);
+  return limit;
+};
+
+/** A request of a caller who may send so many a minute, as this process counts it. */
+async function ask(limit: RateLimit, ratePerMinute: number | null, batch = 0) {
+  const headers = new Map<string, string>();
+  const request = { identity: { id: "a", ratePerMinute } } as unknown as Request;
+  const response = {
+    setHeader: (name: string, value: string) => headers.set(name, value),
+  } as unknown as Response;
+  let code = "";
+  try {
+    await limit.count(request, response, () => undefined);
+    if (batch > 0) await request.countAs(batch);
+  } catch (error) {
+    code = (error as { code: string }).code;
+  }
+  const [, left, seconds] = /r=(\d+); t=(\d+)/.exec([...headers.values()].join()) ?? [];
+  return { code, left: Number(left), seconds: Number(seconds) };
+}
+const admitted = async (limit: RateLimit, ratePerMinute: number, requests: number) => {
+  let count = 0;
+  for (let i = 0; i < requests; i += 1) if ((await ask(limit, ratePerMinute)).code === "") count += 1;
+  return count;
+};
+
+test("lasts sixty seconds: its last millisecond counts, and then there is a new one", async () => {
+  const limit = process();
+  expect(await admitted(limit, 20, 25)).toBe(20);
+  expect((await ask(limit, 20)).seconds).toBe(60);
+  now += 59_001;
+  expect(await ask(limit, 20)).toEqual({ code: "rate_limited", left: 0, seconds: 1 });
+  now += 998;
+  expect((await ask(limit, 20)).code).toBe("rate_limited");
+  now += 1;
+  expect(await ask(limit, 20)).toEqual({ code: "", left: 19, seconds: 60 });
+});
+
+test("what is left of a part at its end is not added to the next", async () => {
+  const limit = process();
+  // Takes twenty at a time, of which one is used.
+  expect(await ask(limit, 400)).toMatchObject({ left: 399 });
+  now += 60_000;
+  expect(await ask(limit, 400)).toMatchObject({ left: 399 });
+  expect(await admitted(limit, 400, 420)).toBe(399);
+});
+
+test("a batch takes what is left of a part and what it lacks, and is refused whole where that is not there", async () => {
+  const limit = process();
+  expect(await ask(limit, 40, 35)).toMatchObject({ code: "", left: 4 });
+  expect(await ask(limit, 40, 9)).toMatchObject({ code: "rate_limited" });
+  expect(await ask(process(), 40)).toMatchObject({ code: "rate_limited" });
+});
+
+test("a batch with the request itself is as large as the limit, or refused for good", async () => {
+  expect(await ask(process(), 10, 9)).toMatchObject({ code: "", left: 0 });
+  now += 60_000;
+  expect((await ask(process(), 10, 10)).code).toBe("validation_failed");
+});
+
+test("who has no limit of their own has the service's", async () => {
+  const limit = process();
+  expect((await ask(limit, null)).left).toBe(99);
+});
+
+test("a process whose database is down counts by itself, and does not ask it", async () => {
+  const limit = process({ isDown: true });
+  expect(await admitted(limit, 10, 15)).toBe(10);
+  const { rows } = await database.owner.query("select from app_private.rate_limits");
+  expect(rows).toEqual([]);
+  now += 60_000;
+  expect(await admitted(limit, 10, 15)).toBe(10);
+});
