@@ -101,17 +101,20 @@ export function registerKeys(program: Command, context: AdminContext): void {
       const key = newKey();
       const pool = await context.pool();
       const { rows } = await pool.query<Omit<Key, "lastUsedAt"> & { oldExpiresAt: string }>(
-        // The statement sees the old key as it was before the first part of it.
-        `with ending as (
+        // The old key as it is once it is locked: its bounds may have been changed while that was waited for.
+        `with before as materialized (
+           select k.* from app_private.api_keys as k
+           where key_id::text = lower($1) and app_private.key_state(k) = 'live' for no key update
+         ), ending as (
            update app_private.api_keys as k
-           set expires_at = least(expires_at, now() + make_interval(secs => $3::float8 * 3600))
-           where key_id::text = lower($1) and app_private.key_state(k) = 'live'
-           returning key_id, expires_at
+           set expires_at = least(k.expires_at, now() + make_interval(secs => $3::float8 * 3600))
+           from before where k.key_id = before.key_id
+           returning k.key_id, k.expires_at
          ), made as (
            insert into app_private.api_keys as k
              (label, key_hash, scope, expires_at, rate_per_minute, organizations, persons, networks)
            select label, $2, scope, coalesce($4, before.expires_at), rate_per_minute, organizations, persons, networks
-           from app_private.api_keys as before join ending using (key_id)
+           from before
            returning ${KEY}
          )
          select made.*, to_json(ending.expires_at) as "oldExpiresAt" from made, ending`,

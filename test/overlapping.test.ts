@@ -1,11 +1,12 @@
 // What the database does for two who come at the same moment: with what each of them saw when they began, one would go wrong.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createTestDatabase } from "./support/database.ts";
+import { createTestDatabase, issueTestKey, keyIdOf } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import * as m from "./support/membership.ts";
-import { gateAfterInsert, onConnections, waiting } from "./support/overlap.ts";
+import { gateAfterInsert, onConnections, waiting, whenWaitedFor } from "./support/overlap.ts";
+import { admin } from "./support/process.ts";
 import type { Deed } from "./support/overlap.ts";
-import { buildWorld, contributor, ORG } from "./support/world.ts";
+import { buildWorld, contributor, ORG, OTHER_ORG } from "./support/world.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -112,6 +113,40 @@ test("records that are marked many at a time, in whatever order, are never waite
     return [await forwards.outcome, await backwards.outcome];
   });
   expect(outcomes).toEqual([[{ marked: "3" }], [{ marked: "3" }]]);
+});
+
+test("a key that is rotated while its bounds are being narrowed is followed by one with the narrow bounds", async () => {
+  const key = await issueTestKey(db(), "api_write", { organizations: [ORG, OTHER_ORG] });
+  const keyId = await keyIdOf(db(), key);
+  const narrow = { organizations: [ORG], persons: [contributor], networks: ["192.0.2.0/24"] };
+  await onConnections(database, 1, async (client) => {
+    await client.query("begin");
+    await client.query(
+      `update app_private.api_keys set organizations = $2, persons = $3, networks = $4, rate_per_minute = 7, label = 'Narrow'
+       where key_id = $1`,
+      [keyId, ...Object.values(narrow)],
+    );
+    const rotated = admin(["keys", "rotate", keyId, "--json"], { DATABASE_URL: database.url });
+    await whenWaitedFor(database, client);
+    await client.query("commit");
+    expect(JSON.parse((await rotated).stdout)).toMatchObject({
+      ...narrow,
+      ratePerMinute: 7,
+      label: "Narrow",
+    });
+  });
+});
+
+test("a key that is being revoked is followed by no other", async () => {
+  const keyId = await keyIdOf(db(), await issueTestKey(db(), "api_write"));
+  await onConnections(database, 1, async (client) => {
+    await client.query("begin");
+    await client.query("update app_private.api_keys set revoked_at = now() where key_id = $1", [keyId]);
+    const rotated = admin(["keys", "rotate", keyId], { DATABASE_URL: database.url });
+    await whenWaitedFor(database, client);
+    await client.query("commit");
+    expect((await rotated).stderr).toContain(`There is no live key with the id ${keyId}.`);
+  });
 });
 
 describe.each(["repeatable read", "serializable"])(

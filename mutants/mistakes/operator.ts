@@ -29,7 +29,7 @@ export const OPERATOR: readonly Mistake[] = [
   {
     rule: "a rotated key goes on no longer than it would have",
     file: "admin/keys.ts",
-    before: "set expires_at = least(expires_at, now() + make_interval(secs => $3::float8 * 3600))",
+    before: "set expires_at = least(k.expires_at, now() + make_interval(secs => $3::float8 * 3600))",
     after: "set expires_at = now() + make_interval(secs => $3::float8 * 3600)",
     tests: ["cli"],
     only: "are rotated",

@@ -128,4 +128,12 @@ export const RACES: readonly Mistake[] = [
     tests: ["lock-order"],
     only: "of two who erase",
   },
+  {
+    rule: "a key is followed by one with the bounds that it has by then",
+    file: "admin/keys.ts",
+    before: "app_private.key_state(k) = 'live' for no key update",
+    after: "app_private.key_state(k) = 'live'",
+    tests: ["overlapping"],
+    only: "a key that",
+  },
 ];

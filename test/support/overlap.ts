@@ -30,16 +30,30 @@ export async function waiting(
   client: pg.Client,
   deed: Deed,
 ): Promise<{ outcome: Promise<unknown> }> {
-  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const pid = await pidOf(client);
   const outcome = deed(client).catch((error: unknown) => error);
-  await eventually(async () => {
-    const { rows: found } = await owner.query<{ waits: boolean }>(
-      "select cardinality(pg_blocking_pids($1)) > 0 as waits",
-      [rows[0]!.pid],
-    );
-    if (!found[0]!.waits) throw new Error("nothing keeps it waiting");
-  });
+  await untilOneIs(owner, "pid = $1 and cardinality(pg_blocking_pids(pid)) > 0", pid);
   return { outcome };
+}
+
+/** Resolves when somebody, wherever they are, waits for what a connection holds. */
+export async function whenWaitedFor(
+  { owner }: Pick<TestDatabase, "owner">,
+  client: pg.Client,
+): Promise<void> {
+  await untilOneIs(owner, "$1 = any (pg_blocking_pids(pid))", await pidOf(client));
+}
+
+async function pidOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0]!.pid;
+}
+
+async function untilOneIs(db: Pick<pg.ClientBase, "query">, condition: string, pid: number): Promise<void> {
+  await eventually(async () => {
+    const { rowCount } = await db.query(`select from pg_stat_activity where ${condition}`, [pid]);
+    if (rowCount === 0) throw new Error("nobody waits");
+  });
 }
 
 /**
