@@ -2,10 +2,21 @@
 import type { Readable } from "node:stream";
 import { RESULTS_JSON } from "../media-types.ts";
 import { Journal } from "./journal.ts";
+import { sizeOf } from "./copy.ts";
+import { Pace } from "./pace.ts";
 import { ReaderPool } from "./readers.ts";
 import type { Place, Trusted } from "./recovery.ts";
 import { StoreThread } from "./thread.ts";
-import { TaskRefused, ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
+import {
+  NotBegun,
+  TaskRefused,
+  ThreadGone,
+  type Answer,
+  type Change,
+  type Image,
+  type Question,
+  type Task,
+} from "./tasks.ts";
 
 /** Loading a snapshot takes a fraction of the time it takes to repeat its changes. */
 const SNAPSHOT_AT_STOP_BYTES = 1024 * 1024;
@@ -19,28 +30,35 @@ export interface EngineOptions {
 
 const CHANGE_TIMEOUT_MS = 120_000;
 /** Answered when everything that was asked before it has been done. */
-const BARRIER: Question = {
+const BARRIER = {
   kind: "query",
   sparql: "ASK {}",
   type: RESULTS_JSON,
   answersGraph: false,
   dataset: "query",
   quick: true,
-};
+  after: 0,
+} as const;
 const RETRY_MS = 1_000;
 // One more than the door lets one key have, so that the next does not wait until a copy is made.
 const READERS_READY = 3;
 const READERS_AT_MOST = 4;
 /** A snapshot is due when the journal is larger than this and larger than the previous snapshot. */
 const SNAPSHOT_AFTER_BYTES = 32 * 1024 * 1024;
+/** While changes come in bulk it waits, as the thread that writes would; but the journal must be read at the next start. */
+const SNAPSHOT_AT_LATEST = 3;
+const TICK_MS = 250;
 
 /** All methods throw TaskRefused, TaskTooLarge, TaskTimeout or ThreadGone. */
 export class Engine {
   readonly #options: EngineOptions;
   readonly #journal: Journal;
   readonly #readers: ReaderPool;
+  readonly #pace = new Pace();
+  readonly #ticker: NodeJS.Timeout;
   #writer: Promise<StoreThread>;
   #snapshot: Promise<void> | undefined;
+  #isSnapshotPutOff = false;
   #stopped = false;
 
   private constructor(options: EngineOptions) {
@@ -52,7 +70,14 @@ export class Engine {
       queryTimeoutMs: options.queryTimeoutMs,
       changeTimeoutMs: CHANGE_TIMEOUT_MS,
       image: () => this.#image(),
+      pace: this.#pace,
     });
+    this.#ticker = setInterval(() => {
+      this.#pace.tick();
+      this.#readers.tick();
+      if (this.#isSnapshotPutOff && this.#pace.isCalm) this.#snapshotIfDue();
+    }, TICK_MS);
+    this.#ticker.unref();
     this.#writer = this.#startWriter();
   }
 
@@ -78,6 +103,7 @@ export class Engine {
       writer.end();
       throw new ThreadGone("The change could not be written to disk.", { cause: error });
     }
+    this.#pace.push(sizeOf(change));
     this.#readers.push(entry);
     this.#snapshotIfDue();
     return answer;
@@ -89,14 +115,29 @@ export class Engine {
    */
   async ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
     const isQuick = question.kind === "query" && question.quick;
-    // The thread that writes answers when the readers are busy, but waits for no caller.
     if (!isQuick || this.#readers.idle) return this.#readers.ask(question, signal);
+    try {
+      // It need not catch up, but waits for no caller.
+      return (await this.#asked({ ...question, after: 0 }, this.#options.queryTimeoutMs)).bytes;
+    } catch (error) {
+      if (!(error instanceof NotBegun)) throw error;
+      return this.#readers.ask(question, signal);
+    }
+  }
+
+  /** What the thread that writes says, once all that it may have seen is on disk. */
+  async #asked(task: Extract<Task, { kind: "query" | "dump" }>, timeoutMs: number): Promise<Answer> {
     const writer = await this.#writer;
-    return (await writer.ask(question, this.#options.queryTimeoutMs)).bytes;
+    const answer = await writer.ask(task, timeoutMs);
+    await this.#journal.holds(answer.sequence).catch((error: unknown) => {
+      throw new NotBegun("The store went back to what is on disk.", { cause: error });
+    });
+    return answer;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearInterval(this.#ticker);
     this.#readers.stop();
     await this.#snapshot;
     if (this.#journal.sizes.journal > SNAPSHOT_AT_STOP_BYTES)
@@ -154,21 +195,23 @@ export class Engine {
     if (this.#stopped) return;
     this.#writer = this.#startWriter();
     this.#writer.then(
-      // Readers may have copied a change that never reached the disk.
+      // What was on disk may have been damaged since they were made.
       () => this.#readers.renew(),
       () => setTimeout(() => this.#replaceWriter(), RETRY_MS).unref(),
     );
   }
 
   async #image(): Promise<Image> {
-    const writer = await this.#writer;
-    const { sequence, bytes } = await writer.ask({ kind: "dump" }, CHANGE_TIMEOUT_MS);
+    const { sequence, bytes } = await this.#asked({ kind: "dump" }, CHANGE_TIMEOUT_MS);
     return { sequence, quads: bytes ?? new Uint8Array() };
   }
 
   #snapshotIfDue(): void {
     const { journal, snapshot } = this.#journal.sizes;
-    if (this.#snapshot || journal < SNAPSHOT_AFTER_BYTES || journal < snapshot) return;
+    const due = Math.max(SNAPSHOT_AFTER_BYTES, snapshot);
+    if (this.#snapshot || this.#stopped || journal < due) return;
+    this.#isSnapshotPutOff = !this.#pace.isCalm && journal < due * SNAPSHOT_AT_LATEST;
+    if (this.#isSnapshotPutOff) return;
     this.#snapshot = this.#takeSnapshot()
       // The journal still holds everything; the next change tries again.
       .catch(() => undefined)

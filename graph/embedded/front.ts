@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
+import { MOST_MEMORY_BYTES } from "./copy.ts";
 import { Engine } from "./engine.ts";
 import { createHandler } from "./http.ts";
 import { createPassword, isAllowed, lockDirectory, PROBE_PATH, StoreInUse } from "./lock.ts";
@@ -18,8 +19,7 @@ export type FrontMessage =
   | { kind: "warning"; message: string }
   | { kind: "failed"; message: string; inUseAt?: string };
 
-// In pages of 64 KiB: a query that would use more than 2 GiB takes down its reader, not the process.
-setFlagsFromString("--wasm-max-mem-pages=32768");
+setFlagsFromString(`--wasm-max-mem-pages=${MOST_MEMORY_BYTES / (64 * 1024)}`);
 
 const HOST = "127.0.0.1";
 const STOP_GRACE_MS = 5_000;

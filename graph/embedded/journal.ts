@@ -81,6 +81,17 @@ export class Journal {
     return promise;
   }
 
+  /**
+   * Resolves when a change that has been handed over is on disk.
+   * @throws Error if it is not, and will not be
+   */
+  async holds(sequence: number): Promise<void> {
+    if (sequence <= this.#lastSequence) return;
+    await this.#inTurn(async () => {
+      if (sequence > this.#lastSequence) throw new Error(`Change ${sequence} is not on disk.`);
+    });
+  }
+
   async #flush(): Promise<void> {
     const batch = this.#waiting.splice(0);
     try {
@@ -108,7 +119,9 @@ export class Journal {
    */
   rotate(): Promise<number> {
     return this.#inTurn(async () => {
-      await this.#file?.close();
+      // Behind one that could not be written nothing may be.
+      if (!this.#file) throw new Error("The journal is closed.");
+      await this.#file.close();
       this.#file = await this.#open(nameOf("journal", this.#lastSequence), "a+");
       this.#size = (await this.#file.stat()).size;
       await syncDirectory(this.#dir);

@@ -9,18 +9,38 @@ const MEMORY_SECTION = 5;
 /** The bytes before the first section: a magic number and a version. */
 const PREAMBLE = 8;
 
+interface Instance {
+  exports: { memory: { buffer: ArrayBuffer } };
+}
+
 const { maxBytes } = workerData as ThreadOptions;
+const { WebAssembly } = globalThis as unknown as {
+  WebAssembly: {
+    Module: new (bytes: Uint8Array) => object;
+    Instance: new (module: object, imports: object) => Instance;
+  };
+};
+let instance: Instance | undefined;
+const { Module, Instance } = WebAssembly;
+WebAssembly.Instance = class extends Instance {
+  constructor(module: object, imports: object) {
+    super(module, imports);
+    // oxlint-disable-next-line typescript/no-this-alias, unicorn/no-this-assignment -- the engine keeps it to itself
+    instance = this;
+  }
+};
 if (maxBytes !== undefined) {
   const pages = Math.min(Math.ceil(maxBytes / PAGE_BYTES), MOST_PAGES);
-  const { WebAssembly } = globalThis as unknown as {
-    WebAssembly: { Module: new (bytes: Uint8Array) => object };
-  };
-  const { Module } = WebAssembly;
   WebAssembly.Module = class extends Module {
     constructor(bytes: Uint8Array) {
       super(withMaximum(bytes, pages));
     }
   };
+}
+
+/** How many bytes the engine has taken; it gives none back, so some of them may be free. */
+export function memoryBytes(): number {
+  return instance?.exports.memory.buffer.byteLength ?? 0;
 }
 
 /**

@@ -2,9 +2,10 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Readable } from "node:stream";
+import { Copy } from "./copy.ts";
+import type { Pace } from "./pace.ts";
 import { Pieces } from "./pieces.ts";
-import { StoreThread } from "./thread.ts";
-import { ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
+import { NotBegun, ThreadGone, type Answer, type Image, type Question } from "./tasks.ts";
 import type { Entry } from "./format.ts";
 
 export interface ReaderPoolOptions {
@@ -16,53 +17,24 @@ export interface ReaderPoolOptions {
   changeTimeoutMs: number;
   /** a copy of the store in its current state */
   image: () => Promise<Image>;
-}
-
-/** A copy that is being made, and what has changed since it was begun. */
-interface Copy {
-  /** undefined until there is something to fill it with */
-  thread: StoreThread | undefined;
-  /** changes to apply before the next question */
-  pending: Entry[];
-  pendingBytes: number;
-  /** of all changes since the copy's image, whether applied or not */
-  changedBytes: number;
-}
-
-interface Reader extends Copy {
-  thread: StoreThread;
-  /** of the last change the copy holds */
-  sequence: number;
-  /** how many bytes of changes its memory has room for, beside the largest query */
-  room: number;
-  busy: boolean;
-  idleSince: number;
+  /** of the changes */
+  pace: Pick<Pace, "isCalm">;
 }
 
 interface Waiter {
-  resolve(reader: Reader): void;
+  resolve(reader: Copy): void;
   reject(error: Error): void;
 }
 
 const RETRY_MS = 1_000;
-const TICK_MS = 250;
-/**
- * While less than this is pending, every reader applies changes as they come. When changes come faster, only one
- * reader keeps up, and the others catch up when there is a pause or a question needs them.
- */
+/** A reader that is behind by no more than this answers at once. */
+const AT_ONCE_BYTES = 32 * 1024;
+/** While a reader is behind by no more than this, it catches up whatever else is going on. */
 const TRICKLE_BYTES = 512 * 1024;
-/** For one query, beside what the store itself takes. */
-const QUERY_MEMORY_BYTES = 256 * 1024 * 1024;
-/** In memory a store takes eight to ten times what it takes as N-Quads or as updates. */
-const MEMORY_PER_BYTE = 12;
-/**
- * A copy has room for changes of this many bytes, or of this share of its own size. The bound of its memory cannot be
- * raised: once the room is used up, a question would have less than it is promised, and the copy answers no more.
- */
-const ROOM_BYTES = 16 * 1024 * 1024;
-const ROOM_SHARE = 0.5;
-/** From this share of its room on, a copy's successor is made while it goes on answering. */
+/** From this share of its room on, a reader's successor is made while it goes on answering. */
 const WORN_AT = 2 / 3;
+/** How often a question is put to another reader when one ends before it comes to it. */
+const ATTEMPTS = 3;
 /** After this long without an idle reader one more is started, before anybody has to wait for it. */
 const ALL_BUSY_MS = 200;
 const RETIRE_AFTER_MS = 30_000;
@@ -72,47 +44,56 @@ const ABANDONED_MS = 500;
 /** Answers questions so that each sees every change that was acknowledged before it was asked. */
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;
-  readonly #readers = new Set<Reader>();
+  readonly #readers = new Set<Copy>();
+  /** those that are being made */
   readonly #copies = new Set<Copy>();
   readonly #waiters: Waiter[] = [];
-  readonly #ticker: NodeJS.Timeout;
-  #lastChangeAt = 0;
+  /** of the last change */
+  #sequence = 0;
+  /** readers that were used up, and will have a successor when there is time */
+  #missing = 0;
   #lastIdleAt = performance.now();
   #stopped = false;
 
   constructor(options: ReaderPoolOptions) {
     this.#options = options;
-    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
-    this.#ticker.unref();
   }
 
   /** Starts as many readers as are to be kept ready. */
   start(): void {
-    while (!this.#stopped && this.#size < this.#options.minimum) void this.#startOne();
+    const wanted = Math.max(1, this.#options.minimum - this.#missing);
+    while (!this.#stopped && this.#size < wanted) void this.#startOne();
   }
 
   /** Tells the copies about a change; must be called in the order of the changes. */
   push(entry: Entry): void {
-    this.#lastChangeAt = performance.now();
-    const bytes = sizeOf(entry.change);
+    this.#sequence = entry.sequence;
     for (const copy of [...this.#copies, ...this.#readers]) {
-      copy.pending.push(entry);
-      copy.pendingBytes += bytes;
-      copy.changedBytes += bytes;
+      copy.push(entry);
+      if (!copy.busy) this.#retireUsed(copy);
     }
   }
 
   /** Whether a question would be answered at once. */
   get idle(): boolean {
-    return this.#ready().some(
-      (reader) => reader.pendingBytes <= TRICKLE_BYTES && reader.thread.waiting === 0,
-    );
+    return this.#ready().some(({ behindBytes, isWorking }) => behindBytes <= AT_ONCE_BYTES && !isWorking);
   }
 
   /** @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone, or the signal's reason */
   async ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#ask(question, signal);
+      } catch (error) {
+        // It is not to blame for the end of the thread, and another one can answer it.
+        if (!(error instanceof NotBegun) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
     const reader = await this.#acquire(signal);
-    const pieces = new Pieces(() => reader.thread.taken());
+    const pieces = new Pieces(() => reader.taken());
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     let isStream = false;
     const answer = this.#answer(reader, question, signal, (piece) => {
@@ -129,20 +110,20 @@ export class ReaderPool {
   }
 
   async #answer(
-    reader: Reader,
+    reader: Copy,
     question: Question,
     signal: AbortSignal | undefined,
     onPiece: (bytes: Uint8Array) => void,
   ): Promise<Answer> {
     let abandoned: NodeJS.Timeout | undefined;
     const onAbort = () => {
-      abandoned = setTimeout(() => reader.thread.end(), ABANDONED_MS);
+      abandoned = setTimeout(() => reader.end(), ABANDONED_MS);
     };
     try {
       signal?.throwIfAborted();
-      this.#catchUp(reader);
       signal?.addEventListener("abort", onAbort, { once: true });
-      return await reader.thread.ask(question, this.#options.queryTimeoutMs, [], onPiece);
+      const task = { ...question, after: this.#sequence };
+      return await reader.ask(task, this.#options.queryTimeoutMs, onPiece);
     } finally {
       clearTimeout(abandoned);
       signal?.removeEventListener("abort", onAbort);
@@ -152,13 +133,15 @@ export class ReaderPool {
 
   /** Ends all readers and makes new copies; what they were doing fails with ThreadGone. */
   renew(): void {
+    // What they are copies of now may be an earlier state.
+    this.#sequence = 0;
+    this.#missing = 0;
     this.#end();
     this.start();
   }
 
   stop(): void {
     this.#stopped = true;
-    clearInterval(this.#ticker);
     this.#end();
     for (const waiter of this.#waiters.splice(0)) waiter.reject(new ThreadGone("The store is stopping."));
   }
@@ -166,24 +149,20 @@ export class ReaderPool {
   #end(): void {
     const copies = [...this.#copies, ...this.#readers];
     this.#copies.clear();
-    for (const { thread } of copies) thread?.end();
+    for (const copy of copies) copy.end();
   }
 
   get #size(): number {
     return this.#readers.size + this.#copies.size;
   }
 
-  /** Those that do nothing, the one that is the least behind first. */
-  #idle(): Reader[] {
-    const idle = [...this.#readers].filter((reader) => !reader.busy);
-    return idle.toSorted((a, b) => a.pendingBytes - b.pendingBytes);
+  /** Those that could answer, the one that is the least behind first. */
+  #ready(): Copy[] {
+    const ready = [...this.#readers].filter(({ busy, usedRoom }) => !busy && usedRoom < 1);
+    return ready.toSorted((a, b) => a.behindBytes - b.behindBytes);
   }
 
-  #ready(): Reader[] {
-    return this.#idle().filter((reader) => usedRoom(reader) < 1);
-  }
-
-  async #acquire(signal?: AbortSignal): Promise<Reader> {
+  async #acquire(signal?: AbortSignal): Promise<Copy> {
     signal?.throwIfAborted();
     const [reader] = this.#ready();
     if (reader) {
@@ -191,7 +170,7 @@ export class ReaderPool {
       return reader;
     }
     if (this.#stopped) throw new ThreadGone("The store is stopping.");
-    const { promise, resolve, reject } = Promise.withResolvers<Reader>();
+    const { promise, resolve, reject } = Promise.withResolvers<Copy>();
     const waiter: Waiter = { resolve, reject };
     this.#waiters.push(waiter);
     this.#grow(this.#waiters.length);
@@ -208,12 +187,8 @@ export class ReaderPool {
     }
   }
 
-  #release(reader: Reader): void {
-    if (reader.thread.gone) return;
-    if (usedRoom(reader) >= 1) {
-      reader.thread.end();
-      return;
-    }
+  #release(reader: Copy): void {
+    if (reader.gone || this.#retireUsed(reader)) return;
     const waiter = this.#waiters.shift();
     if (waiter) {
       waiter.resolve(reader);
@@ -223,79 +198,86 @@ export class ReaderPool {
     reader.idleSince = performance.now();
   }
 
+  /** @returns whether it has no room any more, and was ended */
+  #retireUsed(reader: Copy): boolean {
+    if (reader.usedRoom < 1) return false;
+    if (!this.#options.pace.isCalm) this.#missing += 1;
+    reader.end();
+    return true;
+  }
+
   /** Makes one more copy, unless as many as are wanted are already being made. */
   #grow(wanted: number): void {
     if (this.#copies.size < wanted && this.#size < this.#options.maximum) void this.#startOne();
   }
 
   async #startOne(): Promise<void> {
-    const copy: Copy = { thread: undefined, pending: [], pendingBytes: 0, changedBytes: 0 };
+    const copy = new Copy(this.#options.changeTimeoutMs);
     this.#copies.add(copy);
-    const reader = await this.#fill(copy).catch(async () => {
-      copy.thread?.end();
+    const isMade = await this.#fill(copy).catch(async () => {
+      copy.end();
       await sleep(RETRY_MS, undefined, { ref: false });
+      return false;
     });
     // Whoever renews or stops the readers no longer wants what was being made.
     const isWanted = this.#copies.delete(copy);
-    if (reader && isWanted) {
-      this.#readers.add(reader);
-      this.#release(reader);
-    } else reader?.thread.end();
+    if (isMade && isWanted) {
+      this.#readers.add(copy);
+      this.#release(copy);
+    } else copy.end();
     this.start();
   }
 
-  async #fill(copy: Copy): Promise<Reader> {
+  async #fill(copy: Copy): Promise<boolean> {
     const image = await this.#options.image();
-    if (!this.#copies.has(copy)) throw new ThreadGone("The copy is no longer wanted.");
-    copy.changedBytes = 0;
-    const room = Math.max(ROOM_BYTES, ROOM_SHARE * image.quads.length);
-    const maxBytes = QUERY_MEMORY_BYTES + MEMORY_PER_BYTE * (image.quads.length + room);
-    const thread: StoreThread = new StoreThread({ background: true, maxBytes }, () => {
-      this.#readers.delete(reader);
+    if (!this.#copies.has(copy)) return false;
+    await copy.fill(image, () => {
+      this.#readers.delete(copy);
       this.start();
     });
-    const reader: Reader = Object.assign(copy, { thread, room, sequence: 0, busy: true, idleSince: 0 });
-    const quads = image.quads.buffer as ArrayBuffer;
-    const filled = await thread.ask({ kind: "fill", image }, this.#options.changeTimeoutMs, [quads]);
-    reader.sequence = filled.sequence;
-    return reader;
+    return true;
   }
 
-  #catchUp(reader: Reader): void {
-    for (const { sequence, change } of reader.pending.splice(0)) {
-      // The copy may have been made after a change that was announced while it was being made.
-      if (sequence <= reader.sequence) continue;
-      reader.sequence = sequence;
-      reader.thread
-        .ask({ kind: "change", change, checked: true }, this.#options.changeTimeoutMs)
-        .catch(() => reader.thread.end());
-    }
-    reader.pendingBytes = 0;
-  }
-
-  #tick(): void {
+  /** Must be called some four times a second. */
+  tick(): void {
     const now = performance.now();
-    const quiet = now - this.#lastChangeAt > TICK_MS;
     if (this.#ready().length > 0) this.#lastIdleAt = now;
     else if (now - this.#lastIdleAt > ALL_BUSY_MS) this.#grow(1);
-    for (const [index, reader] of this.#idle().entries()) {
-      const isWorn = usedRoom(reader) >= WORN_AT;
+    for (const reader of this.#ready()) {
       const isSpare = this.#readers.size > this.#options.minimum;
-      if (isSpare && (isWorn || now - reader.idleSince > RETIRE_AFTER_MS)) reader.thread.end();
-      else if (index === 0 || quiet || reader.pendingBytes <= TRICKLE_BYTES) {
-        this.#catchUp(reader);
-        if (isWorn) this.#grow(1);
-      }
+      if (isSpare && (isWorn(reader) || now - reader.idleSince > RETIRE_AFTER_MS)) reader.end();
+    }
+    this.#succeed();
+    this.#follow();
+  }
+
+  /** Sees to successors, one at a time: the writer has nothing else to do while it gives its copy. */
+  #succeed(): void {
+    if (this.#copies.size > 0) return;
+    const readers = [...this.#readers];
+    if (!this.#options.pace.isCalm) {
+      // Whoever asks next would have to wait for it.
+      if (readers.every(isWorn)) this.#grow(1);
+    } else if (this.#missing > 0) {
+      this.#missing -= 1;
+      this.start();
+    } else if (readers.some(isWorn)) this.#grow(1);
+  }
+
+  /** Has readers catch up that nobody asks. While changes come in bulk, only one of them keeps up. */
+  #follow(): void {
+    const ready = this.#ready().toSorted((a, b) => Number(isWorn(a)) - Number(isWorn(b)));
+    let isFollowed = ready.some(({ isWorking }) => isWorking);
+    for (const [index, reader] of ready.entries()) {
+      const isLong = reader.behindBytes > TRICKLE_BYTES;
+      if (isLong && (isFollowed || (index > 0 && !this.#options.pace.isCalm))) continue;
+      isFollowed ||= isLong;
+      reader.catchUp();
     }
   }
 }
 
-/** @returns the share of the room for changes that has been used; more than 1 when there was none left */
-function usedRoom({ changedBytes, room }: Reader): number {
-  return changedBytes / room;
-}
-
-function sizeOf(change: Change): number {
-  if (change.kind === "update") return change.sparql.length;
-  return change.kind === "load" ? change.data.byteLength : 0;
+/** Whether its successor should be made while it goes on answering. */
+function isWorn({ usedRoom }: Copy): boolean {
+  return usedRoom >= WORN_AT;
 }

@@ -3,7 +3,7 @@ import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 // First, because it changes what the engine finds.
-import "./memory.ts";
+import { memoryBytes } from "./memory.ts";
 import * as oxigraph from "oxigraph";
 import { streamBindings, streamQuads } from "./stream.ts";
 import {
@@ -11,6 +11,7 @@ import {
   type Answer,
   type Change,
   type Dataset,
+  type Fault,
   type Question,
   type Reply,
   type Task,
@@ -38,19 +39,27 @@ parentPort?.on("message", (task: Task) => {
     reply = {
       ok: false,
       message: error instanceof Error ? error.message : String(error),
-      broken: isBroken(error),
+      fault: faultOf(error),
     };
   }
   const bytes = reply.ok ? reply.answer.bytes : undefined;
   parentPort?.postMessage(reply, bytes ? [bytes.buffer as ArrayBuffer] : []);
 });
 
+/** What this thread holds is not what it is asked for. */
+class OutOfStep extends Error {
+  constructor(expected: number) {
+    super(`This copy of the store is at change ${sequence}, not at ${expected}.`);
+  }
+}
+
 /**
  * Oxigraph reports a refusal as a plain Error. Anything else is a trap in its WebAssembly instance, after which no
  * store in this thread can be trusted.
  */
-function isBroken(error: unknown): boolean {
-  return !(error instanceof Error) || error.constructor !== Error || "code" in error;
+function faultOf(error: unknown): Fault {
+  if (error instanceof OutOfStep) return "copy";
+  return !(error instanceof Error) || error.constructor !== Error || "code" in error ? "engine" : "task";
 }
 
 function perform(task: Task): Answer {
@@ -60,14 +69,17 @@ function perform(task: Task): Answer {
       store.load(task.image.quads, { format: N_QUADS, lenient: true, no_transaction: true });
       sequence = task.image.sequence;
       if (background) yieldToOthers();
-      return { sequence };
+      return { sequence, memoryBytes: memoryBytes() };
     case "dump":
       return { sequence, bytes: encoder.encode(store.dump({ format: N_QUADS })) };
     case "query":
     case "graph":
+      // It may be ahead: the thread that writes gets no later changes than it has.
+      if (sequence < task.after) throw new OutOfStep(task.after);
       return { sequence, bytes: answer(task) };
     case "change":
     default: {
+      if (sequence + 1 !== (task.sequence ?? sequence + 1)) throw new OutOfStep(task.sequence! - 1);
       const existed = change(task.change, task.checked);
       sequence += 1;
       return { sequence, existed };

@@ -46,8 +46,10 @@ export interface Image {
 export type Task =
   | { kind: "fill"; image: Image }
   | { kind: "dump" }
-  | Question
-  | { kind: "change"; change: Change; checked: boolean };
+  /** `after`: the last change that the answer must show */
+  | (Question & { after: number })
+  /** `sequence`: which change this must be, if it is known */
+  | { kind: "change"; change: Change; checked: boolean; sequence?: number };
 
 export interface Answer {
   /** of the last change applied */
@@ -56,13 +58,18 @@ export interface Answer {
   bytes?: Uint8Array;
   /** for a change of one graph: whether the graph existed before */
   existed?: boolean;
+  /** of the engine, once it is filled */
+  memoryBytes?: number;
 }
 
 export type Reply =
-  | { piece: Uint8Array }
-  | { ok: true; answer: Answer }
-  /** `broken`: the task killed the engine itself, and the thread's store with it. */
-  | { ok: false; message: string; broken: boolean };
+  { piece: Uint8Array } | { ok: true; answer: Answer } | { ok: false; message: string; fault: Fault };
+
+/**
+ * What a failed task says of the thread: nothing; that the engine itself is broken, and the thread's store with it; or
+ * that the store is not what it should be, having missed a change or taken one twice.
+ */
+export type Fault = "task" | "engine" | "copy";
 
 /** The task is at fault: its syntax, or what it asks for. */
 export class TaskRefused extends Error {
@@ -82,4 +89,9 @@ export class TaskTimeout extends Error {
 /** The thread is gone, through no fault of the task. */
 export class ThreadGone extends Error {
   override name = "ThreadGone";
+}
+
+/** The thread ended before it came to the task, which may be put to another one. */
+export class NotBegun extends ThreadGone {
+  override name = "NotBegun";
 }

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import {
+  NotBegun,
   TaskRefused,
   TaskTimeout,
   TaskTooLarge,
@@ -70,7 +71,7 @@ export class StoreThread {
   /**
    * @param timeoutMs counted from when the thread starts on the task; after that the thread is ended
    * @param onPiece is given what a streamed answer begins with; it says by taken() that it wants more
-   * @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone
+   * @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone, of which NotBegun is one
    */
   ask(
     task: Task,
@@ -78,7 +79,7 @@ export class StoreThread {
     transfer: readonly ArrayBuffer[] = [],
     onPiece?: (bytes: Uint8Array) => void,
   ): Promise<Answer> {
-    if (this.#gone) return Promise.reject(new ThreadGone("The thread has ended."));
+    if (this.#gone) return Promise.reject(new NotBegun("The thread has ended."));
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     this.#pending.push({ timeoutMs, resolve, reject, onPiece });
     this.#worker.postMessage(task, [...transfer]);
@@ -92,7 +93,7 @@ export class StoreThread {
     Atomics.notify(this.#taken, 0);
   }
 
-  /** Ends the thread at once; its running task fails with `reason`, waiting ones with ThreadGone. */
+  /** Ends the thread at once; its running task fails with `reason`, waiting ones with NotBegun. */
   end(reason: Error = new ThreadGone("The thread was ended.")): void {
     if (this.#gone) return;
     this.#gone = true;
@@ -100,7 +101,7 @@ export class StoreThread {
     void this.#worker.terminate();
     const [running, ...waiting] = this.#pending.splice(0);
     running?.reject(reason);
-    for (const task of waiting) task.reject(new ThreadGone("The thread was ended."));
+    for (const task of waiting) task.reject(new NotBegun("The thread was ended."));
     this.#onGone(this);
   }
 
@@ -110,8 +111,12 @@ export class StoreThread {
       this.#pending[0]?.onPiece?.(reply.piece);
       return;
     }
-    if (!reply.ok && reply.broken) {
-      this.end(new TaskTooLarge(`This is too much for the store (${reply.message}).`));
+    if (!reply.ok && reply.fault !== "task") {
+      this.end(
+        reply.fault === "copy"
+          ? new NotBegun(reply.message)
+          : new TaskTooLarge(`This is too much for the store (${reply.message}).`),
+      );
       return;
     }
     const task = this.#pending.shift();

@@ -1,5 +1,6 @@
 import type { Mistake } from "../mistake.ts";
 import { DESK } from "./desk.ts";
+import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { GRAPH } from "./graph.ts";
 import { NOTES } from "./graph-noted.ts";
 import { GRAPH_PARTS } from "./graph-parts.ts";
@@ -42,6 +43,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GRAPH,
   ...GRAPH_PARTS,
   ...NOTES,
+  ...EMBEDDED_STORE,
   ...SERVER,
   ...DOORS,
   ...LIVE,

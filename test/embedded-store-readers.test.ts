@@ -1,0 +1,312 @@
+// That no copy of the embedded store answers without a change, or with one taken twice, and when copies are made.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { Copy } from "../graph/embedded/copy.ts";
+import { Engine } from "../graph/embedded/engine.ts";
+import type { Entry } from "../graph/embedded/format.ts";
+import { Journal } from "../graph/embedded/journal.ts";
+import { Pace } from "../graph/embedded/pace.ts";
+import { ReaderPool } from "../graph/embedded/readers.ts";
+import { NotBegun, TaskRefused } from "../graph/embedded/tasks.ts";
+import type { Image, Question } from "../graph/embedded/tasks.ts";
+import { StoreThread } from "../graph/embedded/thread.ts";
+import { eventually } from "./support/eventually.ts";
+
+const question = (sparql: string, quick = false): Question => ({
+  kind: "query",
+  sparql,
+  type: "text/csv",
+  answersGraph: false,
+  dataset: "union",
+  quick,
+});
+const HOW_MANY = question("SELECT ?n { <urn:changes> <urn:are> ?n }");
+/** Of all changes, so that one that is missed or taken twice shows. */
+const COUNT = `DELETE { GRAPH <urn:g> { ?s ?p ?n } } INSERT { GRAPH <urn:g> { ?s ?p ?next } }
+  WHERE { GRAPH <urn:g> { ?s ?p ?n } BIND(?n + 1 AS ?next) }`;
+const counting = (sequence: number, comment = ""): Entry => ({
+  sequence,
+  change: { kind: "update", sparql: `${COUNT} # ${comment}` },
+});
+const refused = (sequence: number): Entry => ({ sequence, change: { kind: "update", sparql: "INSERT" } });
+const imageAt = (sequence: number): Image => ({
+  sequence,
+  quads: new TextEncoder().encode(
+    `<urn:changes> <urn:are> "${sequence}"^^<http://www.w3.org/2001/XMLSchema#integer> <urn:g> .`,
+  ),
+});
+
+describe("a thread", () => {
+  let thread: StoreThread;
+  beforeEach(() => {
+    thread = new StoreThread({ background: false }, () => undefined);
+  });
+  afterEach(() => thread.end());
+
+  const change = (sequence?: number) =>
+    thread.ask({ kind: "change", change: counting(0).change, checked: false, sequence }, 60_000);
+
+  test.each([
+    ["once more", 2],
+    ["without the one before it", 4],
+  ])("that is given a change %s ends", async (_, sequence) => {
+    await thread.ask({ kind: "fill", image: imageAt(1) }, 60_000);
+    expect(await change(2)).toMatchObject({ sequence: 2 });
+    await expect(change(sequence)).rejects.toThrow(NotBegun);
+    expect(thread.gone).toBe(true);
+  });
+
+  test("that lacks a change gives no answer, and ends", async () => {
+    await thread.ask({ kind: "fill", image: imageAt(1) }, 60_000);
+    const answer = await thread.ask({ ...HOW_MANY, after: 1 }, 60_000);
+    expect(new TextDecoder().decode(answer.bytes)).toBe("n\r\n1\r\n");
+    await expect(thread.ask({ ...HOW_MANY, after: 2 }, 60_000)).rejects.toThrow(NotBegun);
+    expect(thread.gone).toBe(true);
+  });
+
+  test("that refuses a change has not taken it, and that is the change's fault", async () => {
+    const task = { kind: "change", change: refused(1).change, checked: false } as const;
+    await expect(thread.ask(task, 60_000)).rejects.toThrow(TaskRefused);
+    expect(await change(1)).toMatchObject({ sequence: 1 });
+  });
+});
+
+describe("readers", () => {
+  let pace: { isCalm: boolean };
+  let images: number;
+  let image: () => Promise<Image>;
+  let pool: ReaderPool;
+  let fill: jest.SpiedFunction<Copy["fill"]>;
+  beforeEach(() => {
+    fill = jest.spyOn(Copy.prototype, "fill");
+    pace = { isCalm: true };
+    images = 0;
+    image = () => Promise.resolve(imageAt(0));
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+    pool.stop();
+  });
+
+  function start(minimum: number, maximum: number): void {
+    pool = new ReaderPool({
+      minimum,
+      maximum,
+      queryTimeoutMs: 60_000,
+      changeTimeoutMs: 60_000,
+      image: () => {
+        images += 1;
+        return image();
+      },
+      pace,
+    });
+    pool.start();
+  }
+
+  /** Resolves when so many copies have been made in all. */
+  async function made(count: number): Promise<void> {
+    await eventually(() => expect(fill).toHaveBeenCalledTimes(count));
+    await Promise.all(fill.mock.results.map(({ value }) => value as Promise<void>));
+    await turn();
+  }
+
+  async function ask(): Promise<number> {
+    const answer = await pool.ask(HOW_MANY);
+    return Number(new TextDecoder().decode(answer as Uint8Array).split("\r\n")[1]);
+  }
+
+  test("take what is announced while they are made once, whether it is in the image or not", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    image = () => promise.then(() => imageAt(3));
+    start(1, 1);
+    pool.push(counting(1));
+    resolve();
+    await promise;
+    await Promise.resolve();
+    for (const sequence of [2, 3, 4]) pool.push(counting(sequence));
+    const asked = ask();
+    pool.push(counting(5));
+    expect(await asked).toBeGreaterThanOrEqual(4);
+    expect(await ask()).toBe(5);
+    expect(images).toBe(1);
+  });
+
+  test("are made anew when the store goes back to an earlier state", async () => {
+    start(1, 1);
+    pool.push(counting(1));
+    pool.push(counting(2));
+    expect(await ask()).toBe(2);
+    image = () => Promise.resolve(imageAt(1));
+    pool.renew();
+    expect(await ask()).toBe(1);
+    pool.push(counting(2));
+    expect(await ask()).toBe(2);
+  });
+
+  test("are made anew, and the question is answered, when a copy cannot take a change", async () => {
+    start(1, 1);
+    expect(await ask()).toBe(0);
+    image = () => Promise.resolve(imageAt(1));
+    pool.push(refused(1));
+    expect(await ask()).toBe(1);
+    expect(images).toBe(2);
+  });
+
+  test("are made anew, and the question is answered, when a copy was not told of a change", async () => {
+    start(1, 1);
+    expect(await ask()).toBe(0);
+    image = () => Promise.resolve(imageAt(2));
+    pool.push(counting(2));
+    expect(await ask()).toBe(2);
+    expect(images).toBe(2);
+  });
+
+  test("give up on a question whose readers all end before they come to it", async () => {
+    image = () => Promise.resolve(imageAt(images > 10 ? 1 : 0));
+    start(1, 1);
+    pool.push(refused(1));
+    await expect(ask()).rejects.toThrow(NotBegun);
+  });
+
+  test("are idle as long as there is next to nothing to catch up with", async () => {
+    start(1, 1);
+    expect(pool.idle).toBe(false);
+    await ask();
+    expect(pool.idle).toBe(true);
+    pool.push(counting(1, "x".repeat(1_000)));
+    expect(pool.idle).toBe(true);
+    pool.push(counting(2, "x".repeat(40_000)));
+    expect(pool.idle).toBe(false);
+    pool.tick();
+    await eventually(() => expect(pool.idle).toBe(true));
+    expect(await ask()).toBe(2);
+  });
+
+  const megabyte = "x".repeat(1_000_000);
+
+  test("that have used up their room have successors one at a time, but in a bulk of changes only if none is left", async () => {
+    start(3, 4);
+    await made(3);
+    pace.isCalm = false;
+    let sequence = 0;
+    const push = (count: number) => {
+      for (let i = 0; i < count; i++) pool.push(counting((sequence += 1), megabyte));
+    };
+    image = () => Promise.resolve(imageAt(sequence));
+    push(10);
+    pool.tick();
+    expect(images).toBe(3);
+    push(2);
+    pool.tick();
+    pool.tick();
+    expect(images).toBe(4);
+    await made(4);
+    // One of the others is superfluous now.
+    const ended = jest.spyOn(Copy.prototype, "end");
+    for (let i = 0; i < 5; i++) pool.tick();
+    expect(ended).toHaveBeenCalledTimes(1);
+    expect(images).toBe(4);
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([12, 12, 12]);
+    // Those that are left of the first are used up, and the fourth is not.
+    push(6);
+    expect(ended).toHaveBeenCalledTimes(3);
+    for (let i = 0; i < 5; i++) pool.tick();
+    expect(images).toBe(4);
+    expect(await ask()).toBe(18);
+    pace.isCalm = true;
+    for (const count of [5, 6, 6]) {
+      for (let i = 0; i < 5; i++) pool.tick();
+      expect(images).toBe(count);
+      await made(count);
+    }
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([18, 18, 18]);
+  });
+});
+
+test("changes come in bulk until they have been few for a while", () => {
+  let now = 0;
+  const pace = new Pace(() => now);
+  expect(pace.isCalm).toBe(true);
+  for (let i = 0; i < 100; i++) {
+    pace.push(10_000);
+    pace.push(10_000);
+    pace.tick();
+    now += 250;
+  }
+  expect(pace.isCalm).toBe(true);
+  pace.push(1_000_000);
+  expect(pace.isCalm).toBe(false);
+  pace.tick();
+  now += 1_750;
+  pace.push(10_000);
+  expect(pace.isCalm).toBe(false);
+  now += 250;
+  expect(pace.isCalm).toBe(true);
+});
+
+describe("with a journal", () => {
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), "embedded-readers-"));
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await rm(dir, { recursive: true });
+  });
+
+  test("a change is held once it is written, and behind one that was not nothing is written", async () => {
+    const journal = new Journal(dir, () => undefined);
+    await journal.recover();
+    await expect(journal.holds(1)).rejects.toThrow("not on disk");
+    const appended = journal.append(counting(1));
+    await journal.holds(1);
+    await appended;
+    await journal.close();
+    await expect(journal.append(counting(2))).rejects.toThrow("closed");
+    await expect(journal.holds(2)).rejects.toThrow("not on disk");
+    await expect(journal.rotate()).rejects.toThrow("closed");
+    await expect(journal.append(counting(3))).rejects.toThrow("closed");
+    await journal.holds(1);
+  });
+
+  test("nobody is shown what is not on disk, by the thread that writes neither", async () => {
+    const engine = await Engine.open({ dir, queryTimeoutMs: 60_000, warn: () => undefined });
+    try {
+      const insert = (value: number) =>
+        engine.change({
+          kind: "update",
+          sparql: `INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> ${value} } }`,
+        });
+      const values = async () => {
+        const answer = await engine.ask(question("SELECT ?o { <urn:s> <urn:p> ?o } ORDER BY ?o", true));
+        return new TextDecoder()
+          .decode(answer as Uint8Array)
+          .trim()
+          .split("\r\n")
+          .slice(1);
+      };
+      jest.spyOn(ReaderPool.prototype, "idle", "get").mockReturnValue(false);
+      const asked = jest.spyOn(StoreThread.prototype, "ask");
+      await insert(1);
+      asked.mockClear();
+      expect(await values()).toEqual(["1"]);
+      // The thread that writes has nothing to catch up with.
+      expect(asked.mock.calls.map(([task]) => task.kind)).toEqual(["query"]);
+      const { promise, reject } = Promise.withResolvers<void>();
+      const append = jest.spyOn(Journal.prototype, "append").mockReturnValue(promise);
+      const inserting = insert(2);
+      await eventually(() => expect(append).toHaveBeenCalledTimes(1));
+      expect(await values()).toEqual(["1"]);
+      reject(new Error("The disk is full."));
+      await expect(inserting).rejects.toThrow("could not be written");
+      append.mockRestore();
+      await insert(3);
+      expect(await values()).toEqual(["1", "3"]);
+    } finally {
+      await engine.stop();
+    }
+  });
+});
