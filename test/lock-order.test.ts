@@ -97,3 +97,40 @@ test("of two who erase a person at once, the second finds nobody any more", asyn
   const { rows } = await db().query("select from app_public.users where email = $1", [pseudonym]);
   expect(rows).toHaveLength(1);
 });
+
+test("who claims an organization once more while they confirm their claims hears what has become of them", async () => {
+  await db().query(
+    "update app_private.settings set value = 'true' where name = 'auto_approval_needs_verified_email'",
+  );
+  const orgs = await Promise.all(
+    ["a", "b"].map(() => m.addOrganization(db(), {}, { domain: "both.example" })),
+  );
+  orgs.sort((one, other) => (one.uri < other.uri ? -1 : 1));
+  const email = "ana@both.example";
+  const claimIds: string[] = [];
+  for (const org of orgs) {
+    const [claim] = (await claimBy(email, org)(db())) as { claim_id: string }[];
+    claimIds.push(claim!.claim_id);
+  }
+  await db().query("select app_private.begin_session(sha256('here'), sha256('before'), $1)", [email]);
+  const confirm: Deed = async (client) =>
+    (
+      await client.query<{ outcomes: { status: string }[] }>(
+        "select app_private.confirm_claims(sha256('here'), $1) as outcomes",
+        [claimIds],
+      )
+    ).rows[0]?.outcomes.map(({ status }) => status);
+  const outcomes = await gateAfterInsert(database, "app_public.organization_claim_history", (gate) =>
+    onConnections(database, 2, async (one, two) => {
+      await gate.shut();
+      const confirmed = await waiting(database, one, confirm);
+      const claimed = await waiting(database, two, claimBy(email, orgs[1]!));
+      await gate.open();
+      return [await confirmed.outcome, await claimed.outcome];
+    }),
+  );
+  expect(outcomes).toEqual([
+    ["approved", "approved"],
+    expect.objectContaining({ code: "PT409", detail: "already_member" }),
+  ]);
+});

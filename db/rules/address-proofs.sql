@@ -68,7 +68,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   address constant text := app_private.proven_by(secret_hash);
-  waiting record;
+  waiting uuid[];
   claim app_public.organization_claims;
   outcomes jsonb := jsonb_build_array();
   session constant app_private.sessions := (select s from app_private.sessions as s where s.secret_hash = confirm_claims.secret_hash);
@@ -89,19 +89,25 @@ begin
       'issuer', 'mail', 'subject', left(encode(sha256(secret_hash), 'hex'), 32)::uuid, 'email', address)
     else app_private.session_person(session) end::text, true);
   perform app_private.act_as_the_service();
-  for waiting in
-    select c.claim_id, c.org_uri from app_public.organization_claims as c
-    join app_public.users as u on u.user_id = c.user_id
-    where lower(u.email) = lower(address) and c.status = 'pending_review' and not c.email_verified
-      and c.claim_id::text = any (claim_ids)
-    order by c.org_uri, c.claim_id
+  -- As a review and an erasure do: first the claims, then their organizations. All of them before any is decided, because to let
+  -- somebody in is to hold the person, who comes last.
+  waiting := array(
+    select locked.claim_id
+    from (
+      select c.claim_id from app_public.organization_claims as c
+      join app_public.users as u on u.user_id = c.user_id
+      where lower(u.email) = lower(address) and c.status = 'pending_review' and not c.email_verified
+        and c.claim_id::text = any (claim_ids)
+      order by c.claim_id for no key update of c
+    ) as locked);
+  perform app_private.lock_organization(concerned.org_uri)
+  from (select c.org_uri from app_public.organization_claims as c where c.claim_id = any (waiting) order by 1) as concerned;
+  for claim in
+    select c.* from app_public.organization_claims as c where c.claim_id = any (waiting) order by c.org_uri, c.claim_id
   loop
-    -- As a review does: first the claim, then its organization.
     update app_public.organization_claims as c set email_verified = true
-    where c.claim_id = waiting.claim_id and c.status = 'pending_review' returning * into claim;
-    continue when not found;
+    where c.claim_id = claim.claim_id returning * into claim;
     perform app_private.note_administration('organization_claim', claim.claim_id::text, '{"email_verified": true}', address);
-    perform app_private.lock_organization(claim.org_uri);
     claim := app_private.reconsider_claim(claim);
     outcomes := outcomes || jsonb_build_object(
       'orgName', claim.org_name, 'status', app_private.review_status(claim.status));

@@ -136,4 +136,21 @@ export const RACES: readonly Mistake[] = [
     tests: ["overlapping"],
     only: "a key that",
   },
+  {
+    rule: "who confirms several claims takes all of their organizations before the person",
+    file: "db/rules/address-proofs.sql",
+    before: `  perform app_private.lock_organization(concerned.org_uri)
+  from (select c.org_uri from app_public.organization_claims as c where c.claim_id = any (waiting) order by 1) as concerned;
+  for claim in
+    select c.* from app_public.organization_claims as c where c.claim_id = any (waiting) order by c.org_uri, c.claim_id
+  loop
+`,
+    after: `  for claim in
+    select c.* from app_public.organization_claims as c where c.claim_id = any (waiting) order by c.org_uri, c.claim_id
+  loop
+    perform app_private.lock_organization(claim.org_uri);
+`,
+    tests: ["lock-order"],
+    only: "hears what",
+  },
 ];

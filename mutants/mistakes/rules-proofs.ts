@@ -37,7 +37,7 @@ export const PROOFS: readonly Mistake[] = [
   {
     rule: "what is confirmed is what was shown",
     file: "db/rules/address-proofs.sql",
-    before: "\n      and c.claim_id::text = any (claim_ids)",
+    before: "\n        and c.claim_id::text = any (claim_ids)",
     after: "",
     tests: ["confirm-address"],
     only: "what the page has shown",
@@ -46,8 +46,8 @@ export const PROOFS: readonly Mistake[] = [
     rule: "nobody's claims but one's own are confirmed",
     file: "db/rules/address-proofs.sql",
     before:
-      "where lower(u.email) = lower(address) and c.status = 'pending_review' and not c.email_verified\n      and c.claim_id",
-    after: "where c.status = 'pending_review' and not c.email_verified\n      and c.claim_id",
+      "where lower(u.email) = lower(address) and c.status = 'pending_review' and not c.email_verified\n        and c.claim_id",
+    after: "where c.status = 'pending_review' and not c.email_verified\n        and c.claim_id",
     tests: ["confirm-address"],
     only: "nobody else's claim",
   },
