@@ -6,7 +6,7 @@ import { verify } from "../worker/verify.ts";
 import { backUp } from "./support/back-up.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS, WATCH_MS } from "./support/projection.ts";
+import { DATA, NS, PATIENCE, WATCH_MS } from "./support/projection.ts";
 
 // A worker that looks this seldom notices only what an update runs into.
 const NEVER_MS = 3_600_000;
@@ -106,7 +106,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
       if (how !== "is looked for") {
         await projection().declareNeed();
         const { store: door, projector, logger } = projection();
-        const result = await drain({ pool: owner(), store: door, projector, logger, patienceMs: 100 });
+        const result = await drain({ pool: owner(), store: door, projector, logger, ...PATIENCE });
         expect(result.state).toBe("store_unavailable");
       }
       await projection().startWorker(WATCH_MS);
@@ -129,7 +129,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     const before = (await client().construct(all)).split("\n").toSorted();
     await projection().declareNeed();
     const { store: door, projector, logger } = projection();
-    const result = await drain({ pool: owner(), store: door, projector, logger, patienceMs: 100 });
+    const result = await drain({ pool: owner(), store: door, projector, logger, ...PATIENCE });
     expect(result.state).toBe("store_unavailable");
     expect((await client().construct(all)).split("\n").toSorted()).toEqual(before);
     await projection().startWorker(WATCH_MS);

@@ -5,7 +5,7 @@ import { GraphUnavailable } from "../graph/store.ts";
 import { rebuild, wanted } from "../worker/rebuild.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS, WATCH_MS } from "./support/projection.ts";
+import { DATA, NS, PATIENCE, WATCH_MS } from "./support/projection.ts";
 
 // A worker that looks this seldom notices only what an update runs into.
 const NEVER_MS = 3_600_000;
@@ -22,7 +22,7 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
   const client = () => projection().running.client;
   const throughProxy = () => ({
     ...{ pool: owner(), store: projection().store },
-    ...{ projector: projection().projector, logger: projection().logger },
+    ...{ projector: projection().projector, logger: projection().logger, ...PATIENCE },
   });
 
   const current = () => projection().current();

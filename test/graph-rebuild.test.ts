@@ -12,7 +12,7 @@ import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { admin } from "./support/process.ts";
 import { onEachStore } from "./support/on-each-store.ts";
-import { DATA, NS, WATCH_MS } from "./support/projection.ts";
+import { DATA, NS, PATIENCE, WATCH_MS } from "./support/projection.ts";
 import { contributor, ORG } from "./support/world.ts";
 
 onEachStore({}, (projection) => {
@@ -22,6 +22,7 @@ onEachStore({}, (projection) => {
     store: projection().running.client,
     projector: projection().projector,
     logger: projection().logger,
+    ...PATIENCE,
   });
 
   async function runAdmin(...args: string[]) {

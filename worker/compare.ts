@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Parser } from "n3";
 import type { Quad } from "@rdfjs/types";
-import type { Pool } from "pg";
 import { DCTERMS } from "../graph/namespaces.ts";
 import { termText, tripleText } from "../graph/ntriples.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { namedNode } from "../graph/terms.ts";
 import type { RecordKind } from "../records/record.ts";
+import type { HoldOptions } from "./hold.ts";
 import { prepare } from "./projection.ts";
 import type { Projector } from "./projection.ts";
 import { NEVER_MARKED, readRecords } from "./records.ts";
@@ -20,9 +20,7 @@ import type { PageRow } from "./records.ts";
  */
 export type DifferenceKind = "missing" | "stale" | "altered" | "foreign";
 
-export interface CompareOptions {
-  pool: Pool;
-  store: GraphStore;
+export interface CompareOptions extends HoldOptions {
   projector: Projector;
 }
 

@@ -27,9 +27,10 @@ import { buildWorld, contributor, ORG } from "./world.ts";
 export const NS = "https://ontology.example.org/core#";
 export const DATA = "https://data.example.org";
 
-// A worker of tests does what it does from time to time sooner than in operation, and doubts a loss, or an update that
-// queries do not show, no longer than this: these stores show at once what they hold, and nobody else uses them.
-const RHYTHM = { lookMs: 50, retryMs: 100, patienceMs: 100 };
+/** How long a loss, or an update that queries do not show, is doubted: these stores show at once what they hold. */
+export const PATIENCE = { patienceMs: 100 };
+// What a worker does from time to time it does sooner than in operation: nobody else uses these stores.
+const RHYTHM = { lookMs: 50, retryMs: 100, ...PATIENCE };
 
 /** How often a worker asks the store what it holds where a loss is what a test is about. */
 export const WATCH_MS = 200;
