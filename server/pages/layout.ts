@@ -1,7 +1,11 @@
 // The frame of every page.
 import { html, raw } from "hono/html";
 import { placesFor } from "./navigation.ts";
+import { begin } from "./parts/text.ts";
 import type { Visitor } from "./visitor.ts";
+
+/** In characters. */
+const LONGEST_IN_TAB = 120;
 
 /** HTML, or what is about to be; strings that are put into it become text. */
 export type Content = ReturnType<typeof html>;
@@ -31,7 +35,7 @@ export function layout(
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${subject === undefined ? "" : `${subject} · `}${title} · Engagement graph</title>
+        <title>${inTab([...(subject === undefined ? [] : [subject]), title, "Engagement graph"])}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/assets/style.css" />
         ${imports === undefined ? "" : raw(`<script type="importmap">${imports}</script>`)}
@@ -45,6 +49,13 @@ export function layout(
         </main>
       </body>
     </html>`;
+}
+
+/** Direction controls, as in names from before they were refused: in a title nothing ends what they begin. */
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+function inTab(parts: readonly string[]): string {
+  return parts.map((part) => begin(part.replace(TURNING, ""), LONGEST_IN_TAB)).join(" · ");
 }
 
 /**
