@@ -1,5 +1,6 @@
 // In which order mails go out, and what a mail leaves behind that did not.
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import pg from "pg";
 import { pino } from "pino";
 import { MailRefused, MailServerUnavailable } from "../worker/mailer.ts";
 import type { Mailer } from "../worker/mailer.ts";
@@ -114,15 +115,24 @@ test("the longer a server is away the longer mails wait, half of the time so far
     ]);
     const { delayedSeconds } = await send(() => new MailServerUnavailable("away"));
     expect(Math.round(delayedSeconds!)).toBe(expected);
+    const { rows } = await db().query(
+      "select round(extract(epoch from now() - delayed_since))::integer as seconds from app_private.mails",
+    );
+    // Counted from the first time on.
+    expect(rows).toEqual([{ seconds }]);
   }
 });
 
 test("a failure that is nobody's answer is told, and leaves no transaction open and no mail held", async () => {
   await wait({ a: {} });
   await expect(send(() => new TypeError("a mistake"))).rejects.toThrow("a mistake");
-  const { rows } = await db().query(
+  // Not on a connection of the pool, which may be the one.
+  const other = new pg.Client(database.url);
+  await other.connect();
+  const { rows } = await other.query(
     "select from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'",
   );
+  await other.end();
   expect(rows).toEqual([]);
   expect(await send()).toMatchObject({ tried: ["a"] });
 });

@@ -1,11 +1,14 @@
 // A job runner that cannot end must not keep the worker from having another one, or from stopping.
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import type { Runner, WorkerEvents } from "graphile-worker";
 import type { Pool } from "pg";
 import { pino } from "pino";
 import { forgiving, superviseJobs } from "../worker/jobs.ts";
 import { eventually } from "./support/eventually.ts";
+
+// All of it is a matter of milliseconds; what hangs is to be seen soon.
+jest.setTimeout(30_000);
 
 const logger = pino({ level: "silent" });
 const patience = { restartMs: 5, endingMs: 20 };

@@ -234,14 +234,6 @@ export const NOTES: readonly Mistake[] = [
   },
   {
     ...MAILS,
-    rule: "a server that is away is not asked with the next mail",
-    file: "worker/outbox.ts",
-    before: "while (result.delayedSeconds === undefined && (await sendNext(client, options, result)));",
-    after: "while (await sendNext(client, options, result));",
-    only: "holds up all that are due",
-  },
-  {
-    ...MAILS,
     rule: "mails that are not due are not put off",
     file: "worker/outbox.ts",
     before: "and failed_at is null and next_attempt_at <= now()\n       for update skip locked\n     ),",

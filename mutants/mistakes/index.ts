@@ -4,6 +4,8 @@ import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { GRAPH } from "./graph.ts";
 import { NOTES } from "./graph-noted.ts";
 import { GRAPH_PARTS } from "./graph-parts.ts";
+import { SAID } from "./graph-said.ts";
+import { STORES } from "./graph-stores.ts";
 import { OPERATOR } from "./operator.ts";
 import { RACES } from "./races.ts";
 import { REPLICAS } from "./replicas.ts";
@@ -42,6 +44,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...RACES,
   ...GRAPH,
   ...GRAPH_PARTS,
+  ...STORES,
+  ...SAID,
   ...NOTES,
   ...EMBEDDED_STORE,
   ...SERVER,

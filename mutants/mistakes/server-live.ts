@@ -410,7 +410,7 @@ export const LIVE: readonly Mistake[] = [
     file: "server/live/feed.ts",
     before: "      this.#waiting.delete(name);\n",
     after: "",
-    only: "nobody joins",
+    only: "nobody join",
   },
   {
     ...PARTS,
@@ -454,14 +454,6 @@ export const LIVE: readonly Mistake[] = [
   },
   {
     ...WINDOW,
-    rule: "a batch takes what it lacks beyond what is left",
-    file: "server/identity/rate-limit.ts",
-    before: "Math.max(requests - share.left, Math.ceil(share.limit * PORTION))",
-    after: "Math.max(requests, Math.ceil(share.limit * PORTION))",
-    only: "takes what is left",
-  },
-  {
-    ...WINDOW,
     rule: "of a part no more is handed out than the limit has",
     file: "server/identity/rate-limit.ts",
     before: "share.left += Math.min(portion, Math.max(0, share.limit - before));",
@@ -499,21 +491,5 @@ export const LIVE: readonly Mistake[] = [
     before: "ratePerMinute ?? this.#perMinute",
     after: "ratePerMinute ?? UNLIMITED",
     only: "of their own",
-  },
-  {
-    ...WINDOW,
-    rule: "a database that is down is not asked to count",
-    file: "server/identity/rate-limit.ts",
-    before: "Date.now() >= this.#aloneUntil && !this.#pulse.isDown",
-    after: "Date.now() >= this.#aloneUntil",
-    only: "counts by itself",
-  },
-  {
-    ...WINDOW,
-    rule: "a process that counts by itself begins a new window in time",
-    file: "server/identity/rate-limit.ts",
-    before: ": { consumedPoints: points, msBeforeNext: WINDOW_SECONDS * 1000 };",
-    after: ": { consumedPoints: share.taken + points, msBeforeNext: msLeft };",
-    only: "counts by itself",
   },
 ];

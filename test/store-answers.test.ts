@@ -1,0 +1,297 @@
+// What is sent to a graph store and what each of its answers means; and the answers of the embedded store, for which
+// another engine may stand in at any time.
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders, RequestListener, Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import type { Engine } from "../graph/embedded/engine.ts";
+import { createHandler } from "../graph/embedded/http.ts";
+import { TaskRefused, TaskTimeout, TaskTooLarge, ThreadGone } from "../graph/embedded/tasks.ts";
+import type { Change, Question } from "../graph/embedded/tasks.ts";
+import { createGraphStore, storeUrls } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+
+// All of it is a matter of milliseconds; what hangs is to be seen soon.
+jest.setTimeout(60_000);
+let server: Server | undefined;
+let client: GraphStore | undefined;
+afterEach(() => {
+  client?.close();
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function listen(listener: RequestListener): Promise<string> {
+  server = createServer(listener);
+  await new Promise<void>((resolve) => void server?.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+type Sent = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
+
+/** A client of a store that answers everything alike, and what it was sent. */
+async function storeThat(status: number, type: string, text: string | ((sent: Sent) => string)) {
+  const all: Sent[] = [];
+  const url = await listen((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+    request.on("end", () => {
+      const sent = { method: request.method!, url: request.url!, headers: request.headers, body };
+      all.push(sent);
+      response.writeHead(status, { "content-type": type }).end(typeof text === "string" ? text : text(sent));
+    });
+  });
+  client = createGraphStore(storeUrls(`${url}/ds`));
+  return { store: client, all };
+}
+
+const JSON_TYPE = "application/sparql-results+json";
+
+describe("a store that answers", () => {
+  test.each([
+    [400, "no", "GraphRejected", "no"],
+    [406, "no", "GraphRejected", "no"],
+    [413, "", "GraphRejected", "The graph store refused the request."],
+    [415, "no\nmore", "GraphRejected", "no"],
+    [422, "  no  ", "GraphRejected", "no"],
+    [400, "<html>no</html>", "GraphRejected", "The graph store refused the request."],
+    [507, "", "GraphTooExpensive", "The request is too much for the store."],
+    [408, "", "GraphTimeout", "The graph store ended the request at its own time limit."],
+    [504, "", "GraphTimeout", "The graph store ended the request at its own time limit."],
+    [503, "Query timed out", "GraphTimeout", "The graph store ended the request at its own time limit."],
+    [503, "starting", "GraphUnavailable", "The graph store answered 503: starting"],
+    [401, "", "GraphUnavailable", "The graph store answered 401: check FUSEKI_USER and FUSEKI_PASSWORD."],
+    [403, "", "GraphUnavailable", "The graph store answered 403: check FUSEKI_USER and FUSEKI_PASSWORD."],
+    [404, "", "GraphNotFound", "The graph store answered 404: check FUSEKI_URL."],
+    [500, "heap", "GraphFailed", "The graph store answered 500: heap"],
+    [500, "", "GraphFailed", "The graph store answered 500."],
+    [502, "x".repeat(600), "GraphUnavailable", `The graph store answered 502: ${"x".repeat(500)}`],
+    [409, "no", "GraphUnavailable", "The graph store answered 409: no"],
+  ])("%i %j is told as %s", async (status, text, name, message) => {
+    const { store } = await storeThat(status, "text/plain", text);
+    await expect(store.query("ASK {}")).rejects.toMatchObject({ name, message });
+    await expect(store.update("CLEAR ALL")).rejects.toMatchObject({ name, message });
+  });
+
+  test.each([
+    ["update", 200, true],
+    ["update", 204, true],
+    ["update", 201, false],
+    ["update", 202, false],
+    ["putGraph", 201, true],
+    ["putGraph", 202, false],
+    ["deleteGraph", 202, true],
+    ["deleteGraph", 201, false],
+  ] as const)("a change by %s with %i: done is %s", async (name, status, isDone) => {
+    const { store } = await storeThat(status, "text/plain", "");
+    const calls = {
+      update: () => store.update("CLEAR ALL"),
+      putGraph: () => store.putGraph("urn:g", "", "text/turtle"),
+      deleteGraph: () => store.deleteGraph("urn:g"),
+    };
+    const done = calls[name]();
+    if (isDone) await done;
+    else await expect(done).rejects.toMatchObject({ name: "GraphUnavailable" });
+  });
+
+  test("that it has no such graph has none to remove and none to give; an update there is another matter", async () => {
+    const { store } = await storeThat(404, "text/plain", "");
+    await store.deleteGraph("urn:g");
+    expect(await store.getGraph("urn:g")).toBeUndefined();
+    await expect(store.update("CLEAR ALL")).rejects.toMatchObject({ name: "GraphNotFound" });
+  });
+
+  test("is there if it says so in so many words", async () => {
+    for (const [text, isThere] of [
+      ['{"boolean":true}', true],
+      ['{"boolean":false}', false],
+      ['{"boolean":1}', false],
+    ] as const) {
+      const { store } = await storeThat(200, JSON_TYPE, text);
+      expect(await store.isAvailable()).toBe(isThere);
+    }
+  });
+
+  test("with what it has kept of another question is not believed", async () => {
+    const row = (asked: string) =>
+      `{"results":{"bindings":[{"asked":{"type":"literal","value":"${asked}"}}]}}`;
+    const kept = await storeThat(200, JSON_TYPE, row("of yesterday"));
+    await expect(kept.store.select("SELECT ?asked {}")).rejects.toMatchObject({ name: "GraphUnavailable" });
+    const asked = ({ body }: Sent) => /"([^"]+)" \}$/.exec(body)![1]!;
+    const { store } = await storeThat(200, JSON_TYPE, (sent) => row(asked(sent)));
+    expect(await store.select("SELECT ?asked {}")).toHaveLength(1);
+  });
+});
+
+describe("what is sent to a store", () => {
+  test("by the service goes first and past every cache; what partners ask comes after it", async () => {
+    const { store, all } = await storeThat(200, JSON_TYPE, '{"boolean":true,"results":{"bindings":[]}}');
+    await store.select("SELECT * {}");
+    await store.ask("ASK {}");
+    await store.query("ASK {}");
+    await store.update("CLEAR ALL").catch(() => undefined);
+    await store.update("CLEAR ALL").catch(() => undefined);
+    const [select, ask, query, update, again] = all;
+    expect([select, ask, query].map((sent) => sent!.headers["priority"])).toEqual(["u=1", "u=1", "u=4"]);
+    for (const sent of [select, ask, update])
+      expect(sent!.headers["cache-control"]).toBe("no-cache, no-store");
+    expect(query!.headers["cache-control"]).toBeUndefined();
+    expect(query!.body).toBe("ASK {}");
+    expect(select!.body).toMatch(/^SELECT \* \{\}\nVALUES \?asked \{ "[\w-]{36}" \}$/);
+    expect(select!.body.slice(-40)).not.toBe(ask!.body.slice(-40));
+    expect(update!.body).not.toBe(again!.body);
+    expect(update!.headers["content-type"]).toBe("application/sparql-update; charset=utf-8");
+    expect(query!.headers["content-type"]).toBe("application/sparql-query; charset=utf-8");
+  });
+
+  test("names its graphs", async () => {
+    const { store, all } = await storeThat(200, JSON_TYPE, '{"boolean":true}');
+    await store.query("ASK {}", { defaultGraphs: ["urn:a", "urn:b"], namedGraphs: ["urn:c"] });
+    expect([...new URL(all[0]!.url, "http://x").searchParams]).toEqual([
+      ["default-graph-uri", "urn:a"],
+      ["default-graph-uri", "urn:b"],
+      ["named-graph-uri", "urn:c"],
+    ]);
+    await store.deleteGraph("urn:a b&c").catch(() => undefined);
+    expect(new URL(all[1]!.url, "http://x").searchParams.get("graph")).toBe("urn:a b&c");
+    expect(all[1]!.method).toBe("DELETE");
+  });
+});
+
+describe("the embedded store", () => {
+  /** The doors, with an engine that only notes what it is asked. */
+  async function doors(fail?: () => Error, existed = true) {
+    const asked: (Question | Change)[] = [];
+    const engine = {
+      ask: (question: Question) => {
+        asked.push(question);
+        if (fail) return Promise.reject(fail());
+        return Promise.resolve(existed ? Readable.from([Buffer.from("answer")]) : undefined);
+      },
+      change: (change: Change) => {
+        asked.push(change);
+        return fail ? Promise.reject(fail()) : Promise.resolve({ sequence: 1, existed });
+      },
+    } as unknown as Engine;
+    const handle = createHandler(engine);
+    const url = await listen((request, response) => void handle(request, response));
+    const call = async (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) => {
+      const response = await fetch(`${url}/${path}`, init);
+      return { status: response.status, allow: response.headers.get("allow"), text: await response.text() };
+    };
+    return { call, asked };
+  }
+  const direct = (type: string, body: string) => ({
+    method: "POST",
+    headers: { "content-type": type },
+    body,
+  });
+  const query = (more: Record<string, string> = {}) => ({
+    ...direct("application/sparql-query", "SELECT * { ?s ?p ?o }"),
+    headers: { "content-type": "application/sparql-query", ...more },
+  });
+
+  test.each([
+    [new TaskRefused("no"), 400],
+    [new TaskTooLarge("no"), 507],
+    [new TaskTimeout("no"), 504],
+    [new ThreadGone("no"), 503],
+    [new TypeError("no"), 500],
+  ])("tells %s", async (error, status) => {
+    const { call } = await doors(() => error);
+    expect(await call("ds/query", query())).toMatchObject({ status, text: "no\n" });
+    expect((await call("ds/update", direct("application/sparql-update", "CLEAR ALL"))).status).toBe(status);
+    expect((await call("ds/data?graph=urn:g", { method: "DELETE" })).status).toBe(status);
+  });
+
+  test.each<[string, string, RequestInit, number, string | null]>([
+    ["nothing there", "ds/nothing", {}, 404, null],
+    ["an update by GET", "ds/update?update=CLEAR+ALL", {}, 405, "POST"],
+    ["a query by PUT", "ds/query?query=ASK+%7B%7D", { method: "PUT" }, 405, "GET, POST"],
+    ["two queries", "ds/query?query=ASK+%7B%7D&query=ASK+%7B%7D", {}, 400, null],
+    ["a query of another type", "ds/query", direct("text/plain", "ASK {}"), 415, null],
+    ["an update as a query", "ds/query", direct("application/sparql-update", "CLEAR ALL"), 415, null],
+    [
+      "an update that uses graphs of the protocol",
+      "ds/update?using-graph-uri=urn:g",
+      direct("application/sparql-update", "CLEAR ALL"),
+      400,
+      null,
+    ],
+    ["a type that there is not", "ds/query", query({ accept: "image/png" }), 406, null],
+    ["a graph and the default graph", "ds/data?graph=urn:g&default", {}, 400, null],
+    ["no graph", "ds/data", {}, 400, null],
+    ["a relative graph", "ds/data?graph=g", {}, 400, null],
+    ["a graph that breaks out of its name", "ds/data?graph=urn:g%3E", {}, 400, null],
+    [
+      "a body that is no graph",
+      "ds/data?graph=urn:g",
+      { ...direct("image/png", "x"), method: "PUT" },
+      415,
+      null,
+    ],
+    ["a graph by PATCH", "ds/data?graph=urn:g", { method: "PATCH" }, 405, "GET, HEAD, PUT, POST, DELETE"],
+  ])("refuses %s", async (_, path, init, status, allow) => {
+    const { call, asked } = await doors();
+    expect(await call(path, init as never)).toMatchObject({ status, allow });
+    expect(asked).toEqual([]);
+  });
+
+  test("tells a graph that was there from one that is new, and one that is not there", async () => {
+    for (const [existed, statuses] of [
+      [true, [204, 204, 204, 200]],
+      [false, [201, 201, 404, 404]],
+    ] as const) {
+      const { call, asked } = await doors(undefined, existed);
+      const graph = "ds/data?graph=urn:g";
+      const turtle = direct("text/turtle", "<urn:a> <urn:b> 1 .");
+      const put = await call(graph, { ...turtle, method: "PUT" });
+      const post = await call(graph, turtle);
+      const gone = await call(graph, { method: "DELETE" });
+      const got = await call(graph);
+      expect([put, post, gone, got].map(({ status }) => status)).toEqual(statuses);
+      expect(asked.map((each) => ("replace" in each ? each.replace : each.kind))).toEqual([
+        true,
+        false,
+        "drop",
+        "graph",
+      ]);
+    }
+  });
+
+  test("takes what the protocol says for the graphs of a query, then what the query says, then all", async () => {
+    const { call, asked } = await doors();
+    const from = direct("application/sparql-query", "SELECT * FROM <urn:g> { ?s ?p ?o }");
+    await call("ds/query?default-graph-uri=urn:a&named-graph-uri=urn:b", from);
+    await call("ds/query", from);
+    await call("ds/query", query());
+    expect(asked.map((each) => (each as { dataset: unknown }).dataset)).toEqual([
+      { defaultGraphs: ["urn:a"], namedGraphs: ["urn:b"] },
+      "query",
+      "union",
+    ]);
+  });
+
+  test("answers at once what is urgent, and what asks nothing by itself", async () => {
+    const { call, asked } = await doors();
+    for (const priority of ["u=0", "u=2", "u=3", "u=4", "i, u=1"])
+      await call("ds/query", query({ priority }));
+    await call("ds/query", query());
+    expect(asked.map((each) => (each as { quick: boolean }).quick)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      true,
+      false,
+    ]);
+    asked.length = 0;
+    expect(await call("ds/query", { ...query({ accept: JSON_TYPE }), body: "ASK {}" })).toMatchObject({
+      ...{ status: 200, text: '{"head":{},"boolean":true}' },
+    });
+    expect(asked).toEqual([]);
+    await call("ds/query", { ...query({ accept: "text/csv" }), body: "ASK {}" });
+    expect(asked).toHaveLength(1);
+  });
+});
