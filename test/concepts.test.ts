@@ -130,9 +130,13 @@ describe("what the graph says of itself", () => {
     ["5.0", 0n],
     ["5", 5n],
   ])("with %s as a number is %s", async (value, turn) => {
-    const store = await stored(say(TURNS, "projectionTurn", value));
+    const store = await stored(
+      say(TURNS, "projectionTurn", value),
+      say(names.contents.need, "projectionTurn", value),
+    );
     expect((await readMark(store, names)).turn).toBe(turn);
-    expect((await readMarks(store, names)).mark.turn).toBe(turn);
+    const { mark, graphs } = await readMarks(store, names);
+    expect([mark.turn, graphs.get("need")?.turn]).toEqual([turn, turn]);
   });
 
   test("of each graph is the earliest of several numbers, and of those that say nothing nothing", async () => {

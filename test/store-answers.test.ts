@@ -10,21 +10,25 @@ import { createHandler } from "../graph/embedded/http.ts";
 import { TaskRefused, TaskTimeout, TaskTooLarge, ThreadGone } from "../graph/embedded/tasks.ts";
 import type { Change, Question } from "../graph/embedded/tasks.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
+import { readAll } from "../graph/store-http.ts";
 import type { GraphStore } from "../graph/store.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
-let server: Server | undefined;
-let client: GraphStore | undefined;
+const servers: Server[] = [];
+const clients: GraphStore[] = [];
 afterEach(() => {
-  client?.close();
-  server?.closeAllConnections();
-  server?.close();
+  for (const client of clients.splice(0)) client.close();
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 async function listen(listener: RequestListener): Promise<string> {
-  server = createServer(listener);
-  await new Promise<void>((resolve) => void server?.listen(0, "127.0.0.1", resolve));
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
@@ -42,8 +46,9 @@ async function storeThat(status: number, type: string, text: string | ((sent: Se
       response.writeHead(status, { "content-type": type }).end(typeof text === "string" ? text : text(sent));
     });
   });
-  client = createGraphStore(storeUrls(`${url}/ds`));
-  return { store: client, all };
+  const store = createGraphStore(storeUrls(`${url}/ds`));
+  clients.push(store);
+  return { store, all };
 }
 
 const JSON_TYPE = "application/sparql-results+json";
@@ -129,7 +134,7 @@ describe("what is sent to a store", () => {
     const { store, all } = await storeThat(200, JSON_TYPE, '{"boolean":true,"results":{"bindings":[]}}');
     await store.select("SELECT * {}");
     await store.ask("ASK {}");
-    await store.query("ASK {}");
+    await readAll((await store.query("ASK {}")).body);
     await store.update("CLEAR ALL").catch(() => undefined);
     await store.update("CLEAR ALL").catch(() => undefined);
     const [select, ask, query, update, again] = all;
@@ -147,7 +152,8 @@ describe("what is sent to a store", () => {
 
   test("names its graphs", async () => {
     const { store, all } = await storeThat(200, JSON_TYPE, '{"boolean":true}');
-    await store.query("ASK {}", { defaultGraphs: ["urn:a", "urn:b"], namedGraphs: ["urn:c"] });
+    const graphs = { defaultGraphs: ["urn:a", "urn:b"], namedGraphs: ["urn:c"] };
+    await readAll((await store.query("ASK {}", graphs)).body);
     expect([...new URL(all[0]!.url, "http://x").searchParams]).toEqual([
       ["default-graph-uri", "urn:a"],
       ["default-graph-uri", "urn:b"],
@@ -193,12 +199,12 @@ describe("the embedded store", () => {
   });
 
   test.each([
-    [new TaskRefused("no"), 400],
-    [new TaskTooLarge("no"), 507],
-    [new TaskTimeout("no"), 504],
-    [new ThreadGone("no"), 503],
-    [new TypeError("no"), 500],
-  ])("tells %s", async (error, status) => {
+    ["a refusal", new TaskRefused("no"), 400],
+    ["what is too large", new TaskTooLarge("no"), 507],
+    ["its time limit", new TaskTimeout("no"), 504],
+    ["that its thread is gone", new ThreadGone("no"), 503],
+    ["its own failure", new TypeError("no"), 500],
+  ])("tells %s", async (_, error, status) => {
     const { call } = await doors(() => error);
     expect(await call("ds/query", query())).toMatchObject({ status, text: "no\n" });
     expect((await call("ds/update", direct("application/sparql-update", "CLEAR ALL"))).status).toBe(status);

@@ -178,7 +178,7 @@ export const STORES: readonly Mistake[] = [
     file: "graph/embedded/http.ts",
     before: "response.writeHead(507, headers)",
     after: "response.writeHead(400, headers)",
-    only: "tells Task",
+    only: "tells what is too large",
   },
   {
     ...ANSWERS,
@@ -186,7 +186,7 @@ export const STORES: readonly Mistake[] = [
     file: "graph/embedded/http.ts",
     before: "response.writeHead(503, headers)",
     after: "response.writeHead(500, headers)",
-    only: "tells Thread",
+    only: "tells that its thread",
   },
   {
     ...ANSWERS,
