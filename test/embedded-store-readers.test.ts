@@ -185,7 +185,50 @@ describe("readers", () => {
     expect(await ask()).toBe(2);
   });
 
+  test("that a short change has filled are used up", async () => {
+    start(1, 2);
+    await made(1);
+    const digits = (name: string) => `VALUES ?${name} { 0 1 2 3 4 5 6 7 8 9 }`;
+    const sparql = `INSERT { GRAPH <urn:many> { ?s <urn:p> ?f } } WHERE { ${["a", "b", "c", "d", "e"].map(digits).join(" ")}
+      VALUES ?f { 1 2 3 4 } BIND(IRI(CONCAT("urn:s:", STR(?a), STR(?b), STR(?c), STR(?d), STR(?e))) AS ?s) }`;
+    pool.push({ sequence: 1, change: { kind: "update", sparql } });
+    image = () => Promise.resolve(imageAt(1));
+    expect(await ask()).toBe(0);
+    await made(2);
+    expect(await ask()).toBe(1);
+  }, 120_000);
+
   const megabyte = "x".repeat(1_000_000);
+
+  test("catch up one after another, but in a bulk of changes only one does, until the others are far behind", async () => {
+    // A large copy has room for as many changes.
+    const large = `<urn:x> <urn:p> "${"x".repeat(45_000_000)}" <urn:h> .\n`;
+    const first = imageAt(0).quads;
+    image = () =>
+      Promise.resolve({ sequence: 0, quads: Buffer.concat([new TextEncoder().encode(large), first]) });
+    start(3, 3);
+    await made(3);
+    const asked = jest.spyOn(StoreThread.prototype, "ask");
+    const working = () => new Set(asked.mock.contexts).size;
+    const settled = () => Promise.all(asked.mock.results.map(({ value }) => value as Promise<unknown>));
+    pace.isCalm = false;
+    for (let sequence = 1; sequence <= 4; sequence++) pool.push(counting(sequence, megabyte));
+    for (let i = 0; i < 5; i++) pool.tick();
+    expect(working()).toBe(1);
+    await settled();
+    await turn();
+    pool.tick();
+    expect(working()).toBe(1);
+    for (let sequence = 5; sequence <= 18; sequence++) pool.push(counting(sequence, megabyte));
+    for (let i = 0; i < 5; i++) pool.tick();
+    expect(working()).toBe(2);
+    pace.isCalm = true;
+    await settled();
+    await turn();
+    for (let i = 0; i < 5; i++) pool.tick();
+    expect(working()).toBe(3);
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([18, 18, 18]);
+  });
 
   test("that have used up their room have successors one at a time, but in a bulk of changes only if none is left", async () => {
     start(3, 4);
@@ -240,7 +283,7 @@ test("changes come in bulk until they have been few for a while", () => {
   pace.push(1_000_000);
   expect(pace.isCalm).toBe(false);
   pace.tick();
-  now += 1_750;
+  now += 4_750;
   pace.push(10_000);
   expect(pace.isCalm).toBe(false);
   now += 250;

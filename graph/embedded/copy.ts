@@ -30,6 +30,9 @@ export class Copy {
   #changedBytes = 0;
   /** how many bytes of changes its memory has room for, beside the largest query; known when it is filled */
   #room = Number.POSITIVE_INFINITY;
+  /** how much memory changes may take and have taken, which few words can make much; where a query left some free, none */
+  #growth = Number.POSITIVE_INFINITY;
+  #grownBytes = 0;
   /** of the last change that has been given to the thread */
   #sequence = 0;
 
@@ -51,9 +54,11 @@ export class Copy {
     const task = { kind: "fill", image: { sequence, quads } } as const;
     this.#sequence = sequence;
     const filled = await this.#thread.ask(task, this.#changeTimeoutMs, [quads.buffer as ArrayBuffer]);
+    const { memoryBytes = maxBytes, freeBytes = 0 } = filled;
+    const left = maxBytes - QUERY_MEMORY_BYTES - memoryBytes;
     // As a rule it has taken far less than it might have.
-    const left = maxBytes - QUERY_MEMORY_BYTES - (filled.memoryBytes ?? maxBytes);
-    this.#room = Math.max(room, left / MEMORY_PER_BYTE);
+    this.#room = Math.max(room, (left + freeBytes) / MEMORY_PER_BYTE);
+    this.#growth = Math.max(left, ROOM_BYTES);
   }
 
   /** Tells it about a change; must be called in the order of the changes. */
@@ -71,7 +76,7 @@ export class Copy {
 
   /** The share of the room for changes that has been used; more than 1 when there was none left. */
   get usedRoom(): number {
-    return this.#changedBytes / this.#room;
+    return Math.max(this.#changedBytes / this.#room, this.#grownBytes / this.#growth);
   }
 
   /** Whether its thread has anything to do. */
@@ -94,10 +99,15 @@ export class Copy {
       this.#applyingBytes += bytes;
       this.#filled
         .ask({ kind: "change", change, checked: true, sequence }, this.#changeTimeoutMs)
-        .then(() => (this.#applyingBytes -= bytes))
+        .then(({ grownBytes = 0 }) => this.#applied(bytes, grownBytes))
         // Whatever waits behind it must be asked of another copy.
         .catch(() => this.#thread?.end(new NotBegun("The copy could not take a change.")));
     }
+  }
+
+  #applied(bytes: number, grownBytes: number): void {
+    this.#applyingBytes -= bytes;
+    this.#grownBytes += grownBytes;
   }
 
   /**

@@ -2,7 +2,7 @@
 
 /** More than this between two ticks is a bulk. */
 const BULK_BYTES = 128 * 1024;
-const CALM_AFTER_MS = 2_000;
+const CALM_AFTER_MS = 5_000;
 
 export class Pace {
   readonly #now: () => number;

@@ -31,6 +31,8 @@ const RETRY_MS = 1_000;
 const AT_ONCE_BYTES = 32 * 1024;
 /** While a reader is behind by no more than this, it catches up whatever else is going on. */
 const TRICKLE_BYTES = 512 * 1024;
+/** A question to a reader that is further behind would wait for seconds. */
+const FAR_BEHIND_BYTES = 16 * 1024 * 1024;
 /** From this share of its room on, a reader's successor is made while it goes on answering. */
 const WORN_AT = 2 / 3;
 /** How often a question is put to another reader when one ends before it comes to it. */
@@ -264,14 +266,17 @@ export class ReaderPool {
     } else if (readers.some(isWorn)) this.#grow(1);
   }
 
-  /** Has readers catch up that nobody asks. While changes come in bulk, only one of them keeps up. */
+  /** Has readers catch up that nobody asks. While changes come in bulk, one of them keeps up, and the others roughly. */
   #follow(): void {
-    const ready = this.#ready().toSorted((a, b) => Number(isWorn(a)) - Number(isWorn(b)));
-    let isFollowed = ready.some(({ isWorking }) => isWorking);
-    for (const [index, reader] of ready.entries()) {
-      const isLong = reader.behindBytes > TRICKLE_BYTES;
-      if (isLong && (isFollowed || (index > 0 && !this.#options.pace.isCalm))) continue;
-      isFollowed ||= isLong;
+    const [first, ...others] = this.#ready().toSorted((a, b) => Number(isWorn(a)) - Number(isWorn(b)));
+    if (first && !first.isWorking) first.catchUp();
+    let isOneAtIt = others.some(({ isWorking }) => isWorking);
+    for (const reader of others) {
+      if (reader.behindBytes > TRICKLE_BYTES) {
+        const canWait = !this.#options.pace.isCalm && reader.behindBytes <= FAR_BEHIND_BYTES;
+        if (isOneAtIt || canWait) continue;
+        isOneAtIt = true;
+      }
       reader.catchUp();
     }
   }

@@ -60,6 +60,10 @@ export interface Answer {
   existed?: boolean;
   /** of the engine, once it is filled */
   memoryBytes?: number;
+  /** how many of these are known to be free, at least */
+  freeBytes?: number;
+  /** how much more memory the engine took for a change */
+  grownBytes?: number;
 }
 
 export type Reply =
