@@ -10,16 +10,19 @@ import { startEmbeddedPostgres } from "../../db/embedded.ts";
 import { migrate } from "../../db/migrate.ts";
 import type { EmbeddedPostgres } from "../../db/embedded.ts";
 import { publishDocuments } from "../../worker/documents.ts";
+import { keepTemporaryFilesInMemory } from "./in-memory.ts";
 import { chosenPrograms } from "./postgres-releases.ts";
 
 declare global {
   var testPostgres: EmbeddedPostgres | undefined;
+  var testFolder: string | undefined;
 }
 
 export const TEMPLATE = "engagement_template";
 export const SERVER_PASSWORD = "server-password-of-the-tests";
 
 export default async function globalSetup(): Promise<void> {
+  globalThis.testFolder = await keepTemporaryFilesInMemory();
   const url = process.env["TEST_DATABASE_URL"] ?? (await startPostgres());
   process.env["TEST_POSTGRES_URL"] = url;
 
