@@ -59,7 +59,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await projection().settled();
     const { rows: before } = await owner().query<{ at: string }>("select clock_timestamp()::text as at");
     await restore();
-    await noticed(/set back to an earlier state/);
+    await noticed(/^The graph store was set back to an earlier state/);
     const { rows } = await owner().query<{ written: number }>(
       "select count(*)::integer as written from app_private.graph_records where synced_at > $1",
       [before[0]!.at],
