@@ -27,6 +27,8 @@ type Request = { path: string; body?: object };
 const list = (path: string, query: Record<string, string> = {}): Request => ({
   path: `/v0/${path}?${new URLSearchParams(query).toString()}`,
 });
+const after = (share: number, each: number): Request =>
+  list("needs", { offset: String(Math.floor(share * each)) });
 const graphql = (query: string): Request => ({ path: "/graphql", body: { query } });
 const ORGANIZATION = { orgUri: ORG };
 
@@ -60,12 +62,8 @@ const CASES: [subject: string, ask: (site: Site) => Request, aim: { ms: number }
     () => list("needs", { orgUri: `${ORG}-5`, accelerator: "ACC-1" }),
     { ms: 60 },
   ],
-  ["needs: after a tenth of them", ({ each }) => list("needs", { offset: String(each / 10) }), { ms: 60 }],
-  [
-    "needs: after nine tenths of them",
-    ({ each }) => list("needs", { offset: String(0.9 * each) }),
-    { ms: 300 },
-  ],
+  ["needs: after a tenth of them", ({ each }) => after(0.1, each), { ms: 60 }],
+  ["needs: after nine tenths of them", ({ each }) => after(0.9, each), { ms: 300 }],
   ["engagement claims: all", () => list("engagement-claims"), { times: 2 }],
   [
     "engagement claims: of a usual country",
@@ -180,7 +178,7 @@ async function measure(
 async function cursors(sites: readonly Site[]): Promise<(site: Site) => Request> {
   const found = new Map<Site, Request>();
   for (const site of sites) {
-    const answer = await send(site, list("needs", { offset: String(0.9 * site.each) }));
+    const answer = await send(site, after(0.9, site.each));
     found.set(site, { path: /<(.*)>/.exec(answer.headers.get("link") ?? "")![1]! });
   }
   return (site) => found.get(site)!;
