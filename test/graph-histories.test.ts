@@ -279,6 +279,9 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     await projection().startWorker(NEVER_MS);
     const [id] = await projection().declareNeeds(5);
     await current();
+    const lists = async () =>
+      (await owner().query("select name, synced_at from app_private.graph_references order by name")).rows;
+    const before = await lists();
     let cut = 0;
     projection().proxy.truncate = (update) => {
       const at = update.search(/ ;\nDELETE \{ GRAPH <[^>]*> \{ \?s \?p \?o \} \}\nWHERE/);
@@ -294,6 +297,8 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     projection().proxy.truncate = undefined;
     await right();
     expect((await projection().graphStatus("need", added)).status).toBe("synced");
+    // Which graphs it was to change is known: the others have lost nothing.
+    expect(await lists()).toEqual(before);
   });
 
   test("a database that could not be asked for a while may have been set back", async () => {

@@ -81,7 +81,7 @@ export const WATCH: readonly Mistake[] = [
     before: "if (loss.what.has(kind)) await markRecords(client, kind, loss.what.get(kind));",
     after: "",
     tests: ["graph-watch"],
-    only: "with embedded one of its graphs has been emptied",
+    only: "with embedded it was exchanged for an older backup",
   },
   {
     rule: "lists of a graph that was lost are marked",
