@@ -1,5 +1,5 @@
 // That no copy of the embedded store answers without a change, or with one taken twice, and when copies are made.
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, open, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -313,6 +313,41 @@ describe("with a journal", () => {
     await expect(journal.rotate()).rejects.toThrow("closed");
     await expect(journal.append(counting(3))).rejects.toThrow("closed");
     await journal.holds(1);
+  });
+
+  test("after a change that could not be written none is acknowledged until the journal was read again", async () => {
+    const journal = new Journal(dir, () => undefined);
+    await journal.recover();
+    const anyFile = await open(join(dir, "any"), "w");
+    await anyFile.close();
+    const files = Object.getPrototypeOf(anyFile) as typeof anyFile;
+    jest.spyOn(files, "datasync").mockRejectedValueOnce(new Error("The disk is full."));
+    await expect(journal.append(counting(1))).rejects.toThrow("full");
+    await expect(journal.append(counting(2))).rejects.toThrow("closed");
+    await journal.recover();
+    await journal.append(counting(2));
+    await journal.close();
+  });
+
+  test("a snapshot takes the place of the one before it and of the changes that it has, and of no others", async () => {
+    const journal = new Journal(dir, () => undefined);
+    await journal.recover();
+    for (const [before, after] of [
+      [1, 2],
+      [3, 4],
+    ] as const) {
+      await journal.append(counting(before));
+      const rotatedAt = await journal.rotate();
+      expect(rotatedAt).toBe(before);
+      await journal.append(counting(after));
+      await journal.keep(imageAt(before), rotatedAt);
+      const later = new Journal(dir, () => undefined);
+      const { snapshot, entries } = await later.recover();
+      await later.close();
+      expect([snapshot?.file.after, entries.map(({ sequence }) => sequence)]).toEqual([before, [after]]);
+      expect(await readdir(dir)).toHaveLength(2);
+    }
+    await journal.close();
   });
 
   test("nobody is shown what is not on disk, by the thread that writes neither", async () => {
