@@ -3,7 +3,7 @@ import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore, Row } from "../graph/store.ts";
 import type { Identity } from "./identity/identity.ts";
 import { ServiceBusy } from "./postgres/unavailable.ts";
-import { Shares } from "./shares.ts";
+import { halfOf, Shares } from "./shares.ts";
 
 // Longer than a healthy store takes, yet short enough for a caller to wait for.
 const TIMEOUT_MS = 5_000;
@@ -22,7 +22,7 @@ export class GraphReads {
     this.#store = store;
     this.#shares = new Shares({
       slots: concurrency,
-      perCaller: Math.ceil(concurrency / 2),
+      perCaller: halfOf(concurrency),
       slowMs: SLOW_MS,
       patienceMs: PATIENCE_MS,
       queuePerCaller: WAITING_PER_CALLER,

@@ -49,6 +49,11 @@ type Caller = {
 };
 type Seen = { name: string; at: number };
 
+/** As many as one caller may have where there is always to be one for another. */
+export function halfOf(slots: number): number {
+  return Math.ceil(slots / 2);
+}
+
 /** Shares a number of slots among callers. */
 export class Shares {
   readonly #limits: ShareLimits;

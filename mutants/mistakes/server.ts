@@ -343,7 +343,7 @@ export const SERVER: readonly Mistake[] = [
   {
     rule: "one caller's lists leave half of the graph's time to others",
     file: "server/graph-reads.ts",
-    before: "perCaller: Math.ceil(concurrency / 2),",
+    before: "perCaller: halfOf(concurrency),",
     after: "perCaller: concurrency,",
     tests: ["commitments-list"],
     only: "while the graph is busy",

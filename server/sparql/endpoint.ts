@@ -7,7 +7,7 @@ import { GraphRejected, GraphTimeout, GraphTooExpensive, GraphUnavailable } from
 import type { GraphStore } from "../../graph/store.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
-import { Shares } from "../shares.ts";
+import { halfOf, Shares } from "../shares.ts";
 
 export type SparqlOptions = {
   store: Pick<GraphStore, "query">;
@@ -66,8 +66,7 @@ export class SparqlEndpoint {
     this.#timeoutMs = timeoutMs;
     this.#shares = new Shares({
       slots: concurrency,
-      // So that there is always one for another key.
-      perCaller: Math.max(1, Math.ceil(concurrency / 2)),
+      perCaller: halfOf(concurrency),
       slowMs: SLOW_MS,
       patienceMs: waitMs,
       queuePerCaller: WAITING_PER_KEY,
