@@ -1,4 +1,6 @@
 // What an address may try with keys that nobody knows.
+import { once } from "node:events";
+import { request } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { RunningServer } from "../server/main.ts";
 import { issueTestKey } from "./support/database.ts";
@@ -32,6 +34,22 @@ const unknownKey = () => `ek_unknown-${made++}`;
 
 async function statusOf(url: string, key: string | undefined, headers: Record<string, string> = {}) {
   return (await call(`${url}/v0/accelerators`, "GET", key, undefined, headers)).status;
+}
+
+/** Sends a request, and returns when the server has it in hand. */
+async function ask(url: string, key: string): Promise<{ status: Promise<number | undefined> }> {
+  const asking = request(`${url}/v0/accelerators`, {
+    headers: { authorization: `Bearer ${key}`, expect: "100-continue" },
+  });
+  const answered = once(asking, "response");
+  asking.end();
+  await once(asking, "continue");
+  return {
+    status: answered.then(([answer]) => {
+      answer.resume();
+      return answer.statusCode;
+    }),
+  };
 }
 
 describe("an address that has come with too many unknown keys", () => {
@@ -101,7 +119,7 @@ test("requests with a key that is being looked up share what comes of it, a fail
   const holder = await service.database.owner.connect();
   try {
     await holder.query("begin; lock table app_private.api_keys");
-    const answers = Promise.all(Array.from({ length: 3 }, () => statusOf(url, key)));
+    const asked = await Promise.all(Array.from({ length: 3 }, () => ask(url, key)));
     await eventually(async () => {
       const { rows } = await service.database.owner.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -110,7 +128,7 @@ test("requests with a key that is being looked up share what comes of it, a fail
       expect(rows).toHaveLength(1);
     });
     // The lock is still held: whoever asked again would wait for it.
-    expect(await answers).toEqual([503, 503, 503]);
+    expect(await Promise.all(asked.map(({ status }) => status))).toEqual([503, 503, 503]);
   } finally {
     await holder.query("rollback");
     holder.release();

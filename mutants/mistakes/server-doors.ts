@@ -75,6 +75,14 @@ export const DOORS: readonly Mistake[] = [
     only: "one wrong key again",
   },
   {
+    rule: "requests with a key that is being looked up share what comes of it",
+    file: "server/identity/unknown-keys.ts",
+    before: "checking.set(here, checked);",
+    after: "",
+    tests: ["unknown-keys"],
+    only: "share what comes",
+  },
+  {
     rule: "a key that changed while it was looked up is not remembered as it was",
     file: "server/identity/keys.ts",
     before: "if (wasListening && this.#isListening && changes === this.#changes) {",
