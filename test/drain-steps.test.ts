@@ -187,7 +187,8 @@ describe("the right to write", () => {
     await hold(graph.options, async ({ client, lost }) => {
       const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
       const isLost = new Promise((resolve) => lost.addEventListener("abort", resolve));
-      await owner.query("select pg_terminate_backend($1)", [rows[0]!.pid]);
+      // Waits until it is gone, and its locks with it.
+      await owner.query("select pg_terminate_backend($1, 60000)", [rows[0]!.pid]);
       await isLost;
     });
     expect(await tryHold(graph.options, () => Promise.resolve("got it"))).toBe("got it");
