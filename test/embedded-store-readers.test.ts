@@ -1,13 +1,8 @@
 // That no copy of the embedded store answers without a change, or with one taken twice, and when copies are made.
-import { mkdtemp, open, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { Copy } from "../graph/embedded/copy.ts";
-import { Engine } from "../graph/embedded/engine.ts";
 import type { Entry } from "../graph/embedded/format.ts";
-import { Journal } from "../graph/embedded/journal.ts";
 import { Pace } from "../graph/embedded/pace.ts";
 import { ReaderPool } from "../graph/embedded/readers.ts";
 import { NotBegun, TaskRefused } from "../graph/embedded/tasks.ts";
@@ -269,6 +264,23 @@ describe("readers", () => {
   });
 });
 
+test("a copy that is used up keeps no more changes, but goes on with what it was asked", async () => {
+  const copy = new Copy(60_000);
+  await copy.fill(imageAt(0), () => undefined);
+  try {
+    const asked = jest.spyOn(StoreThread.prototype, "ask");
+    const asking = copy.ask({ ...HOW_MANY, after: 0 }, 60_000, () => undefined);
+    for (let sequence = 1; copy.usedRoom < 1; sequence++)
+      copy.push(counting(sequence, "x".repeat(1_000_000)));
+    copy.catchUp();
+    expect(new TextDecoder().decode((await asking).bytes)).toBe("n\r\n0\r\n");
+    expect(asked).toHaveBeenCalledTimes(1);
+  } finally {
+    jest.restoreAllMocks();
+    copy.end();
+  }
+});
+
 test("changes come in bulk until they have been few for a while", () => {
   let now = 0;
   const pace = new Pace(() => now);
@@ -288,103 +300,4 @@ test("changes come in bulk until they have been few for a while", () => {
   expect(pace.isCalm).toBe(false);
   now += 250;
   expect(pace.isCalm).toBe(true);
-});
-
-describe("with a journal", () => {
-  let dir: string;
-  beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), "embedded-readers-"));
-  });
-  afterEach(async () => {
-    jest.restoreAllMocks();
-    await rm(dir, { recursive: true });
-  });
-
-  test("a change is held once it is written, and behind one that was not nothing is written", async () => {
-    const journal = new Journal(dir, () => undefined);
-    await journal.recover();
-    await expect(journal.holds(1)).rejects.toThrow("not on disk");
-    const appended = journal.append(counting(1));
-    await journal.holds(1);
-    await appended;
-    await journal.close();
-    await expect(journal.append(counting(2))).rejects.toThrow("closed");
-    await expect(journal.holds(2)).rejects.toThrow("not on disk");
-    await expect(journal.rotate()).rejects.toThrow("closed");
-    await expect(journal.append(counting(3))).rejects.toThrow("closed");
-    await journal.holds(1);
-  });
-
-  test("after a change that could not be written none is acknowledged until the journal was read again", async () => {
-    const journal = new Journal(dir, () => undefined);
-    await journal.recover();
-    const anyFile = await open(join(dir, "any"), "w");
-    await anyFile.close();
-    const files = Object.getPrototypeOf(anyFile) as typeof anyFile;
-    jest.spyOn(files, "datasync").mockRejectedValueOnce(new Error("The disk is full."));
-    await expect(journal.append(counting(1))).rejects.toThrow("full");
-    await expect(journal.append(counting(2))).rejects.toThrow("closed");
-    await journal.recover();
-    await journal.append(counting(2));
-    await journal.close();
-  });
-
-  test("a snapshot takes the place of the one before it and of the changes that it has, and of no others", async () => {
-    const journal = new Journal(dir, () => undefined);
-    await journal.recover();
-    for (const [before, after] of [
-      [1, 2],
-      [3, 4],
-    ] as const) {
-      await journal.append(counting(before));
-      const rotatedAt = await journal.rotate();
-      expect(rotatedAt).toBe(before);
-      await journal.append(counting(after));
-      await journal.keep(imageAt(before), rotatedAt);
-      const later = new Journal(dir, () => undefined);
-      const { snapshot, entries } = await later.recover();
-      await later.close();
-      expect([snapshot?.file.after, entries.map(({ sequence }) => sequence)]).toEqual([before, [after]]);
-      expect(await readdir(dir)).toHaveLength(2);
-    }
-    await journal.close();
-  });
-
-  test("nobody is shown what is not on disk, by the thread that writes neither", async () => {
-    const engine = await Engine.open({ dir, queryTimeoutMs: 60_000, warn: () => undefined });
-    try {
-      const insert = (value: number) =>
-        engine.change({
-          kind: "update",
-          sparql: `INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> ${value} } }`,
-        });
-      const values = async () => {
-        const answer = await engine.ask(question("SELECT ?o { <urn:s> <urn:p> ?o } ORDER BY ?o", true));
-        return new TextDecoder()
-          .decode(answer as Uint8Array)
-          .trim()
-          .split("\r\n")
-          .slice(1);
-      };
-      jest.spyOn(ReaderPool.prototype, "idle", "get").mockReturnValue(false);
-      const asked = jest.spyOn(StoreThread.prototype, "ask");
-      await insert(1);
-      asked.mockClear();
-      expect(await values()).toEqual(["1"]);
-      // The thread that writes has nothing to catch up with.
-      expect(asked.mock.calls.map(([task]) => task.kind)).toEqual(["query"]);
-      const { promise, reject } = Promise.withResolvers<void>();
-      const append = jest.spyOn(Journal.prototype, "append").mockReturnValue(promise);
-      const inserting = insert(2);
-      await eventually(() => expect(append).toHaveBeenCalledTimes(1));
-      expect(await values()).toEqual(["1"]);
-      reject(new Error("The disk is full."));
-      await expect(inserting).rejects.toThrow("could not be written");
-      append.mockRestore();
-      await insert(3);
-      expect(await values()).toEqual(["1", "3"]);
-    } finally {
-      await engine.stop();
-    }
-  });
 });

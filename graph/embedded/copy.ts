@@ -64,9 +64,11 @@ export class Copy {
   /** Tells it about a change; must be called in the order of the changes. */
   push(entry: Entry): void {
     const bytes = sizeOf(entry.change);
-    this.#pending.push(entry);
-    this.#pendingBytes += bytes;
     this.#changedBytes += bytes;
+    this.#pendingBytes += bytes;
+    this.#pending.push(entry);
+    // Once its answer is complete it ends; until then it would keep in memory whatever is written meanwhile.
+    if (this.usedRoom >= 1) this.#pending = [];
   }
 
   /** How many bytes of changes a question would have to wait for. */

@@ -57,8 +57,12 @@ export class Engine {
   readonly #pace = new Pace();
   readonly #ticker: NodeJS.Timeout;
   #writer: Promise<StoreThread>;
+  /** the last change that readers have been told of, or that was there before them */
+  #shown = 0;
   #snapshot: Promise<void> | undefined;
   #isSnapshotPutOff = false;
+  /** how large the journal must be before another attempt at a snapshot, after one has failed */
+  #noSnapshotBefore = 0;
   #stopped = false;
 
   private constructor(options: EngineOptions) {
@@ -85,13 +89,14 @@ export class Engine {
   static async open(options: EngineOptions): Promise<Engine> {
     const engine = new Engine(options);
     await engine.#writer;
+    engine.#shown = engine.#journal.sequence;
     engine.#readers.start();
     return engine;
   }
 
   /** Applies a change; resolves when it is on disk and every later question sees it. */
   async change(change: Change): Promise<Answer> {
-    const writer = await this.#writer;
+    const writer = await this.#theWriter();
     const answer = await writer.ask({ kind: "change", change, checked: false }, CHANGE_TIMEOUT_MS);
     // Its successor has been started without this change.
     if (writer.gone) throw new ThreadGone("The store was restarted.");
@@ -104,6 +109,7 @@ export class Engine {
       throw new ThreadGone("The change could not be written to disk.", { cause: error });
     }
     this.#pace.push(sizeOf(change));
+    this.#shown = entry.sequence;
     this.#readers.push(entry);
     this.#snapshotIfDue();
     return answer;
@@ -125,9 +131,18 @@ export class Engine {
     }
   }
 
+  async #theWriter(): Promise<StoreThread> {
+    try {
+      return await this.#writer;
+    } catch (error) {
+      // Whatever keeps it from being made is no fault of what is asked of it.
+      throw new NotBegun(`The store could not be read again: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
   /** What the thread that writes says, once all that it may have seen is on disk. */
   async #asked(task: Extract<Task, { kind: "query" | "dump" }>, timeoutMs: number): Promise<Answer> {
-    const writer = await this.#writer;
+    const writer = await this.#theWriter();
     const answer = await writer.ask(task, timeoutMs);
     await this.#journal.holds(answer.sequence).catch((error: unknown) => {
       throw new NotBegun("The store went back to what is on disk.", { cause: error });
@@ -195,10 +210,18 @@ export class Engine {
     if (this.#stopped) return;
     this.#writer = this.#startWriter();
     this.#writer.then(
-      // What was on disk may have been damaged since they were made.
-      () => this.#readers.renew(),
+      () => this.#agree(),
       () => setTimeout(() => this.#replaceWriter(), RETRY_MS).unref(),
     );
+  }
+
+  /** Has readers show what the thread that writes was made from. As a rule they do, and whatever they are at goes on. */
+  #agree(): void {
+    const { sequence } = this.#journal;
+    if (sequence === this.#shown) return;
+    // What was on disk has been damaged since they were made, or holds a change that was refused.
+    this.#shown = sequence;
+    this.#readers.renew();
   }
 
   async #image(): Promise<Image> {
@@ -208,13 +231,19 @@ export class Engine {
 
   #snapshotIfDue(): void {
     const { journal, snapshot } = this.#journal.sizes;
-    const due = Math.max(SNAPSHOT_AFTER_BYTES, snapshot);
+    const due = Math.max(SNAPSHOT_AFTER_BYTES, snapshot, this.#noSnapshotBefore);
     if (this.#snapshot || this.#stopped || journal < due) return;
     this.#isSnapshotPutOff = !this.#pace.isCalm && journal < due * SNAPSHOT_AT_LATEST;
     if (this.#isSnapshotPutOff) return;
     this.#snapshot = this.#takeSnapshot()
-      // The journal still holds everything; the next change tries again.
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        // The journal still holds everything. To try at each change would cost each of them a copy of the whole store.
+        this.#noSnapshotBefore = this.#journal.sizes.journal + SNAPSHOT_AFTER_BYTES;
+        if (error instanceof ThreadGone) return;
+        this.#options.warn(
+          `${this.#options.dir}: no snapshot could be written, and the journal grows: ${(error as Error).message}`,
+        );
+      })
       .finally(() => {
         this.#snapshot = undefined;
       });
@@ -223,5 +252,6 @@ export class Engine {
   async #takeSnapshot(): Promise<void> {
     const rotatedAt = await this.#journal.rotate();
     await this.#journal.keep(await this.#image(), rotatedAt);
+    this.#noSnapshotBefore = 0;
   }
 }

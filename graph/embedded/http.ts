@@ -219,6 +219,8 @@ async function sendResult(response: ServerResponse, { status, type, body }: Resu
   response.writeHead(status);
   // A caller who hangs up in the middle has seen enough; one who is hung up on sees that there should be more.
   await pipeline(saysWhenOver(body), response).catch(() => undefined);
+  // Where the caller has left before anything was read: what is on its way need not wait for anybody.
+  body.destroy();
 }
 
 /** As in Fuseki: with the status long sent, a notice tells that time is over from a failure. */

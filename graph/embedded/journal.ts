@@ -27,6 +27,8 @@ export class Journal {
   readonly #warn: (message: string) => void;
   #file: FileHandle | undefined;
   #size = 0;
+  /** the last change before the file that is being written */
+  #begunAfter = 0;
   #lastSequence = 0;
   #waiting: Waiting[] = [];
   /** What the files are in use for; everything else that touches them waits its turn. */
@@ -45,6 +47,11 @@ export class Journal {
     return { journal: this.#journalBytes, snapshot: this.#snapshotBytes };
   }
 
+  /** The number of the last change that is on disk. */
+  get sequence(): number {
+    return this.#lastSequence;
+  }
+
   /** Reads what can be trusted, sets the rest aside, and opens the journal for appending. */
   recover(): Promise<Trusted> {
     return this.#inTurn(async () => {
@@ -60,6 +67,7 @@ export class Journal {
       this.#journalBytes = trusted.bytes;
       this.#lastSequence = trusted.entries.at(-1)?.sequence ?? trusted.snapshot?.file.after ?? 0;
       this.#size = trusted.last?.end ?? 0;
+      this.#begunAfter = trusted.last?.file.after ?? this.#lastSequence;
       this.#file = await this.#open(trusted.last?.file.name ?? nameOf("journal", this.#lastSequence), "a+");
       // A record that was cut off by a crash: nobody was told that it is kept.
       await this.#file.truncate(this.#size);
@@ -121,9 +129,13 @@ export class Journal {
     return this.#inTurn(async () => {
       // Behind one that could not be written nothing may be.
       if (!this.#file) throw new Error("The journal is closed.");
-      await this.#file.close();
-      this.#file = await this.#open(nameOf("journal", this.#lastSequence), "a+");
-      this.#size = (await this.#file.stat()).size;
+      const before = this.#file;
+      // First, for without a file to go on with no change could be written.
+      const file = await this.#open(nameOf("journal", this.#lastSequence), "a+");
+      this.#file = file;
+      this.#begunAfter = this.#lastSequence;
+      await before.close();
+      this.#size = (await file.stat()).size;
       await syncDirectory(this.#dir);
       return this.#lastSequence;
     });
@@ -142,11 +154,13 @@ export class Journal {
     }
     await rename(join(this.#dir, part), join(this.#dir, name));
     await syncDirectory(this.#dir);
+    // What was read again since the rotation may go on in an older file, when what was in this one cannot be trusted.
+    const begunAfter = Math.min(rotatedAt, this.#begunAfter);
     for (const old of await listFiles(this.#dir)) {
       const isSuperseded =
         old.kind === "snapshot"
           ? old.after <= image.sequence && old.name !== name
-          : old.after < rotatedAt || (old.after === rotatedAt && old.version < 2);
+          : old.after < begunAfter || (old.after === begunAfter && old.version < 2);
       if (isSuperseded) await rm(join(this.#dir, old.name));
     }
     this.#snapshotBytes = image.quads.length;

@@ -15,6 +15,7 @@ import {
 
 /** Of JavaScript, which only ever holds a piece of an answer. */
 const HEAP_MB = 256;
+const MIB = 1024 * 1024;
 
 const ENTRY = fileURLToPath(new URL("./store-thread.ts", import.meta.url));
 
@@ -44,7 +45,10 @@ export class StoreThread {
   ) {
     this.#worker = new Worker(ENTRY, {
       execArgv: [],
-      ...(maxBytes !== undefined && { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } }),
+      // Once an engine has taken more than that, V8 collects garbage whenever it takes 64 KiB: a large copy took minutes.
+      ...(maxBytes !== undefined && {
+        resourceLimits: { maxOldGenerationSizeMb: Math.max(HEAP_MB, maxBytes / MIB) },
+      }),
       workerData: { background, maxBytes, taken: this.#taken } satisfies ThreadOptions,
     });
     this.#onGone = onGone;

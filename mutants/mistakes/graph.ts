@@ -134,9 +134,9 @@ export const GRAPH: readonly Mistake[] = [
   {
     rule: "the journal that is being written is not deleted with those before it",
     file: "graph/embedded/journal.ts",
-    before: "old.after < rotatedAt ||",
-    after: "old.after <= rotatedAt ||",
-    tests: ["embedded-store-readers"],
+    before: "old.after < begunAfter ||",
+    after: "old.after <= begunAfter ||",
+    tests: ["embedded-store-engine"],
     only: "a snapshot takes the place",
   },
   {
@@ -144,7 +144,7 @@ export const GRAPH: readonly Mistake[] = [
     file: "graph/embedded/journal.ts",
     before: "? old.after <= image.sequence && old.name !== name",
     after: "? false",
-    tests: ["embedded-store-readers"],
+    tests: ["embedded-store-engine"],
     only: "a snapshot takes the place",
   },
   {
@@ -152,7 +152,7 @@ export const GRAPH: readonly Mistake[] = [
     file: "graph/embedded/journal.ts",
     before: "const file = this.#file;\n      this.#file = undefined;",
     after: "const file = undefined as FileHandle | undefined;",
-    tests: ["embedded-store-readers"],
+    tests: ["embedded-store-engine"],
     only: "after a change that could not",
   },
   {

@@ -1,0 +1,279 @@
+// That what the embedded store has acknowledged is on disk and shown, whatever befalls the thread that writes or its files.
+import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { Engine } from "../graph/embedded/engine.ts";
+import type { Entry } from "../graph/embedded/format.ts";
+import { Journal } from "../graph/embedded/journal.ts";
+import { ReaderPool } from "../graph/embedded/readers.ts";
+import { TaskTooLarge, ThreadGone } from "../graph/embedded/tasks.ts";
+import type { Image, Question } from "../graph/embedded/tasks.ts";
+import { StoreThread } from "../graph/embedded/thread.ts";
+import { readAll } from "../graph/store-http.ts";
+import { eventually } from "./support/eventually.ts";
+
+const question = (sparql: string, quick = false): Question => ({
+  kind: "query",
+  sparql,
+  type: "text/csv",
+  answersGraph: false,
+  dataset: "union",
+  quick,
+});
+const counting = (sequence: number): Entry => ({
+  sequence,
+  change: { kind: "update", sparql: `INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> ${sequence} } }` },
+});
+const imageAt = (sequence: number): Image => ({
+  sequence,
+  quads: new TextEncoder().encode(`<urn:s> <urn:p> "${sequence}" <urn:g> .\n`),
+});
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "embedded-readers-"));
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await rm(dir, { recursive: true });
+});
+
+test("a change is held once it is written, and behind one that was not nothing is written", async () => {
+  const journal = new Journal(dir, () => undefined);
+  await journal.recover();
+  await expect(journal.holds(1)).rejects.toThrow("not on disk");
+  const appended = journal.append(counting(1));
+  await journal.holds(1);
+  await appended;
+  await journal.close();
+  await expect(journal.append(counting(2))).rejects.toThrow("closed");
+  await expect(journal.holds(2)).rejects.toThrow("not on disk");
+  await expect(journal.rotate()).rejects.toThrow("closed");
+  await expect(journal.append(counting(3))).rejects.toThrow("closed");
+  await journal.holds(1);
+});
+
+test("after a change that could not be written none is acknowledged until the journal was read again", async () => {
+  const journal = new Journal(dir, () => undefined);
+  await journal.recover();
+  const anyFile = await open(join(dir, "any"), "w");
+  await anyFile.close();
+  const files = Object.getPrototypeOf(anyFile) as typeof anyFile;
+  jest.spyOn(files, "datasync").mockRejectedValueOnce(new Error("The disk is full."));
+  await expect(journal.append(counting(1))).rejects.toThrow("full");
+  await expect(journal.append(counting(2))).rejects.toThrow("closed");
+  await journal.recover();
+  await journal.append(counting(2));
+  await journal.close();
+});
+
+test("a snapshot takes the place of the one before it and of the changes that it has, and of no others", async () => {
+  const journal = new Journal(dir, () => undefined);
+  await journal.recover();
+  for (const [before, after] of [
+    [1, 2],
+    [3, 4],
+  ] as const) {
+    await journal.append(counting(before));
+    const rotatedAt = await journal.rotate();
+    expect(rotatedAt).toBe(before);
+    await journal.append(counting(after));
+    await journal.keep(imageAt(before), rotatedAt);
+    const later = new Journal(dir, () => undefined);
+    const { snapshot, entries } = await later.recover();
+    await later.close();
+    expect([snapshot?.file.after, entries.map(({ sequence }) => sequence)]).toEqual([before, [after]]);
+    expect(await readdir(dir)).toHaveLength(2);
+  }
+  await journal.close();
+});
+
+test("a snapshot that comes after the journal was read again, and found damaged, replaces nothing that goes on", async () => {
+  const journal = new Journal(dir, () => undefined);
+  await journal.recover();
+  for (const sequence of [1, 2, 3, 4]) await journal.append(counting(sequence));
+  const rotatedAt = await journal.rotate();
+  const first = join(dir, (await readdir(dir)).toSorted()[0]!);
+  const bytes = await readFile(first);
+  bytes[bytes.length - 1]! ^= 1;
+  await writeFile(first, bytes);
+  await journal.recover();
+  for (const sequence of [4, 5]) await journal.append(counting(sequence));
+  await journal.keep(imageAt(4), rotatedAt);
+  await journal.append(counting(6));
+  await journal.close();
+  const later = new Journal(dir, () => undefined);
+  const { snapshot, entries } = await later.recover();
+  await later.close();
+  expect([snapshot?.file.after, entries.map(({ sequence }) => sequence)]).toEqual([4, [5, 6]]);
+});
+
+test("a journal that no other can follow is written on", async () => {
+  const journal = new Journal(dir, () => undefined);
+  await journal.recover();
+  await journal.append(counting(1));
+  const inTheWay = join(dir, "journal-0000000000000001.v2.log");
+  await mkdir(inTheWay);
+  await expect(journal.rotate()).rejects.toThrow("EISDIR");
+  await journal.append(counting(2));
+  await journal.close();
+  await rm(inTheWay, { recursive: true });
+  const later = new Journal(dir, () => undefined);
+  const { entries } = await later.recover();
+  await later.close();
+  expect(entries.map(({ sequence }) => sequence)).toEqual([1, 2]);
+});
+
+describe("and an engine", () => {
+  let engine: Engine;
+  let warnings: string[];
+  beforeEach(async () => {
+    warnings = [];
+    engine = await Engine.open({ dir, queryTimeoutMs: 60_000, warn: (message) => warnings.push(message) });
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await engine.stop();
+  });
+
+  const insert = (value: number) =>
+    engine.change({
+      kind: "update",
+      sparql: `INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> ${value} } }`,
+    });
+  const numbers = Array.from({ length: 100 }, (_, i) => i).join(" ");
+  /** 10,000 lines: more than may be on their way at once. */
+  const LONG = question(
+    `SELECT * { <urn:s> <urn:p> ?o VALUES ?a { ${numbers} } VALUES ?b { ${numbers} }
+      VALUES ?d { "${"x".repeat(200)}" } }`,
+  );
+  const linesOf = async (answer: Readable) => (await readAll(answer)).trim().split("\r\n").length;
+
+  test.each([
+    [
+      "breaks",
+      () =>
+        engine.change({
+          kind: "update",
+          sparql: `DELETE {} WHERE { ${"{".repeat(5_000)}${"}".repeat(5_000)} }`,
+        }),
+    ],
+    [
+      "has what could not be written",
+      () => {
+        jest.spyOn(Journal.prototype, "append").mockRejectedValueOnce(new Error("The disk is full."));
+        return insert(2);
+      },
+    ],
+  ])(
+    "an answer that has begun goes on when the thread that writes %s, for nothing was lost",
+    async (_, harm) => {
+      await insert(1);
+      const answer = (await engine.ask(LONG)) as Readable;
+      expect(answer).toBeInstanceOf(Readable);
+      const recovered = jest.spyOn(Journal.prototype, "recover");
+      await expect(harm()).rejects.toThrow();
+      await insert(3);
+      expect(recovered).toHaveBeenCalledTimes(1);
+      expect(await linesOf(answer)).toBe(1 + 10_000);
+      expect(await linesOf((await engine.ask(LONG)) as Readable)).toBe(1 + 20_000);
+    },
+  );
+
+  test("what was acknowledged and is lost from disk is shown no more once the journal was read again", async () => {
+    await insert(1);
+    await insert(2);
+    const [name] = (await readdir(dir)).filter((each) => each.startsWith("journal-"));
+    const bytes = await readFile(join(dir, name!));
+    bytes[bytes.length - 1]! ^= 1;
+    await writeFile(join(dir, name!), bytes);
+    jest.spyOn(Journal.prototype, "append").mockRejectedValueOnce(new Error("The disk is full."));
+    await expect(insert(3)).rejects.toThrow("could not be written");
+    await insert(4);
+    const answer = await engine.ask(question("SELECT ?o { <urn:s> <urn:p> ?o } ORDER BY ?o"));
+    expect(new TextDecoder().decode(answer as Uint8Array)).toBe("o\r\n1\r\n4\r\n");
+    expect(warnings).toEqual([expect.stringContaining("damaged from byte")]);
+  });
+
+  test("a change is told that the store is gone, and not that it is at fault, while the files cannot be read", async () => {
+    await insert(1);
+    jest.spyOn(Journal.prototype, "append").mockRejectedValueOnce(new Error("The disk is full."));
+    const recovering = jest
+      .spyOn(Journal.prototype, "recover")
+      .mockRejectedValueOnce(new TaskTooLarge("No memory is left."));
+    await expect(insert(2)).rejects.toThrow("could not be written");
+    await expect(insert(3)).rejects.toThrow(ThreadGone);
+    await expect(insert(3)).rejects.toThrow("No memory is left.");
+    await eventually(() => expect(recovering).toHaveBeenCalledTimes(2));
+    await insert(4);
+  });
+
+  test("a snapshot that could not be written is told of, and not tried again at every change", async () => {
+    const megabytes = (journal: number) =>
+      sizes.mockReturnValue({ journal: journal * 1024 * 1024, snapshot: 0 });
+    const sizes = jest.spyOn(Journal.prototype, "sizes", "get");
+    const rotated = jest.spyOn(Journal.prototype, "rotate");
+    const keep = jest.spyOn(Journal.prototype, "keep").mockRejectedValue(new Error("The disk is full."));
+    megabytes(31);
+    await insert(1);
+    expect(rotated).not.toHaveBeenCalled();
+    megabytes(33);
+    await insert(2);
+    await eventually(() => expect(warnings).toHaveLength(1));
+    expect(warnings[0]).toMatch("no snapshot could be written, and the journal grows: The disk is full.");
+    megabytes(64);
+    await insert(3);
+    expect(rotated).toHaveBeenCalledTimes(1);
+    megabytes(66);
+    keep.mockResolvedValue();
+    await insert(4);
+    await eventually(() => expect(keep).toHaveBeenCalledTimes(2));
+    await turn();
+    // From here on as ever.
+    megabytes(33);
+    await insert(5);
+    expect(rotated).toHaveBeenCalledTimes(3);
+    megabytes(0);
+  });
+});
+
+test("nobody is shown what is not on disk, by the thread that writes neither", async () => {
+  const engine = await Engine.open({ dir, queryTimeoutMs: 60_000, warn: () => undefined });
+  try {
+    const insert = (value: number) =>
+      engine.change({
+        kind: "update",
+        sparql: `INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> ${value} } }`,
+      });
+    const values = async () => {
+      const answer = await engine.ask(question("SELECT ?o { <urn:s> <urn:p> ?o } ORDER BY ?o", true));
+      return new TextDecoder()
+        .decode(answer as Uint8Array)
+        .trim()
+        .split("\r\n")
+        .slice(1);
+    };
+    jest.spyOn(ReaderPool.prototype, "idle", "get").mockReturnValue(false);
+    const asked = jest.spyOn(StoreThread.prototype, "ask");
+    await insert(1);
+    asked.mockClear();
+    expect(await values()).toEqual(["1"]);
+    // The thread that writes has nothing to catch up with.
+    expect(asked.mock.calls.map(([task]) => task.kind)).toEqual(["query"]);
+    const { promise, reject } = Promise.withResolvers<void>();
+    const append = jest.spyOn(Journal.prototype, "append").mockReturnValue(promise);
+    const inserting = insert(2);
+    await eventually(() => expect(append).toHaveBeenCalledTimes(1));
+    expect(await values()).toEqual(["1"]);
+    reject(new Error("The disk is full."));
+    await expect(inserting).rejects.toThrow("could not be written");
+    append.mockRestore();
+    await insert(3);
+    expect(await values()).toEqual(["1", "3"]);
+  } finally {
+    await engine.stop();
+  }
+});
