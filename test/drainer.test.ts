@@ -247,3 +247,36 @@ test("a process that is writing says every five seconds that somebody looks afte
   }
   await waking;
 });
+
+test("a store whose queries lag is waited for twice as long each time, up to fifteen seconds, and as shortly as before once they do not", async () => {
+  await graph.declareNeeds(1);
+  const update = graph.store.update.bind(graph.store);
+  let isSwallowing = true;
+  let since: number | undefined;
+  graph.store.update = (sparql, call) => {
+    if (!isSwallowing || !sparql.includes("Wells")) return update(sparql, call);
+    since = now;
+    return Promise.resolve();
+  };
+  // So long does each look take for whether it has arrived.
+  graph.store.before = ({ name }) => {
+    if (since !== undefined && name !== "update") now += 2_500;
+  };
+  start({ patienceMs: 2_000 });
+  const waited: (number | undefined)[] = [];
+  const wake = async () => {
+    since = undefined;
+    await drainer.wake();
+    waited.push(since === undefined ? undefined : now - since);
+    now += 5_000;
+  };
+  for (let round = 0; round < 5; round += 1) await wake();
+  expect(waited).toEqual([2_500, 5_000, 10_000, 15_000, 15_000]);
+  isSwallowing = false;
+  await wake();
+  expect(await pending()).toBe(0);
+  isSwallowing = true;
+  await graph.declareNeeds(1);
+  await wake();
+  expect(waited.slice(5)).toEqual([undefined, 2_500]);
+});

@@ -302,6 +302,9 @@ describe.each(m.DOORS)("through %s", (name) => {
     const org = await everyRole();
     const { value } = await door.users(m.support);
     expect(value.total).toBeGreaterThan(10);
+    const times = value.users.map((user: { createdAt: string }) => user.createdAt);
+    expect(new Set(times).size).toBeGreaterThan(3);
+    expect(times).toEqual(times.toSorted().toReversed());
     const person = value.users.find((user: { email: string }) => user.email === `org_admin@${org.domain}`);
     expect(person).toEqual({
       userId: expect.any(String),
@@ -342,6 +345,32 @@ test("in SQL too the last platform admin's role is neither deleted nor changed i
       code: "PT409",
       detail: "last_admin",
     });
+});
+
+test("a platform role that is changed into another in SQL, or handed on, is lost and given in the history", async () => {
+  const [one, other] = ["one@roles.example", "other@roles.example"];
+  const idOf = "(select user_id from app_public.users where email = $1)";
+  for (const email of [one, other]) {
+    await db().query("select app_private.remember_user($1, null, null)", [email]);
+  }
+  const change = (set: string) =>
+    db().query(`update app_public.platform_roles set ${set} where user_id = ${idOf}`, [one]);
+  await db().query(`insert into app_public.platform_roles (user_id, role) values (${idOf}, 'support')`, [
+    one,
+  ]);
+  await change("granted_at = now()");
+  await change("role = 'admin'");
+  await change(`user_id = ${idOf.replace("$1", `'${other}'`)}`);
+  const { rows } = await db().query<{ email: string; role: string; status: string }>(
+    `select email, role, status from app_private.role_history join app_public.users using (user_id)
+     where email = any ($1) order by role_history_id`,
+    [[one, other]],
+  );
+  expect(rows.map(({ email, role, status }) => `${email} ${role} ${status}`)).toEqual([
+    ...[`${one} support active`, `${one} support revoked`, `${one} admin active`],
+    ...[`${one} admin revoked`, `${other} admin active`],
+  ]);
+  await db().query(`delete from app_public.platform_roles where user_id = ${idOf}`, [other]);
 });
 
 test("people, memberships, claims and their history are out of reach of every API role", async () => {

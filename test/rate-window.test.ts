@@ -24,12 +24,10 @@ afterEach(async () => {
   await database.owner.query("delete from app_private.rate_limits");
 });
 
-const process = (pulse: Partial<Pulse> = {}) => {
-  const alive = {
-    isDown: false,
+const process = (pulse: { isDown: boolean } = { isDown: false }) => {
+  const alive = Object.assign(pulse, {
     attend: () => ({ answered: () => undefined, end: () => undefined }),
-    ...pulse,
-  };
+  });
   const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse);
   limits.push(limit);
   return limit;
@@ -86,6 +84,17 @@ test("a batch takes what is left of a part and what it lacks, and is refused who
   expect(await ask(process(), 40)).toMatchObject({ code: "rate_limited" });
 });
 
+test("a batch takes no more of the limit than it lacks: the rest is there for another process", async () => {
+  expect(await ask(process(), 40, 35)).toMatchObject({ code: "", left: 4 });
+  expect(await admitted(process(), 40, 6)).toBe(4);
+});
+
+test("a clock that was set back makes a window no longer than a minute", async () => {
+  await ask(process(), 40);
+  now -= 3_600_000;
+  expect((await ask(process(), 40)).seconds).toBe(60);
+});
+
 test("a batch with the request itself is as large as the limit, or refused for good", async () => {
   expect(await ask(process(), 10, 9)).toMatchObject({ code: "", left: 0 });
   now += 60_000;
@@ -104,4 +113,43 @@ test("a process whose database is down counts by itself, and does not ask it", a
   expect(rows).toEqual([]);
   now += 60_000;
   expect(await admitted(limit, 10, 15)).toBe(10);
+});
+
+test("a process that begins to count by itself goes on with the window that it knows", async () => {
+  const pulse = { isDown: false };
+  const limit = process(pulse);
+  expect(await admitted(limit, 20, 15)).toBe(15);
+  now += 20_000;
+  pulse.isDown = true;
+  expect(await admitted(limit, 20, 10)).toBe(5);
+  expect(await ask(limit, 20)).toMatchObject({ code: "rate_limited", seconds: 40 });
+  now += 40_000;
+  expect(await ask(limit, 20)).toEqual({ code: "", left: 19, seconds: 60 });
+});
+
+test("a database that fails is not asked for two seconds, one that was down as soon as it is back", async () => {
+  const counted = async () => {
+    const { rows } = await database.owner.query<{ points: number }>(
+      "select points from app_private.rate_limits",
+    );
+    return rows[0]?.points ?? 0;
+  };
+  const pulse = { isDown: true };
+  const limit = process(pulse);
+  expect((await ask(limit, 10)).code).toBe("");
+  pulse.isDown = false;
+  expect((await ask(limit, 10)).code).toBe("");
+  expect(await counted()).toBe(1);
+  await database.owner.query("alter table app_private.rate_limits rename to elsewhere");
+  try {
+    expect((await ask(limit, 10)).code).toBe("");
+  } finally {
+    await database.owner.query("alter table app_private.elsewhere rename to rate_limits");
+  }
+  now += 1_999;
+  expect((await ask(limit, 10)).code).toBe("");
+  expect(await counted()).toBe(1);
+  now += 1;
+  expect((await ask(limit, 10)).code).toBe("");
+  expect(await counted()).toBe(2);
 });

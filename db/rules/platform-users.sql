@@ -151,9 +151,15 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into app_private.role_history (user_id, role, status, changed_by_email)
-  select coalesce(new.user_id, old.user_id), coalesce(new.role, old.role)::text,
-    case tg_op when 'DELETE' then 'revoked'::app_public.membership_status else 'active' end, app_private.current_actor();
+  -- A role that is changed into another, or handed to somebody else, is lost and given.
+  if tg_op <> 'INSERT' then
+    insert into app_private.role_history (user_id, role, status, changed_by_email)
+    values (old.user_id, old.role::text, 'revoked', app_private.current_actor());
+  end if;
+  if tg_op <> 'DELETE' then
+    insert into app_private.role_history (user_id, role, status, changed_by_email)
+    values (new.user_id, new.role::text, 'active', app_private.current_actor());
+  end if;
   return null;
 end
 $$;
@@ -161,6 +167,9 @@ comment on function app_private.record_platform_role is
   'Row trigger: notes who was given or lost a platform role, by whom and when.';
 create trigger record_change after insert or delete on app_public.platform_roles
   for each row execute function app_private.record_platform_role();
+create trigger record_update after update on app_public.platform_roles
+  for each row when (old.role is distinct from new.role or old.user_id is distinct from new.user_id)
+  execute function app_private.record_platform_role();
 
 create function app_private.platform_user(person app_public.users) returns app_public.platform_user
 language sql stable

@@ -7,6 +7,10 @@ import { GRAPH_PARTS } from "./graph-parts.ts";
 import { SAID } from "./graph-said.ts";
 import { STORES } from "./graph-stores.ts";
 import { OPERATOR } from "./operator.ts";
+import { IDENTITY } from "./identity.ts";
+import { METRICS } from "./metrics.ts";
+import { PROCESS } from "./process-parts.ts";
+import { PULSES } from "./process-pulse.ts";
 import { RACES } from "./races.ts";
 import { REPLICAS } from "./replicas.ts";
 import { CALLERS } from "./rules-callers.ts";
@@ -26,6 +30,7 @@ import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
 import { WORKER } from "./worker.ts";
 import { STEPS } from "./worker-steps.ts";
+import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
 
 export const MISTAKES: readonly Mistake[] = [
@@ -53,6 +58,11 @@ export const MISTAKES: readonly Mistake[] = [
   ...LIVE,
   ...DESK,
   ...REPLICAS,
+  ...PULSES,
+  ...PROCESS,
+  ...METRICS,
+  ...IDENTITY,
+  ...TASKS,
   ...OPERATOR,
   ...UNSPOKEN_RULES,
   ...UNSPOKEN,

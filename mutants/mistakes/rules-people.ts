@@ -129,10 +129,26 @@ export const PEOPLE: readonly Mistake[] = [
   {
     rule: "a platform role that is taken away is revoked in the history",
     file: "db/rules/platform-users.sql",
-    before: "case tg_op when 'DELETE' then 'revoked'::app_public.membership_status else 'active' end",
-    after: "'active'::app_public.membership_status",
+    before: "old.role::text, 'revoked', app_private",
+    after: "old.role::text, 'active', app_private",
     tests: ["membership-roles", "trail", "membership-cli"],
     only: "platform roles",
+  },
+  {
+    rule: "a platform role that is changed into another in SQL is in the history",
+    file: "db/rules/platform-users.sql",
+    before: "when (old.role is distinct from new.role or old.user_id is distinct from new.user_id)",
+    after: "when (old.user_id is distinct from new.user_id)",
+    tests: ["membership-roles"],
+    only: "handed on",
+  },
+  {
+    rule: "a platform role that is handed to somebody else in SQL is in the history of both",
+    file: "db/rules/platform-users.sql",
+    before: "values (old.user_id, old.role::text, 'revoked'",
+    after: "values (coalesce(new.user_id, old.user_id), old.role::text, 'revoked'",
+    tests: ["membership-roles"],
+    only: "handed on",
   },
   {
     rule: "people are listed newest first",

@@ -1,0 +1,190 @@
+// What each metric says, of numbers that are all different, and what is left out while nobody knows it.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { JobHelpers, TaskList } from "graphile-worker";
+import type { Pool } from "pg";
+import { Gauge } from "prom-client";
+import { Metrics } from "../process/metrics.ts";
+import type { GraphHealth } from "../process/metrics.ts";
+import { addWorkerMetrics } from "../worker/metrics.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+
+/** What a scrape says, by series; of these names alone. */
+async function scrape(metrics: Metrics, names: RegExp): Promise<Record<string, number>> {
+  const server = await metrics.serve("127.0.0.1", 0);
+  try {
+    const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`);
+    expect(answer.headers.get("content-type")).toBe(metrics.registry.contentType);
+    const lines = (await answer.text()).split("\n").filter((line) => names.test(line));
+    return Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.split(" ").at(-1))]),
+    );
+  } finally {
+    await server.stop();
+  }
+}
+
+describe("of the graph", () => {
+  const health: GraphHealth = {
+    ...{ pending: 3, oldestPendingSeconds: 40, rejected: 5, pendingLists: ["a", "b"], graphState: "behind" },
+    ...{ verifiedAt: "2030-01-01T00:00:00Z", drift: 7 },
+  };
+
+  test("each number is told under its own name, and by the first who can", async () => {
+    const metrics = new Metrics();
+    metrics.watchGraph(() => Promise.resolve(health));
+    metrics.watchGraph(() => Promise.reject(new Error("is not asked")));
+    const told = await scrape(metrics, /^(graph_|database_up)/);
+    expect(told).toMatchObject({
+      graph_records_pending: 3,
+      graph_oldest_pending_seconds: 40,
+      graph_records_rejected: 5,
+      graph_lists_pending: 2,
+      graph_drift: 7,
+      graph_verified_timestamp_seconds: Date.parse("2030-01-01T00:00:00Z") / 1_000,
+      'graph_state{state="behind"}': 1,
+      'graph_state{state="current"}': 0,
+      database_up: 1,
+    });
+  });
+
+  test("before the first verification there is no difference, and no time", async () => {
+    const metrics = new Metrics();
+    metrics.watchGraph(() => Promise.resolve({ ...health, verifiedAt: null, drift: null }));
+    expect(await scrape(metrics, /^graph_(drift|verified)/)).toEqual({
+      ...{ graph_drift: 0, graph_verified_timestamp_seconds: 0 },
+    });
+  });
+
+  test("what the database does not answer is left out, and comes back", async () => {
+    const metrics = new Metrics();
+    let isDown = false;
+    metrics.watchGraph(() => (isDown ? Promise.reject(new Error("down")) : Promise.resolve(health)));
+    const other = new Gauge({ name: "other", help: "x", registers: [metrics.registry] });
+    metrics.watchDatabase(
+      () => Promise.resolve(9),
+      (found) => other.set(found),
+      [other],
+    );
+    const before = await scrape(metrics, /^(graph_|other |database_up)/);
+    expect(before).toMatchObject({ graph_drift: 7, database_up: 1 });
+    isDown = true;
+    // One that does answer is told all the same.
+    expect(await scrape(metrics, /^(graph_|other |database_up)/)).toEqual({ other: 9, database_up: 0 });
+    isDown = false;
+    expect(await scrape(metrics, /^(graph_|other |database_up)/)).toEqual(before);
+  });
+});
+
+describe("of connections", () => {
+  const counts = { totalCount: 7, idleCount: 3, waitingCount: 2 };
+  const poolThat = (connect: unknown = () => Promise.resolve("a client")) =>
+    ({ ...counts, connect }) as unknown as Pool;
+
+  test("those in use are not idle, and who waits is counted where they wait", async () => {
+    const metrics = new Metrics();
+    metrics.watchPool("worker", poolThat());
+    let told: (seconds: number) => void = () => undefined;
+    const queue = { usage: { waiting: 5 }, onWait: (tell: typeof told) => void (told = tell) };
+    metrics.watchPool("server", poolThat(), queue);
+    told(0.05);
+    expect(await scrape(metrics, /^database_pool_(conn|waiting|wait_seconds_(sum|count))/)).toEqual({
+      'database_pool_connections{pool="worker",state="idle"}': 3,
+      'database_pool_connections{pool="worker",state="used"}': 4,
+      'database_pool_connections{pool="server",state="idle"}': 3,
+      'database_pool_connections{pool="server",state="used"}': 4,
+      'database_pool_waiting{pool="worker"}': 2,
+      'database_pool_waiting{pool="server"}': 5,
+      'database_pool_wait_seconds_count{pool="server"}': 1,
+      'database_pool_wait_seconds_sum{pool="server"}': 0.05,
+    });
+  });
+
+  test("waiting for one is timed however it is asked for, and one that fails as well", async () => {
+    const metrics = new Metrics();
+    const waits = () => scrape(metrics, /^database_pool_wait_seconds_count/);
+    const series = 'database_pool_wait_seconds_count{pool="worker"}';
+    const pool = poolThat((done?: (error: undefined, client: string) => void) =>
+      done ? done(undefined, "a client") : Promise.resolve("a client"),
+    );
+    metrics.watchPool("worker", pool);
+    expect(await pool.connect()).toBe("a client");
+    expect(await waits()).toEqual({ [series]: 1 });
+    const given = await new Promise((done) => pool.connect((_error, client) => done(client)));
+    expect([given, await waits()]).toEqual(["a client", { [series]: 2 }]);
+    const failing = poolThat(() => Promise.reject(new Error("no room")));
+    metrics.watchPool("worker", failing);
+    await expect(failing.connect()).rejects.toThrow("no room");
+    expect(await waits()).toEqual({ [series]: 3 });
+  });
+});
+
+describe("of the worker", () => {
+  let database: TestDatabase;
+  let metrics: Metrics;
+  let tasks: TaskList;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+  beforeEach(() => {
+    metrics = new Metrics();
+    tasks = addWorkerMetrics(metrics, database.owner, {
+      send_mails: () => undefined,
+      forget_answers: () => Promise.reject(new Error("failed")),
+    });
+  });
+
+  test("a job is due once its time has come, and failed when it has used up its attempts and nobody is at it", async () => {
+    const db = database.owner;
+    await db.query("delete from graphile_worker._private_jobs");
+    await db.query(
+      `select graphile_worker.add_job('send_mails', run_at => now() - make_interval(secs => age), job_key => key)
+       from (values (300, 'old'), (100, 'new'), (-100, 'later'), (900, 'failed'), (900, 'last attempt')) as j (age, key)`,
+    );
+    await db.query(
+      `update graphile_worker._private_jobs set attempts = max_attempts where key in ('failed', 'last attempt');
+       update graphile_worker._private_jobs set locked_at = now() where key = 'last attempt'`,
+    );
+    const told = await scrape(metrics, /^jobs_/);
+    expect(told).toEqual({
+      'jobs_due{task="send_mails"}': 2,
+      'jobs_failed{task="send_mails"}': 1,
+      'jobs_oldest_due_seconds{task="send_mails"}': expect.any(Number),
+      'jobs_due{task="forget_answers"}': 0,
+      'jobs_failed{task="forget_answers"}': 0,
+      'jobs_oldest_due_seconds{task="forget_answers"}': 0,
+    });
+    const age = told['jobs_oldest_due_seconds{task="send_mails"}']!;
+    expect(age >= 300 && age < 900).toBe(true);
+    await db.query("delete from graphile_worker._private_jobs");
+  });
+
+  test("a mail waits until it is sent, kept or given up", async () => {
+    const db = database.owner;
+    await db.query(
+      `insert into app_private.mails (unique_key, kind, recipient, data, created_at, sent_at, kept_at, failed_at)
+       select key, 'claim_queue', 'a@b.example', '{}', now() - interval '1 hour',
+         case key when 'sent' then now() end, case key when 'kept' then now() end,
+         case when key in ('failed', 'failed too') then now() end
+       from unnest(array['one', 'two', 'three', 'sent', 'kept', 'failed', 'failed too']) as key`,
+    );
+    const told = await scrape(metrics, /^mails_/);
+    expect(told).toMatchObject({ mails_waiting: 3, mails_failed: 2 });
+    expect(told["mails_oldest_waiting_seconds"]).toBeGreaterThanOrEqual(3_600);
+    await db.query("delete from app_private.mails");
+    expect(await scrape(metrics, /^mails_/)).toEqual({
+      ...{ mails_waiting: 0, mails_failed: 0, mails_oldest_waiting_seconds: 0 },
+    });
+  });
+
+  test("a job that fails fails, and is counted as one that did", async () => {
+    const helpers = {} as JobHelpers;
+    await tasks["send_mails"]!(undefined, helpers);
+    await expect(async () => tasks["forget_answers"]!(undefined, helpers)).rejects.toThrow("failed");
+    expect(await scrape(metrics, /^job_duration_seconds_count/)).toEqual({
+      'job_duration_seconds_count{task="send_mails",outcome="done"}': 1,
+      'job_duration_seconds_count{task="forget_answers",outcome="failed"}': 1,
+    });
+  });
+});

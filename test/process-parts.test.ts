@@ -1,0 +1,310 @@
+// What the processes of the service have in common: locks, signals, and what is said of what went wrong.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { DatabaseError } from "pg";
+import { pino } from "pino";
+import { ConfigError, loadConfig } from "../config.ts";
+import { GraphUnavailable } from "../graph/store.ts";
+import { explain, refusalCode } from "../process/explain.ts";
+import { takeLock } from "../process/lock.ts";
+import { discreet } from "../process/log.ts";
+import { complain, demoKeyExposed, endAnyway, sessionUrl, signalOrders } from "../process/part.ts";
+import { step } from "../process/steps.ts";
+
+afterEach(() => void jest.restoreAllMocks());
+
+const databaseError = (code: string, more: object = {}) =>
+  Object.assign(new DatabaseError("what it says", 0, "error"), { code, ...more });
+
+describe("a lock", () => {
+  let dir: string;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "engagement-lock-"));
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  test("that is exclusive is nobody else's, one that is shared is everybody's who shares it", async () => {
+    const path = join(dir, "a.lock");
+    const first = await takeLock(path, "exclusive", 0);
+    expect(first).toBeDefined();
+    expect(await takeLock(path, "exclusive", 0)).toBeUndefined();
+    expect(await takeLock(path, "shared", 0)).toBeUndefined();
+    first!.release();
+    first!.release();
+    const [one, two] = [await takeLock(path, "shared", 0), await takeLock(path, "shared", 0)];
+    expect([one, two]).not.toContain(undefined);
+    expect(await takeLock(path, "exclusive", 0)).toBeUndefined();
+    one!.release();
+    expect(await takeLock(path, "exclusive", 0)).toBeUndefined();
+    two!.release();
+    const last = await takeLock(path, "exclusive", 0);
+    expect(last).toBeDefined();
+    last!.release();
+  });
+
+  test.each(["shared", "exclusive"] as const)("is waited for: %s", async (mode) => {
+    const path = join(dir, `${mode}.lock`);
+    const held = await takeLock(path, "exclusive", 0);
+    // Long enough for more than one attempt.
+    setTimeout(() => held!.release(), 80);
+    const taken = await takeLock(path, mode, 30_000);
+    expect(taken).toBeDefined();
+    taken!.release();
+  });
+
+  test("can be in folders that are not there yet, also when two make them at once", async () => {
+    const path = join(dir, "x/y/z/a.lock");
+    const locks = await Promise.all([takeLock(path, "shared", 0), takeLock(path, "shared", 0)]);
+    expect(locks).not.toContain(undefined);
+    for (const lock of locks) lock!.release();
+  });
+
+  test.each([
+    ["below a file", "file/a.lock", "there is a file in its place"],
+    ["far below a file", "file/x/y/a.lock", "there is a file in its place"],
+    ["where a folder is", "folder.lock", "this user may not write there"],
+  ])("%s is refused, and why is said", async (_, name, reason) => {
+    await writeFile(join(dir, "file"), "");
+    await mkdir(join(dir, "folder.lock"), { recursive: true });
+    await expect(takeLock(join(dir, name), "shared", 0)).rejects.toThrow(
+      new RegExp(`^DATA_DIR: .+ cannot be used: ${reason}$`),
+    );
+  });
+
+  test("where nothing can be made is refused, and why is said", async () => {
+    await expect(takeLock("/proc/x/y.lock", "shared", 0)).rejects.toThrow("no folder can be made there");
+  });
+});
+
+describe("what went wrong is told in one line", () => {
+  test.each<[string, unknown, string]>([
+    ["lines", new Error(" two\n  lines "), "two lines"],
+    ["an error without a message", new TypeError(""), "TypeError"],
+    ["what is no error", "a text", "a text"],
+    ["nothing", "", "something failed without saying why"],
+    ["each address of a name", new AggregateError([new Error("one"), new Error("two")], ""), "one; two"],
+    ["several with one message", new AggregateError([new Error("one")], "all of it"), "all of it"],
+    ["the database's own words", databaseError("23505"), "what it says"],
+    ...["3F000", "42P01", "42883"].map((code): [string, unknown, string] => [
+      `a database without the schema (${code})`,
+      databaseError(code),
+      "The database does not have this program's schema (what it says); run npm run migrate.",
+    ]),
+    [
+      "a role without rights",
+      databaseError("42501"),
+      "The database role of DATABASE_URL may not do this: what it says",
+    ],
+  ])("%s", (_, error, line) => expect(explain(error)).toBe(line));
+
+  test("a refusal of a rule has its code, and nothing else has one", () => {
+    expect(refusalCode(databaseError("PT409", { detail: "last_admin" }))).toBe("last_admin");
+    expect(refusalCode(databaseError("23505", { detail: "Key (a)=(1)" }))).toBeUndefined();
+    expect(refusalCode(new Error("PT409"))).toBeUndefined();
+  });
+
+  const config = { ...loadConfig({ PORT: "4000", METRICS_PORT: "4001", HOST: "10.0.0.1" }) };
+  const listening = (code: string, port?: number, syscall = "listen") =>
+    Object.assign(new Error("no"), { code, syscall, ...(port && { port }) });
+  test.each<[string, unknown, string]>([
+    ["a port in use", listening("EADDRINUSE", 4000), "npm start: PORT: 4000 is in use on 10.0.0.1; stop "],
+    ["a port of metrics in use", listening("EADDRINUSE", 4001), "npm start: METRICS_PORT: 4001 is in use"],
+    ["a port for administrators", listening("EACCES", 4000), "npm start: PORT: 4000 may not be opened"],
+    ["an address of others", listening("EADDRNOTAVAIL", 4000), "npm start: HOST: 10.0.0.1 is not an address"],
+    [
+      "a name of nobody",
+      listening("ENOTFOUND", undefined, "getaddrinfo"),
+      "npm start: HOST: 10.0.0.1 is not",
+    ],
+    ["a connection", listening("ECONNREFUSED", 4000, "connect"), "npm start: no\n"],
+    ["a bad value", new ConfigError("PORT: must be a number"), "PORT: must be a number\n"],
+  ])("%s: which setting to change", (_, error, line) => {
+    const written: string[] = [];
+    jest.spyOn(process.stderr, "write").mockImplementation((text) => written.push(String(text)) > 0);
+    complain("npm start", error, config);
+    expect(written).toEqual([expect.stringMatching(/^[^\n]+\n$/)]);
+    expect(written[0]!.startsWith(line)).toBe(true);
+  });
+
+  test("a demo key that a network could use: which one to revoke", () => {
+    expect(demoKeyExposed("0.0.0.0").message).toMatch(/^HOST: 0\.0\.0\.0 .* keys revoke [0-9a-f-]{36}$/);
+  });
+
+  test("a database for sessions is the one for LISTEN, where there is one", async () => {
+    const nobody = (port: number) => `postgres://nobody@127.0.0.1:${port}/x`;
+    const both = loadConfig({ DATABASE_LISTEN_URL: nobody(9) });
+    await expect(sessionUrl(both, nobody(7))).rejects.toThrow(/^DATABASE_LISTEN_URL: .*:9/);
+    await expect(sessionUrl(loadConfig({}), nobody(7))).rejects.toThrow(/^DATABASE_LISTEN_URL: .*:7/);
+  });
+
+  test("a step of the start is told when it is done, and not when it has failed", async () => {
+    const written: string[] = [];
+    jest.spyOn(process.stdout, "write").mockImplementation((text) => written.push(String(text)) > 0);
+    expect(
+      await step("first", () => {
+        expect(written).toEqual([]);
+        return Promise.resolve(7);
+      }),
+    ).toBe(7);
+    await expect(step("second", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(written).toEqual([expect.stringMatching(/^ *\d+\.\d s {2}first\n$/)]);
+  });
+});
+
+describe("a log", () => {
+  const logged = (error: unknown) => {
+    const lines: Record<string, unknown>[] = [];
+    const write = (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]);
+    discreet(pino({}, { write }), () => ({ also: "this" })).info({ err: error }, "something");
+    expect(lines).toEqual([expect.objectContaining({ also: "this", msg: "something" })]);
+    const { at: _, ...shown } = lines[0]!["err"] as Record<string, unknown>;
+    return shown;
+  };
+
+  test("has no texts of errors that may quote somebody", () => {
+    for (const code of ["22P02", "P0001", "42601", "XX000"]) {
+      const shown = logged(databaseError(code, { detail: "x", table: "needs" }));
+      expect(shown).toEqual({
+        ...{ type: "DatabaseError", code },
+        database: { table: "needs" },
+      });
+    }
+    expect(logged(new Error("what it says"))).toEqual({ type: "Error" });
+    expect(logged("a text")).toEqual({ type: "string" });
+    expect(logged(new GraphUnavailable("The store answered 500: what it says"))).toEqual({
+      ...{ type: "GraphUnavailable", message: "The store answered 500" },
+    });
+    expect(logged(Object.assign(new Error("x"), { code: "a code with spaces" }))).toEqual({ type: "Error" });
+    expect(logged(Object.assign(new Error("x"), { code: "x".repeat(51) }))).toEqual({ type: "Error" });
+  });
+
+  test("has what the database and the system say of themselves, and all codes", () => {
+    for (const code of [
+      "08006",
+      "23505",
+      "25006",
+      "28P01",
+      "40001",
+      "42501",
+      "53300",
+      "55P03",
+      "57014",
+      "58030",
+    ]) {
+      expect(logged(databaseError(code))).toMatchObject({ code, message: "what it says" });
+    }
+    const connect = Object.assign(new Error("connect ECONNREFUSED"), {
+      code: "ECONNREFUSED",
+      syscall: "connect",
+    });
+    expect(logged(connect)).toEqual({
+      ...{ type: "Error", code: "ECONNREFUSED", message: "connect ECONNREFUSED" },
+    });
+    const client = Object.assign(new Error("Headers Timeout"), { code: "UND_ERR_HEADERS_TIMEOUT" });
+    expect(logged(client)["message"]).toBe("Headers Timeout");
+    expect(logged(Object.assign(new Error(""), { code: "EENVELOPE", responseCode: 550 }))["code"]).toBe(
+      "EENVELOPE 550",
+    );
+    expect(logged(Object.assign(new Error(""), { status: 400 }))["code"]).toBe("400");
+  });
+
+  test("goes five errors deep, and no deeper", () => {
+    let error = new Error("innermost");
+    for (let depth = 0; depth < 9; depth++) error = new Error("x", { cause: error });
+    let depth = 0;
+    for (let shown = logged(error); shown; shown = shown["cause"] as typeof shown) depth += 1;
+    expect(depth).toBe(5);
+  });
+});
+
+describe("signals", () => {
+  let now: number;
+  let heard: Map<string, (signal: string) => void>;
+  let intervals: (() => void)[];
+  const npm = process.env["npm_lifecycle_event"];
+  beforeEach(() => {
+    now = 1_000;
+    heard = new Map();
+    intervals = [];
+    jest.spyOn(performance, "now").mockImplementation(() => now);
+    jest.spyOn(process, "on").mockImplementation(((name: string, listener: (signal: string) => void) => {
+      heard.set(name, listener);
+      return process;
+    }) as unknown as typeof process.on);
+    jest.spyOn(globalThis, "setInterval").mockImplementation(((work: () => void) => {
+      intervals.push(work);
+      return { unref: () => undefined };
+    }) as unknown as typeof setInterval);
+  });
+  afterEach(() => {
+    if (npm === undefined) delete process.env["npm_lifecycle_event"];
+    else process.env["npm_lifecycle_event"] = npm;
+  });
+  const send = (name: string) => heard.get(name)!(name);
+  const began = (underNpm: boolean) => {
+    if (underNpm) process.env["npm_lifecycle_event"] = "start";
+    else delete process.env["npm_lifecycle_event"];
+    const orders = signalOrders();
+    return () => [orders.stop.aborted, orders.hurry.aborted];
+  };
+
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"])("%s is an order to stop, and one more to hurry", (name) => {
+    const told = began(false);
+    expect(told()).toEqual([false, false]);
+    send(name);
+    expect(told()).toEqual([true, false]);
+    now += 1;
+    // A terminal that is gone orders nothing.
+    send("SIGHUP");
+    expect(told()).toEqual([true, false]);
+    send("SIGTERM");
+    expect(told()).toEqual([true, true]);
+  });
+
+  test("what npm passes on within a second is the same order", () => {
+    const told = began(true);
+    send("SIGINT");
+    now += 1_000;
+    send("SIGINT");
+    expect(told()).toEqual([true, false]);
+    now += 1;
+    send("SIGINT");
+    expect(told()).toEqual([true, true]);
+  });
+
+  test("a process whose npm is gone stops", () => {
+    const told = began(true);
+    intervals.forEach((work) => work());
+    expect(told()).toEqual([false, false]);
+    const parent = process.ppid;
+    Object.defineProperty(process, "ppid", { value: parent + 1, configurable: true });
+    try {
+      intervals.forEach((work) => work());
+      expect(told()).toEqual([true, false]);
+    } finally {
+      Object.defineProperty(process, "ppid", { value: parent, configurable: true });
+    }
+    intervals.length = 0;
+    began(false);
+    expect(intervals).toEqual([]);
+  });
+
+  test("what does not stop has twenty seconds beyond what requests may take, and then ends", () => {
+    const timers: { work: () => void; ms: number }[] = [];
+    jest
+      .spyOn(globalThis, "setTimeout")
+      .mockImplementation(((work: () => void, ms: number) =>
+        timers.push({ work, ms })) as unknown as typeof setTimeout);
+    const ended: unknown[] = [];
+    jest.spyOn(process, "exit").mockImplementation(((code: number) => ended.push(code)) as never);
+    endAnyway(loadConfig({ SHUTDOWN_DELAY_MS: "300", SHUTDOWN_TIMEOUT_MS: "7000" }), () =>
+      ended.push("told"),
+    );
+    endAnyway(undefined, () => undefined);
+    expect(timers.map(({ ms }) => ms)).toEqual([27_300, 20_000]);
+    timers[0]!.work();
+    expect(ended).toEqual(["told", 1]);
+  });
+});

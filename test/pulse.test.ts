@@ -1,0 +1,316 @@
+// Whether a dependency is there, by a clock that the test sets: when it is asked, what its silence means, who is told.
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import {
+  GraphFailed,
+  GraphRejected,
+  GraphTimeout,
+  GraphUnavailable,
+  GraphUnreachable,
+} from "../graph/store.ts";
+import type { GraphStore, StoreResponse } from "../graph/store.ts";
+import { within } from "../process/patience.ts";
+import { Pulse } from "../process/pulse.ts";
+import { attended, pulseOf } from "../process/store-pulse.ts";
+import { whileAlive } from "../server/postgres/heartbeat.ts";
+import { DatabaseUnavailable } from "../server/postgres/unavailable.ts";
+
+// All of it is a matter of milliseconds; what hangs is to be seen soon.
+jest.setTimeout(30_000);
+
+const turn = () => new Promise(setImmediate);
+
+let now: number;
+let timers: Map<object, { work: () => void; ms: number }>;
+beforeEach(() => {
+  now = 1_000_000;
+  timers = new Map();
+  const begin = ((work: () => void, ms: number) => {
+    const handle = { unref: () => handle };
+    timers.set(handle, { work, ms });
+    return handle;
+  }) as unknown as typeof setTimeout;
+  const end = (handle: unknown) => void timers.delete(handle as object);
+  jest.spyOn(performance, "now").mockImplementation(() => now);
+  jest.spyOn(globalThis, "setInterval").mockImplementation(begin);
+  jest.spyOn(globalThis, "clearInterval").mockImplementation(end);
+  jest.spyOn(globalThis, "setTimeout").mockImplementation(begin);
+  jest.spyOn(globalThis, "clearTimeout").mockImplementation(end);
+});
+afterEach(async () => {
+  for (const finish of unfinished.splice(0)) await finish();
+  jest.restoreAllMocks();
+});
+const unfinished: (() => Promise<void>)[] = [];
+
+/** What happens every so many milliseconds, or once after so many. */
+const due = (ms: number) =>
+  [...timers.values()].filter((timer) => timer.ms === ms).forEach(({ work }) => work());
+
+/** A dependency of which the test answers each question, and its pulse. */
+function patient({ askAfterMs = 500 } = {}) {
+  const asked: PromiseWithResolvers<boolean>[] = [];
+  const late: AbortSignal[] = [];
+  const pulse = new Pulse({
+    ask: (signal) => {
+      const answer = Promise.withResolvers<boolean>();
+      asked.push(answer);
+      late.push(signal);
+      return answer.promise;
+    },
+    ...{ askAfterMs, patienceMs: 1_000 },
+  });
+  unfinished.push(() => {
+    for (const answer of asked) answer.resolve(true);
+    return pulse.stop();
+  });
+  const heard: boolean[] = [];
+  pulse.onChange((isDown) => heard.push(isDown));
+  const fail = async (number: number) => {
+    asked[number]!.reject(new Error("nobody"));
+    await turn();
+  };
+  return { asked, late, pulse, heard, fail };
+}
+
+describe("a pulse", () => {
+  test("is felt once somebody has waited for as long as allowed, and while anybody waits", async () => {
+    const { asked, pulse } = patient();
+    const waiting = pulse.attend(() => undefined);
+    now += 499;
+    due(250);
+    expect(asked).toHaveLength(0);
+    now += 1;
+    due(250);
+    expect(asked).toHaveLength(1);
+    // Who asks meanwhile shares the answer.
+    due(250);
+    expect(asked).toHaveLength(1);
+    asked[0]!.resolve(true);
+    await turn();
+    due(250);
+    expect(asked).toHaveLength(2);
+    asked[1]!.resolve(true);
+    await turn();
+    waiting.end();
+    due(250);
+    expect(asked).toHaveLength(2);
+    expect(timers.size).toBe(0);
+    // Nor is who comes later forgotten.
+    pulse.attend(() => undefined);
+    now += 500;
+    due(250);
+    expect(asked).toHaveLength(3);
+  });
+
+  test("goes by whoever has waited longest, not by who came last", () => {
+    const { asked, pulse } = patient();
+    pulse.attend(() => undefined);
+    now += 400;
+    pulse.attend(() => undefined);
+    now += 100;
+    due(250);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("that is not there fails all who wait, is told once, and looked for until it is back, which is told as well", async () => {
+    const { asked, late, pulse, heard, fail } = patient();
+    const failed: string[] = [];
+    for (const name of ["a", "b"]) pulse.attend((cause) => failed.push(`${name} ${cause.message}`));
+    const beat = pulse.beat();
+    await fail(0);
+    expect(await beat).toBe(false);
+    expect(late[0]!.aborted).toBe(true);
+    expect([failed, heard, pulse.isDown, pulse.outages]).toEqual([["a nobody", "b nobody"], [true], true, 1]);
+    due(200);
+    expect(asked).toHaveLength(2);
+    await fail(1);
+    expect([heard, pulse.outages]).toEqual([[true], 1]);
+    due(200);
+    asked[2]!.resolve(true);
+    await turn();
+    expect([heard, pulse.isDown, pulse.outages]).toEqual([[true, false], false, 1]);
+    await Promise.all([pulse.beat(), fail(3)]);
+    expect([heard, pulse.outages]).toEqual([[true, false, true], 2]);
+  });
+
+  test("of somebody who answers and cannot be used is one, and that is said", async () => {
+    const { asked, pulse, heard } = patient();
+    const beat = pulse.beat();
+    asked[0]!.resolve(false);
+    expect(await beat).toBe(false);
+    expect([pulse.isDown, heard]).toEqual([false, []]);
+  });
+
+  test("of somebody busy with others is theirs: an answer to them since the question is a sign of life, one before is none", async () => {
+    const { pulse, fail } = patient();
+    const waiting = pulse.attend(() => undefined);
+    const beat = pulse.beat();
+    now += 1;
+    waiting.answered();
+    await fail(0);
+    expect([await beat, pulse.isDown]).toEqual([true, false]);
+    now += 1;
+    const next = pulse.beat();
+    await fail(1);
+    expect([await next, pulse.isDown]).toEqual([false, true]);
+  });
+
+  test("that nobody wants any more is not felt again", async () => {
+    const { asked, pulse, fail } = patient();
+    pulse.attend(() => undefined);
+    void pulse.beat();
+    let stopped = false;
+    const stopping = pulse.stop().then(() => (stopped = true));
+    await turn();
+    // What is under way ends first.
+    expect(stopped).toBe(false);
+    await fail(0);
+    await stopping;
+    expect(timers.size).toBe(0);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe("work in the database", () => {
+  test("is not begun when there is none", async () => {
+    const { pulse, fail } = patient();
+    const beat = pulse.beat();
+    await fail(0);
+    await beat;
+    let begun = false;
+    const work = () => {
+      begun = true;
+      return Promise.resolve();
+    };
+    await expect(whileAlive(pulse, work)).rejects.toMatchObject({ isOutcomeUnknown: false });
+    expect(begun).toBe(false);
+  });
+
+  test("that is under way when it is lost is given up, and nobody knows what became of it", async () => {
+    const { pulse, fail } = patient();
+    const never = new Promise<void>(() => undefined);
+    const working = whileAlive(pulse, () => never, { isOutcomeUnknown: true });
+    void pulse.beat();
+    const lost = expect(working).rejects.toMatchObject({
+      ...{ name: DatabaseUnavailable.name, isOutcomeUnknown: true, cause: { message: "nobody" } },
+    });
+    await fail(0);
+    await lost;
+  });
+
+  test("is attended while it lasts, and no longer, also when it fails", async () => {
+    const { asked, pulse } = patient();
+    await expect(whileAlive(pulse, () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+    expect(await whileAlive(pulse, () => Promise.resolve("done"))).toBe("done");
+    now += 10_000;
+    due(250);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("patience", () => {
+  beforeEach(() => void jest.restoreAllMocks());
+
+  test("ends with the work, or when the time is over", async () => {
+    const late = () => new Error("late");
+    expect(await within(1_000, Promise.resolve("done"), late)).toBe("done");
+    await expect(within(1_000, Promise.reject(new Error("failed")), late)).rejects.toThrow("failed");
+    await expect(within(1, new Promise(() => undefined), late)).rejects.toThrow("late");
+  });
+});
+
+describe("a graph store", () => {
+  const storeThat = (more: Partial<GraphStore>) => more as GraphStore;
+  const answer = (body: Readable): StoreResponse => ({ status: 200, contentType: "text/plain", body });
+
+  test.each<[string, "there" | "away", Error]>([
+    ["does not answer in time", "away", new GraphTimeout("late")],
+    ["cannot be reached", "away", new GraphUnreachable("nobody")],
+    ["answers with an error", "there", new GraphFailed("500")],
+    ["refuses", "there", new GraphRejected(400, "no")],
+  ])("that %s is %s", async (_, expected, error) => {
+    const pulse = pulseOf(storeThat({ ask: () => Promise.reject(error) }));
+    // Neither can be used.
+    expect(await pulse.beat()).toBe(false);
+    expect(pulse.isDown).toBe(expected === "away");
+    await pulse.stop();
+  });
+
+  test("that is away is not asked, except by who is patient", async () => {
+    const { pulse, fail } = patient();
+    const calls: string[] = [];
+    const store = storeThat({
+      select: () => {
+        calls.push("select");
+        return Promise.resolve([]);
+      },
+      isAvailable: () => Promise.resolve(true),
+    });
+    const beat = pulse.beat();
+    await fail(0);
+    await beat;
+    await expect(attended(store, pulse).select("x")).rejects.toThrow(GraphUnavailable);
+    expect(await attended(store, pulse).isAvailable()).toBe(false);
+    expect(calls).toEqual([]);
+    await attended(store, pulse, true).select("x");
+    expect(calls).toEqual(["select"]);
+  });
+
+  test("that is lost breaks off what is under way, except for who is patient; a caller's own signal does as well", async () => {
+    const { pulse, fail } = patient();
+    const signals: AbortSignal[] = [];
+    const store = storeThat({
+      update: (_sparql, call) => {
+        signals.push(call!.signal!);
+        return new Promise(() => undefined);
+      },
+    });
+    const caller = new AbortController();
+    void attended(store, pulse).update("x");
+    void attended(store, pulse, true).update("x");
+    void attended(store, pulse).update("x", { signal: caller.signal });
+    caller.abort();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, true]);
+    void pulse.beat();
+    await fail(0);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false, true]);
+    expect(signals[0]!.reason).toBeInstanceOf(GraphUnavailable);
+  });
+
+  test("is attended until an answer has been read to its end, and one that is broken off is no sign of life", async () => {
+    for (const isRead of [true, false]) {
+      const { asked, pulse, fail } = patient();
+      const body = new Readable({ read: () => undefined });
+      const store = storeThat({ query: () => Promise.resolve(answer(body)) });
+      await attended(store, pulse).query("x");
+      now += 500;
+      due(250);
+      expect(asked).toHaveLength(1);
+      now += 1;
+      if (isRead) {
+        body.push(null);
+        body.resume();
+      } else body.destroy();
+      await turn();
+      await turn();
+      await fail(0);
+      expect(pulse.isDown).toBe(!isRead);
+      due(250);
+      await pulse.stop();
+      timers.clear();
+    }
+  });
+
+  test("of which an answer has come that nobody reads any more is not attended", async () => {
+    const { asked, pulse } = patient();
+    const body = Readable.from(["x"]);
+    body.destroy();
+    await turn();
+    const store = storeThat({ query: () => Promise.resolve(answer(body)) });
+    await attended(store, pulse).query("x");
+    now += 500;
+    due(250);
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,144 @@
+// When the background verification takes its steps, by a clock that the test sets, and what it leaves behind.
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import type { Logger } from "pino";
+import { createPool } from "../db/pool.ts";
+import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import { drain } from "../worker/drain.ts";
+import { startVerifier } from "../worker/verifier.ts";
+import type { VerifierOptions } from "../worker/verifier.ts";
+import { eventually } from "./support/eventually.ts";
+import { startMemoryGraph } from "./support/memory-graph.ts";
+import type { MemoryGraph } from "./support/memory-graph.ts";
+import { standBetween } from "./support/statements.ts";
+import type { Between } from "./support/statements.ts";
+
+const DAY_MS = 86_400_000;
+
+let graph: MemoryGraph;
+let between: Between;
+let now: number;
+let said: [level: string, text: string][];
+let stops: (() => Promise<unknown>)[];
+beforeEach(async () => {
+  graph = await startMemoryGraph();
+  // Nothing is compared while something waits for the graph.
+  await drain(graph.options);
+  await graph.database.owner.query("select app_private.note_graph_current()");
+  between = standBetween(graph.database.owner);
+  now = 1_000_000;
+  said = [];
+  stops = [];
+  jest.spyOn(performance, "now").mockImplementation(() => now);
+});
+afterEach(async () => {
+  graph.store.before = () => undefined;
+  for (const stop of stops) await stop();
+  jest.restoreAllMocks();
+  await graph.database.drop();
+});
+
+const say = (level: string) => (_: object, text: string) => void said.push([level, text]);
+function start(more: Partial<VerifierOptions> = {}) {
+  const logger = { debug: say("debug"), warn: say("warn") } as unknown as Logger;
+  const verifier = startVerifier({
+    ...graph.options,
+    ...{ pool: between.pool, logger, share: 1, days: 1, repair: true },
+    ...more,
+  });
+  stops.push(() => verifier.stop());
+  return verifier;
+}
+const steps = () => between.count("note_verification");
+const isVerified = async () => {
+  const { rows } = await graph.database.owner.query<{ done: boolean }>(
+    "select verified_at is not null as done from app_private.graph_verification",
+  );
+  return rows[0]!.done;
+};
+
+/**
+ * Has a first round be done, which nothing holds up, and then as much time pass as is given.
+ * @returns how many steps the round had, and how many came after it
+ */
+async function round(options: Partial<VerifierOptions>, pass: (steps: number) => number) {
+  const looked = Promise.withResolvers<void>();
+  let first: number | undefined;
+  between.before = async (text) => {
+    // Each step takes ten milliseconds.
+    if (text.includes("note_verification")) now += 10;
+    if (!text.includes("graph_verification as v")) return;
+    if (first === undefined && (await isVerified())) {
+      first = steps();
+      now += pass(first);
+      looked.resolve();
+    }
+  };
+  const verifier = start(options);
+  await looked.promise;
+  // A step that it has begun by then comes to its end.
+  await verifier.stop();
+  return { first: first!, after: steps() - first! };
+}
+
+test.each([
+  ["before the day is over", -1, 0],
+  ["when it is due", 0, 1],
+])("a round takes a day, in equal steps: the next one is taken, or not, %s", async (_, ms, after) => {
+  const taken = await round({}, (all) => DAY_MS / all - 10 + ms);
+  expect(taken.first).toBeGreaterThan(5);
+  expect(taken.after).toBe(after);
+});
+
+test.each([
+  ["a moment too early", -1, 0],
+  ["when it is due", 0, 1],
+])("a step rests for as long as its share of the time asks, if that is longer: %s", async (_, ms, after) => {
+  // A quarter of the time: ten milliseconds, and thirty of rest.
+  const taken = await round({ share: 0.25, days: 1e-9 }, () => 30 + ms);
+  expect(taken.after).toBe(after);
+});
+
+test("whoever has stopped leaves the verification to another process, which goes on", async () => {
+  const verifier = start();
+  await eventually(() => expect(steps()).toBeGreaterThan(0));
+  const pool = createPool(graph.database.url, { max: 4 });
+  const other = standBetween(pool);
+  try {
+    const waiting = start({ pool: other.pool });
+    // As long as the first is at it, there is one.
+    await eventually(() => expect(other.count("pg_try_advisory_lock")).toBe(1));
+    await waiting.stop();
+    expect(other.count("graph_verification as v")).toBe(0);
+    await verifier.stop();
+    const next = start({ pool: other.pool });
+    await eventually(() => expect(other.count("graph_verification as v")).toBeGreaterThan(0));
+    await next.stop();
+  } finally {
+    for (const stop of stops.splice(0)) await stop();
+    await pool.end();
+  }
+});
+
+test.each<[string, Error, string]>([
+  ["is away, which others tell of", new GraphUnavailable("away"), "debug"],
+  ["is too slow for it", new GraphTimeout("slow"), "warn"],
+  ["answers nonsense", new TypeError("nonsense"), "warn"],
+])("a verification that is interrupted by a store that %s", async (_, error, level) => {
+  await graph.database.owner.query(
+    "update app_private.graph_verification set verified_at = now(), urgent = true",
+  );
+  graph.store.before = () => {
+    throw error;
+  };
+  start();
+  await eventually(() => expect(said).toEqual([[level, "the verification of the graph was interrupted"]]));
+});
+
+test("nothing is verified while the graph is behind, and all of it as soon as it is not", async () => {
+  await graph.database.owner.query("select app_private.note_graph_state('behind', 'x')");
+  start();
+  await eventually(() => expect(between.count("graph_verification as v")).toBeGreaterThan(1));
+  expect(steps()).toBe(0);
+  await graph.database.owner.query("select app_private.note_graph_current()");
+  await eventually(async () => expect(await isVerified()).toBe(true));
+});

@@ -1,0 +1,134 @@
+// What each kind of job does, how often it asks, and when it runs by itself.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { JobHelpers } from "graphile-worker";
+import type { Pool } from "pg";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { crontab, taskList } from "../worker/tasks/index.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+
+/** The tasks, with a database that answers the statements that contain a text with one number after another. */
+function tasksWith(answers: Record<string, string[]> = {}) {
+  const asked: string[] = [];
+  const query = (text: string, values: unknown[] = []) => {
+    asked.push([text, ...values.map((value) => JSON.stringify(value))].join(" "));
+    const [name, numbers] = Object.entries(answers).find(([part]) => text.includes(part)) ?? ["", []];
+    const [, column] = / as (\w+)$/.exec(text) ?? [];
+    if (name && numbers.length === 0) throw new Error(`${name} is asked again`);
+    return Promise.resolve({ rows: column ? [{ [column]: numbers.shift() }] : [] });
+  };
+  let woken = 0;
+  const drainer = {
+    wake: () => {
+      woken += 1;
+      return new Promise<void>(() => undefined);
+    },
+    stop: () => Promise.resolve(),
+  };
+  const tasks = taskList({
+    ...{ pool: { query } as unknown as Pool, config: loadConfig({}), drainer },
+    logger: pino({ level: "silent" }),
+  });
+  const run = async (name: string, payload: unknown = {}) =>
+    tasks[name]!(payload, {} as JobHelpers) as Promise<unknown>;
+  return { run, asked, woken: () => woken };
+}
+
+test("totals are folded until there is nothing left to fold", async () => {
+  const { run, asked } = tasksWith({ fold_record_totals: ["700", "1", "0"] });
+  await run("fold_record_totals");
+  expect(asked).toHaveLength(3);
+});
+
+test("changes get their numbers, and old ones are forgotten, until nothing is left of either", async () => {
+  const { run, asked } = tasksWith({ number_changes: ["9", "0"], forget_changes: ["9", "9", "0"] });
+  await run("tend_changes");
+  expect(asked.map((text) => /app_private\.(\w+)/.exec(text)![1])).toEqual([
+    ...["number_changes", "number_changes", "forget_changes", "forget_changes", "forget_changes"],
+  ]);
+});
+
+test("commitments expire a thousand at a time, until fewer do", async () => {
+  const { run, asked } = tasksWith({ expire_commitments: ["1000", "999"] });
+  await run("expire_commitments");
+  expect(asked).toEqual(Array(2).fill("select app_private.expire_commitments($1) as expired 1000"));
+});
+
+test("old answers and old sessions are forgotten", async () => {
+  const { run, asked } = tasksWith();
+  await run("forget_answers");
+  expect(asked).toEqual([
+    "select app_private.forget_old_answers()",
+    "select app_private.forget_old_sessions()",
+  ]);
+});
+
+test("records whose concepts have moved are checked again, by the concepts", async () => {
+  const { run, asked } = tasksWith();
+  await run("recheck_records", { moved: ["urn:a", "urn:b"] });
+  expect(asked).toEqual(['select app_private.recheck_records($1) ["urn:a","urn:b"]']);
+});
+
+test("a drain that never ends keeps no job waiting", async () => {
+  const { run, woken } = tasksWith();
+  await run("project_records");
+  expect(woken()).toBe(1);
+});
+
+test("what runs by itself, and when; nothing is queued twice", () => {
+  const lines = crontab().trimEnd().split("\n");
+  expect(lines.toSorted()).toEqual(
+    [
+      "* * * * * fold_record_totals ?jobKey=fold_record_totals&max=1",
+      "* * * * * send_mails ?jobKey=send_mails&max=1",
+      "* * * * * tend_changes ?jobKey=tend_changes&max=1",
+      "*/10 * * * * expire_commitments ?jobKey=expire_commitments&max=1",
+      "17 * * * * forget_answers ?jobKey=forget_answers&max=1",
+    ].toSorted(),
+  );
+});
+
+describe("a mail that nobody is to get", () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  /** What the log says of a mail, and where its link leads. */
+  async function kept(environment: NodeJS.ProcessEnv) {
+    const { owner: pool } = database;
+    await pool.query(
+      `delete from app_private.mails;
+       insert into app_private.mails (unique_key, kind, recipient, data) values ('a', 'confirm_claim', 'a@b.example', '{"link": "/confirm"}')`,
+    );
+    const lines: string[] = [];
+    const logger = pino({}, { write: (line) => void lines.push(line) });
+    const { wake, stop } = { wake: () => Promise.resolve(), stop: () => Promise.resolve() };
+    const tasks = taskList({ pool, config: loadConfig(environment), drainer: { wake, stop }, logger });
+    await (tasks["send_mails"]!({}, {} as JobHelpers) as Promise<unknown>);
+    const { rows } = await pool.query<{ text_body: string }>("select text_body from app_private.mails");
+    return {
+      isShown: lines.join("").includes("Was it you?"),
+      link: /^http\S+/m.exec(rows[0]!.text_body)![0],
+    };
+  }
+
+  test.each<[string, NodeJS.ProcessEnv, { isShown: boolean; link: string }]>([
+    ["on a laptop", {}, { isShown: true, link: "http://127.0.0.1:3000/confirm" }],
+    [
+      "at an address with colons",
+      { HOST: "::1", PORT: "4000" },
+      { isShown: true, link: "http://[::1]:4000/confirm" },
+    ],
+    ["that others reach", { HOST: "0.0.0.0" }, { isShown: false, link: "http://0.0.0.0:3000/confirm" }],
+    [
+      "with a database of its own",
+      { DATABASE_URL: "postgres://a@b/c", PLATFORM_URL: "https://platform.example/" },
+      { isShown: false, link: "https://platform.example/confirm" },
+    ],
+  ])("%s: whether it is shown in the log, and where its link leads", async (_, environment, expected) => {
+    expect(await kept(environment)).toEqual(expected);
+  });
+});
