@@ -179,9 +179,11 @@ function tooDeep(): QueryRefused {
 }
 
 function resolveCodepointEscapes(text: string): string {
-  return text.replace(/\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})/g, (escape, short?: string, long?: string) => {
+  const escapes = /\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})/g;
+  return text.replace(escapes, (escape, short: string | undefined, long: string | undefined, at: number) => {
     const codepoint = Number.parseInt(short ?? long ?? "", 16);
-    return codepoint <= 0x10ffff ? String.fromCodePoint(codepoint) : escape;
+    if (codepoint <= 0x10ffff) return String.fromCodePoint(codepoint);
+    throw new QueryRefused("malformed", `${escape} is no character of Unicode.`, positionAt(text, at));
   });
 }
 

@@ -34,6 +34,9 @@ const CHANGES = `subscription ($orgUri: String, $needId: UUID, $after: String) {
   changes(orgUri: $orgUri, needId: $needId, after: $after) {
     position kind changedId change fromStatus toStatus orgUri needId changedAt record } }`;
 
+const subscriptionOf = (aliases: number) =>
+  `subscription { changes { ${Array.from({ length: aliases }, (_, n) => `a${n}: position`).join(" ")} } }`;
+
 const now = async (): Promise<string> =>
   (await call(`${service.url}/v0/changes?after=now`, "GET", service.keys.read)).body.position;
 
@@ -199,6 +202,7 @@ describe.each([
     ["a position that is gone", CHANGES, { after: "1-1" }, "changes_expired"],
     ["a position that is none", CHANGES, { after: "yesterday" }, "validation_failed"],
     ["a query", "{ accelerators { nodes { code } } }", {}, "validation_failed"],
+    ["more names than a request may have", subscriptionOf(51), {}, "validation_failed"],
     ["what there is not", "subscription { x }", {}, "validation_failed"],
   ])("refuses %s", async (_name, query, variables, code) => {
     const subscriber = listen(variables, query);
@@ -380,6 +384,44 @@ describe("who may connect", () => {
     expect((await closed)[0]).toBe(code);
   });
 
+  test("not with a key for other networks, which is good and forbidden here", async () => {
+    const key = await issueTestKey(db, "api_read", { networks: ["192.0.2.0/24"] });
+    await expect(connected(key)).rejects.toThrow("4403");
+  });
+
+  test("and subscribe as often as the key may ask", async () => {
+    const key = await issueTestKey(db, "api_read", { ratePerMinute: 3 });
+    const socket = await connected(key);
+    const told: { type: string; id?: string; payload?: unknown }[] = [];
+    socket.on("message", (data) => told.push(JSON.parse((data as Buffer).toString())));
+    for (const id of ["1", "2", "3"])
+      socket.send(JSON.stringify({ id, type: "subscribe", payload: { query: CHANGES } }));
+    await eventually(() =>
+      expect(told).toMatchObject([
+        { id: "3", type: "error", payload: [{ extensions: { code: "rate_limited" } }] },
+      ]),
+    );
+    socket.terminate();
+  });
+
+  test("and ask without reading the answers until they are cut off", async () => {
+    const socket = await connected(service.keys.read);
+    const count = 500;
+    let answers = 0;
+    let isOver = false;
+    socket.on("message", () => (answers += 1));
+    socket.on("error", () => undefined);
+    socket.once("close", () => (isOver = true));
+    socket.pause();
+    const ping = JSON.stringify({ type: "ping", payload: { text: "x".repeat(90_000) } });
+    for (let n = 0; n < count; n++) socket.send(ping, () => undefined);
+    // Whatever was sent before has been read by now, unless its sender was cut off.
+    await eventually(() => expect(isOver || socket.bufferedAmount === 0).toBe(true));
+    socket.resume();
+    await eventually(() => expect(isOver || answers === count).toBe(true));
+    expect(answers).toBeLessThan(count);
+  });
+
   test("in as many connections as there may be subscriptions, also without any", async () => {
     const key = await issueTestKey(db, "api_read");
     const sockets = await Promise.all(
@@ -455,7 +497,13 @@ describe("who may connect", () => {
     const written = jest.spyOn(console, "error");
     const socket = await connected(service.keys.read);
     const closed = once(socket, "close");
-    socket.send("x".repeat(200_000));
+    const ping = (bytes: number) => {
+      const text = JSON.stringify({ type: "ping", payload: { text: "" } });
+      return text.replace('""', `"${"x".repeat(bytes - text.length)}"`);
+    };
+    socket.send(ping(100_000));
+    await once(socket, "message");
+    socket.send(ping(100_001));
     expect((await closed)[0]).toBe(1009);
     expect(written).not.toHaveBeenCalled();
     written.mockRestore();

@@ -6,7 +6,7 @@ import { allRoutes } from "../server/resources/index.ts";
 import { operationsOf } from "./support/openapi.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { contributor, ORG } from "./support/world.ts";
+import { admin, contributor, ORG } from "./support/world.ts";
 
 let service: TestService;
 beforeAll(async () => {
@@ -108,10 +108,12 @@ test("what is about persons is kept by nobody, and what differs by caller says s
     [`/v0/orgs/members?orgUri=${ORG}`, service.keys.review],
     [`/v0/onboarding/claims?userEmail=${contributor}`, service.keys.write],
     [`/v0/onboarding/check-user?email=${contributor}`, service.keys.write],
+    ["/v0/admin/claims", service.keys.review],
+    ["/v0/admin/claims/changes", service.keys.review],
   ] as const) {
     for (const method of ["GET", "HEAD"]) {
       const { status, headers } = await call(`${service.url}${path}`, method, key, undefined, {
-        "x-admin-email": contributor,
+        "x-admin-email": admin,
       });
       expect({ path, status, etag: headers.get("etag"), kept: headers.get("cache-control") }).toEqual({
         ...{ path, status: 200, etag: null, kept: "no-store" },
@@ -200,12 +202,13 @@ test("OPTIONS says which methods each path supports, and these are those that it
   }
   const graphql = await call(`${service.url}/graphql`, "OPTIONS", undefined);
   expect(graphql.headers.get("allow")).toBe("GET, POST, OPTIONS");
-  for (const path of ["/v0/nothing", "/v0/needs/", "/v0/Needs/STATUS"]) {
+  for (const path of ["/v0/nothing", "/v0/needs/", "/v0/Needs/STATUS", "/v0/needs//history"]) {
     const { headers } = await call(`${service.url}${path}`, "OPTIONS", undefined);
     const allow = {
       "/v0/nothing": null,
       "/v0/needs/": "GET, POST, HEAD, OPTIONS",
       "/v0/Needs/STATUS": "POST, OPTIONS",
+      "/v0/needs//history": null,
     };
     expect(headers.get("allow")).toBe(allow[path as keyof typeof allow]);
   }
@@ -271,6 +274,19 @@ describe("what is sent is named", () => {
         body: { error: "validation_failed", message },
       });
     }
+  });
+
+  test("a body in pieces, whose length nobody has said, is a body", async () => {
+    const answer = await fetch(`${service.url}/v0/needs`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.keys.write}`, "content-type": "application/json" },
+      body: new Blob([JSON.stringify(need)]).stream(),
+      duplex: "half",
+    });
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+      status: 201,
+      body: { status: "open" },
+    });
   });
 
   test("no body at all", async () => {

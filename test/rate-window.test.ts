@@ -101,6 +101,19 @@ test("a batch with the request itself is as large as the limit, or refused for g
   expect((await ask(process(), 10, 10)).code).toBe("validation_failed");
 });
 
+test("what is asked later over a connection counts each minute by itself, however much it is in all", async () => {
+  const limit = process();
+  const request = { identity: { id: "a", ratePerMinute: 10 } } as unknown as Request;
+  await limit.count(request, { setHeader: () => undefined } as unknown as Response, () => undefined);
+  let counted = 1;
+  for (let minute = 0; minute < 3; minute += 1) {
+    for (; counted < 10; counted += 1) await request.countAnother();
+    await expect(request.countAnother()).rejects.toMatchObject({ code: "rate_limited" });
+    now += 60_000;
+    counted = 0;
+  }
+});
+
 test("who has no limit of their own has the service's", async () => {
   const limit = process();
   expect((await ask(limit, null)).left).toBe(99);

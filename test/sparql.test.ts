@@ -346,6 +346,7 @@ describe("without a store", () => {
       "MOVE DEFAULT TO <urn:b>",
       "ADD SILENT <urn:a> TO <urn:b>",
       "PREFIX s: <urn:> # SELECT\nCLEAR ALL",
+      "CLEAR ALL ;",
       "CLEAR ALL ; INSERT DATA { <urn:s> <urn:p> 1 }",
       "\\u0043LEAR ALL",
       "\\U00000043LEAR \\u0041LL",
@@ -417,6 +418,47 @@ describe("without a store", () => {
     ])("but not the mere word: %s", async (text) => {
       expect(await query(text)).toMatchObject({ status: 503 });
     });
+  });
+
+  describe("a text that is refused says where", () => {
+    test.each([
+      ["after a line that ends as on Windows", "SELECT *\r\n{ ?s ?p ", 2, 9],
+      ["after one that ends as on old Macs", "SELECT *\r{ ?s ?p ", 2, 9],
+      ["after an empty line", "SELECT *\n\n{ ?s ?p ", 3, 9],
+      ["at an escape of what is no character of Unicode", "ASK { ?s ?p '\\U00110000' }", 1, 14],
+    ])("%s", async (_, text, line, column) => {
+      expect(await query(text)).toMatchObject({
+        status: 400,
+        body: {
+          error: "malformed_query",
+          details: [{ path: "query", message: `line ${line}, column ${column}` }],
+        },
+      });
+    });
+
+    test("and quotes no more of it than forty characters", async () => {
+      const { body } = await query(`ASK {} <urn:${"x".repeat(80)}>`);
+      expect((body as { message: string }).message).toBe(`Unexpected "<urn:${"x".repeat(35)}".`);
+    });
+  });
+
+  test("a query has so many levels as any store answers, and no more", async () => {
+    const sum = (terms: number) => `ASK { FILTER(${"1+".repeat(terms)}1) }`;
+    expect(await query(sum(496))).toMatchObject({ status: 503 });
+    for (const terms of [497, 600, 2_000])
+      expect(await query(sum(terms))).toMatchObject({
+        status: 400,
+        body: { message: "The query is nested too deeply." },
+      });
+  });
+
+  test.each([
+    ["\\u0041SK {}", "ASK {}"],
+    ["ASK { ?s ?p '\\U0010FFFF' }", "ASK { ?s ?p '\\U0010FFFF' }"],
+    ["ASK { ?s ?p '\\u0041' }", "ASK { ?s ?p '\\u0041' }"],
+  ])("%s is sent as a text that every store reads alike", async (text, sent) => {
+    const { guardQuery } = await import("../graph/sparql-guard.ts");
+    expect(guardQuery(text)).toEqual({ form: "ask", text: sent });
   });
 
   describe("bodies that are refused", () => {

@@ -470,6 +470,14 @@ export const LIVE: readonly Mistake[] = [
   },
   {
     ...WINDOW,
+    rule: "what a connection asks for later is no batch, and not bound to what a minute allows",
+    file: "server/identity/rate-limit.ts",
+    before: "request.countAnother = () => take(1);",
+    after: "request.countAnother = () => request.countAs(1);",
+    only: "however much it is in all",
+  },
+  {
+    ...WINDOW,
     rule: "a request counts in its batch",
     file: "server/identity/rate-limit.ts",
     before: "counted += requests;",

@@ -85,7 +85,7 @@ export class Transports {
         onSubscribe: async ({ extra: { socket, request } }, _id, asked) => {
           try {
             // As if it had come with a request of its own, before it costs anything.
-            await (request as Request).countAs(1);
+            await (request as Request).countAnother();
             checkForm(asked);
             const query = documents.textOf(asked);
             return this.#subscriptions.prepare({ ...asked, query }, this.#parties.get(socket)!);

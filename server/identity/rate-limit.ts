@@ -21,6 +21,11 @@ declare global {
        * @throws ApiError 429 rate_limited; 400 validation_failed for more than the limit itself
        */
       countAs: (requests: number) => Promise<void>;
+      /**
+       * Counts what is asked later over the same connection, as if it had come with a request of its own.
+       * @throws ApiError 429 rate_limited
+       */
+      countAnother: () => Promise<void>;
     }
   }
 }
@@ -93,17 +98,22 @@ export class RateLimit {
   /** A middleware that counts a request of request.identity, and says in headers what is left. */
   readonly count: RequestHandler = async (request, response, next) => {
     const { id, ratePerMinute } = request.identity;
-    let counted = 0;
-    request.countAs = async (requests) => {
-      const limit = ratePerMinute ?? this.#perMinute;
-      counted += requests;
-      if (counted > limit) throw tooMany(limit);
+    const limit = ratePerMinute ?? this.#perMinute;
+    const take = async (requests: number) => {
       const { share, admitted } = await this.#take(id, limit, requests);
       const seconds = Math.max(1, Math.ceil((share.endsAt - Date.now()) / 1000));
       tell(response, share, admitted, seconds);
       if (!admitted)
         throw new ApiError("rate_limited", { headers: { [RESPONSE_HEADERS.retryAfter]: String(seconds) } });
     };
+    let counted = 0;
+    request.countAs = async (requests) => {
+      counted += requests;
+      if (counted > limit) throw tooMany(limit);
+      await take(requests);
+    };
+    // A connection may last for days: it is not bound to what a minute allows.
+    request.countAnother = () => take(1);
     await request.countAs(1);
     next();
   };

@@ -55,7 +55,9 @@ function handler(route: RestRoute, database: Database) {
   return async (request: Request, response: Response): Promise<void> => {
     requireAcceptable(request, types);
     const input = await readInput(request, response);
-    if (route.handle) return sendAnswer(request, response, await route.handle(request, response, input));
+    if (route.handle) {
+      return sendAnswer(request, response, await route.handle(request, response, input), route.isPersonal);
+    }
     if (route.list) {
       return sendAnswer(
         request,
