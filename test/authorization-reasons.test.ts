@@ -106,6 +106,21 @@ test("each reason has the file and line of its rule", async () => {
   expect(platform).toMatchObject({ allowed: false, refusal: "permission_required" });
   expect(await lineAt(platform.reasons[0].place)).toMatch(/^insert into app_public\.platform_permissions /);
 
+  // Of two roles the one that is enough is told.
+  const both =
+    "insert into app_public.platform_roles (user_id, role) select user_id, 'support' from app_public.users where email = $1";
+  await database.owner.query(both, [platformAdmin]);
+  try {
+    const enough = await explain(platformAdmin, "roles:assign");
+    expect(enough).toMatchObject({ allowed: true, reasons: [{ rule: "platform admin roles:assign" }] });
+    expect((await explain(platformAdmin, "users:read")).reasons).toHaveLength(2);
+  } finally {
+    await database.owner.query(
+      "delete from app_public.platform_roles where role = 'support' and user_id = (select user_id from app_public.users where email = $1)",
+      [platformAdmin],
+    );
+  }
+
   const { code, stdout } = await tool(
     [
       ...["authorization", "explain", "--email", world.suspendedClaimant, "--org", ORG],

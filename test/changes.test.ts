@@ -140,6 +140,18 @@ test("a page that takes long to be read holds up neither writers nor other reade
   }
 });
 
+test("a page says that there is more while changes wait for their places", async () => {
+  const read = async () => {
+    const { rows } = await db.query<{ page: Page }>("select app_private.change_page($1) as page", [start]);
+    return rows[0]!.page;
+  };
+  expect(await read()).toMatchObject({ changes: [], hasMore: false });
+  const id = await insertNeed(db);
+  expect(await read()).toMatchObject({ changes: [], hasMore: true });
+  await db.query("select app_private.number_changes()");
+  expect(await read()).toMatchObject({ changes: [{ id }], hasMore: false });
+});
+
 test("what is rolled back is never told", async () => {
   const client = await db.connect();
   try {

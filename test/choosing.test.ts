@@ -146,6 +146,7 @@ describe("people groups", () => {
     ["somali", ["Somali", "Garre, Somali"]],
     ["10939", ["Garre, Somali", "Somali"]],
     ["garre SOM", ["Garre, Somali"]],
+    ["gar SOMALI", ["Garre, Somali"]],
     ["nobody", []],
   ])("that have %j", async (q, names) => {
     expect(await found("people-groups", q)).toEqual(names);
@@ -171,6 +172,23 @@ describe("countries", () => {
     ["qx", []],
   ])("that have %j", async (q, codes) => {
     expect((await found("countries", q)).slice(0, 2)).toEqual(codes);
+  });
+
+  test.each([
+    ["KE", "KE"],
+    [" ken ", "KE"],
+    ["Côte d'Ivoire", "CI"],
+    ["falkland islands", "FK"],
+    ["Holy See (Vatican City State)", "VA"],
+    ["holy see", "VA"],
+    ["british virgin islands", "VG"],
+    ["Virgin Islands, British", "VG"],
+    ["Falkland", null],
+  ])("of which %j is meant by its name as a whole, in one of its forms", async (named, alpha2) => {
+    const { rows } = await service.database.owner.query("select app_private.country_of($1) as alpha2", [
+      named,
+    ]);
+    expect(rows).toEqual([{ alpha2 }]);
   });
 
   test("are all listed, in one answer", async () => {

@@ -38,12 +38,18 @@ describe("the forms, without script", () => {
       await m.membershipOf(db(), org.uri, (await queue.told(m.support, `claim_to_review('${first}')`)).email),
     ).toBe("org_contributor active");
     expect((await head.open(done.location!)).text).toMatch(/approved<\/b>\s+by <bdi>head@/);
+    // Nothing was said to whom nothing was decided about.
+    const waiting = (await head.open(`${QUEUE}?done=${second}`)).text;
+    expect([waiting.includes("still waits."), waiting.includes("They get an e-mail.")]).toEqual([
+      true,
+      false,
+    ]);
   });
 
   test("reject with a reason, one of the earlier if none was written; without any it is asked for", async () => {
     const org = await m.addOrganization(db(), { head: "org_admin" });
     const head = await queue.signIn(`head@${org.domain}`);
-    const [first, second] = [await queue.claim(org), await queue.claim(org)];
+    const [first, second, third] = [await queue.claim(org), await queue.claim(org), await queue.claim(org)];
     const page = await head.open(`${QUEUE}/${first}`);
     const asking = await head.submit(page, QUEUE, { action: "reject", claim: first });
     expect(asking.text).toMatch(/<textarea[^>]* required/);
@@ -65,11 +71,33 @@ describe("the forms, without script", () => {
       confirmed: "yes",
       reason: "Two\r\nlines.",
     });
+    await head.submit(page, QUEUE, {
+      action: "reject",
+      claim: third,
+      confirmed: "yes",
+      notes: "Typed.",
+      reason: "Two\r\nlines.",
+    });
     const { rows } = await db().query(
-      "select distinct status, review_notes as notes from app_public.organization_claims where org_uri = $1",
+      `select status, review_notes as notes from app_public.organization_claims where org_uri = $1
+       order by created_at`,
       [org.uri],
     );
-    expect(rows).toEqual([{ status: "rejected", notes: "Two\nlines." }]);
+    const kept = { status: "rejected", notes: "Two\nlines." };
+    expect(rows).toEqual([kept, kept, { status: "rejected", notes: "Typed." }]);
+  });
+
+  test("let somebody in again with the role that is given now, whatever they were before", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin", back: "org_member" });
+    const email = `back@${org.domain}`;
+    await db().query("select app_private.change_member($1, $2, null, 'revoked')", [org.uri, email]);
+    const again = await queue.claim(org, { userEmail: email });
+    const head = await queue.signIn(`head@${org.domain}`);
+    const page = await head.open(`${QUEUE}/${again}`);
+    await head.submit(page, QUEUE, {
+      ...{ action: "approve", claim: again, confirmed: "yes", role: "org_contributor" },
+    });
+    expect(await m.membershipOf(db(), org.uri, email)).toBe("org_contributor active");
   });
 
   test("decide several at once, each by itself", async () => {
@@ -101,8 +129,13 @@ describe("the forms, without script", () => {
       "approved",
       ['class="good">approved'],
     ]);
-    const tooMany = await send(Array.from({ length: 21 }, () => crypto.randomUUID()));
-    expect([tooMany.status, (await send([])).status]).toEqual([400, 400]);
+    const fourth = await queue.claim(org);
+    const twice = await send([fourth, fourth]);
+    expect([twice.status, twice.location]).toEqual([303, `${QUEUE}?done=${fourth}`]);
+    const unknown = (length: number) => send(Array.from({ length }, () => crypto.randomUUID()));
+    const asMany = await unknown(20);
+    expect([asMany.status, asMany.text.match(/class="bad"/g)?.length]).toEqual([200, 20]);
+    expect([(await unknown(21)).status, (await send([])).status]).toEqual([400, 400]);
   });
 
   test("refuse who may not, in the page's name and by hand", async () => {

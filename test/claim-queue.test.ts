@@ -94,6 +94,7 @@ describe("who sees what", () => {
     const toSupport = await queue.told(m.support, `claim_to_review('${here}')`);
     expect(toSupport.earlier).toHaveLength(1);
     expect(toSupport.similar).toMatchObject([{ name: `${own.name}s`, status: "proposed", waiting: 1 }]);
+    expect((await support.open(`${QUEUE}/${here}`)).text).toContain("waiting claims: 1</a");
     const before = "delete from app_public.platform_permissions where permission = 'users:read'";
     await db().query(before);
     try {

@@ -50,6 +50,39 @@ describe("a claim", () => {
     const id = await queue.propose("Quite Something Else", { userEmail: "somebody@gmail.com" });
     const { similar, isFreeMail } = await queue.told(m.support, `claim_to_review('${id}')`);
     expect([isFreeMail, similar]).toEqual([true, []]);
+    const { text } = await support.open(`${QUEUE}/${id}`);
+    expect(text).toContain("Anybody can get an address like theirs.");
+    // What is only proposed has no page.
+    expect(text).not.toContain('href="/organizations/');
+    const elsewhere = await queue.propose("Something Else Again");
+    expect((await support.open(`${QUEUE}/${elsewhere}`)).text).not.toContain("Anybody can get");
+  });
+
+  test("an address at the organization's domain is a good sign once it is proven", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const id = await queue.claim(org, { userEmail: `somebody@${org.domain}` });
+    const sign = async () =>
+      /<li class="(\w+)">. The address is at the organization/.exec(
+        (await support.open(`${QUEUE}/${id}`)).text,
+      )?.[1];
+    expect(await sign()).toBe("warn");
+    await db().query("update app_public.organization_claims set email_verified = true where claim_id = $1", [
+      id,
+    ]);
+    expect(await sign()).toBe("good");
+  });
+
+  test("five of those who manage the organization are named, and the others counted", async () => {
+    const admins = Object.fromEntries(["a", "b", "c", "d", "e", "f"].map((name) => [name, "org_admin"]));
+    const org = await m.addOrganization(db(), admins);
+    const { text } = await support.open(`${QUEUE}/${await queue.claim(org)}`);
+    expect(text).toContain("<li>and 1 more</li>");
+    expect([
+      text.includes(`<bdi>e@${org.domain}</bdi>`),
+      text.includes(`<bdi>f@${org.domain}</bdi>`),
+    ]).toEqual([true, false]);
+    const few = await m.addOrganization(db(), { head: "org_admin" });
+    expect((await support.open(`${QUEUE}/${await queue.claim(few)}`)).text).not.toContain("<li>and ");
   });
 
   test("the organization with its people and records, and what became of the person's other claims", async () => {
@@ -108,6 +141,9 @@ describe("a claim", () => {
     const decided = (await support.open(`${QUEUE}/${own}`)).text;
     expect(decided).toMatch(/approved<\/b>\s+by <bdi>admin@platform\.example<\/bdi>, <time/);
     expect(decided).not.toContain('id="decision"');
+    const unclaimed = await m.addOrganization(db());
+    const first = await queue.claim(unclaimed, { userEmail: `first@${unclaimed.domain}` });
+    expect((await support.open(`${QUEUE}/${first}`)).text).toMatch(/approved<\/b>\s+without a review/);
   });
 
   test("own reasons come back, the latest first, without those of others and the long ones", async () => {
@@ -122,6 +158,10 @@ describe("a claim", () => {
     ])
       await queue.door.review({ claimId: await queue.claim(org), action: "reject", notes, adminEmail });
     expect((await queue.told(head, "claim_queue()")).reasons).toEqual(["First.", "Second."]);
+    const latest = ["x".repeat(500), "3.", "4.", "5.", "6.", "7.", "8.", "9."];
+    for (const notes of latest)
+      await queue.door.review({ claimId: await queue.claim(org), action: "reject", notes, adminEmail: head });
+    expect((await queue.told(head, "claim_queue()")).reasons).toEqual(latest.toReversed());
   });
 
   test("what strangers wrote is text, stands by itself, and is cut where it is long", async () => {

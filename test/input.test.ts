@@ -277,6 +277,22 @@ describe("REST refuses what does not have the shape of the request", () => {
   });
 
   test.each([
+    ["needs", "accelerators"],
+    ["commitments", "acceleratorScope"],
+    ["engagement_claims", "engagementAccelerators"],
+  ] as const)("%s: a code that is not in the scheme, or deprecated, is named", async (table, field) => {
+    const { path: route, valid: record } = RECORDS[table];
+    const sent = { ...record, [field]: ["PRA", "NO-1", DEPRECATED_CODE] };
+    expect(await call(`${service.url}${route}`, "POST", service.keys.write, sent)).toMatchObject({
+      status: 422,
+      body: {
+        error: "unknown_accelerator_code",
+        details: [{ path: `${field}[1]` }, { path: `${field}[2]` }],
+      },
+    });
+  });
+
+  test.each([
     ["concernsNeedId", "/v0/commitments", RECORDS.commitments.valid, "unknown_need"],
     [
       "fulfillsCommitmentId",

@@ -145,7 +145,11 @@ describe("what the page shows", () => {
     const shown = (text: string) =>
       Object.values(people).filter((email) => text.includes(`<bdi>${email}</bdi>`));
     expect(shown(await open(people.writer))).toEqual([people.head, people.writer, people.reader]);
-    expect(shown(await open(people.head))).toEqual(Object.values(people));
+    const managed = await open(people.head);
+    expect(shown(managed)).toEqual(Object.values(people));
+    // Three are active, one is suspended and one gone: to each the statuses that they have not.
+    const offered = (status: string) => managed.match(new RegExp(`name="do" value="${status}"`, "g"))?.length;
+    expect(["active", "suspended", "revoked"].map(offered)).toEqual([2, 4, 4]);
     for (const email of [stranger, m.platformAdmin]) expect(shown(await open(email))).toEqual([]);
   });
 
@@ -212,6 +216,8 @@ describe("what the page shows", () => {
     const second = await open(stranger, `${path}?page=2`);
     const rest = [...second.matchAll(/href="(\/needs\/[^"]*)"/g)].map(([, href]) => href!);
     expect(new Set([...first, ...rest]).size).toBe(27);
+    // Another list begins with its first page.
+    expect(second).toContain(`href="${path}?list=commitments#records"`);
     expect(await open(stranger, `${path}?list=commitments`)).toContain("No commitments here.");
     expect(await open(stranger, `${path}?list=nonsense`)).toContain("Need 26");
     expect((await (await as(stranger)).open(first[0]!, { headers: { accept: "text/html" } })).status).toBe(
@@ -258,6 +264,17 @@ describe("what its forms do", () => {
     expect(await organization()).toEqual(expected);
     await succeed(people.head, { do: "edit", typeBefore: "Mission agency", type: "" }, "was changed");
     await succeed(people.head, { do: "edit", ...before }, "nothing was changed");
+    await succeed(
+      people.head,
+      { do: "edit", domainBefore: org.domain, domain: `new.${org.domain}` },
+      "was changed",
+    );
+    expect(await organization()).toEqual({ ...expected, orgType: null, orgDomain: `new.${org.domain}` });
+    await succeed(
+      people.head,
+      { do: "edit", domainBefore: `new.${org.domain}`, domain: org.domain },
+      "was changed",
+    );
     expect(await organization()).toEqual({ ...expected, orgType: null });
   });
 
@@ -455,6 +472,10 @@ describe("what is forced by hand is refused", () => {
       expect([fields, (await press(people.head, fields)).status]).toEqual([fields, 400]);
     }
     expect((await press(people.head, { do: "suspended", email: stranger })).status).toBe(404);
+    for (const done of ["toString", "nonsense", "<b>"])
+      expect(await open(people.head, `${path}?${new URLSearchParams({ done }).toString()}`)).not.toContain(
+        'id="outcome"',
+      );
   });
 });
 
@@ -463,7 +484,8 @@ test("what is stored is text, whatever it says, and in no field too long", async
   try {
     await client.query("begin; set local session_replication_role = replica");
     await client.query(
-      "update app_public.organizations set name = $1, type = $1, website = $1, domain = $1 where org_uri = $2",
+      `update app_public.organizations set name = $1, type = $1, website = 'javascript:alert(1)//' || $1, domain = $1
+       where org_uri = $2`,
       [HOSTILE, org.uri],
     );
     await client.query("update app_public.users set first_name = $1, last_name = $1 where email = any ($2)", [
@@ -482,7 +504,7 @@ test("what is stored is text, whatever it says, and in no field too long", async
   ]) {
     const text = await open(people.head, address);
     expect(text).not.toContain("<script>alert");
-    expect(text).not.toMatch(/href="&lt;script/);
+    expect(text).not.toMatch(/href="(&lt;script|javascript)/);
     if (!browser) continue;
     for (const width of [390, 1280]) {
       const context = await windowOf(browser, service.url, await as(people.head), width);
@@ -520,6 +542,13 @@ describe("the list of organizations", () => {
     const first = await found("q=verein");
     const second = await found("q=verein&page=2");
     expect([first.length, [...first, ...second]]).toEqual([50, Array.from({ length: 60 }, (_, n) => n + 1)]);
+    expect(await open(stranger, "/organizations?q=verein")).toContain("Page 1 of 2");
+    // Those that begin so come before those that go on so.
+    await owner.query(
+      `insert into app_public.organizations (org_uri, name) values
+       ('https://data.example.org/org/listed-61', 'Alte Quelle'), ('https://data.example.org/org/listed-62', 'Quelle Neu')`,
+    );
+    expect(await found("q=quelle")).toEqual([62, 61]);
     expect(await found("q=nothing+of+the+kind")).toEqual([]);
     for (const q of ["%", "_", "\\", "'", "%00"])
       expect((await (await as(stranger)).open(`/organizations?q=${encodeURIComponent(q)}`)).status).toBe(200);

@@ -277,6 +277,28 @@ describe.each(m.DOORS)("through %s", (name) => {
       }
     });
 
+    test("appoints to another role that includes the management of members, where there is one", async () => {
+      const manages = "('org_contributor'::app_public.organization_role, 'members:manage')";
+      await db().query(
+        `insert into app_public.organization_permissions (role, permission) values ${manages}`,
+      );
+      try {
+        const org = await m.addOrganization(db(), { one: "org_member" });
+        const { door, adminEmail } = await as(m.platformAdmin);
+        const appointment = {
+          orgUri: org.uri,
+          userEmail: `one@${org.domain}`,
+          role: "org_contributor",
+          adminEmail,
+        };
+        expect((await door.appoint(appointment)).value).toMatchObject({ role: "org_contributor" });
+      } finally {
+        await db().query(
+          `delete from app_public.organization_permissions where (role, permission) = ${manages}`,
+        );
+      }
+    });
+
     test("nobody is appointed to what is only proposed", async () => {
       const orgName = `New ${randomBytes(4).toString("hex")}`;
       const proposal = { userEmail: newPerson(), firstName: "Ana", lastName: "Silva", roles: [], orgName };

@@ -53,6 +53,22 @@ test("the header leads to what there is for whoever is signed in", async () => {
   }
 });
 
+test("the header says where one is, also below what it leads to", async () => {
+  const org = await m.addOrganization(service.database.owner);
+  const visitor = await new Visitor(service).signIn(m.platformAdmin);
+  for (const [path, label] of [
+    ["/", "Overview"],
+    ["/organizations", "Organizations"],
+    [`/organizations/${encodeURIComponent(org.uri)}`, "Organizations"],
+    ["/admin/users?q=admin", "People"],
+    ["/sparql", "SPARQL"],
+  ] as const) {
+    const { text } = await visitor.open(path);
+    const here = [...text.matchAll(/aria-current="page">([^<]*)/g)].map(([, name]) => name);
+    expect([path, here]).toEqual([path, [label]]);
+  }
+});
+
 test("a page that is opened from elsewhere, as from a mail, knows who is signed in", async () => {
   const visitor = await new Visitor(service).signIn(m.support);
   const { status, text } = await visitor.open("/", { headers: { "sec-fetch-site": "cross-site" } });

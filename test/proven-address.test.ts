@@ -64,6 +64,20 @@ describe.each(m.DOORS)("through %s", (name) => {
     }
   });
 
+  test("whom the service knows, only their own token renames; an application cannot", async () => {
+    const email = `${randomBytes(4).toString("hex")}@elsewhere.example`;
+    const own = await byToken(email);
+    const claimAs = async (door: m.MembershipDoor, firstName: string, lastName: string) => {
+      await door.claim({ ...m.claimOf(await m.addOrganization(db()), email), firstName, lastName });
+      const { firstName: first, lastName: last } = (await own.checkUser(email)).value;
+      return `${first} ${last}`;
+    };
+    expect(await claimAs(byKey, "Ana", "Silva")).toBe("Ana Silva");
+    expect(await claimAs(byKey, "Eve", "Else")).toBe("Ana Silva");
+    expect(await claimAs(own, "Anna", "Sousa")).toBe("Anna Sousa");
+    expect(await claimAs(byKey, "Eve", "Else")).toBe("Anna Sousa");
+  });
+
   test("by default an address that is only stated is approved by itself too", async () => {
     const org = await m.addOrganization(db());
     const { value } = await byKey.claim(m.claimOf(org, `first@${org.domain}`));

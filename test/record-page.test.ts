@@ -185,6 +185,7 @@ test("a record says what it says at the other doors, with what its codes stand f
     ]),
   );
   expect(rows.length).toBe(2);
+  expect(text).toContain(`<b>in progress</b> since <time datetime="${rows[1]![2]}">`);
   expect(text).toMatch(/Answers the need<\/dt>\s*<dd>\s*<a href="[^"]*"\s*><bdi>Bring audio &lt;i&gt;/);
   const need = (await open(paths.need)).text;
   expect(need).toContain("<bdi>Niger</bdi> <code>NE</code>");
@@ -264,7 +265,16 @@ test("of a need that thousands answer there are pages, each quickly read", async
      from generate_series(1, 1100) as n returning claim_id as id`,
     [org.uri, commitments[0], filler],
   );
+  const [other] = await insert(
+    `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators, description,
+       fulfills_commitment_id, created_at)
+     values ($1, 'Many', 'a@b.example', '{PRA-INT}', 'One', $2, now() - interval '1 year') returning claim_id as id`,
+    [org.uri, commitments[1]],
+  );
   const first = (await open(`/needs/${id}`)).text;
+  // One attestation of each commitment goes before a second of any.
+  expect(linksIn(drawn(first))).toContain(`/engagement-claims/${other}`);
+  await service.database.owner.query("delete from app_public.engagement_claims where claim_id = $1", [other]);
   const linksOf = (text: string) => linksIn(drawn(text)).filter((href) => href!.startsWith("/commitments/"));
   // The newest has more attestations than are shown, and leads to them as well.
   expect(linksOf(first)).toHaveLength(51);

@@ -112,15 +112,18 @@ test("whatever is typed is text, and answered", async () => {
 test("many are found in pages, none of them long", async () => {
   const client = await service.database.owner.connect();
   await client.query("begin; set local session_replication_role = replica");
-  await client.query(
-    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
-     select $1, $2, 'a@b.example', 'giraffe ' || $2, '{PRA-INT}' from generate_series(1, 1100)`,
+  const { rows } = await client.query<{ id: string }>(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators, created_at)
+     select $1, $2, 'a@b.example', 'giraffe ' || $2, '{PRA-INT}', now() - n * interval '1 second'
+     from generate_series(1, 1100) as n returning need_id as id`,
     [org.uri, HOSTILE],
   );
   await client.query("commit");
   client.release();
   const all = await open("giraffe");
-  expect([linksOf(all).length, all.includes("Needs: 1,100")]).toEqual([8, true]);
+  // They match as well as each other, so the newest come first.
+  expect(linksOf(all)).toEqual(rows.slice(0, 8).map(({ id }) => `/needs/${id}`));
+  expect(all).toContain("Needs: 1,100");
   expect(all).toContain('href="/search?q=giraffe&amp;in=needs"');
   const seen = new Set<string | undefined>();
   for (const page of [1, 2, 3]) {
@@ -132,6 +135,11 @@ test("many are found in pages, none of them long", async () => {
   // Those that are ranked.
   expect(await open("giraffe", { in: "needs", page: "40" })).toContain("Page 40 of 40");
   expect(linksOf(await open("giraffe", { in: "needs", page: "41" }))).toEqual([]);
+  const beyond = await open("giraffe", { in: "needs", page: "60" });
+  expect(beyond).toMatch(/rel="prev" href="\/search\?q=giraffe&amp;in=needs&amp;page=40"/);
+  expect(beyond).toContain('href="/search?q=giraffe">Search in all');
+  for (const page of ["0", "-1", "1.5", "x"])
+    expect(await open("giraffe", { in: "needs", page })).toContain("Page 1 of 40");
   expect(await bytesOf(`${service.url}${address("giraffe", { in: "needs" })}`, visitor)).toBeLessThan(
     100_000,
   );

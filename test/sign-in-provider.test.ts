@@ -166,6 +166,24 @@ test("no other site begins it, and it leads nowhere else", async () => {
   expect(location).toBe("/");
 });
 
+test("from one network somebody begins so often, and is then told when to come back", async () => {
+  const limit = (value: number) =>
+    db().query(
+      "update app_private.settings set value = to_jsonb($1::integer) where name = 'sign_ins_per_network'",
+      [value],
+    );
+  await db().query("delete from app_private.rate_limits where key like 'sign-in%'");
+  await limit(1);
+  try {
+    await begin(new Visitor(service));
+    const refused = await new Visitor(service).open("/sign-in/provider");
+    expect([refused.status, refused.location]).toEqual([429, null]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  } finally {
+    await limit(100);
+  }
+});
+
 test("while the provider is away, nobody is signed in, and it works again without a restart", async () => {
   const fresh = await startAnotherServer(service, {
     ...{

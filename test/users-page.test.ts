@@ -106,6 +106,26 @@ test("they are found by parts of names and addresses, at every door", async () =
   expect(peopleIn(await open(m.support, `${PATH}?q=+`)).length).toBeGreaterThan(2);
 });
 
+test("where somebody belongs is told, and in which they are not active; five of those, and how many more", async () => {
+  const { owner } = service.database;
+  const shown = () => open(m.support, `${PATH}?${new URLSearchParams({ q: person }).toString()}`);
+  const linked = (text: string) => text.match(/href="\/organizations\/[^"]/g)?.length;
+  expect(await shown()).not.toContain("(suspended)");
+  await owner.query("select app_private.change_member($1, $2, null, 'suspended')", [org.uri, person]);
+  const suspended = await shown();
+  expect([suspended.includes("(suspended)"), suspended.includes("(active)")]).toEqual([true, false]);
+  const join = async () => {
+    const { uri } = await m.addOrganization(owner);
+    await owner.query("select app_private.add_member($1, $2, 'org_member')", [uri, person]);
+  };
+  for (let place = 2; place <= 5; place++) await join();
+  const five = await shown();
+  expect([linked(five), five.includes("more organizations")]).toEqual([5, false]);
+  await join();
+  const six = await shown();
+  expect([linked(six), six.includes("and 1 more organizations")]).toEqual([5, true]);
+});
+
 test("in pages, also of what was found", async () => {
   await service.database.owner.query(
     `insert into app_public.users (email, first_name, last_name, created_at)
@@ -123,6 +143,9 @@ test("roles are given and taken away, but for the last that gives them", async (
   const given = await press(m.platformAdmin, { do: "grant", email: person, role: "support" });
   expect([given.status, given.location]).toEqual([303, `${PATH}?done=grant#outcome`]);
   expect(await open(m.platformAdmin, given.location!)).toContain("The role was given.");
+  const offered = await open(m.platformAdmin, `${PATH}?${new URLSearchParams({ q: person }).toString()}`);
+  expect(offered).toMatch(/value="revoke">\s*Take away the role support/);
+  expect(offered).toMatch(/value="grant">\s*Give the role admin/);
   expect(await rolesOf(person)).toEqual(["support"]);
   expect((await press(m.platformAdmin, { do: "revoke", email: person, role: "support" })).status).toBe(303);
   expect(await rolesOf(person)).toEqual([]);

@@ -22,10 +22,13 @@ import { PEOPLE } from "./rules-people.ts";
 import { PROOFS } from "./rules-proofs.ts";
 import { QUEUES } from "./rules-queue.ts";
 import { RECORDS } from "./rules-records.ts";
+import { STANDING } from "./rules-standing.ts";
+import { TOLD } from "./rules-told.ts";
 import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
 import { LIVE } from "./server-live.ts";
+import { TABLES } from "./tables.ts";
 import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
 import { WORKER } from "./worker.ts";
@@ -64,6 +67,9 @@ export const MISTAKES: readonly Mistake[] = [
   ...IDENTITY,
   ...TASKS,
   ...OPERATOR,
+  ...STANDING,
+  ...TOLD,
+  ...TABLES,
   ...UNSPOKEN_RULES,
   ...UNSPOKEN,
   ...UNSPOKEN_BORDERS,

@@ -1,0 +1,200 @@
+// Which records and lists the database has written to the graph again, and which not.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { buildWorld, contributor, ORG } from "./support/world.ts";
+
+let database: TestDatabase;
+let client: pg.PoolClient;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await buildWorld(database.owner);
+  const whose = `'${ORG}', 'River', '${contributor}'`;
+  await database.owner.query(`
+    insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+      values (${whose}, 'Wells', '{PRA-INT}');
+    insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope)
+      values (${whose}, 'Wells', '{PRA-INT}');
+    insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators)
+      values (${whose}, '{PRA-INT}')`);
+  client = await database.owner.connect();
+});
+afterAll(async () => {
+  client.release(true);
+  await database.drop();
+});
+beforeEach(async () => {
+  await client.query("begin");
+  await settle();
+});
+afterEach(() => client.query("rollback"));
+
+const KINDS = ["need", "commitment", "engagement_claim"];
+
+/** As if the graph held everything. */
+async function settle(): Promise<void> {
+  await client.query(`
+    update app_private.graph_records set synced_revision = revision, state = 'synced', dirty_since = null, retry_at = null;
+    update app_private.graph_references set synced_revision = revision, retry_at = null;
+    update app_private.graph_store set state = 'current', looked_at = now()`);
+}
+
+async function values(statement: string, input: unknown[] = []): Promise<unknown[]> {
+  const { rows } = await client.query({ text: statement, values: input, rowMode: "array" });
+  return (rows as unknown[][]).map(([value]) => value);
+}
+
+const marked = () => values("select kind::text from app_private.dirty_records as d order by d.kind");
+const refuse = (kind: string, retryAt: string) =>
+  client.query(
+    `update app_private.graph_records set state = 'rejected', retry_at = ${retryAt} where kind = '${kind}'`,
+  );
+
+test("what the store refused is marked when it is due; what the load check refused waits for a change", async () => {
+  await refuse("need", "now() - interval '1 second'");
+  await refuse("commitment", "null");
+  await refuse("engagement_claim", "now() + interval '1 minute'");
+  await client.query("select app_private.mark_refused()");
+  expect(await marked()).toEqual(["need"]);
+});
+
+test("what is to be tried further away than any wait is tried now: a clock was set back", async () => {
+  await refuse("need", "now() + interval '5 minutes'");
+  await refuse("commitment", "now() + interval '5 minutes 1 second'");
+  await client.query("select app_private.mark_refused()");
+  expect(await marked()).toEqual(["commitment"]);
+});
+
+test("an emptied table has its own records marked, and those of no other", async () => {
+  await client.query("truncate app_public.engagement_claims cascade");
+  expect(await marked()).toEqual(["engagement_claim"]);
+  expect(await values("select count(*)::integer from app_private.graph_records")).toEqual([3]);
+});
+
+describe("checked again", () => {
+  const recheck = (codes = "{}") => values("select app_private.recheck_records($1)::integer", [codes]);
+
+  test("are the records of each kind that carry a code that has moved", async () => {
+    expect([await recheck("{PRA}"), await marked()]).toEqual([[0], []]);
+    expect([await recheck("{PRA,PRA-INT}"), await marked()]).toEqual([[3], KINDS]);
+  });
+
+  test("is what was refused, and what is being written, since it may pass now or be checked against the old lists", async () => {
+    await refuse("need", "null");
+    await client.query("update app_public.commitments set status = 'funded'");
+    expect([await recheck(), await marked()]).toEqual([[2], ["need", "commitment"]]);
+  });
+
+  test("are those that name a people group which the registry lacks, once there is one", async () => {
+    await client.query(`
+      update app_public.needs set concerns_people_group_rop3 = '{100001,100002}';
+      update app_public.commitments set concerns_people_group_rop3 = '{100002}';
+      update app_public.engagement_claims set people_group_rop3 = '100002'`);
+    await settle();
+    expect(await recheck()).toEqual([0]);
+    await client.query("insert into app_public.people_groups (rop3, name) values ('100001', 'Somali')");
+    expect([await recheck(), await marked()]).toEqual([[3], KINDS]);
+    await client.query("insert into app_public.people_groups (rop3, name) values ('100002', 'Garre')");
+    await settle();
+    expect(await recheck()).toEqual([0]);
+  });
+});
+
+describe("a list", () => {
+  const due = () => values("select name from app_private.due_references order by name");
+
+  test("with other content is tried at once, though the store refused it a moment ago", async () => {
+    await client.query(
+      "update app_public.accelerators set pref_label = 'Prayer and more' where code = 'PRA'",
+    );
+    expect(await due()).toEqual(["accelerators"]);
+    await client.query(
+      "update app_private.graph_references set retry_at = now() + interval '1 minute' where name = 'accelerators'",
+    );
+    expect(await due()).toEqual([]);
+    await client.query("update app_public.accelerators set pref_label = 'Prayer' where code = 'PRA'");
+    expect(await due()).toEqual(["accelerators"]);
+  });
+
+  test("that is imported as it is has nothing added and nothing changed", async () => {
+    const imported = async (...groups: [string, string][]) => {
+      const list = JSON.stringify(groups.map(([rop3, name]) => ({ rop3, name })));
+      const [result] = await values("select app_private.import_people_groups($1)", [list]);
+      return result;
+    };
+    const list: [string, string][] = [
+      ["100001", "Somali"],
+      ["100002", "Garre"],
+    ];
+    expect(await imported(...list)).toMatchObject({ added: 2, changed: 0 });
+    expect(await imported(...list)).toMatchObject({ added: 0, changed: 0 });
+    expect(await imported(list[0]!, ["100002", "Garre Somali"])).toMatchObject({ added: 0, changed: 1 });
+  });
+});
+
+test.each([
+  ["29 seconds", "current"],
+  ["31 seconds", "behind"],
+])("with a change that has waited for %s the graph is %s", async (age, state) => {
+  await client.query("update app_public.needs set status = 'met'");
+  await client.query(
+    "update app_private.graph_records set dirty_since = now() - $1::interval where kind = 'need'",
+    [age],
+  );
+  expect(await values("select state::text from app_private.graph_condition")).toEqual([state]);
+});
+
+test("a rebuild begins to count anew, and has the lists written again", async () => {
+  await client.query("update app_private.graph_rebuilds set written = 7, rejected = 2, requested_at = null");
+  await client.query("select app_private.request_rebuild()");
+  expect(
+    await values(
+      "select format('%s %s %s', written, rejected, requested_at is not null) from app_private.graph_rebuilds",
+    ),
+  ).toEqual(["0 0 t", "0 0 t", "0 0 t"]);
+  expect(await values("select count(*)::integer from app_private.due_references")).toEqual([6]);
+});
+
+test("whoever has the right to write and says nothing loses it, but not while they are at something in the database", async () => {
+  const { owner } = database;
+  // What holds the row that others are about to change.
+  await client.query("rollback");
+  const [right, gate] = [4_701, 4_702];
+  const holder = await owner.connect();
+  // The end of its connection is what is tested.
+  holder.on("error", () => undefined);
+  const end = async () => {
+    const { rows } = await owner.query<{ ended: boolean }>(
+      "select app_private.end_silent_graph_holder($1) as ended",
+      [right],
+    );
+    return rows[0]!.ended;
+  };
+  const isIn = async (state: string) => {
+    const { rowCount } = await owner.query(
+      `select from pg_stat_activity as a join pg_locks as l on l.pid = a.pid
+       where a.state = $2 and l.locktype = 'advisory' and l.granted and l.objid = $1`,
+      [right, state],
+    );
+    expect(rowCount).toBe(1);
+  };
+  try {
+    await holder.query("select pg_advisory_lock($1)", [right]);
+    await client.query("select pg_advisory_lock($1)", [gate]);
+    const waiting = holder.query("select pg_advisory_lock($1)", [gate]);
+    await eventually(() => isIn("active"));
+    await owner.query("update app_private.graph_store set held_at = now() - interval '61 seconds'");
+    expect(await end()).toBe(false);
+    await client.query("select pg_advisory_unlock($1)", [gate]);
+    await waiting;
+    await eventually(() => isIn("idle"));
+    await owner.query("update app_private.graph_store set held_at = now() - interval '30 seconds'");
+    expect(await end()).toBe(false);
+    await owner.query("update app_private.graph_store set held_at = now() - interval '61 seconds'");
+    expect(await end()).toBe(true);
+  } finally {
+    holder.release(true);
+  }
+});
