@@ -1,5 +1,7 @@
 // What one caller with an ordinary key can try in order to have the service for itself.
 import { once } from "node:events";
+import { readlinkSync } from "node:fs";
+import { setPriority } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
@@ -126,6 +128,9 @@ export async function attack({ name }: Attack, url: string, key: string): Promis
 }
 
 if (!isMainThread) {
+  // Others attack from a machine of their own. Here its work is done when the service leaves a processor free.
+  if (process.platform === "linux")
+    setPriority(Number(readlinkSync("/proc/thread-self").split("/").pop()), 19);
   const { name, url, key } = workerData as Target;
   const { width, send, hangUpMs } = ATTACKS.find((each) => each.name === name)!;
   const end = new AbortController();

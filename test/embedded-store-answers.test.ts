@@ -113,7 +113,7 @@ test("no more is made than the caller takes, and what was begun ends with a noti
   const answer = await ask(query, "text/csv");
   await new Promise((resolve) => setTimeout(resolve, 5_500));
   expect(await answer.text()).toMatch(/\n## {2}Query cancelled due to timeout\n$/);
-}, 20_000);
+});
 
 /** A text of 10 bytes, doubled so many times. */
 function doubled(times: number): string {

@@ -191,7 +191,7 @@ describe("readers", () => {
     expect(await ask()).toBe(0);
     await made(2);
     expect(await ask()).toBe(1);
-  }, 120_000);
+  });
 
   const megabyte = "x".repeat(1_000_000);
 

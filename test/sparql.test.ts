@@ -16,6 +16,7 @@ const A = "https://data.example.org/a/";
 const B = "https://data.example.org/b/";
 const RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }";
 const TIMEOUT_MS = 2_500;
+const STORE_TIMEOUT_MS = 10_000;
 const MANY_ROWS = 40_000;
 
 describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
@@ -28,7 +29,7 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
   beforeAll(async () => {
     if (!available) return;
     dir = await mkdtemp(join(tmpdir(), "sparql-door-"));
-    store = await start({ dir, queryTimeoutMs: 10_000 });
+    store = await start({ dir, queryTimeoutMs: STORE_TIMEOUT_MS });
     await store.client.update(`INSERT DATA {
       GRAPH <${A}> { <https://example.org/s> <https://example.org/p> "in A" }
       GRAPH <${B}> { <https://example.org/s> <https://example.org/p> "in B" } }`);
@@ -223,7 +224,8 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
         status: 504,
         body: { error: "query_timeout", statusCode: 504 },
       });
-      expect(performance.now() - began).toBeLessThan(TIMEOUT_MS * 3);
+      // It was the door that ended it.
+      expect(performance.now() - began).toBeLessThan(STORE_TIMEOUT_MS);
     });
     inEngine("takes one of the places of its key, and of no other", async () => {
       const strict = await startSparqlDoor({ store: store.client, timeoutMs: 60_000, waitMs: 100 });

@@ -15,6 +15,7 @@ import {
 } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { readAll } from "../graph/store-http.ts";
+import { eventually } from "./support/eventually.ts";
 
 const JSON_TYPE = "application/sparql-results+json";
 const ROWS = `{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"uri","value":"urn:s"}}]}}`;
@@ -294,6 +295,5 @@ test("a caller who leaves a body unread ends the store's work on it", async () =
   });
   const { body } = await store.query("SELECT * { ?s ?p ?o }", { timeoutMs: 10_000 });
   body.destroy();
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(closed).toBe(true);
+  await eventually(() => expect(closed).toBe(true));
 });
