@@ -4,7 +4,15 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ConfigError, isLoopback, loadConfig, SECRETS, SETTINGS, VARIABLES } from "../config.ts";
+import {
+  ConfigError,
+  isLoopback,
+  isSafeProvider,
+  loadConfig,
+  SECRETS,
+  SETTINGS,
+  VARIABLES,
+} from "../config.ts";
 import { misspelt } from "../misspelt.ts";
 import { admin, ROOT, run } from "./support/process.ts";
 
@@ -244,8 +252,105 @@ describe("the configuration", () => {
     ["GRAPH_VERIFY_DAYS", "365"],
     ["SPARQL_TIMEOUT_MS", "2147483647"],
     ["SMTP_URL", "smtps://mailer:s%20cret@mail.example:465?requireTLS=true"],
+    ["DATA_DIR", "x".repeat(8_192)],
+    ["NAMESPACE_URL", "http://ontology.example.org/core/"],
+    ["TRUST_PROXY", "9"],
+    ["TRUST_PROXY", "loopback, linklocal,uniquelocal, 10.0.0.0/32,2001:db8::/128 , 192.0.2.1"],
+    ["OIDC_CLIENT_ID", ""],
   ])("takes %s=%s", (name, value) => {
     expect(() => loadConfig({ [name]: value })).not.toThrow();
+  });
+
+  test.each([
+    ["PORT", 0, 65_535],
+    ["METRICS_PORT", 0, 65_535],
+    ["DATABASE_READ_MAX_LAG_MS", 1, 10_000],
+    ["DATABASE_POOL_SIZE", 1, 1_000],
+    ["STATEMENT_TIMEOUT_MS", 1, 2_147_483_647],
+    ["RATE_LIMIT_PER_MINUTE", 1, 1_000_000_000],
+    ["UNKNOWN_KEYS_PER_MINUTE", 1, 1_000_000_000],
+    ["ANSWER_MAX_BYTES", 100_000, 100_000_000],
+    ["SPARQL_TIMEOUT_MS", 1, 2_147_483_647],
+    ["SPARQL_CONCURRENCY", 1, 100],
+    ["KEEP_ALIVE_TIMEOUT_MS", 1, 2_147_483_647],
+    ["SHUTDOWN_DELAY_MS", 0, 2_147_483_647],
+    ["SHUTDOWN_TIMEOUT_MS", 0, 2_147_483_647],
+    ["GRAPH_VERIFY_SHARE", 0, 1],
+    ["GRAPH_VERIFY_DAYS", 0, 365],
+  ])("takes %s from %i to %i, and nothing beyond", (name, least, most) => {
+    for (const value of [least, most]) expect(refusalOf({ [name]: String(value) })).toBeUndefined();
+    for (const value of [least - 1, most + 1]) {
+      expect(refusalOf({ [name]: String(value) })).toMatch(new RegExp(`^${name}: must `));
+    }
+  });
+
+  test("reads each setting into its own place", () => {
+    const numbers = {
+      ...{ DATABASE_READ_MAX_LAG_MS: "11", DATABASE_POOL_SIZE: "12", STATEMENT_TIMEOUT_MS: "13" },
+      ...{ RATE_LIMIT_PER_MINUTE: "14", UNKNOWN_KEYS_PER_MINUTE: "15", TRUST_PROXY: "2" },
+      ...{ ANSWER_MAX_BYTES: "100016", SPARQL_TIMEOUT_MS: "17", SPARQL_CONCURRENCY: "18" },
+      ...{ KEEP_ALIVE_TIMEOUT_MS: "19", SHUTDOWN_DELAY_MS: "20", SHUTDOWN_TIMEOUT_MS: "21" },
+      ...{ GRAPH_VERIFY_SHARE: "0.22", GRAPH_VERIFY_DAYS: "2.3", METRICS_PORT: "24" },
+    };
+    expect(loadConfig(numbers)).toMatchObject({
+      databaseRead: { maxLagMs: 11 },
+      ...{ databasePoolSize: 12, statementTimeoutMs: 13, rateLimitPerMinute: 14, unknownKeysPerMinute: 15 },
+      ...{ trustProxy: 2, answerMaxBytes: 100_016, sparqlTimeoutMs: 17, sparqlConcurrency: 18 },
+      ...{ keepAliveTimeoutMs: 19, shutdown: { delayMs: 20, timeoutMs: 21 }, metricsPort: 24 },
+      graphVerification: { share: 0.22, days: 2.3 },
+    });
+    expect(loadConfig({ GRAPH_VERIFY: "report" }).graphVerification.repair).toBe(false);
+    const PERSISTED_DOCUMENTS = "documents";
+    expect(loadConfig({ PERSISTED_DOCUMENTS, PERSISTED_DOCUMENTS_ONLY: "true" }).persistedDocuments).toEqual({
+      ...{ path: "documents", isOnly: true },
+    });
+    expect(
+      loadConfig({ PERSISTED_DOCUMENTS, PERSISTED_DOCUMENTS_ONLY: "false" }).persistedDocuments.isOnly,
+    ).toBe(false);
+    expect(loadConfig({ PLATFORM_URL: "https://app.example.org/" }).platformUrl).toBe(
+      "https://app.example.org",
+    );
+    expect(loadConfig({ TRUST_PROXY: "10.0.0.1, loopback" }).trustProxy).toEqual(["10.0.0.1", "loopback"]);
+  });
+
+  test("lets more queries at a graph store of one's own than at the embedded one", () => {
+    expect(loadConfig({ FUSEKI_URL: "http://store.example/x" }).sparqlConcurrency).toBe(8);
+  });
+
+  test.each([
+    ["TRUST_PROXY", "10"],
+    ["TRUST_PROXY", "2001:db8::/129"],
+    ["TRUST_PROXY", "10.0.0.1,"],
+    ["TRUST_PROXY", "10.0.0.0/"],
+    ["DATA_DIR", "x".repeat(8_193)],
+    ["SMTP_URL", "smtp://a%7Fb@mail.example"],
+    ["GRAPH_VERIFY_SHARE", ".5"],
+    ["GRAPH_VERIFY_SHARE", "1.0000001"],
+    ["CORS_ORIGINS", "ftp://a.example"],
+    ["OIDC_ISSUER", "https://a.example#x"],
+    ["OIDC_ISSUER", "https://a.example localhost"],
+    ["MAIL_FROM", "A <a b@c.example>"],
+  ])("does not take %s=%s", (name, value) => {
+    expect(refusalOf({ [name]: value })).toMatch(new RegExp(`^${name}: must `));
+  });
+
+  test("believes a provider by https, or on this machine", () => {
+    for (const url of ["https://a.example", "http://localhost:9", "http://127.0.0.1", "http://[::1]:9/x"]) {
+      expect([url, isSafeProvider(url)]).toEqual([url, true]);
+    }
+    for (const url of ["http://a.example", "http://[::2]", "ftp://localhost", "localhost", ""]) {
+      expect([url, isSafeProvider(url)]).toEqual([url, false]);
+    }
+  });
+
+  test("cannot be changed, in any part", () => {
+    const config = loadConfig({
+      ...{ OIDC_ISSUER: "https://a.example a.example", OIDC_AUDIENCE: "us", OIDC_CLIENT_ID: "pages" },
+      FUSEKI_URL: "http://store.example/x",
+    });
+    const parts = Object.entries(config).filter(([, part]) => typeof part === "object" && part !== null);
+    expect(parts.length).toBeGreaterThan(7);
+    expect([["itself", config] as const, ...parts].filter(([, part]) => !Object.isFrozen(part))).toEqual([]);
   });
 
   test("a refusal does not show the value, which may be a secret", () => {
@@ -349,6 +454,12 @@ test("names that look like a setting and are none are pointed out, those of othe
     RATE_LIMIT: "RATE_LIMIT_PER_MINUTE",
     LOG_LEVLE: "LOG_LEVEL",
     SMTP_URLS: "SMTP_URL",
+    SMTP_RUL: "SMTP_URL",
+    MTP_URL: "SMTP_URL",
+    DATA_DUR: "DATA_DIR",
+    DATA_DRI: "DATA_DIR",
+    PLATFROM_URL: "PLATFORM_URL",
+    MAIL_FROMM: "MAIL_FROM",
   };
   expect(misspelt(Object.keys(slips), SETTINGS)).toEqual(
     Object.entries(slips).map(([name, meant]) => expect.stringMatching(`^${name}: .*; ${meant} is$`)),
@@ -361,6 +472,9 @@ test("names that look like a setting and are none are pointed out, those of othe
     "FUSEKI_SERVICE_HOST",
     "DATABASE_SERVICE_PORT",
     "PGHOST",
+    "DATA_DRUX",
+    "XDATA_DIRX",
+    "POTR",
   ];
   expect(misspelt([...others, ...VARIABLES, "DATABASE_URL_FILE"], SETTINGS)).toEqual([]);
   const { code, stderr } = await admin(["config", "--json"], { FUSEKI_URI: "http://s.example" });

@@ -99,8 +99,10 @@ test.each([
 });
 
 test("whoever has stopped leaves the verification to another process, which goes on", async () => {
-  const verifier = start();
-  await eventually(() => expect(steps()).toBeGreaterThan(0));
+  // Whose connections stay open.
+  const lasting = createPool(graph.database.url, { max: 4, idleTimeoutMillis: 0 });
+  const verifier = start({ pool: lasting });
+  await eventually(async () => expect(await isVerified()).toBe(true));
   const pool = createPool(graph.database.url, { max: 4 });
   const other = standBetween(pool);
   try {
@@ -111,10 +113,11 @@ test("whoever has stopped leaves the verification to another process, which goes
     expect(other.count("graph_verification as v")).toBe(0);
     await verifier.stop();
     const next = start({ pool: other.pool });
-    await eventually(() => expect(other.count("graph_verification as v")).toBeGreaterThan(0));
+    await eventually(() => expect(other.count("graph_verification as v")).toBeGreaterThan(0), 15_000);
     await next.stop();
   } finally {
     for (const stop of stops.splice(0)) await stop();
+    await lasting.end();
     await pool.end();
   }
 });
@@ -141,4 +144,12 @@ test("nothing is verified while the graph is behind, and all of it as soon as it
   expect(steps()).toBe(0);
   await graph.database.owner.query("select app_private.note_graph_current()");
   await eventually(async () => expect(await isVerified()).toBe(true));
+});
+
+test.each([
+  ["a share", { share: 0 }],
+  ["days", { days: 0 }],
+])("with %s of 0 nobody even asks whose turn it is", async (_, options) => {
+  await start(options).stop();
+  expect(between.count("pg_try_advisory_lock")).toBe(0);
 });

@@ -8,10 +8,12 @@ import { SAID } from "./graph-said.ts";
 import { STORES } from "./graph-stores.ts";
 import { OPERATOR } from "./operator.ts";
 import { IDENTITY } from "./identity.ts";
+import { MAIL_TEXTS } from "./mail-texts.ts";
 import { METRICS } from "./metrics.ts";
 import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
 import { RACES } from "./races.ts";
+import { REPLICA_PARTS } from "./replica-parts.ts";
 import { REPLICAS } from "./replicas.ts";
 import { CALLERS } from "./rules-callers.ts";
 import { CHURCHES } from "./rules-churches.ts";
@@ -33,6 +35,7 @@ import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
 import { WORKER } from "./worker.ts";
 import { STEPS } from "./worker-steps.ts";
+import { SETTINGS } from "./settings.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
 
@@ -65,6 +68,9 @@ export const MISTAKES: readonly Mistake[] = [
   ...PROCESS,
   ...METRICS,
   ...IDENTITY,
+  ...REPLICA_PARTS,
+  ...MAIL_TEXTS,
+  ...SETTINGS,
   ...TASKS,
   ...OPERATOR,
   ...STANDING,

@@ -172,8 +172,8 @@ export const WORKER: readonly Mistake[] = [
     file: "worker/verifier.ts",
     before: "share > 0 && options.days > 0 ? run()",
     after: "options.days > 0 ? run()",
-    tests: ["graph-verification"],
-    only: "with embedded with a share of 0",
+    tests: ["verifier"],
+    only: "of 0",
   },
   {
     rule: "a mail is sent once",

@@ -1,0 +1,269 @@
+// Who is calling, part by part: where a credential stands, what a browser says of a request, how keys are looked up, and how
+// much may wait to be read.
+import { EventEmitter } from "node:events";
+import { describe, expect, jest, test } from "@jest/globals";
+import type { Request, Response } from "express";
+import { readCookie, SESSION } from "../server/identity/cookies.ts";
+import { credentialOf } from "../server/identity/identify.ts";
+import type { Credential } from "../server/identity/identify.ts";
+import { callerAs, callerWith, named } from "../server/identity/identity.ts";
+import { KeyLookup } from "../server/identity/lookup.ts";
+import { isFromOwnPage, requireOwnPage } from "../server/identity/own-page.ts";
+import { limitUndelivered, requireRoom } from "../server/identity/undelivered.ts";
+import { KeyUses } from "../server/identity/uses.ts";
+import type { Connections } from "../server/postgres/connections.ts";
+
+// All of it is a matter of milliseconds; what hangs is to be seen soon.
+jest.setTimeout(30_000);
+
+const turn = () => new Promise(setImmediate);
+
+function requestWith(
+  headers: Record<string, string>,
+  more: { method?: string; query?: object; secure?: boolean } = {},
+): Request {
+  return {
+    ...{ method: "GET", query: {}, secure: false, protocol: "http", headers, ...more },
+    get: (name: string) => headers[name.toLowerCase()],
+  } as unknown as Request;
+}
+
+describe("a credential", () => {
+  const secret = "s".repeat(43);
+  const header = { authorization: "Bearer key" };
+  const cookie = { cookie: `other=1; ${SESSION}=${secret}` };
+  const query = { query: { apiKey: "in-query" } };
+  const everywhere: Credential = { inQuery: true, inCookie: true };
+
+  test.each<[string, Request, Credential, [place: string, text: string] | undefined]>([
+    [
+      "in the header comes first",
+      requestWith({ ...header, ...cookie }, query),
+      everywhere,
+      ["header", "Bearer key"],
+    ],
+    ["in a cookie comes second", requestWith(cookie, query), everywhere, ["cookie", secret]],
+    ["in the query comes last", requestWith({}, query), everywhere, ["query", "in-query"]],
+    ["in a cookie counts where one is expected", requestWith(cookie), { inQuery: true }, undefined],
+    ["in the query counts where one is expected", requestWith({}, query), { inCookie: true }, undefined],
+    ["twice in the query is none", requestWith({}, { query: { apiKey: ["a", "b"] } }), everywhere, undefined],
+    [
+      "of a page is its session",
+      requestWith({ ...header, ...cookie }, query),
+      "session of a page",
+      ["cookie", secret],
+    ],
+    ["of a page is nothing else", requestWith(header, query), "session of a page", undefined],
+  ])("%s", (_, request, expected, found) => {
+    const given = credentialOf(request, expected);
+    expect(given && [given.in, given.text]).toEqual(found);
+  });
+
+  test("in a cookie is one of ours, under the name that it has over http or https", () => {
+    const read = (text: string, secure = false) =>
+      readCookie(requestWith({ cookie: text }, { secure }), SESSION);
+    expect(read(`${SESSION}=${secret}`)).toBe(secret);
+    expect(read(`a=b;${SESSION}=${secret};c=d`)).toBe(secret);
+    // What somebody else has planted under the same name does not hide it.
+    expect(read(`${SESSION}=planted; ${SESSION}=${secret}`)).toBe(secret);
+    expect(read(`x${SESSION}=${secret}`)).toBeUndefined();
+    for (const wrong of [secret.slice(1), `${secret}s`, `${secret.slice(1)}!`]) {
+      expect(read(`${SESSION}=${wrong}`)).toBeUndefined();
+    }
+    expect(read(`${SESSION}=${secret}`, true)).toBeUndefined();
+    expect(read(`__Host-${SESSION}=${secret}`, true)).toBe(secret);
+    expect(read(`__Host-${SESSION}=${secret}`)).toBeUndefined();
+    expect(readCookie(requestWith({}), SESSION)).toBeUndefined();
+  });
+
+  test("names a caller by what they are: a key by its id, a person by no address", () => {
+    const key = callerWith({ keyId: "k", scope: "api_read", ratePerMinute: 7 });
+    expect(key).toEqual({ id: "k", role: "api_read", ratePerMinute: 7, keyId: "k" });
+    const person = { id: "p", issuer: "i", subject: "s", email: "a@b.example" };
+    expect(callerAs(person)).toEqual({ id: "p", role: "api_person", ratePerMinute: null, person });
+    expect([named(key), named(callerAs(person))]).toEqual([{ keyId: "k" }, { personId: "p" }]);
+  });
+});
+
+describe("a browser's request", () => {
+  const own = { host: "here.example", origin: "http://here.example" };
+  test.each<[string, Record<string, string>, { get: boolean; post: boolean }]>([
+    ["same-origin", { "sec-fetch-site": "same-origin" }, { get: true, post: true }],
+    ["typed by its user", { "sec-fetch-site": "none" }, { get: true, post: false }],
+    ["same-site", { "sec-fetch-site": "same-site" }, { get: false, post: false }],
+    [
+      "cross-site, whatever the origin says",
+      { ...own, "sec-fetch-site": "cross-site" },
+      { get: false, post: false },
+    ],
+    ["from this origin", own, { get: true, post: true }],
+    ["from this host by https", { ...own, origin: "https://here.example" }, { get: false, post: false }],
+    ["from another origin", { ...own, origin: "http://there.example" }, { get: false, post: false }],
+    ["from nowhere in particular", { host: "here.example" }, { get: true, post: false }],
+  ])("%s: whether it comes from a page of ours, to read and to write", (_, headers, { get, post }) => {
+    expect(isFromOwnPage(requestWith(headers))).toBe(get);
+    expect(isFromOwnPage(requestWith(headers, { method: "HEAD" }))).toBe(get);
+    expect(isFromOwnPage(requestWith(headers, { method: "POST" }))).toBe(post);
+  });
+
+  test("that changes something with a session says that it means to", () => {
+    const page = { "sec-fetch-site": "same-origin" };
+    const meant = { ...page, "x-session-request": "1" };
+    const refusal = expect.objectContaining({ code: "session_not_allowed" });
+    const post = { method: "POST" };
+    expect(() => requireOwnPage(requestWith(page))).not.toThrow();
+    expect(() => requireOwnPage(requestWith(page, post))).toThrow(refusal);
+    expect(() => requireOwnPage(requestWith(meant, post))).not.toThrow();
+    expect(() => requireOwnPage(requestWith({ ...meant, "sec-fetch-site": "cross-site" }, post))).toThrow(
+      refusal,
+    );
+  });
+});
+
+describe("keys are looked up", () => {
+  type Values = [hashes: string[], addresses: string[]];
+  function lookup(statements: number) {
+    const asked: (PromiseWithResolvers<{ rows: object[] }> & { values: Values })[] = [];
+    const connections = {
+      borrow: (_: unknown, work: (connection: unknown) => unknown) =>
+        work({
+          run: ({ values }: { values: Values }) => {
+            const answer = { ...Promise.withResolvers<{ rows: object[] }>(), values };
+            asked.push(answer);
+            return answer.promise;
+          },
+        }),
+    } as unknown as Connections;
+    return { asked, keys: new KeyLookup(connections, statements) };
+  }
+  const row = (question: number, more: object = {}) => ({
+    ...{ question, key_id: `key ${question}`, scope: "api_read", rate_per_minute: 7, expires_at: null },
+    ...{ is_for_networks: false, is_for_address: true, ...more },
+  });
+
+  test("together by those who wait for a statement, each by the answer to their own question", async () => {
+    const { asked, keys } = lookup(1);
+    const first = keys.find("a", "1");
+    const rest = [keys.find("b", "1"), keys.find("c", "1"), keys.find("b", "2"), keys.find("b", "1")];
+    expect(asked.map(({ values }) => values)).toEqual([[["a"], ["1"]]]);
+    asked[0]!.resolve({ rows: [row(0, { expires_at: "2030-01-01T00:00:00Z" })] });
+    expect(await first).toEqual({
+      ...{ keyId: "key 0", scope: "api_read", ratePerMinute: 7, isForNetworks: false, isForAddress: true },
+      expiresAt: Date.parse("2030-01-01T00:00:00Z"),
+    });
+    await turn();
+    expect(asked.slice(1).map(({ values }) => values)).toEqual([
+      [
+        ["b", "c", "b"],
+        ["1", "1", "2"],
+      ],
+    ]);
+    asked[1]!.resolve({ rows: [row(2, { is_for_networks: true, is_for_address: false }), row(0)] });
+    const found = await Promise.all(rest);
+    expect(found.map((key) => key?.keyId)).toEqual(["key 0", undefined, "key 2", "key 0"]);
+    expect(found[2]).toMatchObject({ isForNetworks: true, isForAddress: false, expiresAt: null });
+  });
+
+  test("by so many statements at a time, of five hundred at most", async () => {
+    const { asked, keys } = lookup(2);
+    for (let i = 0; i < 503; i++) void keys.find(`k${i}`, "1");
+    expect(asked.map(({ values: [hashes] }) => hashes.length)).toEqual([1, 1]);
+    asked[1]!.resolve({ rows: [] });
+    await turn();
+    expect(asked.map(({ values: [hashes] }) => hashes.length)).toEqual([1, 1, 500]);
+    asked[0]!.resolve({ rows: [] });
+    await turn();
+    expect(asked.map(({ values: [hashes] }) => hashes.length)).toEqual([1, 1, 500, 1]);
+  });
+
+  test("again after a failure, which is that of all who shared the statement", async () => {
+    const { asked, keys } = lookup(1);
+    void keys.find("a", "1");
+    const failing = [keys.find("b", "1"), keys.find("c", "1")].map((each) =>
+      each.catch((error: Error) => error.message),
+    );
+    asked[0]!.resolve({ rows: [] });
+    await turn();
+    asked[1]!.reject(new Error("down"));
+    expect(await Promise.all(failing)).toEqual(["down", "down"]);
+    const again = keys.find("b", "1");
+    await turn();
+    asked[2]!.resolve({ rows: [row(0)] });
+    expect((await again)?.keyId).toBe("key 0");
+    await turn();
+    void keys.find("d", "1");
+    expect(asked).toHaveLength(4);
+  });
+
+  test("and their use is told once a minute, and again at once where it could not be told", async () => {
+    const told: string[][] = [];
+    let isDown = true;
+    const connections = {
+      borrow: (_: unknown, work: (connection: unknown) => unknown) => {
+        if (isDown) throw new Error("down");
+        return work({
+          run: ({ values }: { values: [string[]] }) => Promise.resolve(void told.push(values[0])),
+        });
+      },
+    } as unknown as Connections;
+    const uses = new KeyUses(connections);
+    uses.note("a");
+    uses.note("b");
+    await uses.stop();
+    isDown = false;
+    for (const name of ["a", "a", "c"]) uses.note(name);
+    await uses.stop();
+    uses.note("a");
+    await uses.stop();
+    expect(told).toEqual([["a", "c"]]);
+  });
+});
+
+describe("answers that nobody reads", () => {
+  function answerOf(id: string, guard: ReturnType<typeof limitUndelivered>) {
+    const headers = new Map<string, unknown>([["x-before", 1]]);
+    const sent: unknown[] = [];
+    const answer = Object.assign(new EventEmitter(), {
+      ...{ writableLength: 0, headersSent: false, closed: false, sent, headers },
+      getHeaderNames: () => [...headers.keys()],
+      removeHeader: (name: string) => headers.delete(name),
+      end: (chunk: unknown) => void sent.push(chunk),
+    });
+    void guard({ identity: { id } } as unknown as Request, answer as unknown as Response, () => undefined);
+    return answer;
+  }
+  const full = expect.objectContaining({ code: "service_busy", headers: { "retry-after": "1" } });
+  const LONG = "x".repeat(65_537);
+
+  test("keep the same caller from asking while there is more than allowed of them, and nobody else", () => {
+    const guard = limitUndelivered(1_000);
+    const first = answerOf("a", guard);
+    first.writableLength = 600;
+    const second = answerOf("a", guard);
+    second.writableLength = 400;
+    // Just as much as allowed.
+    const third = answerOf("a", guard);
+    third.writableLength = 1;
+    expect(() => answerOf("a", guard)).toThrow(full);
+    answerOf("b", guard);
+    // Whoever has read, or hung up, may ask again.
+    second.emit("close");
+    answerOf("a", guard);
+  });
+
+  test("are not joined by a long one, which says nothing of what it would have been; a short one comes through", () => {
+    const guard = limitUndelivered(1_000);
+    const [first, long, short, begun] = ["a", "a", "a", "a"].map((id) => answerOf(id, guard));
+    first!.writableLength = 1_001;
+    long!.headers.set("x-next-cursor", "y");
+    expect(() => long!.end(LONG)).toThrow(full);
+    expect([long!.sent, [...long!.headers.keys()]]).toEqual([[], ["x-before"]]);
+    short!.end(LONG.slice(1));
+    expect(short!.sent).toHaveLength(1);
+    begun!.headersSent = true;
+    begun!.end(LONG);
+    expect(begun!.sent).toHaveLength(1);
+    expect(() => requireRoom(long as unknown as Response, 65_537)).toThrow(full);
+    expect(() => requireRoom(long as unknown as Response, 65_536)).not.toThrow();
+  });
+});
