@@ -1,5 +1,5 @@
 // That what the embedded store has acknowledged is on disk and shown, whatever befalls the thread that writes or its files.
-import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -33,6 +33,7 @@ const imageAt = (sequence: number): Image => ({
 });
 
 let dir: string;
+const snapshotAt = (sequence: number) => join(dir, `snapshot-${String(sequence).padStart(16, "0")}.v2.nq`);
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "embedded-readers-"));
 });
@@ -109,6 +110,45 @@ test("a snapshot that comes after the journal was read again, and found damaged,
   const { snapshot, entries } = await later.recover();
   await later.close();
   expect([snapshot?.file.after, entries.map(({ sequence }) => sequence)]).toEqual([4, [5, 6]]);
+});
+
+test("a journal knows how large it is and what it holds last, of changes that are written together too", async () => {
+  const journal = new Journal(dir, () => undefined);
+  await journal.recover();
+  expect(journal.sizes).toEqual({ journal: 0, snapshot: 0 });
+  await Promise.all([1, 2, 3].map((sequence) => journal.append(counting(sequence))));
+  expect(journal.sequence).toBe(3);
+  const size = async (name: string) => (await stat(join(dir, name))).size;
+  const journalBytes = await size((await readdir(dir))[0]!);
+  expect(journal.sizes).toEqual({ journal: journalBytes, snapshot: 0 });
+  const rotatedAt = await journal.rotate();
+  expect(rotatedAt).toBe(3);
+  await journal.append(counting(4));
+  await journal.keep(imageAt(3), rotatedAt);
+  const left = { journal: await size("journal-0000000000000003.v2.log"), snapshot: imageAt(3).quads.length };
+  expect(journal.sizes).toEqual(left);
+  await journal.close();
+  const later = new Journal(dir, () => undefined);
+  await later.recover();
+  expect([later.sizes, later.sequence]).toEqual([left, 4]);
+  await later.close();
+});
+
+test("of two snapshots the newer one counts", async () => {
+  const journal = new Journal(dir, () => undefined);
+  await journal.recover();
+  for (const sequence of [1, 2]) {
+    await journal.append(counting(sequence));
+    await journal.keep(imageAt(sequence), await journal.rotate());
+    // As a crash leaves it before the older one is deleted.
+    if (sequence === 1) await copyFile(snapshotAt(1), join(dir, "kept"));
+  }
+  await copyFile(join(dir, "kept"), snapshotAt(1));
+  await journal.close();
+  const later = new Journal(dir, () => undefined);
+  const { snapshot, entries } = await later.recover();
+  await later.close();
+  expect([snapshot?.file.after, entries]).toEqual([2, []]);
 });
 
 test("a journal that no other can follow is written on", async () => {

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { findEmbeddedStore, startEmbeddedStore, StoreInUse } from "../graph/embedded/index.ts";
 import type { EmbeddedStore } from "../graph/embedded/index.ts";
-import { createGraphStore, GraphTooExpensive, storeUrls } from "../graph/store.ts";
+import { createGraphStore, GraphTooExpensive, GraphUnreachable, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { withoutCredentials } from "./support/stores.ts";
 
@@ -43,7 +43,10 @@ test("a second process on the same folder is told where the first one serves it,
   await expect(startEmbeddedStore({ dir })).rejects.toThrow(StoreInUse);
   await expect(startEmbeddedStore({ dir })).rejects.toThrow(new URL(store.url).host);
   expect(await findEmbeddedStore(dir)).toBe(store.url);
+  const claims = async () => (await readdir(dir)).filter((name) => name.startsWith("server.json"));
+  expect(await claims()).toEqual(["server.json"]);
   await store.stop();
+  expect(await claims()).toEqual([]);
   expect(await findEmbeddedStore(dir)).toBeUndefined();
   await start();
 });
@@ -168,6 +171,23 @@ test("the files are for the user who runs it alone, those of an older version to
   for (const name of await readdir(dir)) await chmod(join(dir, name), 0o644);
   await start();
   expect(await modes()).toEqual(new Set(["700", "600"]));
+});
+
+test("no other address of the machine leads to the store", async () => {
+  const elsewhere = store.url.replace("127.0.0.1", "127.0.0.2");
+  const stranger = createGraphStore(storeUrls(elsewhere));
+  expect(elsewhere).not.toBe(store.url);
+  await expect(stranger.ask("ASK {}")).rejects.toThrow(GraphUnreachable);
+  stranger.close();
+});
+
+test("that it was stopped is no failure to tell of", async () => {
+  await store.stop();
+  const failures: Error[] = [];
+  const other = await startEmbeddedStore({ dir, onFailure: (error) => failures.push(error) });
+  await other.stop();
+  expect(failures).toEqual([]);
+  await start();
 });
 
 test("another start has another password", async () => {

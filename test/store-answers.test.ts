@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { IncomingHttpHeaders, RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Engine } from "../graph/embedded/engine.ts";
 import { createHandler } from "../graph/embedded/http.ts";
 import { TaskRefused, TaskTimeout, TaskTooLarge, ThreadGone } from "../graph/embedded/tasks.ts";
@@ -12,6 +12,7 @@ import type { Change, Question } from "../graph/embedded/tasks.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import { readAll } from "../graph/store-http.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { eventually } from "./support/eventually.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
@@ -162,18 +163,29 @@ describe("what is sent to a store", () => {
     await store.deleteGraph("urn:a b&c").catch(() => undefined);
     expect(new URL(all[1]!.url, "http://x").searchParams.get("graph")).toBe("urn:a b&c");
     expect(all[1]!.method).toBe("DELETE");
+    expect(storeUrls("http://x/ds/")).toEqual(storeUrls("http://x/ds"));
   });
 });
 
 describe("the embedded store", () => {
+  const signals: AbortSignal[] = [];
+  beforeEach(() => {
+    signals.length = 0;
+  });
+
   /** The doors, with an engine that only notes what it is asked. */
-  async function doors(fail?: () => Error, existed = true) {
+  async function doors(
+    fail?: () => Error,
+    existed = true,
+    answer: () => Readable | Promise<Readable | Uint8Array> = () => Readable.from([Buffer.from("answer")]),
+  ) {
     const asked: (Question | Change)[] = [];
     const engine = {
-      ask: (question: Question) => {
+      ask: (question: Question, signal: AbortSignal) => {
         asked.push(question);
+        signals.push(signal);
         if (fail) return Promise.reject(fail());
-        return Promise.resolve(existed ? Readable.from([Buffer.from("answer")]) : undefined);
+        return Promise.resolve(existed ? answer() : undefined);
       },
       change: (change: Change) => {
         asked.push(change);
@@ -184,7 +196,13 @@ describe("the embedded store", () => {
     const url = await listen((request, response) => void handle(request, response));
     const call = async (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) => {
       const response = await fetch(`${url}/${path}`, init);
-      return { status: response.status, allow: response.headers.get("allow"), text: await response.text() };
+      const headers = Object.fromEntries(response.headers);
+      return {
+        status: response.status,
+        headers,
+        allow: headers["allow"] ?? null,
+        text: await response.text(),
+      };
     };
     return { call, asked };
   }
@@ -277,6 +295,51 @@ describe("the embedded store", () => {
       "query",
       "union",
     ]);
+  });
+
+  test.each([
+    [
+      "with a notice where its time is over",
+      new TaskTimeout("no"),
+      "answer\n##  Query cancelled due to timeout\n",
+    ],
+    ["by breaking off where it fails", new TaskTooLarge("no"), undefined],
+    ["by breaking off where its thread is gone", new ThreadGone("no"), undefined],
+  ])("ends an answer that has begun %s", async (_, error, expected) => {
+    const { call } = await doors(undefined, true, () =>
+      Readable.from(
+        (function* () {
+          yield Buffer.from("answer");
+          throw error;
+        })(),
+      ),
+    );
+    const answer = call("ds/query", query({ accept: "text/csv" }));
+    if (expected === undefined) await expect(answer).rejects.toThrow();
+    else expect(await answer).toMatchObject({ status: 200, text: expected });
+  });
+
+  test("lets go of an answer whose caller has left before it began", async () => {
+    const { promise, resolve } = Promise.withResolvers<Readable>();
+    const { call, asked } = await doors(undefined, true, () => promise);
+    const caller = new AbortController();
+    const answer = call("ds/query", { ...query(), signal: caller.signal });
+    await eventually(() => expect(asked).toHaveLength(1));
+    caller.abort();
+    await expect(answer).rejects.toThrow();
+    await eventually(() => expect(signals[0]!.aborted).toBe(true));
+    const body = new Readable({ read: () => undefined });
+    resolve(body);
+    await eventually(() => expect(body.destroyed).toBe(true));
+  });
+
+  test("says in which characters a text is written, and of what is whole how long it is", async () => {
+    const { call } = await doors(undefined, true, () => Promise.resolve(Buffer.from("ä")));
+    expect((await call("ds/query", query({ accept: "text/csv" }))).headers).toMatchObject({
+      "content-type": "text/csv; charset=utf-8",
+      "content-length": "2",
+    });
+    expect((await call("ds/query", query({ accept: JSON_TYPE }))).headers["content-type"]).toBe(JSON_TYPE);
   });
 
   test("answers at once what is urgent, and what asks nothing by itself", async () => {

@@ -217,10 +217,11 @@ async function sendResult(response: ServerResponse, { status, type, body }: Resu
     return;
   }
   response.writeHead(status);
-  // A caller who hangs up in the middle has seen enough; one who is hung up on sees that there should be more.
+  // What is on its way need not wait for a caller who has left, perhaps before it began.
+  response.once("close", () => body.destroy());
+  if (response.destroyed) body.destroy();
+  // Who hangs up in the middle has seen enough; one who is hung up on sees that there should be more.
   await pipeline(saysWhenOver(body), response).catch(() => undefined);
-  // Where the caller has left before anything was read: what is on its way need not wait for anybody.
-  body.destroy();
 }
 
 /** As in Fuseki: with the status long sent, a notice tells that time is over from a failure. */

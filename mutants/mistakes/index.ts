@@ -1,7 +1,9 @@
 import type { Mistake } from "../mistake.ts";
 import { DESK } from "./desk.ts";
+import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { GRAPH } from "./graph.ts";
+import { GRAPH_NAMES } from "./graph-names.ts";
 import { NOTES } from "./graph-noted.ts";
 import { GRAPH_PARTS } from "./graph-parts.ts";
 import { SAID } from "./graph-said.ts";
@@ -55,10 +57,12 @@ export const MISTAKES: readonly Mistake[] = [
   ...RACES,
   ...GRAPH,
   ...GRAPH_PARTS,
+  ...GRAPH_NAMES,
   ...STORES,
   ...SAID,
   ...NOTES,
   ...EMBEDDED_STORE,
+  ...EMBEDDED_POOL,
   ...SERVER,
   ...DOORS,
   ...LIVE,
