@@ -456,6 +456,7 @@ test("names that look like a setting and are none are pointed out, those of othe
     SMTP_URLS: "SMTP_URL",
     SMTP_RUL: "SMTP_URL",
     MTP_URL: "SMTP_URL",
+    SMMTP_URL: "SMTP_URL",
     DATA_DUR: "DATA_DIR",
     DATA_DRI: "DATA_DIR",
     PLATFROM_URL: "PLATFORM_URL",

@@ -10,6 +10,7 @@ import { SAID } from "./graph-said.ts";
 import { STORES } from "./graph-stores.ts";
 import { OPERATOR } from "./operator.ts";
 import { IDENTITY } from "./identity.ts";
+import { IDENTITY_KEYS } from "./identity-keys.ts";
 import { MAIL_TEXTS } from "./mail-texts.ts";
 import { METRICS } from "./metrics.ts";
 import { PROCESS } from "./process-parts.ts";
@@ -72,6 +73,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...PROCESS,
   ...METRICS,
   ...IDENTITY,
+  ...IDENTITY_KEYS,
   ...REPLICA_PARTS,
   ...MAIL_TEXTS,
   ...SETTINGS,

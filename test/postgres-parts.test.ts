@@ -1,0 +1,110 @@
+// What a server's connections are for, and how it hears that a key has changed.
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { Announcements, NotAnnounced } from "../server/identity/announcements.ts";
+import { Postgres } from "../server/postgres/postgres.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { forwardTo } from "./support/sick-postgres.ts";
+
+jest.setTimeout(60_000);
+
+let database: TestDatabase;
+let postgres: Postgres;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  postgres = new Postgres({
+    ...{ url: database.serverUrl, poolSize: 5, statementTimeoutMs: 7_000, onError: () => undefined },
+  });
+  await postgres.start();
+});
+afterAll(async () => {
+  await postgres.end();
+  await database.drop();
+});
+
+describe("connections", () => {
+  test("for requests are a quarter for each key, rounded up, and the others take none of them", async () => {
+    const { requests, lookups, probes } = postgres;
+    const taken = await Promise.all([requests.take({ caller: "a" }), requests.take({ caller: "a" })]);
+    let isLent = false;
+    const third = requests.take({ caller: "a" }).then((lent) => {
+      isLent = true;
+      return lent;
+    });
+    const others = await Promise.all(["b", "b", "c"].map((caller) => requests.take({ caller })));
+    expect([isLent, requests.usage]).toEqual([false, { used: 5, waiting: 1 }]);
+    // All of them for one: the service itself.
+    const own = await Promise.all([lookups, lookups, probes].map((each) => each.take({ caller: "" })));
+    expect([lookups.usage.used, probes.usage.used]).toEqual([2, 1]);
+    for (const lent of [...taken, ...others, ...own]) lent.release();
+    (await third).release();
+    expect(requests.usage).toEqual({ used: 0, waiting: 0 });
+  });
+
+  test("for requests have the time that is configured, the service's own five seconds", async () => {
+    const { requests, lookups, probes, positions } = postgres;
+    expect([requests, lookups, probes, positions].map(({ timeoutMs }) => timeoutMs)).toEqual([
+      ...[7_000, 5_000, 5_000, 5_000],
+    ]);
+    const limitOf = (connections: typeof requests) =>
+      connections.borrow({ caller: "" }, async (lent) => {
+        const { rows } = await lent.run<{ limit: string; program: string }>({
+          text: "select current_setting('statement_timeout') as limit, current_setting('application_name') as program",
+        });
+        return rows[0];
+      });
+    expect(await limitOf(requests)).toEqual({ limit: "7s", program: "engagement-server" });
+    expect(await limitOf(lookups)).toEqual({ limit: "5s", program: "engagement-server" });
+  });
+});
+
+describe("announcements", () => {
+  const heard: string[] = [];
+  let announcements: Announcements | undefined;
+  let line: Awaited<ReturnType<typeof forwardTo>> | undefined;
+  afterEach(async () => {
+    await announcements?.stop();
+    line?.close();
+    heard.length = 0;
+  });
+  const listen = (url: string) =>
+    (announcements = new Announcements(url, {
+      changed: (keyId) => heard.push(keyId),
+      listening: (isListening) => heard.push(isListening ? "listening" : "deaf"),
+    }));
+  const announce = (keyId: string) => database.owner.query("select pg_notify('api_keys', $1)", [keyId]);
+
+  test("arrive, and when the connection is cut without a word that is noticed, and others arrive again", async () => {
+    const { port } = new URL(database.serverUrl);
+    line = await forwardTo(() => Number(port));
+    const url = Object.assign(new URL(database.serverUrl), { port: String(line.port) });
+    await listen(url.href).start(postgres.probes);
+    // The first is its own.
+    expect(heard).toEqual(["listening", expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    await announce("one");
+    await eventually(() => expect(heard.at(-1)).toBe("one"));
+    line.muffle();
+    await eventually(() => expect(heard.slice(3)).toEqual(["deaf", "listening"]));
+    await announce("two");
+    await eventually(() => expect(heard.at(-1)).toBe("two"));
+    line.sever();
+    await eventually(() => expect(heard.slice(6)).toEqual(["deaf", "listening"]));
+  });
+
+  test("that cannot be listened for keep the service from starting", async () => {
+    const nobody = Object.assign(new URL(database.serverUrl), { port: "9" });
+    await expect(listen(nobody.href).start(postgres.probes)).rejects.toThrow(NotAnnounced);
+    expect(heard).toEqual(["deaf"]);
+  });
+
+  test("are not listened for any more by who has stopped", async () => {
+    await listen(database.serverUrl).start(postgres.probes);
+    await announcements!.stop();
+    expect(heard.slice(2)).toEqual(["deaf"]);
+    const { rows } = await database.owner.query(
+      "select from pg_stat_activity where datname = current_database() and query = 'listen api_keys' and application_name = ''",
+    );
+    expect(rows).toEqual([]);
+  });
+});

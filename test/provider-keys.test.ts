@@ -1,0 +1,130 @@
+// When an OpenID provider is asked for its keys, by a clock that the test sets, and whose answer is believed.
+import { afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import { errors, exportJWK, generateKeyPair } from "jose";
+import type { FlattenedJWSInput, JWK } from "jose";
+import { ProviderKeys } from "../server/identity/provider.ts";
+
+jest.setTimeout(30_000);
+
+const ISSUER = "https://login.example/";
+const CONFIGURATION = "https://login.example/.well-known/openid-configuration";
+const token = { payload: "", signature: "", protected: "" } as FlattenedJWSInput;
+const unavailable = (seconds: string) =>
+  expect.objectContaining({
+    ...{ code: "identity_provider_unavailable", headers: { "retry-after": seconds } },
+  });
+
+let jwks: Record<"one" | "two", JWK>;
+let now: number;
+let asked: { url: string; options: RequestInit }[];
+let answers: Record<string, unknown>;
+let clock: { work: () => void; ms: number }[];
+let warned: number;
+let provider: ProviderKeys;
+beforeAll(async () => {
+  const make = async (kid: string) => {
+    const { publicKey } = await generateKeyPair("ES256", { extractable: true });
+    return { ...(await exportJWK(publicKey)), kid, alg: "ES256" };
+  };
+  jwks = { one: await make("one"), two: await make("two") };
+});
+beforeEach(() => {
+  [now, asked, clock, warned] = [1_000_000, [], [], 0];
+  answers = {
+    [CONFIGURATION]: { issuer: ISSUER, jwks_uri: "https://keys.example/jwks" },
+    "https://keys.example/jwks": { keys: [jwks.one] },
+  };
+  jest.spyOn(performance, "now").mockImplementation(() => now);
+  jest.spyOn(globalThis, "fetch").mockImplementation(((url: string, options: RequestInit) => {
+    asked.push({ url, options });
+    const answer = answers[url];
+    if (answer === undefined) return Promise.reject(new Error("nobody there"));
+    return Promise.resolve(
+      typeof answer === "number" ? new Response("", { status: answer }) : Response.json(answer),
+    );
+  }) as typeof fetch);
+  jest.spyOn(globalThis, "setInterval").mockImplementation(((work: () => void, ms: number) => {
+    clock.push({ work, ms });
+    return { unref: () => undefined };
+  }) as unknown as typeof setInterval);
+  provider = new ProviderKeys(ISSUER, { warn: () => (warned += 1) } as never);
+});
+afterEach(() => void jest.restoreAllMocks());
+
+const find = (kid: string) => provider.find({ alg: "ES256", kid }, token);
+const nobody = errors.JWKSNoMatchingKey;
+
+test("its keys are had by discovery, in two questions that follow nobody elsewhere, and then known", async () => {
+  expect(await find("one")).toBeDefined();
+  expect(asked.map(({ url }) => url)).toEqual([CONFIGURATION, "https://keys.example/jwks"]);
+  for (const { options } of asked) expect(options.redirect).toBe("error");
+  expect(await find("one")).toBeDefined();
+  expect(asked).toHaveLength(2);
+});
+
+test("a key that is not known is looked for once in five seconds; nobody is told that it is not there who has not asked for it", async () => {
+  await find("one");
+  await expect(find("two")).rejects.toEqual(unavailable("5"));
+  now += 4_999;
+  await expect(find("two")).rejects.toEqual(unavailable("1"));
+  expect(asked).toHaveLength(2);
+  now += 1;
+  await expect(find("two")).rejects.toThrow(nobody);
+  expect(asked).toHaveLength(4);
+  // It was not there a moment ago.
+  await expect(find("two")).rejects.toThrow(nobody);
+  await expect(find("three")).rejects.toEqual(unavailable("5"));
+  expect(asked).toHaveLength(4);
+  answers["https://keys.example/jwks"] = { keys: [jwks.one, jwks.two] };
+  now += 5_000;
+  expect(await find("two")).toBeDefined();
+});
+
+test("by the clock a key is forgotten within ten minutes that the provider no longer has", async () => {
+  provider.start();
+  expect(clock.map(({ ms }) => ms)).toEqual([600_000]);
+  expect(await find("one")).toBeDefined();
+  expect(asked).toHaveLength(2);
+  answers["https://keys.example/jwks"] = { keys: [jwks.two] };
+  clock[0]!.work();
+  now += 5_000;
+  expect(await find("two")).toBeDefined();
+  expect(asked).toHaveLength(4);
+  now += 5_000;
+  await expect(find("one")).rejects.toThrow(nobody);
+});
+
+test("those who ask at once share the answer, and a provider that is away is told of and tried again", async () => {
+  answers[CONFIGURATION] = 500;
+  const both = await Promise.allSettled([find("one"), find("one")]);
+  for (const each of both) expect(each).toEqual({ status: "rejected", reason: unavailable("5") });
+  expect([asked.length, warned]).toEqual([1, 1]);
+  await expect(find("one")).rejects.toEqual(unavailable("5"));
+  expect(asked).toHaveLength(1);
+  answers[CONFIGURATION] = { issuer: ISSUER, jwks_uri: "https://keys.example/jwks" };
+  now += 5_000;
+  expect(await find("one")).toBeDefined();
+});
+
+test.each<[string, Record<string, unknown>]>([
+  [
+    "calls itself something else",
+    { [CONFIGURATION]: { issuer: "https://login.example", jwks_uri: "https://keys.example/jwks" } },
+  ],
+  [
+    "has its keys where anybody can change them",
+    {
+      [CONFIGURATION]: { issuer: ISSUER, jwks_uri: "http://keys.example/jwks" },
+      "http://keys.example/jwks": { keys: [] },
+    },
+  ],
+  ["has no list of keys", { "https://keys.example/jwks": { keys: "none" } }],
+  [
+    "says more than a provider has to say",
+    { "https://keys.example/jwks": { keys: [], more: "x".repeat(262_144) } },
+  ],
+])("a provider that %s is not believed", async (_, wrong) => {
+  Object.assign(answers, wrong);
+  await expect(find("one")).rejects.toEqual(unavailable("5"));
+  expect(asked.map(({ url }) => url)).not.toContain("http://keys.example/jwks");
+});
