@@ -121,8 +121,12 @@ describe("a replica", () => {
     expect(await replica.ready()).toBeUndefined();
     expect(replica.isUsed).toBe(false);
     // Not even about the position of the primary.
-    primary = () => Promise.reject(new Error("is not asked"));
-    expect(await replica.ready()).toBeUndefined();
+    let isAsked = false;
+    primary = () => {
+      isAsked = true;
+      return Promise.resolve(at(11));
+    };
+    expect([await replica.ready(), isAsked]).toEqual([undefined, false]);
     primary = () => Promise.resolve(at(11));
     await set({ at: 11 });
     await eventually(() => expect(replica.isUsed).toBe(true));
