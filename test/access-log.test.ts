@@ -1,5 +1,8 @@
 // One line for each request, and an id that leads from an answer to it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { once } from "node:events";
+import { Agent, get } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { pino } from "pino";
 import { eventually } from "./support/eventually.ts";
 import { send } from "./support/graphql.ts";
@@ -41,6 +44,27 @@ describe("each request is one line at info", () => {
       ...{ keyId: expect.stringMatching(/^[0-9a-f-]{36}$/), requestId: idOf(answer), msg: "request" },
     });
     expect(line["bytes"]).toBeGreaterThan(JSON.stringify(answer.body).length);
+  });
+
+  test("with the bytes of its own answer, whatever came before on its connection", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const headers = { authorization: `Bearer ${service.keys.read}` };
+    const bytes: number[] = [];
+    try {
+      for (const requestId of ["first-of-two", "second-of-two"]) {
+        const asked = get(`${service.url}/v0/accelerators`, {
+          agent,
+          headers: { ...headers, "x-request-id": requestId },
+        });
+        const [answer] = (await once(asked, "response")) as [IncomingMessage];
+        expect(asked.reusedSocket).toBe(bytes.length > 0);
+        await answer.resume().toArray();
+        bytes.push((await lineOf(requestId))["bytes"] as number);
+      }
+    } finally {
+      agent.destroy();
+    }
+    expect(bytes[1]).toBeLessThan(1.5 * bytes[0]!);
   });
 
   test.each([
@@ -89,6 +113,18 @@ describe("each request is one line at info", () => {
       gone.abort();
       await expect(request).rejects.toThrow();
       expect(await lineOf("hung-up")).toMatchObject({ route: "/v0/needs", aborted: true });
+      // What was asked for them ends, and is no failure. Whatever is to be said of it is said before this is answered.
+      await eventually(async () => {
+        const { rows } = await client.query(
+          `select from pg_stat_activity where usename = 'engagement_server' and wait_event_type = 'Lock'
+             and datname = current_database()`,
+        );
+        expect(rows).toEqual([]);
+      });
+      await call(`${service.url}/v0/accelerators`, "GET", service.keys.read);
+      expect(lines.filter((line) => line["requestId"] === "hung-up" && line["msg"] !== "request")).toEqual(
+        [],
+      );
     } finally {
       await client.query("rollback");
       client.release();

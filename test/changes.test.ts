@@ -232,6 +232,20 @@ test("goes on by Link, and says when there is no more", async () => {
   expect(read).toEqual(ids);
 });
 
+test("goes on by Link with the same filters", async () => {
+  const needId = await declareNeed();
+  await post("/v0/needs/status", { needId, status: "met", actorEmail: contributor });
+  const filters = { limit: "1", kind: "need", orgUri: ORG, needId };
+  const query = new URLSearchParams({ ...filters, after: start }).toString();
+  const { body, headers } = await call(`${service.url}/v0/changes?${query}`, "GET", service.keys.read);
+  const [, next] = /^<([^>]+)>; rel="next"$/.exec(headers.get("link") ?? "") ?? [];
+  const url = new URL(next!, service.url);
+  expect([url.pathname, Object.fromEntries(url.searchParams)]).toEqual([
+    "/v0/changes",
+    { ...filters, after: body.position },
+  ]);
+});
+
 test("is filtered by kind, organization, and the chain of a need", async () => {
   const needId = await declareNeed();
   const other = await declareNeed(OTHER_ORG, otherAdmin);

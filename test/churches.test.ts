@@ -187,6 +187,7 @@ describe("by words and names", () => {
     ["something that is not a number", "center_lat=north&center_lng=1&radius_km=1", ["center_lat"]],
     ["something that is neither true nor false", "trinitarian=yes", ["trinitarian"]],
     ["no limit at all", "limit=", ["limit"]],
+    ["a radius just too large", "center_lat=1&center_lng=1&radius_km=200.1", ["radius_km"]],
     ["a limit of 0", "limit=0", ["limit"]],
     ["a limit too large", "limit=10001", ["limit"]],
     ["an unknown country", "country=zz", ["country"]],

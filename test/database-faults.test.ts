@@ -120,6 +120,7 @@ async function everyDoorIsUnavailable(): Promise<void> {
   if (search_.status === 200) expect(search_.body).toMatchObject({ result: { isError: true } });
   else expectUnavailable(search_);
   expect(readyz).toMatchObject({ status: 503, body: { status: "not_ready" } });
+  expect(readyz.headers.get("retry-after")).toBe("1");
   expect(metric.status).toBe(200);
   expect(metric.body).toMatch(/^database_up 0$/m);
   expect(healthz.status).toBe(200);

@@ -1,5 +1,5 @@
 // Counting over GraphQL: by status, accelerator, country, organization and month.
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually } from "./support/eventually.ts";
 import { ask, refusal } from "./support/graphql.ts";
 import { startTestService } from "./support/service.ts";
@@ -171,6 +171,43 @@ test.each<[string, string, string[][]]>([
   expect(needs.groupedAggregates.map((group: Group) => group.keys)).toEqual(keys);
 });
 
+describe("groups of so many records", () => {
+  const SOME = "filter: { status: { in: [open, met] } }";
+  test.each<[string, string[]]>([
+    ["null", ["open", "met"]],
+    ["{}", ["open", "met"]],
+    ["{ count: null }", ["open", "met"]],
+    ["{ count: { equalTo: 1 } }", ["met"]],
+    ["{ count: { equalTo: 0 } }", []],
+    ["{ count: { greaterThan: 0 } }", ["open", "met"]],
+    ["{ count: { greaterThan: 1 } }", ["open"]],
+    ["{ count: { greaterThan: 2 } }", []],
+    ["{ count: { greaterThanOrEqualTo: 1 } }", ["open", "met"]],
+    ["{ count: { greaterThanOrEqualTo: 2 } }", ["open"]],
+    ["{ count: { greaterThanOrEqualTo: 3 } }", []],
+    ["{ count: { lessThan: 1 } }", []],
+    ["{ count: { lessThan: 2 } }", ["met"]],
+    ["{ count: { lessThan: 3 } }", ["open", "met"]],
+    ["{ count: { lessThanOrEqualTo: 1 } }", ["met"]],
+    ["{ count: { lessThanOrEqualTo: 2 } }", ["open", "met"]],
+    ["{ count: { greaterThan: 1, lessThan: 3, equalTo: null } }", ["open"]],
+  ])("%s", async (having, statuses) => {
+    const { needs } = await ask(
+      service,
+      `{ needs(${SOME}) { groupedAggregates(groupBy: [STATUS], having: ${having}) { keys } } }`,
+    );
+    expect(needs.groupedAggregates.map((group: Group) => group.keys[0])).toEqual(statuses);
+  });
+
+  test("also where they are read from totals", async () => {
+    const { needs } = await ask(
+      service,
+      "{ needs { groupedAggregates(groupBy: [STATUS], having: { count: { equalTo: 1 } }) { keys count } } }",
+    );
+    expect(needs.groupedAggregates).toEqual([{ keys: ["met"], count: 1 }]);
+  });
+});
+
 test("groups follow one another in time, whichever way", async () => {
   const months = async (orderBy: string) => {
     const { needs } = await ask(
@@ -204,6 +241,19 @@ test("a hundred groups are returned where nothing is said, and a thousand at mos
     return needs.groupedAggregates.length as number;
   };
   expect([await days(""), await days("first: null"), await days("first: 1000")]).toEqual([100, 100, 120]);
+});
+
+test("how many are in some statuses, and which part they are; of none there is no part", async () => {
+  const COUNTS = "count met: count(status: [met]) share(status: [met])";
+  const { few, every, none } = await ask(
+    service,
+    `{ few: needs(filter: { status: { in: [open, met] } }) { aggregates { ${COUNTS} } }
+       every: needs { aggregates { met: count(status: [met]) nobody: count(status: []) } }
+       none: needs(filter: { needDescription: { equalTo: "nothing" } }) { aggregates { ${COUNTS} } } }`,
+  );
+  expect(few.aggregates).toEqual({ count: 3, met: 1, share: 1 / 3 });
+  expect(every.aggregates).toEqual({ met: 1, nobody: 0 });
+  expect(none.aggregates).toEqual({ count: 0, met: 0, share: null });
 });
 
 test("different statuses in the graph can be counted", async () => {

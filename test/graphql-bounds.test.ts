@@ -83,10 +83,10 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
   [
     "fields, those of other operations included",
     [
-      `query q { needs { ${times(490, () => "totalCount")} } } query r { needs { ${times(490, () => "totalCount")} } }`,
+      `query q { needs { ${times(499, () => "totalCount")} } } query r { needs { ${times(499, () => "totalCount")} } }`,
     ],
     [
-      `query q { needs { ${times(490, () => "totalCount")} } } query r { needs { ${times(510, () => "totalCount")} } }`,
+      `query q { needs { ${times(499, () => "totalCount")} } } query r { needs { ${times(500, () => "totalCount")} } }`,
     ],
     /fields in a GraphQL text must not exceed 1,000/,
   ],
@@ -98,9 +98,12 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
   ],
   [
     "records",
-    ["{ needs(first: 110) { nodes { commitments(first: 200) { nodes { status } } } } }"],
-    ["{ needs(first: 200) { nodes { commitments(first: 200) { nodes { status } } } } }"],
-    /must not exceed 25,000. This one has 40,200/,
+    ["{ needs(first: 125) { nodes { commitments(first: 199) { nodes { status } } } } }"],
+    [
+      `{ needs(first: 125) { nodes { commitments(first: 199) { nodes { status } } } }
+        more: needs(first: 1) { nodes { status } } }`,
+    ],
+    /must not exceed 25,000. This one has 25,001/,
   ],
   [
     "records, by edges",
@@ -118,6 +121,24 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
       "query ($n: Int) { needs(first: $n) { nodes { commitments(first: $n) { nodes { status } } } } }",
       { n: 200 },
     ],
+    /must not exceed 25,000/,
+  ],
+  [
+    "records, by what is sent for a variable that has a default",
+    [
+      "query ($n: Int = 200) { needs(first: $n) { nodes { commitments(first: $n) { nodes { status } } } } }",
+      { n: 150 },
+    ],
+    [
+      "query ($n: Int = 150) { needs(first: $n) { nodes { commitments(first: $n) { nodes { status } } } } }",
+      { n: 200 },
+    ],
+    /must not exceed 25,000/,
+  ],
+  [
+    "records, by the default of a variable that is not sent",
+    ["query ($n: Int = 150) { needs(first: $n) { nodes { commitments(first: $n) { nodes { status } } } } }"],
+    ["query ($n: Int = 200) { needs(first: $n) { nodes { commitments(first: $n) { nodes { status } } } } }"],
     /must not exceed 25,000/,
   ],
   [
@@ -292,6 +313,20 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
     message: expect.stringMatching(message),
     extensions: { code: "validation_failed", statusCode: 400 },
   });
+});
+
+test("the operation that is run is the one that is measured", async () => {
+  const query = `query few { needs(first: 1) { nodes { status } } }
+    query many { needs(first: 200) { nodes { commitments(first: 200) { nodes { status } } } } }`;
+  const run = async (operationName: string) => {
+    const { body } = await call(`${service.url}/graphql`, "POST", service.keys.read, {
+      query,
+      operationName,
+    });
+    return (body.errors as { message: string }[] | undefined)?.map(({ message }) => message);
+  };
+  expect(await run("few")).toBeUndefined();
+  expect(await run("many")).toEqual([expect.stringContaining("must not exceed 25,000")]);
 });
 
 describe("texts made to hurt are refused", () => {

@@ -275,6 +275,24 @@ describe("the connection of a request", () => {
     expect((await run("api_read", "select 0", "q0")).rows).toEqual([[0]]);
   });
 
+  test("keeps none of those that look for a code, of which each is planned for the code that is asked for", async () => {
+    await run("api_read", "select '{1}'::int[] @> '{1}'", "for_a_code");
+    await run("api_read", "select '{1}'::int[] && '{1}'", "for_any");
+    const { rows } = await run("api_read", "select name from pg_prepared_statements where name ~ '^for_'");
+    expect(rows).toEqual([["for_any"]]);
+  });
+
+  test("is asked nothing for a caller who had hung up before", async () => {
+    const response = Object.assign(new EventEmitter(), { closed: true, writableFinished: false });
+    const caller = callerWith({ keyId: "key", scope: "api_write", ratePerMinute: null });
+    const settings = connections.begin(caller, response as unknown as ServerResponse);
+    const insert = connections
+      .of(settings)
+      .use((client) => client.query({ text: "insert into app_public.marks values ('unheard')" }));
+    await expect(insert).rejects.toMatchObject({ name: "CallerGone" });
+    expect(await marks()).toEqual([]);
+  });
+
   test("settings of no request are refused", () => {
     expect(() => connections.of({ role: "api_review" })).toThrow("belong to a request");
   });

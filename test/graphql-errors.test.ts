@@ -4,8 +4,10 @@ import { once } from "node:events";
 import express from "express";
 import type { AddressInfo } from "node:net";
 import { createGraphql } from "../server/graphql/door.ts";
+import { publicErrors } from "../server/graphql/errors.ts";
 import { callerWith } from "../server/identity/identity.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
+import { CallerGone } from "../server/postgres/unavailable.ts";
 import { refusal, send } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -220,6 +222,18 @@ describe("over HTTP", () => {
     expect(answer.body.errors[0].extensions).toEqual({ code, statusCode: 401, requestId });
   });
 
+  test("of a text with many mistakes the first twenty are told", async () => {
+    const told = async (count: number) => {
+      const fields = Array.from({ length: count }, (_, n) => `nothing${n}`).join(" ");
+      const { body } = await post(JSON.stringify({ query: `{ ${fields} }` }));
+      return (body.errors as { message: string }[]).map(({ message }) => message);
+    };
+    expect(await told(20)).toHaveLength(20);
+    const more = await told(30);
+    expect(more.slice(0, 20)).toEqual(await told(20));
+    expect(more.slice(20)).toEqual([expect.stringMatching(/^Too many validation errors/)]);
+  });
+
   test("a client of the older media type gets 200 and reads the errors", async () => {
     const answer = await post('{"query": "{ nothing }"}', { accept: "application/json" });
     expect(answer.status).toBe(200);
@@ -269,6 +283,15 @@ describe("what is our own fault", () => {
       client.release();
       expect([code, status]).toEqual(["query_timeout", 504]);
     });
+  });
+
+  test("that a caller has gone is not", () => {
+    const logged: object[] = [];
+    const publicError = publicErrors({ error: (details: object) => void logged.push(details) });
+    expect(publicError(new CallerGone()).extensions).toMatchObject({ code: "query_timeout" });
+    expect(logged).toEqual([]);
+    expect(publicError(new Error("Ours")).extensions).toMatchObject({ code: "internal_error" });
+    expect(logged).toHaveLength(1);
   });
 
   test("a failure answers 500 with an id, and the log has the cause under that id", async () => {

@@ -34,6 +34,8 @@ test("it names no other host, and its policy allows none", () => {
   const policy = page.headers.get("content-security-policy")!;
   expect(policy).toMatch(/^default-src 'none'; script-src 'self' 'nonce-/);
   expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
+  for (const part of ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"])
+    expect(policy.split("; ")).toContain(part);
 });
 
 test("every script of the page carries the nonce of its policy", () => {

@@ -1,6 +1,6 @@
 // Records over GraphQL: the chain both ways, filters, orderings, pages.
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { ask, refusal } from "./support/graphql.ts";
+import { ask, refusal, send } from "./support/graphql.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { admin, ORG, OTHER_ORG, otherAdmin } from "./support/world.ts";
@@ -406,6 +406,16 @@ describe("orderings and pages", () => {
       { orgUri: ORG },
     );
     expect([organization.page.nodes.length, organization.more.nodes.length]).toEqual([20, 33]);
+  });
+
+  test.each([
+    ["first: 201", [{ path: "first", message: "must be from 0 to 200" }]],
+    ["last: -1", [{ path: "last", message: "must be from 0 to 200" }]],
+    ["first: 1, last: 1", [{ path: "last", message: "must not be given with first" }]],
+    ["first: 1, offset: -1", [{ path: "offset", message: "must be at least 0" }]],
+  ])("a page by (%s) is refused by what is wrong with it", async (args, details) => {
+    const { errors } = await send(service, `{ needs(${args}) { nodes { needId } } }`);
+    expect(errors?.[0]?.extensions).toMatchObject({ code: "validation_failed", details });
   });
 
   test.each([

@@ -285,6 +285,17 @@ test("counts are Ints, and the statuses of histories and the ways of claims are 
   expect(typeOf("OrganizationClaimResult.resultVariant")).toBe("ClaimResultVariant!");
 });
 
+test("filters are those that an index or one pass over the rows can serve: no patterns", () => {
+  const operators = partsOf()
+    .map(({ path }) => path)
+    .filter((path) => /^\w+(Filter|ListFilter)\./.test(path) && /like|regex|match/i.test(path));
+  expect(operators).toEqual([]);
+  expect(fieldsOf("StringFilter")).toEqual([
+    ...["equalTo", "greaterThan", "greaterThanOrEqualTo", "in", "includesInsensitive", "isNull", "lessThan"],
+    ...["lessThanOrEqualTo", "notEqualTo", "notIn", "startsWith", "startsWithInsensitive"],
+  ]);
+});
+
 test("every field that lists records is paged, or has a limit of its own", () => {
   const unbounded = Object.values(schema.getTypeMap())
     .filter((type) => isObjectType(type) && !type.name.startsWith("__"))

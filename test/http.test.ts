@@ -265,6 +265,8 @@ describe("lists", () => {
     expect((await get("status=completed")).claims[0].claimId).toBe(first.body.claimId);
     expect((await get("status=paused")).total).toBe(0);
     expect((await get("rop3=104425&countryCode=KE")).total).toBe(1);
+    for (const other of ["rop3=104426", "countryCode=UG"])
+      expect(await get(other)).toEqual({ claims: [], total: 0 });
   });
 });
 

@@ -239,6 +239,14 @@ describe("REST refuses what does not have the shape of the request", () => {
     expect(named(await call(`${service.url}${path}`, "POST", service.keys.write, nobodys))).toEqual([actor]);
   });
 
+  test("each unknown field is named", async () => {
+    const unknown = { ...valid, status: "met", needDescriptions: "x" };
+    const { body } = await call(`${service.url}${path}`, "POST", service.keys.write, unknown);
+    expect(body.details).toEqual([
+      { path: "status, needDescriptions", message: "is not a field of this request" },
+    ]);
+  });
+
   test("every bad code is named", async () => {
     const answer = await call(`${service.url}${path}`, "POST", service.keys.write, {
       ...valid,

@@ -87,6 +87,12 @@ describe.each(LISTS)("$path", (list) => {
     }
   });
 
+  test("a page has fifty where nothing is said", async () => {
+    await insert(15, "2027-01-01T00:00:00Z");
+    const page = await read(list, path);
+    expect([page.ids.length, page.total]).toEqual([50, 55]);
+  });
+
   test("what is added or deleted meanwhile moves nothing", async () => {
     const before = await read(list, `${path}?limit=200`);
     const first = await read(list, `${path}?limit=10`);

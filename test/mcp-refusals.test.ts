@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { issueTestKey } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { MODERN_META, modernHeaders, post, TOOL, toolCall } from "./support/mcp.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -40,6 +41,7 @@ describe("errors of JSON-RPC", () => {
     ["a method that is not a string", { ...ping, method: 5 }, -32600, 400, 1],
     ["an id that is null", { ...ping, id: null }, -32600, 400, null],
     ["an id that is no whole number", { ...ping, id: 1.5 }, -32600, 400, null],
+    ["an id that is not counted exactly", { ...ping, id: 2 ** 53 }, -32600, 400, null],
     ["an id that is an object", { ...ping, id: { a: 1 } }, -32600, 400, null],
     ["params that are a list", { ...ping, params: [] }, -32600, 400, 1],
     ["an unknown method", { ...ping, method: "tools/delete" }, -32601, 200, 1],
@@ -66,6 +68,15 @@ describe("errors of JSON-RPC", () => {
     expect(answer.status).toBe(status);
     expect(answer.body).toEqual({ jsonrpc: "2.0", id, error: { code, message: expect.any(String) } });
     expect(answer.body.error.message).not.toMatch(INTERNAL);
+  });
+
+  test("quotes sixty characters of a name, and no more", async () => {
+    const told = async (length: number) => {
+      const { body } = await post(service, { ...ping, method: "x".repeat(length) });
+      return body.error.message as string;
+    };
+    expect(await told(60)).toContain(`"${"x".repeat(60)}"`);
+    expect(await told(61)).toContain(`"${"x".repeat(60)}…"`);
   });
 
   test("of revision 2026-07-28", async () => {
@@ -101,6 +112,21 @@ describe("a search that fails is a result that says so", () => {
     ["one of several", { queryParams: { belief: ["other", "x"] } }, [/^belief\[1\] must be one of/]],
     ["an unknown column", { queryParams: { fields: "zip" } }, [/zip/, /postal_code/]],
     [
+      "more unknown inputs than anybody reads",
+      { queryParams: Object.fromEntries(["a", "b", "c", "d", "e", "f"].map((name) => [name, 1])) },
+      [/^There is no input a, b, c, d, e, …\. /],
+    ],
+    [
+      "five of them",
+      { queryParams: { a: 1, b: 1, c: 1, d: 1, e: 1 } },
+      [/^There is no input a, b, c, d, e\. /],
+    ],
+    [
+      "an unknown input with a long name",
+      { queryParams: { ["x".repeat(61)]: 1, ["y".repeat(60)]: 1 } },
+      [/ x{60}…, y{60}\. /],
+    ],
+    [
       "half a radius",
       { queryParams: { radius_km: 5, center_lat: 1 } },
       [/^center_lng is required: a radius/],
@@ -115,7 +141,9 @@ describe("a search that fails is a result that says so", () => {
   ];
 
   test.each(cases)("%s", async (_name, input, says) => {
+    logged.length = 0;
     const { status, body } = await post(service, toolCall({}, { arguments: input }));
+    expect(logged.filter((line) => line.includes("a tool call failed"))).toEqual([]);
     expect([status, body.result?.isError]).toEqual([200, true]);
     expect(body.result.structuredContent).toBeUndefined();
     const [{ type, text }] = body.result.content;
@@ -137,6 +165,13 @@ describe("a search that fails is a result that says so", () => {
         ],
       });
       expect(logged.join("")).toMatch(/church_page.*does not exist/);
+      await eventually(async () => {
+        const line = logged.map((each) => JSON.parse(each) as Record<string, unknown>).find(isRequest);
+        expect(line).toMatchObject({ status: 200, errors: ["internal_error"] });
+        function isRequest(each: Record<string, unknown>) {
+          return each["msg"] === "request" && each["requestId"] === requestId;
+        }
+      });
     } finally {
       await service.database.owner.query("alter function app_private.church_page_away rename to church_page");
     }

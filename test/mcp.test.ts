@@ -85,6 +85,17 @@ test("the cursor of one call leads to the next page", async () => {
   expect([...first.items, ...second.items]).toEqual(all.items);
 });
 
+test("what is written of a church stands in the answer as it is", async () => {
+  const name = '$& $1 $\' $` $$ \\u0041 "quoted"';
+  await insertChurches(service.database.owner, [{ church_id: "dollars", name }]);
+  try {
+    const { items } = await found({ id: "dollars" });
+    expect(items).toMatchObject([{ church_id: "dollars", name }]);
+  } finally {
+    await service.database.owner.query("delete from app_public.churches where church_id = 'dollars'");
+  }
+});
+
 test("GeoJSON is the same as through REST", async () => {
   const query = { format: "geojson", limit: 3, fields: "name" };
   expect(await found(query)).toEqual((await search(query)).body);
@@ -116,6 +127,17 @@ test("the tool says what it is, and takes what the search route takes", async ()
   const examples = [...tool.description.matchAll(/\{"queryParams": .*?\}\}/g)].map(([text]) => text);
   expect(examples).toHaveLength(3);
   for (const example of examples) await found(JSON.parse(example).queryParams);
+});
+
+test("the list of tools may be kept for an hour", async () => {
+  const list = { jsonrpc: "2.0", id: "list", method: "tools/list", params: { _meta: MODERN_META } };
+  const { body } = await post(service, list, modernHeaders("tools/list"));
+  expect(body.result).toMatchObject({ ttlMs: 3_600_000, cacheScope: "public" });
+});
+
+test("any page may call where any origin may", async () => {
+  const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+  expect((await post(service, ping, { origin: "https://elsewhere.example" })).status).toBe(200);
 });
 
 describe("the SDK's client", () => {

@@ -96,6 +96,8 @@ describe("the server", () => {
     expect(await count('database_pool_wait_seconds_count{pool="server"}')).toBeGreaterThan(0);
     expect(await count('database_pool_connections{pool="server",state="idle"}')).toBeGreaterThan(0);
     expect((await ofServer()).join("\n")).toMatch(/^database_pool_waiting\{pool="server"\} 0$/m);
+    // There is no replica that it could use, or not.
+    expect((await ofServer()).join("\n")).not.toMatch(/^database_replica_/m);
   });
 });
 

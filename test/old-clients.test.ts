@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertChurches } from "./support/churches.ts";
 import { ask } from "./support/graphql.ts";
 import { admin } from "./support/process.ts";
 import { call, startTestService } from "./support/service.ts";
@@ -166,6 +167,22 @@ test("an item always has its church_id, and headers repeat where the page ended"
   const last = await search("id=a&format=geojson&fields=name");
   expect(last.body.features[0].properties).toEqual({ church_id: "a", name: "Grace Chapel" });
   expect([last.headers.get("x-limit"), last.headers.get("x-next-cursor")]).toEqual(["20", null]);
+});
+
+test("a cursor is in the header however long it is", async () => {
+  const { owner } = service.database;
+  const ids = ["堂", "会"].map((letter) => letter.repeat(128));
+  await insertChurches(
+    owner,
+    ids.map((church_id) => ({ church_id, name: "Llanfairpwll" })),
+  );
+  try {
+    const { body, headers } = await search("church_name=llanfairpwll&limit=1");
+    expect(body.next_cursor.length).toBeGreaterThan(500);
+    expect(headers.get("x-next-cursor")).toBe(body.next_cursor);
+  } finally {
+    await owner.query("delete from app_public.churches where church_id = any ($1)", [ids]);
+  }
 });
 
 test("service times are minutes of the week, in what is imported, kept and answered", async () => {

@@ -69,6 +69,21 @@ test("every registered error that an operation can answer has an example, with i
   );
 });
 
+test("every operation tells of the headers of a refusal that say what to do", () => {
+  for (const placed of operations) {
+    for (const [status, header] of [
+      ["401", "www-authenticate"],
+      ["429", "retry-after"],
+      ["503", "retry-after"],
+    ] as const) {
+      const headers = Object.keys(placed.operation.responses[status]?.headers ?? {});
+      expect({ name: nameOf(placed), status, headers }).toEqual({
+        ...{ name: nameOf(placed), status, headers: expect.arrayContaining([header]) },
+      });
+    }
+  }
+});
+
 test("every operation has a group that is described, and examples of its input and output", () => {
   const tags = document.tags.map(({ name }) => name);
   for (const placed of operations) {
@@ -114,6 +129,17 @@ describe("an example", () => {
           if (required === false) continue;
           expect({ header, sent: answer.headers.has(header) }).toEqual({ header, sent: true });
         }
+        for (const header of ["etag", "location", "link", "x-data-source", "x-limit", "x-next-cursor"]) {
+          if (!answer.headers.has(header)) continue;
+          expect({ header, told: Object.keys(success.headers ?? {}) }).toEqual({
+            header,
+            told: expect.arrayContaining([header]),
+          });
+        }
+        expect({ name: nameOf(placed), unchanged: "304" in operation.responses }).toEqual({
+          name: nameOf(placed),
+          unchanged: answer.headers.has("etag"),
+        });
         const type = answer.headers.get("content-type")!.split(";")[0]!;
         const media = success.content![type]!;
         if (PROTOCOLS.includes(operation.operationId)) continue;

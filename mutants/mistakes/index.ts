@@ -1,6 +1,9 @@
 import type { Mistake } from "../mistake.ts";
 import { DESK } from "./desk.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
+import { GRAPHQL } from "./doors-graphql.ts";
+import { PARTNERS } from "./doors-partners.ts";
+import { REST } from "./doors-rest.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { GRAPH } from "./graph.ts";
 import { GRAPH_NAMES } from "./graph-names.ts";
@@ -67,6 +70,9 @@ export const MISTAKES: readonly Mistake[] = [
   ...SERVER,
   ...DOORS,
   ...LIVE,
+  ...REST,
+  ...PARTNERS,
+  ...GRAPHQL,
   ...DESK,
   ...REPLICAS,
   ...PULSES,
