@@ -94,6 +94,8 @@ describe("the link", () => {
     const visitor = new Visitor(service);
     const page = await visitor.open(link!, { headers: { "sec-fetch-site": "cross-site" } });
     expect(page.text).toContain(email);
+    // The secret is in no address of the page.
+    expect(page.text).toContain('<a href="/sign-in">Sign in</a>');
     // The oldest first.
     expect(Array.from(page.text.matchAll(/<li>([^<]*), on /g), ([, name]) => name)).toEqual(
       orgs.map(({ name }) => name),

@@ -61,6 +61,14 @@ test("it is for those who run the platform", async () => {
   }
 });
 
+test.each([
+  ["rebuilding", "good"],
+  ["lagging", "bad"],
+])("a graph that is %s is shown as %s", async (state, sign) => {
+  await say(state, "As a test says.");
+  expect((await operator.open(PATH)).text).toContain(`<span class="${sign}">${state}</span>`);
+});
+
 test("the database decides, whoever asks it", async () => {
   const ask = async (role: string, email: string) => {
     const client = await service.database.owner.connect();

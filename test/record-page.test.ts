@@ -192,6 +192,24 @@ test("a record says what it says at the other doors, with what its codes stand f
   expect(need).toContain("Bring audio &lt;i&gt;stories&lt;/i&gt;");
 });
 
+test("what the load check refused says why, and a status that nobody set is the service's own", async () => {
+  const id = paths.alone.split("/")[2]!;
+  const { owner } = service.database;
+  await owner.query(
+    `update app_private.graph_records set state = 'rejected', synced_revision = revision,
+       errors = '[{"path": "description", "message": "is not as it should be"}]' where record_id = $1`,
+    [id],
+  );
+  await owner.query(
+    "insert into app_public.status_history (engagement_claim_id, to_status) values ($1, 'paused')",
+    [id],
+  );
+  const { text } = await open(paths.alone);
+  expect(text).toContain("<bdi>description</bdi> <bdi>is not as it should be</bdi>");
+  expect(text).toContain("<td>the service itself</td>");
+  expect((await open(paths.need)).text).not.toContain("the service itself");
+});
+
 test("what is not there is not found, in words", async () => {
   const elsewhere = paths.need.replace("/needs/", "/commitments/");
   for (const path of [elsewhere, "/needs/nothing", "/needs/%00", `${paths.need}0`]) {

@@ -18,6 +18,8 @@ import { MAIL_TEXTS } from "./mail-texts.ts";
 import { METRICS } from "./metrics.ts";
 import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
+import { PAGES_FRAME } from "./pages-frame.ts";
+import { PAGES_LISTS } from "./pages-lists.ts";
 import { RACES } from "./races.ts";
 import { REPLICA_PARTS } from "./replica-parts.ts";
 import { REPLICAS } from "./replicas.ts";
@@ -88,6 +90,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...STANDING,
   ...TOLD,
   ...TABLES,
+  ...PAGES_LISTS,
+  ...PAGES_FRAME,
   ...UNSPOKEN_RULES,
   ...UNSPOKEN,
   ...UNSPOKEN_BORDERS,
