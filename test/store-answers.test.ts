@@ -101,6 +101,32 @@ describe("a store that answers", () => {
     else await expect(done).rejects.toMatchObject({ name: "GraphUnavailable" });
   });
 
+  test.each([
+    ["Update failed: the disk is full.", false],
+    ["java.lang.Exception", false],
+    ["Success", true],
+    ["terrors and unfailing", true],
+  ])("a change with 200 and %j: done is %s", async (text, isDone) => {
+    const { store } = await storeThat(200, "text/plain", text);
+    const done = store.update("CLEAR ALL");
+    if (isDone) await done;
+    else await expect(done).rejects.toMatchObject({ name: "GraphUnavailable" });
+  });
+
+  test.each(["text/html", "text/csv", ""])(
+    "a query with what it did not ask for (%j) has not",
+    async (type) => {
+      const { store } = await storeThat(200, type, '{"boolean":true}');
+      const unasked = {
+        name: "GraphUnavailable",
+        message: expect.stringContaining("answered with") as unknown,
+      };
+      await expect(store.query("ASK {}")).rejects.toMatchObject(unasked);
+      await expect(store.getGraph("urn:g")).rejects.toMatchObject(unasked);
+      await expect(store.ask("ASK {}")).rejects.toMatchObject(unasked);
+    },
+  );
+
   test("that it has no such graph has none to remove and none to give; an update there is another matter", async () => {
     const { store } = await storeThat(404, "text/plain", "");
     await store.deleteGraph("urn:g");

@@ -304,6 +304,7 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
       await store.client.deleteGraph(A);
     });
     inEngine("a graph is put from a stream and read as one", async () => {
+      await fill();
       const lines = Array.from({ length: 5_000 }, (_, i) => `<urn:s${i}> <urn:p> "${i}" .\n`);
       await store.client.putGraph(A, Readable.from(lines), "application/n-triples");
       const answer = await store.client.getGraph(A);
