@@ -8,6 +8,7 @@ jest.setTimeout(30_000);
 
 const ISSUER = "https://login.example/";
 const CONFIGURATION = "https://login.example/.well-known/openid-configuration";
+const right = { issuer: ISSUER, jwks_uri: "https://keys.example/jwks" };
 const token = { payload: "", signature: "", protected: "" } as FlattenedJWSInput;
 const unavailable = (seconds: string) =>
   expect.objectContaining({
@@ -31,7 +32,7 @@ beforeAll(async () => {
 beforeEach(() => {
   [now, asked, clock, warned] = [1_000_000, [], [], 0];
   answers = {
-    [CONFIGURATION]: { issuer: ISSUER, jwks_uri: "https://keys.example/jwks" },
+    [CONFIGURATION]: right,
     "https://keys.example/jwks": { keys: [jwks.one] },
   };
   jest.spyOn(performance, "now").mockImplementation(() => now);
@@ -40,7 +41,7 @@ beforeEach(() => {
     const answer = answers[url];
     if (answer === undefined) return Promise.reject(new Error("nobody there"));
     return Promise.resolve(
-      typeof answer === "number" ? new Response("", { status: answer }) : Response.json(answer),
+      typeof answer === "number" ? Response.json(right, { status: answer }) : Response.json(answer),
     );
   }) as typeof fetch);
   jest.spyOn(globalThis, "setInterval").mockImplementation(((work: () => void, ms: number) => {
@@ -101,7 +102,7 @@ test("those who ask at once share the answer, and a provider that is away is tol
   expect([asked.length, warned]).toEqual([1, 1]);
   await expect(find("one")).rejects.toEqual(unavailable("5"));
   expect(asked).toHaveLength(1);
-  answers[CONFIGURATION] = { issuer: ISSUER, jwks_uri: "https://keys.example/jwks" };
+  answers[CONFIGURATION] = right;
   now += 5_000;
   expect(await find("one")).toBeDefined();
 });

@@ -7,6 +7,7 @@ import { Positions } from "../server/postgres/positions.ts";
 import type { Position } from "../server/postgres/positions.ts";
 import { makeRoom } from "../server/postgres/prepared.ts";
 import { Replica } from "../server/postgres/replica.ts";
+import { ReplicaUnfit } from "../server/postgres/unavailable.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
@@ -199,8 +200,13 @@ describe("a replica", () => {
   test("is passed over once, and not at all once the server stops, which keeps nobody waiting", async () => {
     await begin();
     replica.passOver(new Error("first"));
-    replica.passOver(new Error("second"));
+    replica.passOver(new ReplicaUnfit("what somebody else has found out since"));
     expect(said).toEqual(["info back", "warn it does not answer"]);
+    await eventually(() => expect(replica.isUsed).toBe(true));
+    said = [];
+    // For the same reason as before, but another time.
+    replica.passOver(new Error("third"));
+    expect(said).toEqual(["warn it does not answer"]);
     await eventually(() => expect(replica.isUsed).toBe(true));
     said = [];
     primary = () => Promise.resolve(at(99));
@@ -235,7 +241,7 @@ describe("the position of the primary", () => {
     expect(asked).toHaveLength(1);
     asked[0]!.resolve(5);
     expect(await Promise.all(first)).toEqual([at(5), at(5)]);
-    await eventually(() => expect(asked).toHaveLength(2));
+    await eventually(() => expect(asked).toHaveLength(2), 10_000);
     asked[1]!.resolve(6);
     expect(await Promise.all(later)).toEqual([at(6), at(6)]);
   });
@@ -247,7 +253,7 @@ describe("the position of the primary", () => {
     asked[0]!.reject(new Error("down"));
     await expect(failed).rejects.toThrow("down");
     const next = positions.current();
-    await eventually(() => expect(asked).toHaveLength(2));
+    await eventually(() => expect(asked).toHaveLength(2), 10_000);
     asked[1]!.resolve(7);
     expect(await next).toEqual(at(7));
   });

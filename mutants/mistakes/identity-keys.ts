@@ -29,13 +29,6 @@ export const IDENTITY_KEYS: readonly Mistake[] = [
   },
   {
     ...PROVIDER,
-    rule: "a key that came meanwhile is there",
-    file: "server/identity/provider.ts",
-    before: "    this.#absent.clear();\n",
-    after: "",
-  },
-  {
-    ...PROVIDER,
     rule: "those who ask a provider at once share the answer",
     file: "server/identity/provider.ts",
     before: "this.#fetching ??= this.#load()",

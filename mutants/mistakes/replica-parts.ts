@@ -159,14 +159,6 @@ export const REPLICA_PARTS: readonly Mistake[] = [
   },
   {
     ...REPLICA,
-    rule: "a server that stops keeps nobody waiting for a replica",
-    file: "server/postgres/replica.ts",
-    before: "    clearTimeout(this.#retry);\n    this.#release();\n    await this.#postgres.end();",
-    after: "    clearTimeout(this.#retry);\n    await this.#postgres.end();",
-    only: "is passed over once",
-  },
-  {
-    ...REPLICA,
     rule: "those who come before the question share it",
     file: "server/postgres/positions.ts",
     before: "    if (!this.#next) {",
