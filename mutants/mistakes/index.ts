@@ -3,6 +3,7 @@ import { DESK } from "./desk.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
 import { PARTNERS } from "./doors-partners.ts";
+import { RESOURCES } from "./doors-resources.ts";
 import { REST } from "./doors-rest.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { GRAPH } from "./graph.ts";
@@ -73,6 +74,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...DOORS,
   ...LIVE,
   ...REST,
+  ...RESOURCES,
   ...PARTNERS,
   ...GRAPHQL,
   ...DESK,
