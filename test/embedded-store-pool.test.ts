@@ -1,13 +1,13 @@
 // When readers of the embedded store are started, ended and given up, and whose turn it is: with a clock of the test's.
 import { performance } from "node:perf_hooks";
 import type { Readable } from "node:stream";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { Copy, sizeOf } from "../graph/embedded/copy.ts";
 import type { Entry } from "../graph/embedded/format.ts";
 import { Pace } from "../graph/embedded/pace.ts";
 import { ReaderPool } from "../graph/embedded/readers.ts";
-import { TaskTimeout, ThreadGone } from "../graph/embedded/tasks.ts";
+import { PIECES_IN_FLIGHT, TaskTimeout, ThreadGone } from "../graph/embedded/tasks.ts";
 import type { Answer, Image, Question } from "../graph/embedded/tasks.ts";
 import { StoreThread } from "../graph/embedded/thread.ts";
 import { readAll } from "../graph/store-http.ts";
@@ -309,6 +309,33 @@ test("a thread has the time that a task is given from when it begins, and none i
     expect(await failure).toBeInstanceOf(TaskTimeout);
   } finally {
     jest.useRealTimers();
+    thread.end();
+  }
+});
+
+test("a thread makes no more of an answer than sixteen pieces beyond what was taken", async () => {
+  const thread = new StoreThread({ background: false }, () => undefined);
+  try {
+    let made = 0;
+    let taken = 0;
+    let most = 0;
+    const onPiece = () => {
+      made += 1;
+      most = Math.max(most, made - taken);
+    };
+    const state = { isDone: false };
+    const asking = thread.ask({ ...LONG, after: 0 }, 60_000, [], onPiece).then(() => (state.isDone = true));
+    while (!state.isDone) {
+      // Longer than all of it would take.
+      if (taken === 0) await pause(500);
+      const before = taken;
+      await eventually(() => expect(state.isDone || made > before).toBe(true));
+      for (; taken < made; taken++) thread.taken();
+    }
+    await asking;
+    expect(made).toBeGreaterThan(PIECES_IN_FLIGHT);
+    expect(most).toBe(PIECES_IN_FLIGHT);
+  } finally {
     thread.end();
   }
 });

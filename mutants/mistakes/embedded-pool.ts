@@ -429,12 +429,12 @@ export const EMBEDDED_POOL: readonly Mistake[] = [
     only: "embedded .*is not there",
   },
   {
-    ...TEXT,
+    ...POOL,
     rule: "no more of an answer is made than the caller takes",
     file: "graph/embedded/store-thread.ts",
     before: "if (piecesSent - count < PIECES_IN_FLIGHT) break;",
     after: "break;",
-    only: "no more is made",
+    only: "makes no more",
   },
   {
     ...TEXT,

@@ -228,14 +228,6 @@ export const GRAPH_NAMES: readonly Mistake[] = [
     only: "in chunks without the last|with a length",
   },
   {
-    ...FAULTS,
-    rule: "a time limit holds until the whole answer is there",
-    file: "graph/store-http.ts",
-    before: "    fail = (error) => body.destroy(error);\n",
-    after: "    settle();\n",
-    only: "that stops coming",
-  },
-  {
     ...PARTS,
     rule: "half of a document is not all of it, whatever its prefix is called",
     file: "graph/store-body.ts",
@@ -272,5 +264,13 @@ export const GRAPH_NAMES: readonly Mistake[] = [
     file: "graph/load-check.ts",
     before: "namedNode(names.iri(RECORDS[kind].class))));",
     after: "namedNode(names.iri(RECORDS.need.class))));\n      void kind;",
+  },
+  {
+    rule: "Fuseki answers from all named graphs together",
+    file: "graph/fuseki/config.ttl",
+    before: "tdb2:unionDefaultGraph true",
+    after: "tdb2:unionDefaultGraph false",
+    tests: ["store"],
+    only: "Fuseki .*the default graph is the union",
   },
 ];
