@@ -195,6 +195,9 @@ describe("a replica", () => {
     expect(await replica.lag()).toBe(7);
     primary = () => Promise.resolve(at(3));
     expect(await replica.lag()).toBe(0);
+    // Nor is it behind if it is none any more.
+    await set({ at: null });
+    expect(await replica.lag()).toBeUndefined();
   });
 
   test("is passed over once, and not at all once the server stops, which keeps nobody waiting", async () => {

@@ -118,11 +118,11 @@ export const REPLICA_PARTS: readonly Mistake[] = [
   },
   {
     ...REPLICA,
-    rule: "a database that is no replica is not read from",
+    rule: "a database that is no replica is behind by nothing that could be told",
     file: "server/postgres/replica.ts",
     before: "    if (at === null || at === undefined) throw new ReplicaUnfit",
     after: "    if (at === undefined) throw new ReplicaUnfit",
-    only: "not about it twice",
+    only: "by what it has not",
   },
   {
     ...REPLICA,
