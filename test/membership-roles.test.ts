@@ -373,6 +373,35 @@ test("a platform role that is changed into another in SQL, or handed on, is lost
   await db().query(`delete from app_public.platform_roles where user_id = ${idOf}`, [other]);
 });
 
+test("a membership that is handed on in SQL is lost and given in the history", async () => {
+  const org = await m.addOrganization(db(), { admin: "org_admin" });
+  const [one, other] = ["one@handed.example", "other@handed.example"];
+  for (const email of [one, other]) {
+    await db().query("select app_private.remember_user($1, null, null)", [email]);
+  }
+  const idOf = (email: string) => `(select user_id from app_public.users where email = '${email}')`;
+  await db().query(
+    `insert into app_public.memberships (user_id, org_uri, role, status) values (${idOf(one)}, $1, 'org_member', 'suspended')`,
+    [org.uri],
+  );
+  await db().query(
+    `update app_public.memberships set user_id = ${idOf(other)} where user_id = ${idOf(one)} and org_uri = $1`,
+    [org.uri],
+  );
+  await db().query(`delete from app_public.memberships where user_id = ${idOf(other)} and org_uri = $1`, [
+    org.uri,
+  ]);
+  const { rows } = await db().query<{ email: string; role: string; status: string }>(
+    `select email, role, status from app_private.role_history join app_public.users using (user_id)
+     where email = any ($1) order by role_history_id`,
+    [[one, other]],
+  );
+  expect(rows.map(({ email, role, status }) => `${email} ${role} ${status}`)).toEqual([
+    ...[`${one} org_member suspended`, `${one} org_member revoked`],
+    ...[`${other} org_member suspended`, `${other} org_member revoked`],
+  ]);
+});
+
 test("people, memberships, claims and their history are out of reach of every API role", async () => {
   const tables = [
     ...["app_public.users", "app_public.memberships", "app_public.platform_roles"],

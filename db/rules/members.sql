@@ -91,9 +91,15 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into app_private.role_history (user_id, org_uri, role, status, changed_by_email)
-  select coalesce(new.user_id, old.user_id), coalesce(new.org_uri, old.org_uri), coalesce(new.role, old.role)::text,
-    coalesce(new.status, 'revoked'), app_private.current_actor();
+  -- One that is handed to somebody else is lost and given.
+  if tg_op <> 'INSERT' and new.user_id is distinct from old.user_id then
+    insert into app_private.role_history (user_id, org_uri, role, status, changed_by_email)
+    values (old.user_id, old.org_uri, old.role::text, 'revoked', app_private.current_actor());
+  end if;
+  if tg_op <> 'DELETE' then
+    insert into app_private.role_history (user_id, org_uri, role, status, changed_by_email)
+    values (new.user_id, new.org_uri, new.role::text, new.status, app_private.current_actor());
+  end if;
   return null;
 end
 $$;
@@ -101,7 +107,7 @@ comment on function app_private.record_membership is 'Row trigger: notes each ch
 create trigger record_change after insert or delete on app_public.memberships
   for each row execute function app_private.record_membership();
 create trigger record_update after update on app_public.memberships
-  for each row when (old.role is distinct from new.role or old.status is distinct from new.status)
+  for each row when ((old.user_id, old.role, old.status) is distinct from (new.user_id, new.role, new.status))
   execute function app_private.record_membership();
 
 create function app_private.member(org_uri text, user_id uuid) returns app_public.organization_member

@@ -68,6 +68,7 @@ export const MEMBERS: readonly Mistake[] = [
     after: "",
     tests: ["membership-concurrency"],
     only: "overlapping transactions",
+    survives: "the share lock on one who remains has the second wait as well",
   },
   {
     rule: "a transaction with an old snapshot cannot take the last manager away",
@@ -80,7 +81,7 @@ export const MEMBERS: readonly Mistake[] = [
   {
     rule: "a membership that is saved as it was leaves no history",
     file: "db/rules/members.sql",
-    before: "when (old.role is distinct from new.role or old.status is distinct from new.status)",
+    before: "when ((old.user_id, old.role, old.status) is distinct from (new.user_id, new.role, new.status))",
     after: "when (true)",
     tests: ["membership-roles"],
     only: "through REST (a role and a status|an org_admin gives)",
@@ -88,16 +89,16 @@ export const MEMBERS: readonly Mistake[] = [
   {
     rule: "the history of a membership tells of a change of status",
     file: "db/rules/members.sql",
-    before: "when (old.role is distinct from new.role or old.status is distinct from new.status)",
-    after: "when (old.role is distinct from new.role)",
+    before: "when ((old.user_id, old.role, old.status) is distinct from (new.user_id, new.role, new.status))",
+    after: "when ((old.user_id, old.role) is distinct from (new.user_id, new.role))",
     tests: ["membership-roles"],
     only: "through REST (a role and a status|an org_admin gives)",
   },
   {
     rule: "a member who is deleted is revoked in the history",
     file: "db/rules/members.sql",
-    before: "coalesce(new.status, 'revoked'), app_private.current_actor();",
-    after: "coalesce(new.status, old.status), app_private.current_actor();",
+    before: "old.role::text, 'revoked', app_private.current_actor()",
+    after: "old.role::text, old.status, app_private.current_actor()",
     tests: ["membership-roles", "trail"],
     only: "in SQL",
   },
@@ -107,7 +108,7 @@ export const MEMBERS: readonly Mistake[] = [
     before: "order by lower(found.user_email);",
     after: "order by found.user_email;",
     tests: ["own-standing", "membership-roles"],
-    only: "through REST.*(reads who belongs|sees it in the list)",
+    only: "(reads who belongs|sees it in the list)",
   },
   {
     rule: "who changes a role leaves the status",
@@ -221,5 +222,21 @@ export const MEMBERS: readonly Mistake[] = [
     after: "case when true then '[]'",
     tests: ["own-standing"],
     only: "through REST.*(appoints|appointed)",
+  },
+  {
+    rule: "a membership that is handed to somebody else in SQL is in the history of both",
+    file: "db/rules/members.sql",
+    before: "when ((old.user_id, old.role, old.status) is distinct from (new.user_id, new.role, new.status))",
+    after: "when ((old.role, old.status) is distinct from (new.role, new.status))",
+    tests: ["membership-roles"],
+    only: "handed on",
+  },
+  {
+    rule: "who hands a membership on has lost it in the history",
+    file: "db/rules/members.sql",
+    before: "if tg_op <> 'INSERT' and new.user_id is distinct from old.user_id then",
+    after: "if tg_op = 'DELETE' then",
+    tests: ["membership-roles"],
+    only: "handed on",
   },
 ];

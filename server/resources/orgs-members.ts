@@ -65,8 +65,8 @@ export const memberRoutes: RestRoute[] = [
     errors: [...REFUSALS.asMember],
     statement: `
       select json_build_object(
-        'members', coalesce(json_agg(${MEMBER} order by lower(member.user_email)), '[]'), 'total', count(*))::text
-      from app_public.organization_members($1 ->> 'orgUri', $1 ->> 'adminEmail') as member`,
+        'members', coalesce(json_agg(${MEMBER} order by member.ordinality), '[]'), 'total', count(*))::text
+      from app_public.organization_members($1 ->> 'orgUri', $1 ->> 'adminEmail') with ordinality as member`,
   },
   {
     method: "post",
