@@ -166,3 +166,33 @@ test("a database that fails is not asked for two seconds, one that was down as s
   expect((await ask(limit, 10)).code).toBe("");
   expect(await counted()).toBe(2);
 });
+
+test("who goes on after fifty refusals waits for each further one, until the window ends; a thousand at a time", async () => {
+  const limit = process();
+  const held: (() => void)[] = [];
+  const { setTimeout: real } = globalThis;
+  jest.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms?: number) => {
+    if (ms !== 500) return real(work, ms);
+    held.push(work);
+    return undefined;
+  }) as typeof setTimeout);
+  const codes: string[] = [];
+  /** @returns how many wait */
+  const refuse = async (requests: number) => {
+    for (let i = 0; i < requests; i += 1) void ask(limit, 1).then(({ code }) => codes.push(code));
+    await new Promise(setImmediate);
+    return held.length;
+  };
+  expect((await ask(limit, 1)).code).toBe("");
+  expect([await refuse(50), codes.length]).toEqual([0, 50]);
+  expect([await refuse(1_000), codes.length]).toEqual([1_000, 50]);
+  // There is no more room for those who wait.
+  expect([await refuse(1), codes.length]).toEqual([1_000, 51]);
+  for (const answer of held.splice(0)) answer();
+  expect([await refuse(1), codes.length]).toEqual([1, 1_051]);
+  held.pop()!();
+  now += 60_000;
+  expect((await ask(limit, 1)).code).toBe("");
+  expect([await refuse(50), codes.length]).toEqual([0, 1_102]);
+  expect(new Set(codes)).toEqual(new Set(["rate_limited"]));
+});

@@ -40,6 +40,14 @@ const REMEMBERED_KEYS = 10_000;
 /** How long the database may take; a process that has had no answer counts by itself for a while. */
 const PATIENCE_MS = 1_000;
 const ALONE_MS = 2_000;
+/**
+ * Who goes on after so many refusals in a window waits for each further one: thousands a second, each of them soon answered,
+ * would take the time of everybody else.
+ */
+const REFUSED_AT_ONCE = 50;
+const HELD_BACK_MS = 500;
+/** More are not kept waiting at a time. */
+const HELD_BACK_AT_MOST = 1_000;
 /** The library's own limit is not used, because each key may have another one. */
 const UNLIMITED = 2 ** 31 - 1;
 
@@ -49,6 +57,8 @@ type Share = {
   left: number;
   /** of the limit, taken by all processes, when the database was last asked */
   taken: number;
+  /** requests that this process has refused */
+  refused: number;
   endsAt: number;
   asking: Promise<void> | undefined;
   /** the header field, which is the same for every request */
@@ -65,6 +75,7 @@ export class RateLimit {
   readonly #shared: RateLimiterAbstract;
   readonly #shares = new LRUCache<string, Share>({ max: REMEMBERED_KEYS });
   #aloneUntil = 0;
+  #heldBack = 0;
 
   /**
    * @param perMinute for callers without a limit of their own, which keys can have
@@ -103,8 +114,9 @@ export class RateLimit {
       const { share, admitted } = await this.#take(id, limit, requests);
       const seconds = Math.max(1, Math.ceil((share.endsAt - Date.now()) / 1000));
       tell(response, share, admitted, seconds);
-      if (!admitted)
-        throw new ApiError("rate_limited", { headers: { [RESPONSE_HEADERS.retryAfter]: String(seconds) } });
+      if (admitted) return;
+      await this.#holdBack(share);
+      throw new ApiError("rate_limited", { headers: { [RESPONSE_HEADERS.retryAfter]: String(seconds) } });
     };
     let counted = 0;
     request.countAs = async (requests) => {
@@ -122,10 +134,18 @@ export class RateLimit {
     await closePool(this.#pool);
   }
 
+  async #holdBack(share: Share): Promise<void> {
+    share.refused++;
+    if (share.refused <= REFUSED_AT_ONCE || this.#heldBack >= HELD_BACK_AT_MOST) return;
+    this.#heldBack++;
+    await new Promise((resolve) => setTimeout(resolve, HELD_BACK_MS));
+    this.#heldBack--;
+  }
+
   async #take(key: string, limit: number, requests: number): Promise<{ share: Share; admitted: boolean }> {
     const share = this.#shareOf(key, limit);
     for (;;) {
-      if (share.endsAt <= Date.now()) Object.assign(share, { left: 0, taken: 0 });
+      if (share.endsAt <= Date.now()) Object.assign(share, { left: 0, taken: 0, refused: 0 });
       if (share.left >= requests) {
         share.left -= requests;
         return { share, admitted: true };
@@ -141,7 +161,7 @@ export class RateLimit {
     if (known?.limit === limit) return known;
     const partition = createHash("sha256").update(key).digest("base64").slice(0, 16);
     const policy = `"${limit}-in-1min"; q=${limit}; w=${WINDOW_SECONDS}; pk=:${partition}:`;
-    const share = { limit, left: 0, taken: 0, endsAt: 0, asking: undefined, policy };
+    const share = { limit, left: 0, taken: 0, refused: 0, endsAt: 0, asking: undefined, policy };
     this.#shares.set(key, share);
     return share;
   }
