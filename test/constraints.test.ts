@@ -1,6 +1,7 @@
 // What the tables themselves refuse, whoever writes to them and by whatever rule: the last word, also against a rule that forgot.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
+import { choices } from "../db/catalog.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 
@@ -198,14 +199,7 @@ const CHECKS: Readonly<Record<string, Rule>> = {
   mails_kind_check: {
     rule: "a mail is of a kind for which there is a text",
     refuses: [mail({ kind: "'greeting'" })],
-    takes: [
-      "claim_approved",
-      "claim_rejected",
-      "claim_request",
-      "claim_queue",
-      "sign_in",
-      "confirm_claim",
-    ].map((kind) => mail({ kind: `'${kind}'` })),
+    takes: choices["mails.kind"].map((kind) => mail({ kind: `'${kind}'` })),
   },
   mails_check: {
     rule: "a mail is sent, kept or failed, and not two of these",

@@ -10,19 +10,12 @@ import type { Entry } from "../graph/embedded/format.ts";
 import { Journal } from "../graph/embedded/journal.ts";
 import { ReaderPool } from "../graph/embedded/readers.ts";
 import { TaskTooLarge, ThreadGone } from "../graph/embedded/tasks.ts";
-import type { Image, Question } from "../graph/embedded/tasks.ts";
+import type { Image } from "../graph/embedded/tasks.ts";
 import { StoreThread } from "../graph/embedded/thread.ts";
 import { readAll } from "../graph/store-http.ts";
 import { eventually } from "./support/eventually.ts";
+import { question } from "./support/store-question.ts";
 
-const question = (sparql: string, quick = false): Question => ({
-  kind: "query",
-  sparql,
-  type: "text/csv",
-  answersGraph: false,
-  dataset: "union",
-  quick,
-});
 const counting = (sequence: number): Entry => ({
   sequence,
   change: { kind: "update", sparql: `INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> ${sequence} } }` },

@@ -8,21 +8,14 @@ import type { Entry } from "../graph/embedded/format.ts";
 import { Pace } from "../graph/embedded/pace.ts";
 import { ReaderPool } from "../graph/embedded/readers.ts";
 import { PIECES_IN_FLIGHT, TaskTimeout, ThreadGone } from "../graph/embedded/tasks.ts";
-import type { Answer, Image, Question } from "../graph/embedded/tasks.ts";
+import type { Answer, Image } from "../graph/embedded/tasks.ts";
 import { StoreThread } from "../graph/embedded/thread.ts";
 import { readAll } from "../graph/store-http.ts";
 import { eventually } from "./support/eventually.ts";
+import { question } from "./support/store-question.ts";
 
 jest.setTimeout(60_000);
 
-const question = (sparql: string): Question => ({
-  kind: "query",
-  sparql,
-  type: "text/csv",
-  answersGraph: false,
-  dataset: "union",
-  quick: false,
-});
 const STATE = question("SELECT ?n { <urn:s> <urn:p> ?n }");
 const imageOf = (value: number, sequence = 0): Image => ({
   sequence,

@@ -6,18 +6,11 @@ import type { Entry } from "../graph/embedded/format.ts";
 import { Pace } from "../graph/embedded/pace.ts";
 import { ReaderPool } from "../graph/embedded/readers.ts";
 import { NotBegun, TaskRefused } from "../graph/embedded/tasks.ts";
-import type { Image, Question } from "../graph/embedded/tasks.ts";
+import type { Image } from "../graph/embedded/tasks.ts";
 import { StoreThread } from "../graph/embedded/thread.ts";
 import { eventually } from "./support/eventually.ts";
+import { question } from "./support/store-question.ts";
 
-const question = (sparql: string, quick = false): Question => ({
-  kind: "query",
-  sparql,
-  type: "text/csv",
-  answersGraph: false,
-  dataset: "union",
-  quick,
-});
 const HOW_MANY = question("SELECT ?n { <urn:changes> <urn:are> ?n }");
 /** Of all changes, so that one that is missed or taken twice shows. */
 const COUNT = `DELETE { GRAPH <urn:g> { ?s ?p ?n } } INSERT { GRAPH <urn:g> { ?s ?p ?next } }
