@@ -7,14 +7,21 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "./errors.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
+import { OneByOne } from "./one-by-one.ts";
 import { requestOf } from "./request-context.ts";
 
 /** How long a caller may take, and how often that is checked; in milliseconds. */
-export type Patience = { headersMs: number; requestMs: number; checkMs: number };
+export type Patience = {
+  headersMs: number;
+  requestMs: number;
+  checkMs: number;
+  /** to take the next bytes of an answer */
+  answerMs: number;
+};
 
 type OnRefused = (refusal: ApiError, requestId: string) => void;
 
-const PATIENCE: Patience = { headersMs: 15_000, requestMs: 30_000, checkMs: 5_000 };
+const PATIENCE: Patience = { headersMs: 15_000, requestMs: 30_000, checkMs: 5_000, answerMs: 60_000 };
 
 /** How long a caller who was refused may take to read it and close. */
 const LINGER_MS = 1_000;
@@ -54,6 +61,7 @@ export class Listener {
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
   // What else these send is read and dropped: to close a connection with bytes unread would take the answer back.
   readonly #refused = new WeakSet<Duplex>();
+  readonly #turns = new OneByOne();
   #isDraining = false;
 
   /**
@@ -66,9 +74,20 @@ export class Listener {
   ) {
     const { keepAliveMs, patience = PATIENCE, onRefused } = options;
     const take: RequestListener = (request, response) => {
-      this.#answers.set(request.socket, response);
-      this.#begin(response);
-      app(request, response);
+      const { socket } = request;
+      // What was in the same packet as one too many.
+      if (socket.destroyed) return;
+      this.#answers.set(socket, response);
+      const isTaken = this.#turns.take(socket, response, () => {
+        // It may have been cut short while it waited.
+        if (response.writableEnded) return;
+        this.#begin(response);
+        app(request, response);
+      });
+      if (isTaken) return;
+      // An answer to it would have to wait for those before.
+      onRefused(new ApiError("service_busy"), randomUUID());
+      socket.destroy();
     };
     this.#server = createServer(
       {
@@ -85,13 +104,23 @@ export class Listener {
     this.#server.on("checkExpectation", take);
     // Through the application, which refuses it as any other request.
     this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      socket.on("error", () => socket.destroy());
+      // The connection is still that of a request before.
+      if (this.#turns.isBusy(socket)) {
+        socket.destroy();
+        return;
+      }
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket);
-      response.once("finish", () => socket.end());
-      socket.on("error", () => socket.destroy());
+      response.once("finish", () => endSoon(socket));
       upgrades.set(request, head);
       app(request, response);
+    });
+    this.#server.timeout = patience.answerMs;
+    // Nothing has come or gone for as long. Whoever waits for an answer that is still being made is not to blame for that.
+    this.#server.on("timeout", (socket) => {
+      if (socket.writableLength > 0 || !this.#turns.isBusy(socket)) socket.destroy();
     });
     this.#server.on("connection", (socket) => {
       this.#sockets.add(socket);
@@ -100,11 +129,17 @@ export class Listener {
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (this.#refused.has(socket)) return;
       const latest = this.#answers.get(socket);
-      const hasBegun = latest?.headersSent && !latest.writableFinished;
-      // Half an answer is on its way, or nobody is there any more.
+      // One can be answered before all of it has come, and then waits for the rest.
+      const isOver = latest?.writableFinished && latest.req.complete;
+      const hasBegun = latest?.headersSent && !isOver;
+      // Its answer is on its way, or there already, or nobody is there any more.
       if (!socket.writable || hasBegun || error.code === "ECONNRESET") socket.destroy();
       else if (latest && !latest.req.complete) cutShort(refusalOf(error.code), latest);
-      else {
+      else if (latest && this.#turns.isBusy(socket)) {
+        // A refusal would be taken for the answer to what came before, which is the last one then.
+        this.#refused.add(socket);
+        latest.shouldKeepAlive = false;
+      } else {
         this.#refused.add(socket);
         refuse(refusalOf(error.code), socket, onRefused);
       }
@@ -185,9 +220,12 @@ function refuse(refusal: ApiError, socket: Duplex, onRefused: OnRefused): void {
       ([name, value]) => `${name}: ${value}`,
     ),
   ];
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () =>
-    setTimeout(() => socket.destroy(), LINGER_MS).unref(),
-  );
+  endSoon(socket, `${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+/** Ends a connection; who does not end it as well has had time to read. */
+function endSoon(socket: Duplex, last = ""): void {
+  socket.end(last, () => setTimeout(() => socket.destroy(), LINGER_MS).unref());
 }
 
 function headersOf(body: string): Record<string, string | number> {

@@ -1,10 +1,13 @@
 // Callers who never finish saying what they want, or do not say it in HTTP: they are refused, and that is not hidden.
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
+import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { Metrics } from "../process/metrics.ts";
+import { Listener } from "../server/listener.ts";
 import { eventually } from "./support/eventually.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -16,7 +19,7 @@ beforeAll(async () => {
   const logger = pino({}, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
   service = await startTestService({
     // A body is waited for where its route is known, which takes a while on a machine that is busy.
-    patience: { headersMs: 200, requestMs: 3_000, checkMs: 50 },
+    patience: { headersMs: 200, requestMs: 3_000, checkMs: 50, answerMs: 60_000 },
     ...{ logger, metrics },
   });
 });
@@ -116,4 +119,43 @@ test("an expectation that nobody knows is passed over", async () => {
     "GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n",
   );
   expect(status).toBe(200);
+});
+
+describe("an answer", () => {
+  const answers: ServerResponse[] = [];
+  const sockets: Socket[] = [];
+  let listener: Listener;
+  let port: number;
+  beforeAll(async () => {
+    listener = new Listener((_, response) => void answers.push(response), {
+      ...{ keepAliveMs: 60_000, onRefused: () => undefined },
+      patience: { headersMs: 60_000, requestMs: 60_000, checkMs: 50, answerMs: 100 },
+    });
+    port = await listener.listen(0, "127.0.0.1");
+  });
+  afterAll(async () => {
+    for (const socket of sockets) socket.destroy();
+    await listener.drain({ delayMs: 0, timeoutMs: 0 });
+  });
+
+  /** Asks for something, and reads nothing. */
+  async function ask(): Promise<{ socket: Socket; response: ServerResponse }> {
+    const socket = connect(port, "127.0.0.1").pause();
+    sockets.push(socket);
+    const before = answers.length;
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    await eventually(() => expect(answers).toHaveLength(before + 1));
+    return { socket, response: answers[before]! };
+  }
+  // More than the system's own buffers take.
+  const LONG = "x".repeat(50_000_000);
+
+  test("that nobody takes is given up; one that is still being made is waited for", async () => {
+    const [patient, deaf] = [await ask(), await ask()];
+    deaf.response.end(LONG);
+    await once(deaf.response, "close");
+    expect([deaf.response.writableFinished, patient.response.closed]).toEqual([false, false]);
+    patient.response.end("here it is");
+    expect(await text(patient.socket)).toMatch(/here it is$/);
+  });
 });

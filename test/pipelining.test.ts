@@ -1,0 +1,135 @@
+// Callers who send more over a connection before what they have sent is answered.
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { Listener } from "../server/listener.ts";
+import { eventually } from "./support/eventually.ts";
+import { call, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+let service: TestService;
+let listener: Listener;
+let port: number;
+const begun: { path: string; response: ServerResponse }[] = [];
+const refused: string[] = [];
+const sockets: Socket[] = [];
+beforeAll(async () => {
+  service = await startTestService({
+    world: false,
+    patience: { headersMs: 1_000, requestMs: 1_000, checkMs: 50, answerMs: 60_000 },
+  });
+  listener = new Listener((request, response) => void begun.push({ path: request.url!, response }), {
+    keepAliveMs: 60_000,
+    onRefused: ({ code }) => refused.push(code),
+  });
+  port = await listener.listen(0, "127.0.0.1");
+});
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  begun.length = 0;
+  refused.length = 0;
+});
+afterAll(async () => {
+  await listener.drain({ delayMs: 0, timeoutMs: 0 });
+  await service.stop();
+});
+
+const get = (path: string, headers = "") => `GET ${path} HTTP/1.1\r\nhost: x\r\n${headers}\r\n`;
+const UPGRADE =
+  "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n" +
+  "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: graphql-transport-ws\r\n";
+
+/** Sends something over a new connection, in one packet. */
+function send(packet: string, to = port): Socket {
+  const socket = connect(to, "127.0.0.1");
+  sockets.push(socket.on("error", () => undefined));
+  socket.write(packet);
+  return socket;
+}
+const paths = () => begun.map(({ path }) => path);
+
+test("one request after the other is begun, and others have their turn meanwhile", async () => {
+  const answers = text(send(get("/1") + get("/2") + get("/3", "connection: close\r\n")));
+  await eventually(() => expect(paths()).toEqual(["/1"]));
+  send(get("/other"));
+  await eventually(() => expect(paths()).toEqual(["/1", "/other"]));
+  begun[0]!.response.end("first");
+  await eventually(() => expect(paths()).toEqual(["/1", "/other", "/2"]));
+  begun[2]!.response.end("second");
+  await eventually(() => expect(paths()).toHaveLength(4));
+  begun[3]!.response.end("third");
+  expect(await answers).toMatch(/first[^]*second[^]*third/);
+});
+
+test("twenty may wait on a connection; with one more it is cut, and that is told", async () => {
+  const patient = send(get("/").repeat(21));
+  await eventually(() => expect(begun).toHaveLength(1));
+  const greedy = send(get("/").repeat(30));
+  await once(greedy, "close");
+  expect([refused, patient.closed]).toEqual([["service_busy"], false]);
+  await eventually(() => {
+    for (const { response } of begun) response.end();
+    expect(begun.filter(({ response }) => response.writableFinished)).toHaveLength(21);
+  });
+});
+
+test("what waits behind the last answer of a connection, or of who has gone, is not begun", async () => {
+  const socket = send(get("/last", "connection: close\r\n") + get("/never"));
+  await eventually(() => expect(paths()).toEqual(["/last"]));
+  begun[0]!.response.end();
+  await once(socket.resume(), "close");
+  const gone = send(get("/gone") + get("/never"));
+  await eventually(() => expect(paths()).toEqual(["/last", "/gone"]));
+  gone.destroy();
+  await once(begun[1]!.response, "close");
+  await new Promise(setImmediate);
+  expect(paths()).toEqual(["/last", "/gone"]);
+});
+
+test("what is not HTTP, behind a request, has that one answered as the last", async () => {
+  const answer = text(send(get("/first") + "nonsense\r\n\r\n"));
+  await eventually(() => expect(paths()).toEqual(["/first"]));
+  begun[0]!.response.end("here it is");
+  expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n(?=[^]*connection: close)[^]*here it is$/i);
+});
+
+test("a request to go on in another protocol, behind one that is not answered yet, ends the connection and nothing else", async () => {
+  expect(await text(send(get("/first") + get("/graphql", UPGRADE)))).toBe("");
+  const { port: open } = new URL(service.url);
+  await once(send(get("/healthz") + get("/graphql", UPGRADE), Number(open)).resume(), "close");
+  expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
+});
+
+test.each(["", "x", "transfer-encoding"])(
+  "who is answered and never sends the rest of the request (%s) ends the connection and nothing else",
+  async (rest) => {
+    const isChunked = rest === "transfer-encoding";
+    const body = isChunked ? "transfer-encoding: chunked\r\n" : "content-length: 100\r\n";
+    const port = Number(new URL(service.url).port);
+    const socket = send(`GET /healthz HTTP/1.1\r\nhost: x\r\n${body}\r\n${isChunked ? "" : rest}`, port);
+    const answer = text(socket);
+    await once(socket, "data");
+    if (isChunked) socket.write("this is no chunk\r\n");
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK[^]*ok/);
+    expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
+  },
+);
+
+test("who does not hang up after a refused upgrade is hung up on", async () => {
+  const { port: open } = new URL(service.url);
+  const refusal = text(send(`GET /graphql HTTP/1.1\r\n${UPGRADE}\r\n`, Number(open)));
+  expect(await refusal).toMatch(/^HTTP\/1\.1 400/);
+  // The other side says no more, and the service does not wait for it to.
+  const quiet = connect({ port: Number(open), host: "127.0.0.1", allowHalfOpen: true });
+  sockets.push(quiet.on("error", () => undefined));
+  quiet.resume().write(`GET /graphql HTTP/1.1\r\n${UPGRADE}\r\n`);
+  await once(quiet, "end");
+  await eventually(async () => {
+    quiet.write("x");
+    await new Promise(setImmediate);
+    expect(quiet.destroyed).toBe(true);
+  });
+});
