@@ -415,6 +415,24 @@ describe("of organization claims", () => {
     expect(new Set(within.changes.map(({ orgUri }) => orgUri))).toEqual(new Set([ORG]));
   });
 
+  test("go on by Link, as many at a time", async () => {
+    const organization = await addOrganization(db);
+    for (const name of ["eva", "finn", "gil"]) await claim(organization, `${name}@elsewhere.example`);
+    const { body, headers } = await call(
+      `${service.url}/v0/admin/claims/changes?after=${start}&limit=2`,
+      "GET",
+      service.keys.review,
+      undefined,
+      { "x-admin-email": platformAdmin },
+    );
+    const [, next] = /^<([^>]+)>; rel="next"$/.exec(headers.get("link") ?? "") ?? [];
+    const url = new URL(next!, service.url);
+    expect([url.pathname, Object.fromEntries(url.searchParams)]).toEqual([
+      "/v0/admin/claims/changes",
+      { limit: "2", after: (body as Page).position },
+    ]);
+  });
+
   test("that went to the platform are told to the platform, and not to the organization", async () => {
     const organization = await addOrganization(db);
     const boss = `boss@${organization.domain}`;

@@ -64,6 +64,7 @@ describe("organizations", () => {
     ["harbor", ["Harbor Trust", "Trust of the Harbor"]],
     ["  TRUST  har ", ["Harbor Trust", "Trust of the Harbor"]],
     ["trust", ["Trust of the Harbor", "Harbor Trust"]],
+    [" trust", ["Trust of the Harbor", "Harbor Trust"]],
     ["river.exa", ["River Mission"]],
     ["iver", ["River Mission"]],
     ["ecole", ["École 100% Vive"]],

@@ -209,6 +209,16 @@ describe("by words and names", () => {
     });
   });
 
+  test.each([
+    "center_lat=90&center_lng=-36000&radius_km=0.1",
+    "center_lat=-90&center_lng=36000&radius_km=200",
+    "limit=1",
+    "limit=10000",
+    `q=grace&region=${"x".repeat(200)}`,
+  ])("%s is within the bounds", async (query) => {
+    expect((await search(query)).status).toBe(200);
+  });
+
   test("an unknown column gets a 400 listing the valid ones", async () => {
     const { status, body } = await search("fields=name,nome");
     expect(status).toBe(400);

@@ -1,17 +1,14 @@
 // The review of claims as a reviewer does it, in a browser that can reach nothing but the service: by mouse and by keyboard
 // alone, on a desk and on a phone, and without script.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
+import { DESK, hasStarted, lineOf, openDesk, PHONE, titleOf, waitOut } from "./support/claim-desk.ts";
 import { ClaimQueue, QUEUE } from "./support/claim-queue.ts";
 import { eventually } from "./support/eventually.ts";
 import * as m from "./support/membership.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import type { Visitor } from "./support/visitor.ts";
-
-const DESK = 1280;
-const PHONE = 390;
 
 let service: TestService;
 let queue: ClaimQueue;
@@ -29,37 +26,8 @@ afterAll(async () => {
 
 const db = () => service.database.owner;
 
-type Desk = {
-  page: Page;
-  trouble: string[];
-  close: () => Promise<void>;
-  org: m.TestOrganization;
-  head: string;
-  ids: string[];
-};
-
-/** An organization with claims by Ana-0, Ana-1, …, and its administrator before the queue. */
-async function open(
-  claims: number,
-  { path = QUEUE, width = DESK, script = true }: { path?: string; width?: number; script?: boolean } = {},
-): Promise<Desk> {
-  const org = await m.addOrganization(db(), { head: "org_admin" });
-  const ids: string[] = [];
-  for (let n = 0; n < claims; n++) ids.push(await queue.claim(org, { firstName: `Ana-${n}` }));
-  const head = `head@${org.domain}`;
-  const context = await browser!.newContext({ viewport: { width, height: 800 }, javaScriptEnabled: script });
-  const visitor: Visitor = await queue.signIn(head);
-  await context.addCookies([...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })));
-  const { page, trouble } = await watchedPage(context, service.url);
-  if (script) await page.clock.install();
-  await page.goto(`${service.url}${path}`);
-  if (script) await page.locator("#keys:not([hidden])").waitFor();
-  return { page, trouble, close: () => context.close(), org, head, ids };
-}
-
-const titleOf = (page: Page, n: number) => page.locator("#claim-title").filter({ hasText: `Ana-${n} ` });
-const lineOf = (page: Page, n: number) => page.locator("#several").getByRole("link", { name: `Ana-${n} ` });
-const waitOut = (page: Page) => page.clock.fastForward(10_000);
+const open = (claims: number, options?: Parameters<typeof openDesk>[2]) =>
+  openDesk({ service, queue, browser }, claims, options);
 const statusIs = (id: string, status: string) =>
   eventually(async () => expect(await queue.statusOf(id)).toBe(status));
 
@@ -136,6 +104,9 @@ describe.each([DESK, PHONE])("%i pixels wide", (width) => {
       .locator("#decision")
       .getByLabel("Or one of your earlier reasons")
       .selectOption("We do not know you.");
+    expect(await page.locator("#decision").getByLabel("Notes").inputValue()).toBe("We do not know you.");
+    // Like what is written.
+    await page.reload();
     expect(await page.locator("#decision").getByLabel("Notes").inputValue()).toBe("We do not know you.");
     expect(trouble).toEqual([]);
     await close();
@@ -356,7 +327,7 @@ inBrowser("back and forward go through the claims, and the keys can be switched 
   await page.getByText("Keys", { exact: true }).click();
   await page.getByLabel("Use these keys in this browser").uncheck();
   await page.reload();
-  await page.locator("#keys:not([hidden])").waitFor();
+  await hasStarted(page);
   await page.keyboard.press("a");
   await page.keyboard.press("k");
   expect(await page.locator("#held li").count()).toBe(0);
@@ -433,15 +404,16 @@ inBrowser("what could not be sent any more is told to who comes back, and to nob
   const others = await queue.signIn(m.support);
   await sit([...others.cookies].map(([name, value]) => ({ name, value, url: service.url })));
   await page.goto(`${service.url}${QUEUE}`);
-  await page.locator("#keys:not([hidden])").waitFor();
+  await hasStarted(page);
   await page.clock.fastForward(3_000);
   await page.getByText(`Signed in as ${m.support}`).waitFor();
   expect(await page.getByText(PROBLEM).count()).toBe(0);
   expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain("Ana");
+  expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain("We do not know you.");
   await sit(own);
   await page.goto(`${service.url}${QUEUE}`);
   await page.getByText(`Signed in as ${head}`).waitFor();
-  await page.locator("#keys:not([hidden])").waitFor();
+  await hasStarted(page);
   await page.clock.fastForward(3_000);
   await page.locator("#held ul").getByText(`${PROBLEM} reject it did not reach the service.`).waitFor();
   expect(await queue.statusOf(ids[0]!)).toBe("pending_review");

@@ -177,6 +177,7 @@ inBrowser("what an operation is filled with can be sent as it stands, whatever i
     searchChurches: "us-el-cajon-shadow-mountain",
     listOrganizationClaims: "noor@elsewhere.example",
     claimOrganization: "claimed",
+    getOrganization: "Northern Light Fellowship",
     querySparql: "00000000-0000-4000-8001-000000000001",
     querySparqlByGet: "00000000-0000-4000-8001-000000000001",
     callTool: "us-el-cajon-shadow-mountain",

@@ -84,6 +84,27 @@ test("a UUID in capitals is the same UUID", async () => {
   expect([rest.body.error, errors![0]!.extensions["code"]]).toEqual(["unknown_need", "unknown_need"]);
 });
 
+test("over GraphQL a single value stands for a list of one, in a variable and in the text", async () => {
+  const ofOne = { ...commitment, acceleratorScope: "PRA", concernsCountryCode: "KE" };
+  const literal = Object.entries(ofOne).map(([name, given]) => `${name}: ${JSON.stringify(given)}`);
+  for (const [text, variables] of [
+    [declare, { input: ofOne }],
+    [`mutation { declareCommitment(input: { ${literal.join(" ")} }) { commitment { commitmentId } } }`, {}],
+  ] as const) {
+    const { data, errors } = await send(service, text, variables, "write");
+    expect(errors).toBeUndefined();
+    const { body } = await call(
+      `${service.url}/v0/commitments/${data.declareCommitment.commitment.commitmentId}`,
+      "GET",
+      service.keys.read,
+    );
+    expect(body).toMatchObject({ acceleratorScope: ["PRA"], concernsCountryCode: ["KE"] });
+  }
+  const wrong = { ...ofOne, acceleratorScope: "a\tb" };
+  const { errors } = await send(service, declare, { input: wrong }, "write");
+  expect(errors![0]!.extensions["details"]).toMatchObject([{ path: "acceleratorScope[0]" }]);
+});
+
 test("what is malformed is refused before anybody's rights are looked at", async () => {
   const input = {
     ...commitment,

@@ -212,16 +212,19 @@ describe.each([
     });
   });
 
-  test("ends when the server does", async () => {
-    const server = await startAnotherServer(service);
-    const subscriber = subscribe(server.url, service.keys.read, CHANGES, { after: await now() });
-    open.push(subscriber);
-    await insertNeed();
-    await eventually(() => expect(subscriber.events).toHaveLength(1));
-    await server.stop();
-    await eventually(() => expect(subscriber.ended()).toBeDefined());
-    if (subscribe === overWebSocket) expect(subscriber.ended()).toMatchObject({ code: 1001 });
-  });
+  test.each(["at the start", "on demand"] as const)(
+    "ends when the server does, built %s",
+    async (graphql) => {
+      const server = await startAnotherServer(service, {}, { graphql });
+      const subscriber = subscribe(server.url, service.keys.read, CHANGES, { after: await now() });
+      open.push(subscriber);
+      await insertNeed();
+      await eventually(() => expect(subscriber.events).toHaveLength(1));
+      await server.stop();
+      await eventually(() => expect(subscriber.ended()).toBeDefined());
+      if (subscribe === overWebSocket) expect(subscriber.ended()).toMatchObject({ code: 1001 });
+    },
+  );
 });
 
 test.each(["WebSocket", "server-sent events"])(

@@ -1,5 +1,5 @@
 // What /v0/health says of a store that answers, but not to everything that it is asked.
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import type { GraphStore } from "../graph/store.ts";
 import type { Database } from "../server/database.ts";
 import { healthRoutes } from "../server/resources/health.ts";
@@ -7,8 +7,8 @@ import { healthRoutes } from "../server/resources/health.ts";
 type Count = () => Promise<{ n: { value: string } }[]>;
 
 /** Asks a service whose store counts like this, and whose graph is whole or not. */
-function healthOf(count: Count, isWhole = true) {
-  const store = { isAvailable: () => Promise.resolve(true), select: () => count() };
+function healthOf(count: Count, isWhole = true, isThere = () => true) {
+  const store = { isAvailable: () => Promise.resolve(isThere()), select: () => count() };
   const database = { read: () => Promise.resolve(JSON.stringify({ isWhole, pending: 0 })) };
   const [route] = healthRoutes({
     database: database as unknown as Database,
@@ -35,4 +35,39 @@ test("a store that cannot count is degraded, and ok as soon as it can", async ()
   // Counting is not repeated at once.
   count = fails;
   expect(await ask()).toEqual({ status: "ok", tripleCount: 7, pending: 0 });
+});
+
+test("a store that is away is degraded and has no triples, whatever it had before", async () => {
+  let isThere = true;
+  const ask = healthOf(seven, true, () => isThere);
+  expect(await ask()).toEqual({ status: "ok", tripleCount: 7, pending: 0 });
+  isThere = false;
+  expect(await ask()).toEqual({ status: "degraded", tripleCount: null, pending: 0 });
+});
+
+test("triples are counted again after five seconds, and until they are the last count stands", async () => {
+  let now = 0;
+  const clock = jest.spyOn(performance, "now").mockImplementation(() => now);
+  let counted = 0;
+  const waiting: (() => void)[] = [];
+  const ask = healthOf(() => {
+    counted += 1;
+    const number = String(counted);
+    if (counted !== 2) return Promise.resolve([{ n: { value: number } }]);
+    return new Promise((done) => waiting.push(() => done([{ n: { value: number } }])));
+  });
+  const count = async () => ((await ask()) as { tripleCount: number }).tripleCount;
+  try {
+    expect(await count()).toBe(1);
+    now = 5_000;
+    expect([await count(), counted]).toEqual([1, 1]);
+    now = 5_001;
+    expect([await count(), await count(), counted]).toEqual([1, 1, 2]);
+    waiting[0]!();
+    expect([await count(), counted]).toEqual([2, 2]);
+    now = 10_002;
+    expect([await count(), counted]).toEqual([3, 3]);
+  } finally {
+    clock.mockRestore();
+  }
 });

@@ -3,6 +3,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, jest, test } from "@jest/globals";
 import type { Request, Response } from "express";
+import { DeliveryPlugin } from "../server/graphql/delivery.ts";
 import { readCookie, SESSION } from "../server/identity/cookies.ts";
 import { credentialOf } from "../server/identity/identify.ts";
 import type { Credential } from "../server/identity/identify.ts";
@@ -265,5 +266,24 @@ describe("answers that nobody reads", () => {
     expect(begun!.sent).toHaveLength(1);
     expect(() => requireRoom(long as unknown as Response, 65_537)).toThrow(full);
     expect(() => requireRoom(long as unknown as Response, 65_536)).not.toThrow();
+  });
+
+  test("are not joined by a long one of GraphQL, which is asked before its headers are written", async () => {
+    const guard = limitUndelivered(1_000);
+    const [first, second] = [answerOf("a", guard), answerOf("a", guard)];
+    const middleware = DeliveryPlugin.grafserv!.middleware!.processRequest as unknown as (
+      next: () => Promise<unknown>,
+      event: object,
+    ) => Promise<unknown>;
+    const deliver = (bytes: number, type = "buffer") => {
+      const result = { type, statusCode: 200, headers: {}, buffer: Buffer.alloc(bytes) };
+      const event = { requestDigest: { requestContext: { expressv4: { res: second } } } };
+      return middleware(() => Promise.resolve(result), event);
+    };
+    expect(await deliver(65_537)).toMatchObject({ type: "buffer", statusCode: 200 });
+    first.writableLength = 1_001;
+    expect(await deliver(65_537)).toEqual({ type: "error", statusCode: 503, headers: {}, error: full });
+    expect(await deliver(65_536)).toMatchObject({ type: "buffer", statusCode: 200 });
+    expect(await deliver(65_537, "noContent")).toMatchObject({ type: "noContent" });
   });
 });

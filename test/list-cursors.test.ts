@@ -157,6 +157,8 @@ describe.each(LISTS)("$path", (list) => {
     };
     const refused = { status: 400, code: "validation_failed", at: ["after"] };
     expect(await refusal(changed({ orgUri: OTHER_ORG }))).toEqual(refused);
+    expect(await refusal(changed({ q: "wells" }))).toEqual(refused);
+    expect(await refusal(changed({ updatedSince: "2026-01-01T00:00:00Z" }))).toEqual(refused);
     for (const other of LISTS.filter((each) => each !== list)) {
       // Without the status, which the others may not know.
       const { orgUri, after } = Object.fromEntries(url.searchParams);

@@ -187,7 +187,9 @@ describe("messages that expect no answer, or several", () => {
   });
 
   test("so is an answer to a question that nobody asked", async () => {
-    expect((await post(service, { jsonrpc: "2.0", id: 1, result: {} })).status).toBe(202);
+    const error = { code: -32601, message: "Method not found" };
+    for (const answer of [{ result: {} }, { error }])
+      expect((await post(service, { jsonrpc: "2.0", id: 1, ...answer })).status).toBe(202);
   });
 
   test("a batch is answered message by message", async () => {
@@ -212,7 +214,10 @@ describe("messages that expect no answer, or several", () => {
   test("a batch of notifications is acknowledged; an empty or a long one is refused", async () => {
     const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
     expect((await post(service, [notification, notification])).status).toBe(202);
-    for (const batch of [[], Array.from({ length: 11 }, () => ping)]) {
+    const pings = (count: number) => Array.from({ length: count }, () => ping);
+    const ten = await post(service, pings(10));
+    expect([ten.status, ten.body.length]).toEqual([200, 10]);
+    for (const batch of [[], pings(11)]) {
       const { status, body } = await post(service, batch);
       expect([status, body.id, body.error.code]).toEqual([400, null, -32600]);
     }
@@ -233,8 +238,10 @@ describe("what HTTP refuses", () => {
   });
 
   test("another content type, a body that is too long", async () => {
-    const other = await post(service, ping, { "content-type": "text/plain" });
-    expect([other.status, other.body.error]).toEqual([415, "unsupported_media_type"]);
+    for (const type of ["text/plain", "application/json; charset=utf-16"]) {
+      const other = await post(service, ping, { "content-type": type });
+      expect([type, other.status, other.body.error]).toEqual([type, 415, "unsupported_media_type"]);
+    }
     const long = await post(service, toolCall({ q: "x".repeat(300_000) }));
     expect([long.status, long.body.error]).toEqual([413, "payload_too_large"]);
   });

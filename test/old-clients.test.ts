@@ -157,6 +157,7 @@ test("an item always has its church_id, and headers repeat where the page ended"
     ["name", ["church_id", "name"]],
     ["name,church_id", ["name", "church_id"]],
     ["geojson", ["church_id", "geojson"]],
+    [" name ,", ["church_id", "name"]],
   ] as const) {
     const { body, headers } = await search(`fields=${fields}&limit=2`);
     expect(Object.keys(body.items[0])).toEqual(names);

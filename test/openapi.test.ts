@@ -100,6 +100,20 @@ test("every operation has a group that is described, and examples of its input a
   expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(tags));
 });
 
+test("what makes something takes an Idempotency-Key and says so; what takes a body requires it", () => {
+  const taking = operations.filter(({ operation }) =>
+    (operation.parameters ?? []).some(({ name }) => name === "Idempotency-Key"),
+  );
+  expect(taking.map(({ operation }) => operation.operationId).toSorted()).toEqual([
+    "claimOrganization",
+    "declareCommitment",
+    "declareNeed",
+    "submitEngagementClaim",
+  ]);
+  for (const { operation, path } of operations.filter(({ operation }) => operation.requestBody))
+    expect({ path, required: operation.requestBody!.required }).toEqual({ path, required: true });
+});
+
 describe("an example", () => {
   // Readers first: a writer's example may change what they name.
   const inOrder = () =>

@@ -321,3 +321,20 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
     }
   });
 });
+
+inBrowser("who is not signed in reads the query and writes none", async () => {
+  const context = await browser!.newContext();
+  try {
+    const { page } = await watchedPage(context, service.url);
+    await page.goto(`${service.url}${path("ASK {}")}`);
+    const editor = page.getByRole("textbox", { name: "Query" });
+    await editor.focus();
+    await page.keyboard.type("x");
+    expect([await editor.textContent(), await page.locator("#query textarea").inputValue()]).toEqual([
+      "ASK {}",
+      "ASK {}",
+    ]);
+  } finally {
+    await context.close();
+  }
+});

@@ -371,6 +371,8 @@ describe("without a store", () => {
         headers: { "content-type": "application/sparql-update" },
       };
       expect(await send(direct)).toMatchObject({ status: 403, body: { error: "read_only" } });
+      const byGet = await fetch(`${door.url}?${new URLSearchParams({ update }).toString()}`);
+      expect([byGet.status, await byGet.json()]).toMatchObject([403, { error: "read_only" }]);
       for (const form of [`update=${update}`, `query=ASK+{}&update=${update}`]) {
         expect(await send({ method: "POST", body: new URLSearchParams(form) })).toMatchObject({
           status: 403,
@@ -501,6 +503,16 @@ describe("without a store", () => {
         headers: type ? { "content-type": type } : {},
       });
       expect(answer).toMatchObject({ status, body: { error, statusCode: status } });
+      // What was not read of it would be taken for the next request.
+      if (status === 413) expect(answer.headers.get("connection")).toBe("close");
+    });
+    test.each(["gzip", "br"])("one that is packed, as %s", async (encoding) => {
+      const answer = await send({
+        method: "POST",
+        body: "ASK {}",
+        headers: { "content-type": "application/sparql-query", "content-encoding": encoding },
+      });
+      expect(answer).toMatchObject({ status: 415, body: { error: "unsupported_media_type" } });
     });
     test("what is not UTF-8", async () => {
       const body = Buffer.from([0x41, 0x53, 0x4b, 0xff, 0xfe]);

@@ -7,7 +7,7 @@ export type Operation = {
   tags: string[];
   "x-required-scope": "api_read" | "api_write" | "api_review";
   parameters?: { name: string; in: "path" | "query" | "header"; required?: boolean; example?: unknown }[];
-  requestBody?: { content: Record<string, Media> };
+  requestBody?: { required?: boolean; content: Record<string, Media> };
   responses: Record<
     string,
     { description: string; headers?: Record<string, { required?: boolean }>; content?: Record<string, Media> }

@@ -1,0 +1,181 @@
+// Whose turn a query is and what a store's failure is to its caller, before a store that does as it is told.
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import {
+  GraphFailed,
+  GraphRejected,
+  GraphTimeout,
+  GraphTooExpensive,
+  GraphUnavailable,
+} from "../graph/store-errors.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { failure, SparqlEndpoint } from "../server/sparql/endpoint.ts";
+
+/** A query that the store has been sent, and the beginning of whose answer it has not given. */
+type Asked = {
+  accept: string;
+  dataset: unknown[];
+  answer: (body: Readable) => void;
+  fail: (error: Error) => void;
+};
+
+beforeEach(() => void jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate"] }));
+afterEach(() => void jest.useRealTimers());
+const turn = () => new Promise((done) => setImmediate(done));
+
+/** An endpoint of two places, one for each caller, whose queries the store keeps. */
+function endpointWith(concurrency = 2) {
+  const asked: Asked[] = [];
+  const query: GraphStore["query"] = (_text, { accept = "", defaultGraphs, namedGraphs } = {}) =>
+    new Promise((done, fail) => {
+      const answer = (body: Readable) => done({ body } as Awaited<ReturnType<GraphStore["query"]>>);
+      asked.push({ accept, dataset: [defaultGraphs, namedGraphs], answer, fail });
+    });
+  const endpoint = new SparqlEndpoint({ store: { query }, namedGraphs: [], timeoutMs: 60_000, concurrency });
+  const run = (caller: string, gone = new AbortController().signal, more = {}) => {
+    const running = endpoint.run(
+      { form: "select", text: "SELECT * {}" },
+      { type: "text/csv", caller, gone, ...more },
+    );
+    running.catch(() => undefined);
+    return running;
+  };
+  return { asked, run };
+}
+
+const code = (running: Promise<unknown>) =>
+  running.then(
+    () => "answered",
+    (error: { code?: string; name: string }) => error.code ?? error.name,
+  );
+const read = async (body: Readable) => {
+  for await (const _ of body);
+};
+
+describe("a place", () => {
+  test("is free for the next as soon as an answer is read to its end", async () => {
+    const { asked, run } = endpointWith();
+    const first = run("a");
+    await turn();
+    void run("a");
+    await turn();
+    expect(asked).toHaveLength(1);
+    asked[0]!.answer(Readable.from(["x"]));
+    const body = await first;
+    await turn();
+    expect(asked).toHaveLength(1);
+    await read(body);
+    await turn();
+    expect(asked).toHaveLength(2);
+  });
+
+  test("is free for the next as soon as the store has refused", async () => {
+    const { asked, run } = endpointWith();
+    const first = run("a");
+    await turn();
+    void run("a");
+    asked[0]!.fail(new GraphRejected(400, "no"));
+    expect(await code(first)).toBe("malformed_query");
+    await turn();
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([
+    "the caller has gone before an answer",
+    "the time is over",
+    "the caller has gone while it read",
+  ])("stays taken for a second where %s, which the store may go on with", async (why) => {
+    const { asked, run } = endpointWith();
+    const caller = new AbortController();
+    const first = run("a", caller.signal);
+    await turn();
+    void run("a");
+    if (why === "the time is over") asked[0]!.fail(new GraphTimeout("late"));
+    else if (why === "the caller has gone before an answer") {
+      caller.abort();
+      asked[0]!.fail(new GraphUnavailable("gone"));
+    } else {
+      asked[0]!.answer(Readable.from(["x", "y"]));
+      (await first).destroy();
+    }
+    await turn();
+    jest.advanceTimersByTime(999);
+    await turn();
+    expect(asked).toHaveLength(1);
+    jest.advanceTimersByTime(1);
+    await turn();
+    expect(asked).toHaveLength(2);
+  });
+
+  test("is one of half of them for a caller, for whom eight more wait, and of any for others", async () => {
+    const { asked, run } = endpointWith(4);
+    const running = Array.from({ length: 11 }, () => run("a"));
+    await turn();
+    expect(asked).toHaveLength(2);
+    expect(await code(running[10]!)).toBe("ServiceBusy");
+    void run("b");
+    await turn();
+    expect(asked).toHaveLength(3);
+    for (const { fail } of asked.splice(0)) fail(new GraphRejected(400, "no"));
+    await turn();
+    expect(asked).toHaveLength(2);
+  });
+
+  test("is waited for for five seconds", async () => {
+    const { run } = endpointWith();
+    void run("a");
+    const second = run("a");
+    let said: unknown;
+    void code(second).then((outcome) => (said = outcome));
+    await turn();
+    jest.advanceTimersByTime(4_999);
+    await turn();
+    expect(said).toBeUndefined();
+    jest.advanceTimersByTime(1);
+    await turn();
+    expect(said).toBe("ServiceBusy");
+  });
+});
+
+test("the store is asked for what the caller takes, of the dataset that was asked for", async () => {
+  const { asked, run } = endpointWith(10);
+  const gone = new AbortController().signal;
+  void run("a", gone, { type: "application/json", defaultGraphs: ["urn:d"], namedGraphs: ["urn:n"] });
+  void run("a", gone, { type: "text/xml" });
+  void run("a");
+  await turn();
+  expect(asked.map(({ accept, dataset }) => [accept, dataset])).toEqual([
+    ["application/sparql-results+json", [["urn:d"], ["urn:n"]]],
+    ["application/sparql-results+xml", [undefined, undefined]],
+    ["text/csv", [undefined, undefined]],
+  ]);
+});
+
+test.each([
+  [new GraphTimeout("late"), "query_timeout"],
+  [new GraphUnavailable("away"), "graph_unavailable"],
+  [new GraphFailed("500"), "graph_unavailable"],
+  [new GraphRejected(406, "no such format"), "not_acceptable"],
+  [new GraphTooExpensive(400, "too much"), "query_too_expensive"],
+  [new GraphRejected(400, "what?"), "malformed_query"],
+])("that a store says %s is told as %s", (error, told) => {
+  expect(failure(error)).toMatchObject({ code: told });
+});
+
+test("an answer that fails before its first byte is refused, and one that failed before it was looked at as well", async () => {
+  const { asked, run } = endpointWith(10);
+  const late = run("a");
+  await turn();
+  const body = new Readable({ read: () => undefined });
+  asked[0]!.answer(body);
+  await turn();
+  body.destroy(new GraphTimeout("late"));
+  expect(await code(late)).toBe("query_timeout");
+  const early = run("b");
+  await turn();
+  const broken = new Readable({ read: () => undefined });
+  broken.on("error", () => undefined).destroy(new GraphTimeout("late"));
+  await turn();
+  asked[1]!.answer(broken);
+  expect(await code(early)).toBe("query_timeout");
+});
