@@ -240,15 +240,21 @@ const withoutOwn = (record: RecordDescription, item: Values) =>
 const known: Record<string, string[]> = { need: [], commitment: [], engagement_claim: [] };
 const REFERS: Record<string, string> = { commitment: "need", engagement_claim: "commitment" };
 
-describe.each(Object.values(RECORDS))("$kind", (record) => {
-  const refersTo = () => known[REFERS[record.kind] ?? ""] ?? [];
+const referredToBy = ({ kind }: RecordDescription) => known[REFERS[kind] ?? ""] ?? [];
 
-  // One that what follows can refer to.
-  beforeAll(async () => {
+// Of each kind one that others can refer to, and enough for lists.
+beforeAll(async () => {
+  for (const record of Object.values(RECORDS)) {
     const [rest] = await create(record, leastOf(record));
     if (!("id" in rest)) throw new Error(JSON.stringify(rest));
     known[record.kind]!.push(rest.id);
-  });
+    for (let more = 0; more < 2; more++) await create(record, leastOf(record));
+    for (const input of fc.sample(inputOf(record, referredToBy(record)), 10)) await create(record, input);
+  }
+});
+
+describe.each(Object.values(RECORDS))("$kind", (record) => {
+  const refersTo = () => referredToBy(record);
 
   test(
     "every odd value by itself",

@@ -1,5 +1,5 @@
 // The three claims of the demo, as a reviewer decides them who is new to it: docs/decisions.md has the clicks and keys.
-import { afterAll, beforeAll, describe, expect } from "@jest/globals";
+import { afterAll, beforeAll, expect } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { applicants, DEMO_REVIEWER } from "../db/demo/records.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
@@ -33,9 +33,9 @@ async function noticeDuplicate(page: Page): Promise<void> {
   expect(await page.locator(".similar li").innerText()).toContain("alike by domain, name, website");
 }
 
-/** The mouse undoes what it decided, so that the keyboard finds the same. */
-describe.each(["mouse", "keyboard"])("by %s", (hand) => {
-  inBrowser("three decisions, the duplicate noticed, without a detour", async () => {
+// The mouse undoes what it decided, so that the keyboard finds the same.
+inBrowser("three decisions, the duplicate noticed, without a detour: by mouse, and by keyboard", async () => {
+  for (const hand of ["mouse", "keyboard"]) {
     const context = await browser!.newContext();
     const { cookies } = await new Visitor(service).signIn(DEMO_REVIEWER);
     await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: service.url })));
@@ -96,5 +96,5 @@ describe.each(["mouse", "keyboard"])("by %s", (hand) => {
     }
     expect(trouble).toEqual([]);
     await context.close();
-  });
+  }
 });

@@ -247,6 +247,7 @@ describe("keys", () => {
   });
 
   test("are listed for people as a table", async () => {
+    for (const label of ["One", "Two"]) await json("keys", "issue", "--label", label, "--scope", "api_read");
     const { code, stdout } = await admin(["keys", "list"], settings);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^key id +scope +state/);

@@ -319,8 +319,11 @@ test("a thread makes no more of an answer than sixteen pieces beyond what was ta
     const state = { isDone: false };
     const asking = thread.ask({ ...LONG, after: 0 }, 60_000, [], onPiece).then(() => (state.isDone = true));
     while (!state.isDone) {
-      // Longer than all of it would take.
-      if (taken === 0) await pause(500);
+      if (taken === 0) {
+        await eventually(() => expect(made).toBeGreaterThanOrEqual(PIECES_IN_FLIGHT));
+        // Longer than all of it would take.
+        await pause(500);
+      }
       const before = taken;
       await eventually(() => expect(state.isDone || made > before).toBe(true));
       for (; taken < made; taken++) thread.taken();

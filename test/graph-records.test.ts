@@ -28,6 +28,12 @@ async function declare(count: number): Promise<string[]> {
   return rows.map(({ id }) => id).toSorted();
 }
 
+beforeEach(() =>
+  db().query(
+    "update app_private.graph_store set drain = 0, turn = 0; delete from app_private.graph_runs; delete from app_private.graph_marks",
+  ),
+);
+
 describe("records", () => {
   let ids: string[];
   beforeEach(async () => {
@@ -177,11 +183,6 @@ describe("records", () => {
 });
 
 describe("drains", () => {
-  beforeEach(() =>
-    db().query(
-      "update app_private.graph_store set drain = 0, turn = 0; delete from app_private.graph_runs; delete from app_private.graph_marks",
-    ),
-  );
   const turn = (drain: number, update = 0) => BigInt(drain) * 1_000_000n + BigInt(update);
   const known = async () => {
     const { rows } = await db().query<{ drain: string }>(

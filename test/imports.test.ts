@@ -50,14 +50,21 @@ test("what was taken is counted, what was left out is told", async () => {
 });
 
 test("an edition is imported under the names that the service was migrated with alone", async () => {
-  await database.owner.query(
-    `insert into app_private.settings (name, value, description) values ('namespace_url', '"https://elsewhere.example/ns#"', '')
-     on conflict (name) do update set value = excluded.value`,
-  );
-  const refused = importVocabulary(database.owner, edition(concept("OTHER", "Other")), names);
-  await expect(refused).rejects.toThrow(`NAMESPACE_URL is ${NS} here, and was https://elsewhere.example/ns#`);
-  const { rows } = await database.owner.query("select from app_public.accelerators where code = 'OTHER'");
-  expect(rows).toEqual([]);
+  const renamed = await createTestDatabase();
+  try {
+    await renamed.owner.query(
+      `insert into app_private.settings (name, value, description) values ('namespace_url', '"https://elsewhere.example/ns#"', '')
+       on conflict (name) do update set value = excluded.value`,
+    );
+    const refused = importVocabulary(renamed.owner, edition(concept("OTHER", "Other")), names);
+    await expect(refused).rejects.toThrow(
+      `NAMESPACE_URL is ${NS} here, and was https://elsewhere.example/ns#`,
+    );
+    const { rows } = await renamed.owner.query("select from app_public.accelerators where code = 'OTHER'");
+    expect(rows).toEqual([]);
+  } finally {
+    await renamed.drop();
+  }
 });
 
 test("texts are named by their places", async () => {

@@ -69,13 +69,16 @@ describe("every route requires a key", () => {
 
 test("a revocation takes effect at once in every process, and an expiry without an announcement", async () => {
   const key = await issueTestKey(service.database.owner, "api_read");
-  const soon = await issueTestKey(service.database.owner, "api_read", {
-    expiresAt: new Date(Date.now() + 1500).toISOString(),
-  });
   for (const { url } of [service, second]) {
     expect((await call(`${url}/v0/accelerators`, "GET", key)).status).toBe(200);
-    expect((await call(`${url}/v0/accelerators`, "GET", soon)).status).toBe(200);
   }
+  // Where a machine is so busy that it expires before it was used, another one.
+  const soon = await eventually(async () => {
+    const expiresAt = new Date(Date.now() + 1500).toISOString();
+    const expiring = await issueTestKey(service.database.owner, "api_read", { expiresAt });
+    expect((await call(`${service.url}/v0/accelerators`, "GET", expiring)).status).toBe(200);
+    return expiring;
+  });
   await service.database.owner.query(
     "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
     [key],

@@ -1,6 +1,7 @@
 // The main job, end to end: a need, a commitment, an attestation, and one query that returns all three.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually } from "./support/eventually.ts";
+import { addOrganization } from "./support/membership.ts";
 import { call, startTestServiceWithGraph } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { contributor, member, ORG, OTHER_ORG, otherAdmin } from "./support/world.ts";
@@ -141,6 +142,18 @@ test("a refused write leaves no triple", async () => {
 });
 
 test("no e-mail address and no personal name is in the graph", async () => {
+  const { body } = await post("/v0/needs", {
+    orgUri: ORG,
+    orgName: "River Mission",
+    declaredByEmail: contributor,
+    needDescription: "By somebody",
+    accelerators: ["PRA"],
+  });
+  await eventually(async () =>
+    expect(
+      await sparql(`select ?text where { <${DATA}/needs/${body.needId}> <${NS}needDescription> ?text }`),
+    ).toEqual([{ text: "By somebody" }]),
+  );
   expect(await sparql(`select * where { ?s ?p ?o filter(contains(str(?o), "@")) }`)).toEqual([]);
 });
 
@@ -235,23 +248,39 @@ describe("GET /v0/commitments", () => {
   });
 
   test("pages without gaps or repetitions where all are of one moment, and past the end", async () => {
-    await service.database.owner.query(
-      "update app_public.commitments set created_at = '2026-01-01T00:00:00Z'",
+    const { owner } = service.database;
+    const organization = await addOrganization(owner, { writer: "org_contributor" });
+    const own = `orgUri=${encodeURIComponent(organization.uri)}`;
+    for (let n = 0; n < 5; n++) {
+      const made = await post("/v0/commitments", {
+        orgUri: organization.uri,
+        orgName: organization.name,
+        declaredByEmail: `writer@${organization.domain}`,
+        commitmentDescription: `Number ${n}`,
+        acceleratorScope: ["PRA"],
+      });
+      expect(made.status).toBe(201);
+    }
+    await owner.query(
+      "update app_public.commitments set created_at = '2026-01-01T00:00:00Z' where org_uri = $1",
+      [organization.uri],
     );
     await eventually(async () => {
-      const all = (await list("limit=200")).body.commitments as { commitmentId: string; createdAt: string }[];
+      const all = (await list(`limit=200&${own}`)).body.commitments as { createdAt: string }[];
       expect(new Set(all.map((item) => item.createdAt))).toEqual(new Set(["2026-01-01T00:00:00+00:00"]));
     });
     const seen: string[] = [];
-    for (let offset = 0; offset < 8; offset += 2) {
-      const page = await list(`limit=2&offset=${offset}`);
+    for (let offset = 0; offset < 6; offset += 2) {
+      const page = await list(`limit=2&offset=${offset}&${own}`);
       expect(page.headers.get("x-data-source")).toBe("graph");
       seen.push(...page.body.commitments.map((item: { commitmentId: string }) => item.commitmentId));
     }
-    const { rows } = await service.database.owner.query<{ id: string }>(
-      "select commitment_id as id from app_public.commitments order by commitment_id desc",
+    const { rows } = await owner.query<{ id: string }>(
+      "select commitment_id as id from app_public.commitments where org_uri = $1 order by commitment_id desc",
+      [organization.uri],
     );
+    expect(rows).toHaveLength(5);
     expect(seen).toEqual(rows.map((row) => row.id));
-    expect((await list("offset=1000")).body).toEqual({ commitments: [], total: rows.length });
+    expect((await list(`offset=1000&${own}`)).body).toEqual({ commitments: [], total: rows.length });
   });
 });

@@ -1,8 +1,10 @@
 // What must hold when people act at the same moment.
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
+import { createTestDatabase } from "./support/database.ts";
 import * as m from "./support/membership.ts";
+import { overlap } from "./support/overlap.ts";
+import type { Deed } from "./support/overlap.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
@@ -185,31 +187,23 @@ test.each([
      and user_id = (select user_id from app_public.users where email = $2)`,
   ],
 ])("when %s in overlapping transactions, the second is refused", async (_, statement) => {
-  const organization = await m.addOrganization(db(), { one: "org_admin", two: "org_admin" });
-  const people = ["one", "two"].map((person) => `${person}@${organization.domain}`);
-  await db().query(
-    `insert into app_public.platform_roles (user_id, role)
-     select user_id, 'admin' from app_public.users where email = any ($1)`,
-    [people],
-  );
-  await db().query(
-    `delete from app_public.platform_roles
-     where user_id not in (select user_id from app_public.users where email = any ($1))`,
-    [people],
-  );
-  const clients = await Promise.all([pool.connect(), pool.connect()]);
+  // The platform's admins are these two alone.
+  const database = await createTestDatabase();
   try {
-    const [first, second] = clients;
-    await first.query("begin");
-    await first.query(statement, [organization.uri, people[0]]);
-    const refused = expect(second.query(statement, [organization.uri, people[1]])).rejects.toMatchObject({
-      code: "PT409",
-      detail: "last_admin",
-    });
-    await pause(100);
-    await first.query("commit");
-    await refused;
+    const organization = await m.addOrganization(database.owner, { one: "org_admin", two: "org_admin" });
+    const people = ["one", "two"].map((person) => `${person}@${organization.domain}`);
+    await database.owner.query(
+      `insert into app_public.platform_roles (user_id, role)
+       select user_id, 'admin' from app_public.users where email = any ($1)`,
+      [people],
+    );
+    const [first, second] = people.map(
+      (person): Deed =>
+        (client) =>
+          client.query(statement, [organization.uri, person]),
+    );
+    expect(await overlap(database, first!, second!)).toMatchObject({ code: "PT409", detail: "last_admin" });
   } finally {
-    for (const client of clients) client.release();
+    await database.drop();
   }
 });

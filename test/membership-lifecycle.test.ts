@@ -1,5 +1,6 @@
 // Each transition of the lifecycle of organization claims (db/rules/organization-claims.sql), at every door.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { loadConfig } from "../config.ts";
 import { saveSettings } from "../db/settings.ts";
 import * as m from "./support/membership.ts";
 import { call, startTestService } from "./support/service.ts";
@@ -437,15 +438,17 @@ test("REST lists a claim by the names that the dashboard expects, and answers a 
 });
 
 test("new organizations get URIs under GRAPH_DATA_URL", async () => {
-  await saveSettings(db(), {
-    graphDataUrl: "https://graph.river.example/data",
-    namespaceUrl: "https://ontology.example.org/core#",
-  });
-  const { value } = await m
-    .membershipDoor("REST", () => service)
-    .claim({
-      ...{ userEmail: "one@elsewhere.example", firstName: "Ana", lastName: "Silva", roles: [] },
-      ...{ orgName: "Named elsewhere", isNewOrg: true },
-    });
-  expect(value.orgUri).toMatch(/^https:\/\/graph\.river\.example\/data\/org\/[0-9a-f-]{36}$/);
+  const { graphDataUrl, namespaceUrl } = loadConfig({});
+  await saveSettings(db(), { graphDataUrl: "https://graph.river.example/data", namespaceUrl });
+  try {
+    const { value } = await m
+      .membershipDoor("REST", () => service)
+      .claim({
+        ...{ userEmail: "one@elsewhere.example", firstName: "Ana", lastName: "Silva", roles: [] },
+        ...{ orgName: "Named elsewhere", isNewOrg: true },
+      });
+    expect(value.orgUri).toMatch(/^https:\/\/graph\.river\.example\/data\/org\/[0-9a-f-]{36}$/);
+  } finally {
+    await saveSettings(db(), { graphDataUrl, namespaceUrl });
+  }
 });

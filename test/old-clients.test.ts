@@ -190,24 +190,29 @@ test("service times are minutes of the week, in what is imported, kept and answe
   expect((await search("id=east&fields=service_times")).body.items).toEqual([
     { church_id: "east", service_times: [540, 10079, 0] },
   ]);
-  const refused = await importChurches([
-    { church_id: "t1", name: "Text", service_times: ["Sunday 9:00"] },
-    { church_id: "t2", name: "Late", service_times: [10080] },
-    { church_id: "t3", name: "Early", service_times: [-1] },
-    { church_id: "t4", name: "Half", service_times: [1.5] },
-    { church_id: "t5", name: "Cell", service_times: "540; 1080" },
-    { church_id: "t6", name: "Texts", service_times: ["540", " 60 "] },
-    { church_id: "t7", name: "None", service_times: [] },
-  ]);
-  expect(refused.code).toBe(1);
-  const { rows } = await service.database.owner.query(
-    "select church_id, service_times from app_public.churches where church_id like 't_' order by 1",
-  );
-  expect(rows).toEqual([
-    { church_id: "t5", service_times: [540, 1080] },
-    { church_id: "t6", service_times: [540, 60] },
-    { church_id: "t7", service_times: null },
-  ]);
+  const { owner } = service.database;
+  try {
+    const refused = await importChurches([
+      { church_id: "t1", name: "Text", service_times: ["Sunday 9:00"] },
+      { church_id: "t2", name: "Late", service_times: [10080] },
+      { church_id: "t3", name: "Early", service_times: [-1] },
+      { church_id: "t4", name: "Half", service_times: [1.5] },
+      { church_id: "t5", name: "Cell", service_times: "540; 1080" },
+      { church_id: "t6", name: "Texts", service_times: ["540", " 60 "] },
+      { church_id: "t7", name: "None", service_times: [] },
+    ]);
+    expect(refused.code).toBe(1);
+    const { rows } = await owner.query(
+      "select church_id, service_times from app_public.churches where church_id like 't_' order by 1",
+    );
+    expect(rows).toEqual([
+      { church_id: "t5", service_times: [540, 1080] },
+      { church_id: "t6", service_times: [540, 60] },
+      { church_id: "t7", service_times: null },
+    ]);
+  } finally {
+    await owner.query("delete from app_public.churches where church_id like 't_'");
+  }
   await expect(
     service.database.owner.query(
       "update app_public.churches set service_times = '{10080}' where church_id = 'a'",

@@ -99,7 +99,10 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
     );
 
   test("a revoked key stops working, even where announcements stopped arriving without a word", async () => {
-    const [announced, unannounced] = keys as [string, string];
+    const [announced, unannounced] = [
+      await issueTestKey(database.owner, "api_read"),
+      await issueTestKey(database.owner, "api_read"),
+    ];
     for (const key of [announced, unannounced]) expect((await get("/v0/needs", key)).status).toBe(200);
     await revoke(announced);
     await eventually(async () => expect((await get("/v0/needs", announced)).status).toBe(401));

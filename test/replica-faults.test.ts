@@ -21,8 +21,7 @@ const isUsed = (server: ServerOnReplica, used: 0 | 1) =>
   eventually(async () => expect(await server.metric(USED)).toBe(used));
 
 /** What the replica has not replayed, or nobody could tell it, is read all the same. */
-async function expectReads(server: ServerOnReplica): Promise<void> {
-  const { keys } = both;
+async function expectReads(server: ServerOnReplica, { keys }: Replicated = both): Promise<void> {
   const needId = await declare(server, keys.write, `Need ${Math.random()}`);
   const [item, { need }] = await Promise.all([
     call(`${server.url}/v0/needs/${needId}`, "GET", keys.read),
@@ -53,6 +52,8 @@ describe("a replica that", () => {
     ["is gone", () => both.down(), () => both.up()],
     ["is frozen", () => both.freeze(), () => both.thaw()],
   ])("%s is passed over until it is back, and nothing is missing", async (_, fall, recover) => {
+    // Whatever another test has done to it is over.
+    await isUsed(server, 1);
     const logged = server.logged().length;
     await fall();
     try {
@@ -133,15 +134,23 @@ describe("a read URL that leads", () => {
 });
 
 test("a replica that has become a primary of its own is read no more", async () => {
-  const server = await both.serve();
-  await isUsed(server, 1);
-  await both.onReplica("select pg_promote()");
-  await both.onReplica("update app_public.needs set need_description = 'Of another world'");
-  await expectReads(server);
-  const list = await call(`${server.url}/v0/needs?limit=100`, "GET", both.keys.read);
-  expect(list.body.needs.length).toBeGreaterThan(5);
-  expect(JSON.stringify(list.body)).not.toContain("Of another world");
-  await eventually(() =>
-    expect(server.logged().at(-1)).toMatchObject({ msg: PASSED_OVER, reason: "it is no replica" }),
-  );
+  // It is of no use to any other test.
+  const own = await startReplicated();
+  try {
+    const server = await own.serve();
+    await isUsed(server, 1);
+    for (let needs = 0; needs < 6; needs++) await expectReads(server, own);
+    await eventually(async () => expect(await own.onReplica("select from app_public.needs")).toHaveLength(6));
+    await own.onReplica("select pg_promote()");
+    await own.onReplica("update app_public.needs set need_description = 'Of another world'");
+    await expectReads(server, own);
+    const list = await call(`${server.url}/v0/needs?limit=100`, "GET", own.keys.read);
+    expect(list.body.needs.length).toBeGreaterThan(5);
+    expect(JSON.stringify(list.body)).not.toContain("Of another world");
+    await eventually(() =>
+      expect(server.logged().at(-1)).toMatchObject({ msg: PASSED_OVER, reason: "it is no replica" }),
+    );
+  } finally {
+    await own.remove();
+  }
 });

@@ -4,7 +4,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { performance } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually } from "./support/eventually.ts";
 import { startSparqlDoor } from "./support/sparql-door.ts";
@@ -15,8 +14,10 @@ import type { RunningStore } from "./support/stores.ts";
 const A = "https://data.example.org/a/";
 const B = "https://data.example.org/b/";
 const RUNAWAY = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }";
-const TIMEOUT_MS = 2_500;
-const STORE_TIMEOUT_MS = 10_000;
+// So long that no answer runs into it, however busy the machine is.
+const TIMEOUT_MS = 60_000;
+const STORE_TIMEOUT_MS = 2 * TIMEOUT_MS;
+const SOON_MS = 1_000;
 const MANY_ROWS = 40_000;
 
 describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
@@ -24,7 +25,9 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
   let dir: string;
   let store: RunningStore;
   let door: RunningDoor;
-  let patientDoor: RunningDoor;
+  let hastyDoor: RunningDoor;
+  /** Why what was asked at the hasty door came to nothing. */
+  const failures: string[] = [];
 
   beforeAll(async () => {
     if (!available) return;
@@ -36,12 +39,20 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
     const rows = Array.from({ length: MANY_ROWS }, (_, i) => `<urn:s${i}> <urn:p> "${i}" .`).join("\n");
     await store.client.putGraph("https://data.example.org/many/", rows, "application/n-triples");
     door = await startSparqlDoor({ store: store.client, timeoutMs: TIMEOUT_MS });
-    patientDoor = await startSparqlDoor({ store: store.client, timeoutMs: 30_000 });
+    const query: typeof store.client.query = async (...args) => {
+      try {
+        return await store.client.query(...args);
+      } catch (error) {
+        failures.push((error as Error).message);
+        throw error;
+      }
+    };
+    hastyDoor = await startSparqlDoor({ store: { ...store.client, query }, timeoutMs: SOON_MS });
   });
   afterAll(async () => {
     if (!available) return;
     await door.stop();
-    await patientDoor.stop();
+    await hastyDoor.stop();
     await store.stop();
     await rm(dir, { recursive: true });
   });
@@ -192,13 +203,11 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
   describe("an answer that is longer than memory should hold", () => {
     const all = "SELECT * { ?s <urn:p> ?o }";
     inEngine("streams whole", async () => {
-      const lines = (await (await post(all, { accept: "text/csv" }, "", patientDoor)).text())
-        .trim()
-        .split(/\r?\n/);
+      const lines = (await (await post(all, { accept: "text/csv" })).text()).trim().split(/\r?\n/);
       expect(lines).toHaveLength(MANY_ROWS + 1);
     });
     inEngine("waits for a caller who reads slowly", async () => {
-      const answer = await post(all, {}, "", patientDoor);
+      const answer = await post(all);
       let length = 0;
       let pauses = 0;
       for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
@@ -210,7 +219,8 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
     inEngine(
       "that breaks off at the time limit breaks the connection, so nobody takes it for complete",
       async () => {
-        const answer = await post("SELECT * { ?a ?b ?c . ?d ?e ?f }", { accept: "text/csv" });
+        const endless = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }";
+        const answer = await post(endless, { accept: "text/csv" }, "", hastyDoor);
         if (answer.status === 504) expect(await answer.json()).toMatchObject({ error: "query_timeout" });
         else await expect(answer.text()).rejects.toThrow();
       },
@@ -219,13 +229,13 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
 
   describe("a query that takes too long", () => {
     inEngine("is 504 at the limit", async () => {
-      const began = performance.now();
-      expect(await refusal(await post(RUNAWAY))).toMatchObject({
+      const before = failures.length;
+      expect(await refusal(await post(RUNAWAY, {}, "", hastyDoor))).toMatchObject({
         status: 504,
         body: { error: "query_timeout", statusCode: 504 },
       });
-      // It was the door that ended it.
-      expect(performance.now() - began).toBeLessThan(STORE_TIMEOUT_MS);
+      // It was the door that ended it, and not the store.
+      expect(failures.slice(before)).toEqual([`The graph store gave no answer within ${SOON_MS} ms.`]);
     });
     inEngine("takes one of the places of its key, and of no other", async () => {
       const strict = await startSparqlDoor({ store: store.client, timeoutMs: 60_000, waitMs: 100 });

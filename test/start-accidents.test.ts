@@ -41,7 +41,9 @@ describe("the embedded PostgreSQL of npm start", () => {
   beforeAll(async () => {
     data = await temporaryDataDir();
     settings = { DATA_DIR: data.dir, PORT: String(await freePort()) };
+    // Each test begins with files that are there already, and nobody who serves them.
     await start();
+    expect(await service.end("SIGINT")).toBe(0);
   });
   afterAll(async () => {
     await service.end("SIGKILL");
@@ -49,6 +51,7 @@ describe("the embedded PostgreSQL of npm start", () => {
   });
 
   test("is started again when it is killed, and everything goes on; nothing is left in the end", async () => {
+    await start();
     expect((await declare()).status).toBe(201);
     for (const times of [1, 2]) {
       const killed = await postmaster();

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { DEMO_KEY, DEMO_KEY_ID } from "../db/demo/load.ts";
 import { platformPeople } from "../db/demo/records.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -42,14 +42,23 @@ describe("npm start on a fresh directory", () => {
   let settings: Record<string, string>;
   let url: string;
   let service: Running;
+  /** What the first start printed. */
+  let printed: ReturnType<Running["output"]>;
 
+  const startWithNpm = async () => {
+    service = launch("npm", ["start"], settings);
+    await service.prints(READY);
+  };
   beforeAll(async () => {
     data = await temporaryDataDir();
     port = await freePort();
     settings = { DATA_DIR: data.dir, PORT: String(port) };
     url = `http://127.0.0.1:${port}`;
-    service = launch("npm", ["start"], settings);
-    await service.prints(READY);
+    await startWithNpm();
+    printed = service.output();
+  });
+  beforeEach(async () => {
+    if (service.child.exitCode !== null || service.child.signalCode !== null) await startWithNpm();
   });
   afterAll(async () => {
     await service.end("SIGKILL");
@@ -59,7 +68,7 @@ describe("npm start on a fresh directory", () => {
   const post = (path: string, body: unknown) => call(url + path, "POST", DEMO_KEY, body);
 
   test("prints where it is, the demo key, and nothing to worry about", () => {
-    const { stdout, stderr } = service.output();
+    const { stdout, stderr } = printed;
     const pages = ["/", "/docs", "/graphiql", "/admin/claims"].map((path) => url + path);
     for (const text of [...pages, DEMO_KEY]) expect(stdout).toContain(text);
     // npm talks about its own configuration, and the log about normal events, at level 30.
@@ -69,7 +78,7 @@ describe("npm start on a fresh directory", () => {
   });
 
   test("prints a line for each step of the start, with the seconds it took", () => {
-    const told = service.output().stdout.split("\n");
+    const told = printed.stdout.split("\n");
     const [ready] = told.filter((line) => /^Ready after \d+\.\d s\.$/.test(line));
     const steps = told
       .slice(0, told.indexOf(ready!))
@@ -88,10 +97,7 @@ describe("npm start on a fresh directory", () => {
   });
 
   test("prints a command for each step of the lifecycle, and each works as printed", async () => {
-    const commands = service
-      .output()
-      .stdout.split("\n")
-      .filter((line) => line.startsWith("curl "));
+    const commands = printed.stdout.split("\n").filter((line) => line.startsWith("curl "));
     expect(commands).toHaveLength(4);
     const answerTo = async (command: string) => {
       const { code, stdout } = await run("sh", ["-c", command]);
@@ -109,7 +115,7 @@ describe("npm start on a fresh directory", () => {
     });
   });
 
-  test("serves the README's commands exactly as printed", async () => {
+  test("serves the README's commands exactly as printed, and answers its request from JavaScript", async () => {
     const lifecycle = (await readmeBlocks("sh")).find((block) => block.includes("/engagement-claims/submit"));
     expect(lifecycle).toBeDefined();
     const script = `${lifecycle!.replace("http://127.0.0.1:3000", url)}
@@ -121,15 +127,13 @@ describe("npm start on a fresh directory", () => {
     const [answer] = await readmeBlocks("csv");
     const ids = [need, commitment, claim];
     expect(lines.slice(0, -1)).toEqual([answer!.trim().replaceAll(/\w+…/g, () => ids.shift()!)]);
-  });
 
-  test("answers the README's request from JavaScript", async () => {
-    const [script] = await readmeBlocks("js");
-    const { code, stdout, stderr } = await run(process.execPath, [
-      ...["--input-type=module", "-e", script!.replace("http://127.0.0.1:3000", url)],
+    const [request] = await readmeBlocks("js");
+    const asked = await run(process.execPath, [
+      ...["--input-type=module", "-e", request!.replace("http://127.0.0.1:3000", url)],
     ]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const { data, errors } = JSON.parse(stdout) as {
+    expect({ code: asked.code, stderr: asked.stderr }).toEqual({ code: 0, stderr: "" });
+    const { data, errors } = JSON.parse(asked.stdout) as {
       data?: { needs: { nodes: object[] } };
       errors?: unknown;
     };
@@ -170,8 +174,11 @@ describe("npm start on a fresh directory", () => {
       declaredByEmail: "member@northern-light.example",
     });
     expect(asMember).toMatchObject({ status: 403, body: { error: "insufficient_role" } });
-    const health = await call(`${url}/v0/health`, "GET", DEMO_KEY);
-    expect(health.body).toMatchObject({ status: "ok", rejected: 0 });
+    // It may have been started just now, and says so until it has looked at the graph.
+    await eventually(async () => {
+      const health = await call(`${url}/v0/health`, "GET", DEMO_KEY);
+      expect(health.body).toMatchObject({ status: "ok", rejected: 0 });
+    });
     // No registry of people groups comes with the demo.
     const deadEnds = await post("/v0/sparql", {
       query: `SELECT ?link WHERE { ?record <http://purl.org/dc/terms/identifier> ?id ; ?property ?link
@@ -214,8 +221,7 @@ describe("npm start on a fresh directory", () => {
     expect(await processesNaming(data.dir)).toEqual([]);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow();
 
-    service = launch("npm", ["start"], settings);
-    await service.prints(READY);
+    await startWithNpm();
     const after = await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY);
     expect(after.body).toEqual(before.body);
     const chain = await post("/v0/sparql", {
@@ -228,23 +234,26 @@ describe("npm start on a fresh directory", () => {
   test("starts again after it was killed, and the demo stays as it was left", async () => {
     const before = await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY);
     await service.end("SIGKILL");
-    service = launch("npm", ["start"], settings);
-    await service.prints(READY);
+    await startWithNpm();
     expect((await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY)).body).toEqual(before.body);
   });
 
   test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)("stops when only npm gets %s", async (signal) => {
-    if (service.child.exitCode !== null || service.child.signalCode !== null) {
-      service = launch("npm", ["start"], settings);
-      await service.prints(READY);
-    }
     service.child.kill(signal);
     await service.ended;
     expect(service.output().stdout).toContain("Stopped.");
     expect(await processesNaming(data.dir)).toEqual([]);
   });
+});
 
-  test("listens on other addresses only after the demo key is revoked", async () => {
+test("npm start listens on other addresses only after the demo key is revoked", async () => {
+  const data = await temporaryDataDir();
+  const port = await freePort();
+  const settings = { DATA_DIR: data.dir, PORT: String(port) };
+  let service = start(settings);
+  try {
+    await service.prints(READY);
+    expect(await service.end("SIGTERM")).toBe(0);
     const open = { ...settings, HOST: "0.0.0.0" };
     const refused = await refusal("start.ts", open, new RegExp(READY));
     expect(refused.code).toBe(1);
@@ -257,9 +266,12 @@ describe("npm start on a fresh directory", () => {
     service = start(open);
     await service.prints(READY);
     expect(service.output().stdout).not.toContain(DEMO_KEY);
-    expect((await call(`${url}/v0/needs`, "GET", DEMO_KEY)).status).toBe(401);
+    expect((await call(`http://127.0.0.1:${port}/v0/needs`, "GET", DEMO_KEY)).status).toBe(401);
     expect(await service.end("SIGTERM")).toBe(0);
-  });
+  } finally {
+    await service.end("SIGKILL");
+    await data.remove();
+  }
 });
 
 describe("npm start interrupted while it starts", () => {

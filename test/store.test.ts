@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { performance } from "node:perf_hooks";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -441,9 +440,10 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
 
     inEngine("is given up at the client's time limit", async () => {
       await someData();
-      const began = performance.now();
-      await expect(store.client.query(RUNAWAY, { timeoutMs: 300 })).rejects.toThrow(GraphTimeout);
-      expect(performance.now() - began).toBeLessThan(QUERY_TIMEOUT_MS);
+      await expect(store.client.query(RUNAWAY, { timeoutMs: 300 })).rejects.toMatchObject({
+        // Not the store at its own.
+        ...{ name: "GraphTimeout", message: "The graph store gave no answer within 300 ms." },
+      });
       expect(await count("<urn:s1> ?p ?o")).toBe(1);
     });
 

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createNames } from "../graph/namespaces.ts";
 import { parseAccelerators, parsePeopleGroups, readStarterVocabulary } from "../graph/skos.ts";
 import { admin } from "./support/process.ts";
@@ -113,15 +113,17 @@ describe("admin vocabulary import and people-groups import", () => {
   let dir: string;
   beforeAll(async () => {
     store = await startSharedStore(embedded);
-    projection = await startProjection(store);
-    await projection.startWorker();
     dir = await mkdtemp(join(tmpdir(), "engagement-vocabulary-"));
   });
   afterAll(async () => {
-    await projection.stop();
     await store.remove();
     await rm(dir, { recursive: true, force: true });
   });
+  beforeEach(async () => {
+    projection = await startProjection(store);
+    await projection.startWorker();
+  });
+  afterEach(() => projection.stop());
 
   async function importFile(command: string, name: string, content: string, ...options: string[]) {
     const path = join(dir, name);
@@ -190,6 +192,7 @@ describe("admin vocabulary import and people-groups import", () => {
   });
 
   test("records follow when a code gets a different concept", async () => {
+    await importFile("vocabulary", "new.ttl", edition(concept("PRA"), concept("PRA-NEW", "PRA")));
     const id = await projection.declareNeed({ accelerators: ["PRA-NEW"] });
     await projection.settled();
     await importFile(
@@ -206,12 +209,9 @@ describe("admin vocabulary import and people-groups import", () => {
   });
 
   test("a concept with a problem is named and left out, or stops the import with --strict", async () => {
-    const broken = edition(
-      concept("PRA"),
-      concept("PRA-NEW", "PRA", "elsewhere"),
-      concept("not a code"),
-      concept("PRA-X", "nowhere"),
-    );
+    const sound = [concept("PRA"), concept("PRA-NEW", "PRA")];
+    await importFile("vocabulary", "sound.ttl", edition(...sound));
+    const broken = edition(...sound, concept("not a code"), concept("PRA-X", "nowhere"));
     const before = await codes();
     const strict = await importFile(
       "vocabulary",

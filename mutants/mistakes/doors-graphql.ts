@@ -47,7 +47,7 @@ export const GRAPHQL: readonly Mistake[] = [
     file: "server/graphql/measure.ts",
     before: '...(sizes.length > 1 ? [{ path: "last", message: "must not be given with first" }] : []),',
     after: "",
-    tests: ["graphql-records"],
+    tests: ["graphql-orderings"],
     only: "is refused by what is wrong",
   },
   {
@@ -55,7 +55,7 @@ export const GRAPHQL: readonly Mistake[] = [
     file: "server/graphql/measure.ts",
     before: 'typeof offset === "number" && offset < 0',
     after: 'typeof offset === "number" && offset < -1',
-    tests: ["graphql-records"],
+    tests: ["graphql-orderings"],
     only: "is refused by what is wrong",
   },
   {
