@@ -2,10 +2,15 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { longestText } from "../db/catalog.ts";
+import { BadRow, importChurches } from "../db/churches/import.ts";
 import { loadDemoChurches } from "../db/demo/churches.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { onConnections, whenWaitedFor } from "./support/overlap.ts";
 import { admin } from "./support/process.ts";
 
 let database: TestDatabase;
@@ -243,6 +248,12 @@ test.each([
   ["no format", "churches.xlsx", "", /churches\.xlsx/],
   ["an empty CSV", "empty.csv", "", /empty\.csv cannot be read: it is empty/],
   ["a CSV without church_id", "idless.csv", "name\nx\n", /idless\.csv.*church_id/],
+  [
+    "a CSV without name",
+    "nameless.csv",
+    "church_id\nx\n",
+    /nameless\.csv cannot be read: it has no column name/,
+  ],
   ["an empty GeoJSON", "empty.geojson", " \n", /empty\.geojson cannot be read: it is empty/],
   [
     "a file that is not GeoJSON",
@@ -292,4 +303,132 @@ test("the demo churches are complete, and loading them again changes nothing", a
   expect(places).toEqual(
     expect.arrayContaining(["El Cajon", "San Diego", "Denver", "Toronto", "Lagos", "Suva"]),
   );
+});
+
+const importText = (text: string, strict = false) =>
+  importChurches(database.owner, Readable.from([Buffer.from(text)]), { format: "csv", strict });
+
+test("times that a file gives are kept; but a church stays as old as it was", async () => {
+  const times =
+    "extract(year from created_at)::integer as made, extract(year from updated_at)::integer as changed";
+  await importText("church_id,name,created_at,updated_at\nt1,One,2019-05-01,2020-05-01\n");
+  await importText("church_id,name,created_at,updated_at\nt1,Two,2021-05-01,2022-05-01\n");
+  expect(await churches(times)).toEqual([{ made: 2019, changed: 2022 }]);
+  await importText("church_id,name\nt1,Three\n");
+  const now = await churches("extract(year from now())::integer as year");
+  expect(await churches(times)).toEqual([{ made: 2019, changed: now[0]!["year"] }]);
+});
+
+test("churches are written in the order of their ids, so that two imports never wait for each other", async () => {
+  await importText("church_id,name\na1,Old\nc1,Old\n");
+  const locked = (id: string) =>
+    `select from app_public.churches where church_id = '${id}' for update nowait`;
+  await onConnections(database, 1, async (other) => {
+    await other.query(`begin; ${locked("a1")}`);
+    const importing = importText("church_id,name\nc1,New\na1,New\n");
+    await whenWaitedFor(database, other);
+    const { rowCount } = await other.query(locked("c1"));
+    expect(rowCount).toBe(1);
+    await other.query("commit");
+    expect(await importing).toMatchObject({ changed: 2 });
+  });
+});
+
+/** Has every statement that inserts churches do something first. */
+async function whileInserting<T>(
+  level: "row" | "statement",
+  body: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  await database.owner.query(`
+    create sequence app_private.attempts;
+    create function app_private.disturb() returns trigger language plpgsql as $$ begin ${body}; return new; end $$;
+    create trigger aa_disturb before insert on app_public.churches for each ${level} execute function app_private.disturb()`);
+  try {
+    return await work();
+  } finally {
+    await database.owner.query(
+      "drop function app_private.disturb() cascade; drop sequence app_private.attempts",
+    );
+  }
+}
+
+test.each([false, true])("what PostgreSQL breaks off is tried four times; strict: %s", async (strict) => {
+  const failing = (times: number) =>
+    `if nextval('app_private.attempts') <= ${times} then raise 'circle' using errcode = '40P01'; end if`;
+  const file = "church_id,name\nd1,One\n";
+  await whileInserting("statement", failing(3), async () => {
+    expect(await importText(file, strict)).toMatchObject({ read: 1, added: 1, refused: 0 });
+  });
+  await database.owner.query("delete from app_public.churches");
+  await whileInserting("statement", failing(4), async () => {
+    await expect(importText(file, strict)).rejects.toThrow("circle");
+  });
+  expect(await churches("church_id")).toEqual([]);
+});
+
+test("of rows that the database refuses, each is named, and all others are imported", async () => {
+  const bad = "if new.name = 'Bad' then raise 'not this one' using errcode = '22023'; end if";
+  await whileInserting("row", bad, async () => {
+    const places: unknown[] = [];
+    const names = ["A", "Bad", "C", "D", "E", "F", "Bad"];
+    const text = `church_id,name\n${names.map((name, i) => `e${i * 2},${name}\n`).join("")}`;
+    const source = Readable.from([Buffer.from(text)]);
+    const result = await importChurches(database.owner, source, {
+      ...{ format: "csv", onProblem: (place, message) => void places.push([place, message]) },
+    });
+    expect(result).toEqual({ read: 7, added: 5, changed: 0, unchanged: 0, refused: 2 });
+    expect(places).toHaveLength(2);
+    expect(places).toEqual(expect.arrayContaining([3, 8].map((line) => [{ line }, "not this one"])));
+    const there = (await churches("name")).map(({ name }) => name);
+    expect(new Set(there)).toEqual(new Set(["A", "C", "D", "E", "F"]));
+    await expect(importText(text, true)).rejects.toThrow(BadRow);
+  });
+});
+
+test("texts that no church may have are refused, each with its row, and count as nothing else", async () => {
+  const rows = [
+    `f1,${"n".repeat(longestText.name)},,`,
+    `f2,${"n".repeat(longestText.name + 1)},,`,
+    "f3,Good,a\u0007b,",
+    'f4,Good,,"{""a"":""two\\nlines""}"',
+  ];
+  const problems: unknown[] = [];
+  const source = Readable.from([
+    Buffer.from(`church_id,name,locality,ministries_json\n${rows.join("\n")}\n`),
+  ]);
+  const result = await importChurches(database.owner, source, {
+    ...{ format: "csv", onProblem: (place, message) => void problems.push({ place, message }) },
+  });
+  expect(result).toEqual({ read: 4, added: 2, changed: 0, unchanged: 0, refused: 2 });
+  expect(problems).toHaveLength(2);
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      { place: { line: 3 }, message: expect.stringMatching(/^name /) },
+      { place: { line: 4 }, message: expect.stringMatching(/^locality /) },
+    ]),
+  );
+  expect(await churches("church_id")).toEqual([{ church_id: "f1" }, { church_id: "f4" }]);
+});
+
+test("an import that fails says so, and leaves nothing open", async () => {
+  const noted = "select from app_private.administration_history where subject = 'churches'";
+  const before = await database.owner.query(noted);
+  await whileInserting("row", "raise 'no more room' using errcode = '53100'", async () => {
+    await expect(importText("church_id,name\nh1,One\n")).rejects.toThrow("no more room");
+  });
+  await expect(importText("church_id,name\nh1,One\nh2,\n", true)).rejects.toThrow(BadRow);
+  // Not asked on a connection of the pool, which might be the one, and sooner than a pool ends what is idle.
+  await onConnections(database, 1, (other) =>
+    eventually(async () => {
+      const { rows } = await other.query(
+        "select query from pg_stat_activity where datname = current_database() and state ~ 'in transaction'",
+      );
+      expect(rows).toEqual([]);
+    }, 5_000),
+  );
+  expect((await database.owner.query(noted)).rowCount).toBe(before.rowCount);
+  // The next one begins with nothing of it.
+  expect(await importText("church_id,name\nh1,One\n", true)).toMatchObject({ read: 1, added: 1 });
+  expect((await database.owner.query(noted)).rowCount).toBe(before.rowCount! + 1);
 });

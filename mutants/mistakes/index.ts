@@ -1,4 +1,6 @@
 import type { Mistake } from "../mistake.ts";
+import { CHURCH_FILES } from "./church-files.ts";
+import { CHURCH_VALUES } from "./church-values.ts";
 import { DESK } from "./desk.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
@@ -58,6 +60,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...CALLERS,
   ...PEOPLE,
   ...CHURCHES,
+  ...CHURCH_VALUES,
+  ...CHURCH_FILES,
   ...WATCH,
   ...WORKER,
   ...STEPS,

@@ -1,0 +1,237 @@
+// What is made of files of churches, value by value and row by row, before any of it reaches the database.
+import { Readable } from "node:stream";
+import { describe, expect, test } from "@jest/globals";
+import { CHURCH_COLUMNS } from "../db/churches/columns.ts";
+import { conversionOf, ValueError } from "../db/churches/conversions.ts";
+import { readChurches } from "../db/churches/read.ts";
+import type { ChurchFormat, SourceRow } from "../db/churches/read.ts";
+import { RowConverter } from "../db/churches/row.ts";
+
+const COUNTRIES = new Map([
+  ["KE", "KE"],
+  ["KEN", "KE"],
+]);
+const converted = (column: string, value: unknown) => conversionOf(CHURCH_COLUMNS[column]!, COUNTRIES)(value);
+
+test.each<[string, string, unknown, string | null]>([
+  ["an id of 128 characters", "church_id", "i".repeat(128), "i".repeat(128)],
+  ["a text of 2,000 characters", "name", "n".repeat(2_000), "n".repeat(2_000)],
+  ["a long text of 100,000 characters", "church_summary", "s".repeat(100_000), "s".repeat(100_000)],
+  ["a text without what surrounds it", "name", " Grace\n", "Grace"],
+  ["a number for a text", "postal_code", 101_233, "101233"],
+  ["the North Pole", "latitude", 90, "90"],
+  ["the South Pole, as text", "latitude", "-90", "-90"],
+  ["the 180th meridian from the east", "longitude", "180", "180"],
+  ["the 180th meridian from the west", "longitude", -180, "-180"],
+  ["no confidence at all", "extraction_confidence", 0, "0"],
+  ["full confidence", "extraction_confidence", "1", "1"],
+  ["a narrow logo", "logo_aspect_ratio", 0.01, "0.01"],
+  ["the smallest logo", "logo_width", 1, "1"],
+  ["the largest logo", "logo_width", "2147483647", "2147483647"],
+  ["the first and the last minute of a week", "service_times", [0, 10_079], "{0,10079}"],
+  ["minutes in a cell", "service_times", " 0; 10079;", "{0,10079}"],
+  ["no minutes in a cell", "service_times", ";", null],
+  ...["true", "T", " yes ", "y", 1, true].map((value): [string, string, unknown, string] => [
+    `${JSON.stringify(value)} for true`,
+    "is_weekly_church",
+    value,
+    "t",
+  ]),
+  ...["False", "f", "NO", "n", 0, "0", false].map((value): [string, string, unknown, string] => [
+    `${JSON.stringify(value)} for false`,
+    "is_weekly_church",
+    value,
+    "f",
+  ]),
+  ["quotes and backslashes within a list", "contact_phones", ['a "b" \\ c'], '{"a \\"b\\" \\\\ c"}'],
+  ["a list in a cell, without what is empty", "contact_phones", "one; ;two;", '{"one","two"}'],
+  ["a list of JSON in a cell", "contact_phones", ' ["one; two"]', '{"one; two"}'],
+  ["a list with null", "contact_phones", [null, "two"], '{"two"}'],
+  ["JSON in a cell", "ministries_json", '{"a": [1]}', '{"a":[1]}'],
+  ["JSON as it is", "ministries_json", [{ a: 1 }], '[{"a":1}]'],
+  ["a belief with spaces and capitals", "belief_type", " Roman Catholic ", "roman_catholic"],
+  ["a belief with a hyphen", "belief_type", "roman-catholic", "roman_catholic"],
+  ["a country by two letters", "country", "ke", "KE"],
+  ["a country by three letters", "country", " Ken ", "KE"],
+  ["a time", "created_at", "2026-05-01T12:00:00Z", "2026-05-01T12:00:00Z"],
+  ["a time with a space", "created_at", "2026-05-01 12:00", "2026-05-01 12:00"],
+  ["a day", "created_at", "2026-05-01", "2026-05-01"],
+  ...[null, undefined, ""].flatMap((value) =>
+    ["name", "latitude", "service_times", "is_weekly_church"].map(
+      (column): [string, string, unknown, null] => [
+        `nothing for ${column}, as ${String(value)}`,
+        column,
+        value,
+        null,
+      ],
+    ),
+  ),
+])("a file may have %s", (_, column, value, text) => {
+  expect(converted(column, value)).toBe(text);
+});
+
+test.each<[string, string, unknown, string]>([
+  ["an id of 129 characters", "church_id", "i".repeat(129), "at most 128"],
+  ["an id with a space", "church_id", "a b", "spaces"],
+  ["an id with a control character", "church_id", "a\u0085b", "spaces"],
+  ["a text of 2,001 characters", "name", "n".repeat(2_001), "at most 2000"],
+  ["a long text of 100,001 characters", "church_summary", "s".repeat(100_001), "at most 100000"],
+  ["a NUL in a text", "name", "a\0b", "NUL"],
+  ["a list for a text", "name", ["Grace"], "text"],
+  ["what is north of the North Pole", "latitude", 90.001, "from -90 to 90"],
+  ["what is south of the South Pole", "latitude", "-90.001", "from -90 to 90"],
+  ["what is beyond the 180th meridian", "longitude", 180.001, "from -180 to 180"],
+  ["more than full confidence", "extraction_confidence", 1.001, "from 0 to 1"],
+  ["less than no confidence", "extraction_confidence", -0.001, "from 0 to 1"],
+  ["a word for a number", "latitude", "north", "a number"],
+  ["a number in hexadecimal", "latitude", "0x10", "a number"],
+  ["no number", "latitude", Number.POSITIVE_INFINITY, "a number"],
+  ["a ratio of 0", "logo_aspect_ratio", 0, "greater than 0"],
+  ["a size of 0", "logo_width", 0, "at least 1"],
+  ["half a pixel", "logo_width", 1.5, "whole number"],
+  ["more pixels than the table takes", "logo_width", 2_147_483_648, "whole number"],
+  ["a minute before the week", "service_times", [-1], "from 0 to 10079"],
+  ["a minute after the week", "service_times", [10_080], "from 0 to 10079"],
+  ["half a minute", "service_times", [0.5], "from 0 to 10079"],
+  ["perhaps", "is_weekly_church", "perhaps", "true or false"],
+  ["one value for a list", "contact_phones", 1, "a list"],
+  ["a list of objects", "contact_phones", [{}], "text"],
+  ["half a JSON", "ministries_json", '{"a":', "JSON"],
+  ["a NUL in JSON", "ministries_json", '{"a":"\\u0000"}', "NUL"],
+  ["a belief that there is not", "belief_type", "sunny", "one of"],
+  ["a country that there is not", "country", "XX", "ISO 3166-1"],
+  ["a time without its day", "created_at", "12:00", "a date and time"],
+  ["a month that there is not", "created_at", "2026-13-01", "a date and time"],
+])("a file may not have %s", (_, column, value, why) => {
+  expect(() => converted(column, value)).toThrow(ValueError);
+  expect(() => converted(column, value)).toThrow(why);
+});
+
+const rowsOf = async (format: ChurchFormat, ...chunks: string[]) => {
+  const columns: string[] = [];
+  const rows: SourceRow[] = [];
+  const source = Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
+  for await (const row of readChurches(source, format, (found) => void columns.push(...found)))
+    rows.push(row);
+  return { columns, rows };
+};
+
+describe("a CSV", () => {
+  test("has rows with fewer cells than columns, and none with more", async () => {
+    expect(await rowsOf("csv", '\uFEFF"Church_ID", name ,\n', "a\r\nb,B,,\n", "\nc,C,\n")).toEqual({
+      columns: ["church_id", "name", ""],
+      rows: [
+        { place: { line: 2 }, values: { church_id: "a" } },
+        { place: { line: 3 }, problem: "has 4 cells under 3 columns" },
+        { place: { line: 5 }, values: { church_id: "c", name: "C", "": "" } },
+      ],
+    });
+  });
+
+  test("counts every line of a record, and goes on after misplaced quotes", async () => {
+    const { rows } = await rowsOf("csv", 'church_id,name\na,"A\r\n\r\nB"\nb,"B"x\nc,C\nd,"D');
+    expect(rows).toEqual([
+      { place: { line: 2 }, values: { church_id: "a", name: "A\r\n\r\nB" } },
+      { place: { line: 5 }, problem: "has misplaced quotes" },
+      { place: { line: 6 }, values: { church_id: "c", name: "C" } },
+      { place: { line: 7 }, problem: "has misplaced quotes" },
+    ]);
+  });
+
+  test("is not kept in memory for a quote that is never closed", async () => {
+    let seen = 0;
+    const seenAtEnd = new Promise<number>((found) => {
+      const source = Readable.from(
+        (async function* () {
+          yield Buffer.from('church_id,name\na,"A\n');
+          for (let chunk = 0; chunk < 40; chunk += 1) {
+            yield Buffer.from(`b${chunk},${"B".repeat(2 ** 16)}\n`);
+            // Whoever reads it gets to what it has been given.
+            await new Promise((soon) => setImmediate(soon));
+          }
+          found(seen);
+        })(),
+        { highWaterMark: 1 },
+      );
+      void (async () => {
+        for await (const row of readChurches(source, "csv", () => undefined)) seen += row ? 1 : 0;
+      })();
+    });
+    expect(await seenAtEnd).toBeGreaterThan(10);
+  });
+});
+
+describe("JSON Lines", () => {
+  test("count empty lines, and the last one needs no end", async () => {
+    const { rows } = await rowsOf("jsonl", '\n{"church_id"', ':"a"}\n  \n{"church_id":"é"}');
+    expect(rows).toEqual([
+      { place: { line: 2 }, values: { church_id: "a" } },
+      { place: { line: 4 }, values: { church_id: "é" } },
+    ]);
+  });
+});
+
+describe("GeoJSON", () => {
+  const feature = (more: object) => ({ type: "Feature", id: "f", properties: { name: "F" }, ...more });
+  const valuesOf = async (more: object) => (await rowsOf("geojson", JSON.stringify(feature(more)))).rows;
+
+  test("has the place of a point, unless the church says another one", async () => {
+    const geometry = { type: "Point", coordinates: [3.4, 6.5] };
+    expect(await valuesOf({ geometry })).toEqual([
+      { place: { feature: 1 }, values: { church_id: "f", name: "F", longitude: 3.4, latitude: 6.5 } },
+    ]);
+    const properties = { church_id: "own", name: "F", longitude: 1, latitude: 2 };
+    expect(await valuesOf({ geometry, properties })).toEqual([{ place: { feature: 1 }, values: properties }]);
+  });
+
+  test("has no place of what is no point", async () => {
+    const line = { type: "LineString", coordinates: [3.4, 6.5] };
+    for (const geometry of [line, { type: "Point" }, null]) {
+      expect(await valuesOf({ geometry })).toEqual([
+        { place: { feature: 1 }, values: { church_id: "f", name: "F" } },
+      ]);
+    }
+  });
+
+  test("may be a sequence of features, with or without separators", async () => {
+    for (const separator of ["", "\x1e"]) {
+      const text = [feature({ id: "a" }), feature({ id: "b" })].map(
+        (one) => `${separator}${JSON.stringify(one)}\n`,
+      );
+      expect((await rowsOf("geojson", ...text)).rows).toEqual([
+        { place: { feature: 1 }, values: { church_id: "a", name: "F" } },
+        { place: { feature: 2 }, values: { church_id: "b", name: "F" } },
+      ]);
+    }
+  });
+
+  test("that is cut off after a feature is refused as a whole", async () => {
+    const text = JSON.stringify({ type: "FeatureCollection", features: [feature({}), feature({})] });
+    for (const end of [text.lastIndexOf(",{") + 1, text.length - 2, text.length - 1]) {
+      await expect(rowsOf("geojson", text.slice(0, end))).rejects.toThrow("well-formed GeoJSON");
+    }
+  });
+});
+
+describe("a row", () => {
+  const rows = new RowConverter(COUNTRIES);
+  const row = (values: Record<string, unknown>) =>
+    rows.row({ place: { line: 1 }, values }, ["church_id", "name", "latitude", "longitude"]);
+
+  test("keeps every character of a text, and says that there is none", () => {
+    expect(row({ church_id: "a", name: "\\N\tb\nc\rd" })).toMatchObject({
+      ...{ id: "a", copy: "a\t\\\\N\\tb\\nc\\rd\t\\N\t\\N\n" },
+    });
+    expect(row({ church_id: "a", name: "b\rc" })).toMatchObject({ copy: "a\tb\\rc\t\\N\t\\N\n" });
+  });
+
+  test.each([
+    ["without an id", { name: "N" }, "church_id is missing"],
+    ["without a name", { church_id: "a", name: " " }, "name is missing"],
+    ["with a latitude alone", { church_id: "a", name: "N", latitude: 0 }, "given together"],
+    ["with a longitude alone", { church_id: "a", name: "N", longitude: 0 }, "given together"],
+    ["with a value that cannot be", { church_id: "a", name: "N", latitude: 91 }, "latitude must be from"],
+  ])("%s is refused", (_, values, why) => {
+    expect(row(values)).toContain(why);
+  });
+});
