@@ -91,6 +91,28 @@ test("who-can names exactly those whom the rules let through", async () => {
   ).toMatchObject({ error: "organization_not_found" });
 });
 
+test("who-can names them by their addresses, whatever case these have and whoever was first", async () => {
+  const added = { "Zoe@platform.example": "0".repeat(8), "ada@platform.example": "f".repeat(8) };
+  for (const [email, begin] of Object.entries(added))
+    await database.owner.query(
+      `with person as (insert into app_public.users (user_id, email) values ($1, $2) returning user_id)
+       insert into app_public.platform_roles (user_id, role) select user_id, 'support' from person`,
+      [`${begin}-0000-4000-8000-000000000000`, email],
+    );
+  const { rows } = await database.owner.query<{ email: string }>(
+    "select email from app_private.holders_of($1, 'users:read')",
+    [ORG],
+  );
+  expect(rows.map(({ email }) => email)).toEqual([
+    "ada@platform.example",
+    platformAdmin,
+    support,
+    "Zoe@platform.example",
+  ]);
+  const whose = "user_id in (select user_id from app_public.users where email = any ($1))";
+  await database.owner.query(`delete from app_public.platform_roles where ${whose}`, [Object.keys(added)]);
+});
+
 test("each reason has the file and line of its rule", async () => {
   const yes = await explain(world.contributor.toUpperCase(), "needs:write");
   expect(yes).toMatchObject({ allowed: true, refusal: null });
@@ -152,7 +174,7 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
     true,
   ]);
 
-  const allowed = await explain(world.contributor, "needs:write", "--key", write.id);
+  const allowed = await explain(world.contributor, "needs:write", "--key", write.id.toUpperCase());
   expect(allowed).toMatchObject({
     allowed: true,
     reasons: [{}, { place: { file: "db/rules/needs.sql" } }, {}, {}],
@@ -183,7 +205,12 @@ test("of a key with bounds it is told what they have to do with it", async () =>
   const bounded = async (bounds: KeyBounds) =>
     keyIdOf(database.owner, await issueTestKey(database.owner, "api_review", bounds));
   const asked = async (bounds: KeyBounds, permission = "members:manage") => {
-    const { refusal, reasons } = await explain(world.admin, permission, "--key", await bounded(bounds));
+    const { refusal, reasons } = await explain(
+      world.admin.toUpperCase(),
+      permission,
+      "--key",
+      await bounded(bounds),
+    );
     for (const { place } of reasons) expect(place).not.toBeNull();
     return { refusal, told: reasons.length };
   };

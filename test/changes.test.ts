@@ -454,4 +454,18 @@ describe("of organization claims", () => {
     });
     expect(await claims("nobody")).toMatchObject({ status: 400 });
   });
+
+  test("a person is told what they may see themself, and of nobody else's", async () => {
+    const client = await db.connect();
+    try {
+      await client.query("begin; set local role api_person");
+      const person = JSON.stringify({ id: "x", issuer: "i", subject: "s", email: stranger });
+      await client.query("select set_config('app.person', $1, true)", [person]);
+      await expect(
+        client.query("select app_private.claim_change_page($1)", [platformAdmin]),
+      ).rejects.toMatchObject({ code: "PT403", detail: "not_your_identity" });
+    } finally {
+      client.release(true);
+    }
+  });
 });

@@ -14,7 +14,8 @@ beforeAll(async () => {
   const churches = (word: string, count: number) =>
     Array.from({ length: count }, (_, i) => ({
       church_id: `${word}${String(i).padStart(5, "0")}`,
-      name: `${word} Chapel ${i % 7}`,
+      // So that some have it as their whole name.
+      name: i % 7 === 0 ? `${word} Chapel` : `${word} Chapel ${i % 7}`,
       latitude: 30 + i / 10_000,
       longitude: 40,
     }));
@@ -69,6 +70,7 @@ describe("a cursor", () => {
   const filters = { q: "rare" };
   test.each([
     ["a place beyond all numbers", ([a, b, , d]: unknown[]) => [a, b, 1e300, d]],
+    ["a place below all numbers", ([a, b, , d]: unknown[]) => [a, b, -1e300, d]],
     ["no number", ([a, b, , d]: unknown[]) => [a, b, "1", d]],
     ["no id", ([a, b, c]: unknown[]) => [a, b, c, null]],
     ["an id that no text can hold", ([a, b, c]: unknown[]) => [a, b, c, "\0"]],
@@ -100,6 +102,18 @@ describe("words that too many churches have to be ranked", () => {
       }
       expect([q, ids.length, new Set(ids).size]).toEqual([q, count, count]);
     }
+  });
+
+  test("are found by name: first page after page of those with exactly that name, then the others", async () => {
+    const ids: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const page: { body: Page } = await search({ q: "Common CHAPEL", limit: "130", cursor });
+      ids.push(...page.body.items.map(({ church_id }) => church_id));
+      cursor = page.body.next_cursor;
+    }
+    const all = Array.from({ length: MANY }, (_, i) => `Common${String(i).padStart(5, "0")}`);
+    const isSo = (_: string, i: number) => i % 7 === 0;
+    expect(ids).toEqual([...all.filter(isSo), ...all.filter((id, i) => !isSo(id, i))]);
   });
 
   test("go on being ranked when some more have them since the first page", async () => {

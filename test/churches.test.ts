@@ -23,6 +23,30 @@ test("a misspelt word is found in what a church is called since a change", async
   await owner.query("delete from app_public.churches where church_id = 'renamed'");
 });
 
+test("a word as it is spelt finds no church with one that is only like it", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [
+    { church_id: "spelt", name: "Bethel" },
+    { church_id: "alike", name: "Bethal" },
+  ]);
+  expect(ids(await found("q=bethel"))).toEqual(["spelt"]);
+  expect(ids(await found("q=bethl")).toSorted()).toEqual(["alike", "spelt"]);
+  await owner.query("delete from app_public.churches where church_id in ('spelt', 'alike')");
+});
+
+test("after the last church that has the words as they are spelt comes none that is only like it", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [
+    { church_id: "salem1", name: "Salem" },
+    { church_id: "salem2", name: "Salem" },
+    { church_id: "salem3", name: "Salam" },
+  ]);
+  const { next_cursor: cursor } = await found("q=salem&limit=1");
+  await owner.query("delete from app_public.churches where church_id = 'salem2'");
+  expect(ids(await found({ q: "salem", limit: 1, cursor: cursor! }))).toEqual([]);
+  await owner.query("delete from app_public.churches where church_id like 'salem%'");
+});
+
 describe("by words and names", () => {
   beforeAll(() =>
     insertChurches(service.database.owner, [
@@ -117,7 +141,12 @@ describe("by words and names", () => {
     ["trinitarian", "trinitarian=true", ["w4"]],
     ["one id", "id=w5", ["w5"]],
     ["nothing", "q=zzzzqqqq", []],
-    ["an empty text as none", "id=w5&q=&locality=", ["w5"]],
+    [
+      "an empty text as none",
+      "id=w5&q=&country=&region=&locality=&postal_code=&church_name=&languages=&programs=,",
+      ["w5"],
+    ],
+    ["an empty part as none", "languages=spani,&programs= ,esl", ["w1"]],
   ])("%s", async (_, query, expected) => {
     const page = await found(query);
     expect(ids(page).filter((id) => id.startsWith("w"))).toEqual(expected);
@@ -141,7 +170,7 @@ describe("by words and names", () => {
   });
 
   test("GeoJSON", async () => {
-    const { headers, body } = await search("locality=denver&format=geojson&fields=name&limit=1");
+    const { headers, body } = await search("locality=denver&format=geojson&fields=name,geojson&limit=1");
     expect(headers.get("content-type")).toMatch("application/geo+json");
     expect(body).toEqual({
       type: "FeatureCollection",
@@ -184,6 +213,7 @@ describe("by words and names", () => {
     ["a radius too small", "center_lat=1&center_lng=1&radius_km=0.09", ["radius_km"]],
     ["a latitude off the earth", "center_lat=91&center_lng=1&radius_km=1", ["center_lat"]],
     ["a longitude that no map sends", "center_lat=1&center_lng=-36001&radius_km=1", ["center_lng"]],
+    ["an eastern longitude that no map sends", "min_lat=0&max_lat=1&min_lng=0&max_lng=36001", ["max_lng"]],
     ["something that is not a number", "center_lat=north&center_lng=1&radius_km=1", ["center_lat"]],
     ["something that is neither true nor false", "trinitarian=yes", ["trinitarian"]],
     ["no limit at all", "limit=", ["limit"]],
@@ -261,6 +291,7 @@ describe("by words and names", () => {
     }),
     ["a limit", (count: number) => `"limit" => ${count}`, 10_000, 10_001],
     ["a text", (length: number) => `locality => repeat('a', ${length})`, 200, 201],
+    ["a text in a list", (length: number) => `languages => array[repeat('a', ${length})]`, 200, 201],
     ["a list", (length: number) => `languages => array_fill('a'::text, array[${length}])`, 100, 101],
   ])("SQL on its own takes %s up to its bound, and none beyond", async (_, args, bound, beyond) => {
     const ask = (args: string) =>

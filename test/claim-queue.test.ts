@@ -215,6 +215,8 @@ describe("the list", () => {
     ["the organization and the person", "mission ana44", 1],
     ["in any case, and without accents", "ÁNÄ44", 1],
     ["each of the words", "ana44 ana43", 0],
+    ["the six longest of many words", "z mission ana44 ana4 p44 ana an", 1],
+    ["none but those with all of these six", "mission ana44 ana4 p44 ana zan", 0],
     ["what means something to like", "100% _", 0],
     ["a character that no text can have", "ana44\0", 1],
     ["nothing but space", "   ", 45],

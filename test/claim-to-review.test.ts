@@ -45,6 +45,40 @@ describe("a claim", () => {
     expect(text).toContain('<a href="http://gorge.example" rel="noopener noreferrer nofollow"');
   });
 
+  test("a website is the same one whatever stands around its host, and another as part of a name or a path", async () => {
+    const websites = {
+      "https://www.chasm.example/en": true,
+      "http://chasm.example:8443": true,
+      "https://WWW.Chasm.EXAMPLE?lang=en": true,
+      "http://somebody@chasm.example/": true,
+      "https://chasm.example#top": true,
+      "https://wwwchasm.example": false,
+      "https://abyss.chasm.example": false,
+      "https://directory.example/chasm.example": false,
+    };
+    const client = await db().connect();
+    const same: string[] = [];
+    try {
+      // As earlier rules may have let it in: today's refuse some of these.
+      await client.query("set session_replication_role = replica");
+      for (const [website, isSame] of Object.entries(websites)) {
+        const { uri } = await m.addOrganization(db());
+        await client.query("update app_public.organizations set website = $2 where org_uri = $1", [
+          uri,
+          website,
+        ]);
+        if (isSame) same.push(uri);
+      }
+    } finally {
+      client.release(true);
+    }
+    const id = await queue.propose("Unlike Any Of Them", {
+      newOrgWebsite: "http://www.chasm.example:80/about",
+    });
+    const { similar } = await queue.told(m.support, `claim_to_review('${id}')`);
+    expect(similar.map(({ uri }: { uri: string }) => uri).toSorted()).toEqual(same.toSorted());
+  });
+
   test("who has a mailbox where anybody has one is like nobody for that", async () => {
     await m.addOrganization(db(), {}, { domain: "gmail.com" });
     const id = await queue.propose("Quite Something Else", { userEmail: "somebody@gmail.com" });
@@ -70,6 +104,19 @@ describe("a claim", () => {
       id,
     ]);
     expect(await sign()).toBe("good");
+  });
+
+  test("the domain that a new organization has by its claimant's word is no good sign, proven or not", async () => {
+    const id = await queue.propose("Word of Mouth", {
+      userEmail: "x@word.example",
+      orgDomain: "word.example",
+    });
+    await db().query("update app_public.organization_claims set email_verified = true where claim_id = $1", [
+      id,
+    ]);
+    expect(await queue.told(m.support, `claim_to_review('${id}')`)).toMatchObject({
+      ...{ isProven: true, isAtDomain: true, isDomainStated: true, domainMatch: false },
+    });
   });
 
   test("five of those who manage the organization are named, and the others counted", async () => {

@@ -437,6 +437,33 @@ describe("where an operator asks for proof", () => {
 });
 
 describe("signed in", () => {
+  test("one is shown the oldest hundred of what waits", async () => {
+    const email = somebody();
+    const client = await db().connect();
+    try {
+      // As many organizations, which are not looked at here, would take long to make.
+      await client.query("begin; set local session_replication_role = replica");
+      await client.query(
+        `with person as (insert into app_public.users (email) values ($1) returning user_id)
+         insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status, created_at)
+         select user_id, 'https://many.example/' || n, 'Number ' || n, 'elsewhere.example', 'pending_review',
+           now() - (200 - n) * interval '1 minute'
+         from person, generate_series(1, 101) as n`,
+        [email],
+      );
+      await client.query("commit");
+      const { text } = await (await new Visitor(service).signIn(email)).open(PAGE);
+      expect(Array.from(text.matchAll(/<li>Number (\d+), on /g), ([, n]) => Number(n))).toEqual(
+        Array.from({ length: 100 }, (_, i) => i + 1),
+      );
+    } finally {
+      await client.query(
+        "delete from app_public.organization_claims where org_uri like 'https://many.example/%'",
+      );
+      client.release(true);
+    }
+  });
+
   test("one is led past the page, and confirms there what waits in one's own name", async () => {
     await askForProof(true);
     const org = await m.addOrganization(db());

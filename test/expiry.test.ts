@@ -89,6 +89,27 @@ test("however many are due, one run expires all of them, and the oldest are the 
   expect(new Set(Object.values(await changed()))).toEqual(new Set(["expired"]));
 });
 
+test.each(["Pacific/Kiritimati", "Etc/GMT+12"])(
+  "days are those of UTC, whatever day it is in %s",
+  async (zone) => {
+    const client = await projection.database.owner.connect();
+    try {
+      // One of the two has another date than UTC at any time.
+      await client.query("select set_config('TimeZone', $1, false)", [zone]);
+      await commitments(0);
+      await client.query("select app_private.expire_commitments()");
+      expect(await changed()).toEqual({});
+      await client.query(
+        "update app_public.commitments set target_completion_date = target_completion_date - 1",
+      );
+      await client.query("select app_private.expire_commitments()");
+      expect(Object.keys(await changed())).toEqual(["declared", "funded", "in_progress"]);
+    } finally {
+      client.release(true);
+    }
+  },
+);
+
 test("the history says what happened and names nobody, and the graph follows", async () => {
   await commitments(-30);
   await runJob();

@@ -1,6 +1,6 @@
 // Which records and lists the database has written to the graph again, and which not.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type pg from "pg";
+import pg from "pg";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
@@ -118,6 +118,44 @@ describe("a list", () => {
     expect(await due()).toEqual(["accelerators"]);
   });
 
+  test("that was written at last is refused anew: the next wait is the shortest again", async () => {
+    const wait = async () => {
+      await client.query(
+        `select app_private.note_list_refused(r.name, r.revision, 'lagging', 'too long')
+         from app_private.graph_references as r where r.name = 'ontology'`,
+      );
+      return values(
+        "select extract(epoch from retry_at - now())::integer from app_private.graph_references where name = 'ontology'",
+      );
+    };
+    expect([await wait(), await wait(), await wait()]).toEqual([[1], [2], [4]]);
+    await client.query("select app_private.note_list_written('ontology', 1)");
+    expect(
+      await values(
+        "select num_nulls(retry_at, trouble, reason) from app_private.graph_references where name = 'ontology'",
+      ),
+    ).toEqual([3]);
+    expect(await wait()).toEqual([1]);
+  });
+
+  test("that lacks a code deprecates it once", async () => {
+    await client.query("update app_public.accelerators set deprecated_at = null");
+    const imported = () =>
+      values(
+        `select app_private.import_accelerators(jsonb_agg(jsonb_build_object('code', a.code, 'conceptUri', a.concept_uri,
+           'kind', a.kind, 'prefLabel', a.pref_label, 'definition', a.definition, 'broaderCode', a.broader_code)))
+         from app_public.accelerators as a where a.code <> 'PRA-INT'`,
+      );
+    const since = "select deprecated_at::text from app_public.accelerators where code = 'PRA-INT'";
+    expect(await imported()).toMatchObject([{ added: 0, changed: 0, deprecated: 1 }]);
+    await client.query(
+      "update app_public.accelerators set deprecated_at = deprecated_at - interval '1 day' where code = 'PRA-INT'",
+    );
+    const first = await values(since);
+    expect(await imported()).toMatchObject([{ added: 0, changed: 0, deprecated: 0 }]);
+    expect(await values(since)).toEqual(first);
+  });
+
   test("that is imported as it is has nothing added and nothing changed", async () => {
     const imported = async (...groups: [string, string][]) => {
       const list = JSON.stringify(groups.map(([rop3, name]) => ({ rop3, name })));
@@ -144,6 +182,96 @@ test.each([
     [age],
   );
   expect(await values("select state::text from app_private.graph_condition")).toEqual([state]);
+});
+
+test("what is refused again and again waits twice as long each time, and at most five minutes", async () => {
+  expect(
+    await values(
+      "select extract(epoch from app_private.retry_after(n))::integer from unnest(array[1, 2, 3, 9, 10, 1000]) as n",
+    ),
+  ).toEqual([1, 2, 4, 256, 300, 300]);
+});
+
+describe("the state of the graph", () => {
+  const state = (columns: string) => client.query(`update app_private.graph_store set ${columns}`);
+
+  test("is not current while a graph is waiting to be replaced", async () => {
+    const current = async () => {
+      await client.query("select app_private.note_graph_current()");
+      return values("select state::text from app_private.graph_store");
+    };
+    await state("state = 'rebuilding'");
+    await client.query(
+      "update app_private.graph_rebuilds set requested_at = now() where kind = 'commitment'",
+    );
+    expect(await current()).toEqual(["rebuilding"]);
+    await client.query("update app_private.graph_rebuilds set requested_at = null");
+    expect(await current()).toEqual(["current"]);
+  });
+
+  test.each([
+    ["current", true],
+    ["rebuilding", true],
+    ["lagging", false],
+    ["unavailable", false],
+  ])("%s means that readers see all that was written: %s", async (is, isWhole) => {
+    await state(`state = '${is}'`);
+    expect(await values('select "isWhole" from rest.health')).toEqual([isWhole]);
+  });
+
+  test("says why it is so: nobody looks, something waits, or what the worker has said", async () => {
+    const reason = () => values("select app_private.graph_status() ->> 'reason'");
+    await state("state = 'lagging', reason = 'The disk is full.'");
+    expect(await reason()).toEqual(["The disk is full."]);
+    await state("looked_at = now() - interval '31 seconds'");
+    expect(await reason()).toEqual(["No worker has looked at the graph store since then."]);
+    await state("state = 'current', reason = null, looked_at = now()");
+    expect(await reason()).toEqual([null]);
+    await client.query("update app_public.needs set status = 'met'");
+    await client.query(
+      "update app_private.graph_records set dirty_since = now() - interval '31 seconds' where kind = 'need'",
+    );
+    expect(await reason()).toEqual(["Changes have been waiting for more than half a minute."]);
+  });
+
+  test("counts as pending what was never marked", async () => {
+    await client.query("delete from app_private.graph_records where kind = 'need'");
+    const { rows } = await client.query(
+      "select records::integer, pending::integer, synced::integer from app_private.graph_counts() where kind = 'need'",
+    );
+    expect(rows).toEqual([{ records: 1, pending: 1, synced: 0 }]);
+  });
+
+  test("is behind since the worker was woken, though nobody knows of what yet", async () => {
+    await client.query("delete from app_private.graph_wakeups");
+    expect(await values("select app_private.graph_behind_since()")).toEqual([null]);
+    await client.query(
+      "insert into app_private.graph_wakeups (created_at) values (now() - interval '5 seconds'), (now())",
+    );
+    expect(await values("select (now() - app_private.graph_behind_since())::text")).toEqual(["00:00:05"]);
+  });
+});
+
+test("a round of verification that is begun anew has found nothing, and is urgent until it is over", async () => {
+  const round = async () => {
+    const { rows } = await client.query({
+      text: `select part::integer, after, differences::integer, repaired::integer, urgent, drift::integer
+        from app_private.graph_verification`,
+      rowMode: "array",
+    });
+    return rows[0] as unknown;
+  };
+  const found = (...step: unknown[]) =>
+    client.query("select app_private.note_verification($1, $2, $3, $4, $5, $6)", step);
+  await client.query(
+    "update app_private.graph_verification set part = 2, after = gen_random_uuid(), differences = 9, repaired = 5, urgent = false, drift = 1",
+  );
+  await client.query("select app_private.request_verification()");
+  expect(await round()).toEqual([0, null, 0, 0, true, 1]);
+  await found(0, null, 1, null, 3, 1);
+  expect(await round()).toEqual([1, null, 3, 1, true, 1]);
+  await found(1, null, null, null, 1, 0);
+  expect(await round()).toEqual([0, null, 0, 0, false, 3]);
 });
 
 test("a rebuild begins to count anew, and has the lists written again", async () => {
@@ -194,6 +322,13 @@ test("whoever has the right to write and says nothing loses it, but not while th
     expect(await end()).toBe(false);
     await owner.query("update app_private.graph_store set held_at = now() - interval '61 seconds'");
     expect(await end()).toBe(true);
+    // In another database the same number is the right to something else.
+    const elsewhere = new pg.Client(Object.assign(new URL(database.url), { pathname: "/postgres" }).href);
+    elsewhere.on("error", () => undefined);
+    await elsewhere.connect();
+    await elsewhere.query("select pg_advisory_lock($1)", [right]);
+    expect(await end()).toBe(false);
+    await elsewhere.end();
   } finally {
     holder.release(true);
   }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { inBrowser, launchBrowser } from "./support/browser.ts";
-import { AUDIENCE, TestProvider } from "./support/oidc.ts";
+import { AUDIENCE, subjectOf, TestProvider } from "./support/oidc.ts";
 import { ROOT } from "./support/process.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -66,7 +66,7 @@ inBrowser(
       "select changed_by_email, changed_by_identity from app_private.trail where subject = 'need'",
     );
     expect(rows).toEqual([
-      { changed_by_email: contributor, changed_by_identity: `${provider.issuer} ${contributor}` },
+      { changed_by_email: contributor, changed_by_identity: `${provider.issuer} ${subjectOf(contributor)}` },
     ]);
     // Nothing of it is left where another script of the origin, or the next reader of the history, would find it.
     expect(await page.evaluate("JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")).toBe("{}{}");

@@ -375,26 +375,38 @@ describe("what is stored comes back byte for byte", () => {
 test("text is trimmed, lists lose their duplicates and keep the order of first mention", async () => {
   const created = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {
     ...RECORDS.needs.valid,
-    orgName: "  River\n",
+    ...{ orgName: "  River\n", needDescription: "\tPrayer " },
     accelerators: ["PRA-INT", "PRA", "PRA-INT"],
     concernsCountryCode: ["UG", "KE", "UG"],
     concernsPeopleGroupRop3: ["104425", "100001", "104425"],
   });
   const read = await call(`${service.url}/v0/needs/${created.body.needId}`, "GET", service.keys.read);
   expect(read.body).toMatchObject({
-    orgName: "River",
+    ...{ orgName: "River", needDescription: "Prayer" },
     accelerators: ["PRA-INT", "PRA"],
     concernsCountryCode: ["UG", "KE"],
     concernsPeopleGroupRop3: ["104425", "100001"],
   });
   const claim = await call(`${service.url}/v0/engagement-claims/submit`, "POST", service.keys.write, {
     ...RECORDS.engagement_claims.valid,
-    ...{ peopleGroupName: " Somali\n", countryName: "\tKenya ", description: " \n" },
+    ...{ orgName: " River ", peopleGroupName: " Somali\n", countryName: "\tKenya ", description: " \n" },
   });
   const shown = await call(
     `${service.url}/v0/engagement-claims/${claim.body.claimId}`,
     "GET",
     service.keys.read,
   );
-  expect(shown.body).toMatchObject({ peopleGroupName: "Somali", countryName: "Kenya", description: null });
+  expect(shown.body).toMatchObject({
+    ...{ orgName: "River", peopleGroupName: "Somali", countryName: "Kenya", description: null },
+  });
+  const commitment = await call(`${service.url}/v0/commitments`, "POST", service.keys.write, {
+    ...RECORDS.commitments.valid,
+    ...{ orgName: "River\t", commitmentDescription: " We pray\n" },
+  });
+  const promised = await call(
+    `${service.url}/v0/commitments/${commitment.body.commitmentId}`,
+    "GET",
+    service.keys.read,
+  );
+  expect(promised.body).toMatchObject({ orgName: "River", commitmentDescription: "We pray" });
 });

@@ -121,6 +121,27 @@ describe.each(DOORS)("through %s", (name) => {
       expect((await take(mine)).value).toMatchObject({ status: "withdrawn" });
     });
 
+    test("leaves it in a person's name, and no other; of people who belong to both it tells of it alone", async () => {
+      const email = `${randomUUID()}@elsewhere.example`;
+      for (const org of [OTHER_ORG, ORG])
+        await service.database.owner.query("select app_private.add_member($1, $2, 'org_member')", [
+          org,
+          email,
+        ]);
+      const belonging = async () => {
+        const { value } = await door.checkUser(email);
+        return value.memberships.map(({ orgUri }: { orgUri: string }) => orgUri);
+      };
+      expect(await belonging()).toEqual([ORG]);
+      expect(await door.leave({ orgUri: OTHER_ORG, userEmail: email })).toEqual({
+        refusal: "403 key_not_for_organization",
+      });
+      expect((await door.leave({ orgUri: ORG, userEmail: email })).value).toMatchObject({
+        status: "revoked",
+      });
+      expect(await belonging()).toEqual([]);
+    });
+
     test("knows of people who belong to it, and of their other organizations nothing", async () => {
       expect((await door.checkUser(contributor)).value).toMatchObject({ exists: true, orgUri: ORG });
       for (const unknown of [otherAdmin, "nobody@nowhere.example"]) {
@@ -265,6 +286,10 @@ describe("a key for certain networks", () => {
     await expect(insert(["192.0.2.7/24"])).rejects.toMatchObject({ code: "22P02" });
     await expect(insert(["::ffff:192.0.2.0/120"])).rejects.toMatchObject({ detail: "validation_failed" });
     await expect(insert([])).rejects.toMatchObject({ code: "23514" });
+    const key = await insert(["192.0.2.0/24"]);
+    await expect(bind(key, { networks: ["::ffff:192.0.2.0/120"] })).rejects.toMatchObject({
+      detail: "validation_failed",
+    });
   });
 });
 

@@ -83,6 +83,22 @@ test("who is erased while their claim is being approved becomes no member, and i
   expect(await m.membershipOf(db(), org.uri, String(other))).toBeUndefined();
 });
 
+test("who is let in while they are being erased is let in nowhere: the erasure waits for what it would not see", async () => {
+  const org = await m.addOrganization(db(), { head: "org_admin" });
+  const email = `late@${org.domain}`;
+  await db().query("insert into app_public.users (email) values ($1)", [email]);
+  await overlap(
+    database,
+    (client) =>
+      client.query(
+        "insert into app_public.memberships (org_uri, user_id) select $1, user_id from app_public.users where email = $2",
+        [org.uri, email],
+      ),
+    (client) => client.query("select app_private.begin_erasure($1, false)", [email]),
+  );
+  expect(await m.membershipOf(db(), org.uri, email)).toBe("org_member revoked");
+});
+
 test("of two who erase a person at once, the second finds nobody any more", async () => {
   const { domain } = await m.addOrganization(db(), { head: "org_admin", ana: "org_member" });
   const email = `ana@${domain}`;

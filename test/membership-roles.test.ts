@@ -199,10 +199,13 @@ describe.each(m.DOORS)("through %s", (name) => {
     const email = `org_member@${org.domain}`;
     const change = { orgUri: org.uri, userEmail: email, adminEmail: `org_admin@${org.domain}` };
     await door.setMemberStatus({ ...change, status: "suspended" });
+    const times: string[] = [];
     for (const _ of ["once", "again"]) {
       const { value } = await door.setMemberRole({ ...change, role: "org_contributor" });
       expect(value).toMatchObject({ role: "org_contributor", status: "suspended" });
+      times.push(value.updatedAt);
     }
+    expect(times).toEqual([expect.any(String), times[0]]);
     await door.setMemberStatus({ ...change, status: "suspended" });
     const { rows } = await db().query(
       `select h.role || ' ' || h.status as standing from app_private.role_history as h

@@ -262,7 +262,9 @@ describe.each(m.DOORS)("through %s", (name) => {
       for (const [fields, refusal] of refusals) {
         expect(await door.appoint({ ...appointment, ...fields })).toEqual({ refusal });
       }
-      expect((await door.appoint(appointment)).value).toMatchObject({
+      // A form that leaves the role empty says null, which REST has no place for.
+      const unsaid = name === "GraphQL" ? { role: null } : {};
+      expect((await door.appoint({ ...appointment, ...unsaid })).value).toMatchObject({
         ...{ orgUri: org.uri, userEmail: one, role: "org_admin", status: "active" },
       });
       expect(await eventOf(org.uri, one)).toMatchObject({ role: "org_admin", by: m.platformAdmin });

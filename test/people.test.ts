@@ -271,7 +271,7 @@ test("an approved claim does not stand in for an erased person either", async ()
   // The directory would have it again with the next import, so the operator is told of it.
   await db().query(
     "insert into app_public.churches (church_id, name, contact_emails) values ($1, 'x', array[$2])",
-    [organization.domain, person],
+    [organization.domain, person.toUpperCase()],
   );
   const { pseudonym, churches } = await erase(person);
   expect(churches).toBe(1);
@@ -308,7 +308,34 @@ describe("the last who administers", () => {
       "select from app_private.platform_powers where permission = 'roles:assign'",
     );
     expect(rows).toHaveLength(1);
+    const client = await db().connect();
+    try {
+      await client.query("begin");
+      const { rows: forced } = await client.query("select app_private.begin_erasure($1, true) as bereft", [
+        m.platformAdmin,
+      ]);
+      expect(forced).toEqual([{ bereft: ["the platform"] }]);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
   });
+});
+
+test("what an erased person has proposed goes with them, and no mail about it has a name", async () => {
+  const { value } = await door.claim({
+    ...{ ...m.claimOf(organization, person), orgUri: undefined, orgName: "Wells for Niger", isNewOrg: true },
+    ...{ firstName: "Pat", lastName: "O'Perez" },
+  });
+  const named = `select from app_private.mails where data ->> 'claimId' = $1 and data ? 'claimantName'`;
+  expect((await db().query(named, [value.claimId])).rowCount).toBeGreaterThan(0);
+  await db().query("select app_private.begin_erasure($1, false)", [person]);
+  await db().query("select app_private.finish_erasure($1)", [person]);
+  expect((await db().query(named, [value.claimId])).rowCount).toBe(0);
+  const { rows } = await db().query("select status from app_public.organizations where org_uri = $1", [
+    value.orgUri,
+  ]);
+  expect(rows).toEqual([{ status: "rejected" }]);
 });
 
 test("what was let through before is waited for, and what comes meanwhile is refused", async () => {

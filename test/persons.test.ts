@@ -9,7 +9,7 @@ import { eventually } from "./support/eventually.ts";
 import { issueTestKey } from "./support/database.ts";
 import { DOORS, membershipDoor } from "./support/membership.ts";
 import type { Reply } from "./support/membership.ts";
-import { AUDIENCE, OTHER_AUDIENCE, TestProvider } from "./support/oidc.ts";
+import { AUDIENCE, OTHER_AUDIENCE, subjectOf, TestProvider } from "./support/oidc.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
 import type { Answer, TestService } from "./support/service.ts";
 import { admin, contributor, member, ORG, OTHER_ORG, otherAdmin, stranger } from "./support/world.ts";
@@ -79,6 +79,8 @@ describe("a token from a provider", () => {
     const others = await declare(await provider.tokenOf(admin), {}, headers);
     expect([others.status, others.body.needId]).not.toEqual([201, first.body.needId]);
     expect(others.status).toBe(201);
+    // Nor is one's answer in the place of the other's.
+    expect((await declare(token, {}, headers)).body).toEqual(first.body);
   });
 
   test("leaves the provider's name for the person in the trail, and neither name nor address in the log", async () => {
@@ -91,11 +93,14 @@ describe("a token from a provider", () => {
     expect(rows).toEqual([
       {
         ...{ changed_by_email: contributor, changed_by_key: null },
-        changed_by_identity: `${provider.issuer} ${contributor}`,
+        changed_by_identity: `${provider.issuer} ${subjectOf(contributor)}`,
       },
     ]);
     const lines = log.slice(begin).join("");
-    const id = createHash("sha256").update(`${provider.issuer} ${contributor}`).digest("hex").slice(0, 8);
+    const id = createHash("sha256")
+      .update(`${provider.issuer} ${subjectOf(contributor)}`)
+      .digest("hex")
+      .slice(0, 8);
     expect(lines).toContain(`"personId":"${id}-`);
     expect(lines).not.toContain("river.example");
   });

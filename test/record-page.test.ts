@@ -169,6 +169,20 @@ test("fifty answers are one page, and one more makes two", async () => {
   expect(await pages()).toBe(1);
   await answer(1);
   expect(await pages()).toBe(2);
+
+  const counted = async () => {
+    const { rows } = await service.database.owner.query<{ children: number }>(
+      "select (app_private.chain_node('need', $1, 1) ->> 'children')::integer as children",
+      [id],
+    );
+    return rows[0]!.children;
+  };
+  expect(await counted()).toBe(51);
+  // A number that is one too many, so that it can be told from a thousand.
+  await answer(950);
+  expect(await counted()).toBe(1001);
+  await answer(1);
+  expect(await counted()).toBe(1001);
 });
 
 test("a record says what it says at the other doors, with what its codes stand for", async () => {
@@ -308,6 +322,10 @@ test("of a need that thousands answer there are pages, each quickly read", async
   // Itself, ten beside it, and how many there are besides.
   const beside = linksIn(drawn((await open(`/commitments/${commitments[59]}`)).text));
   expect(beside.filter((href) => href!.startsWith("/commitments/"))).toHaveLength(1 + 10 + 1);
+  // The newest of them.
+  expect(beside).toEqual(
+    expect.arrayContaining(commitments.slice(0, 10).map((newest) => `/commitments/${newest}`)),
+  );
   expect(beside.filter((href) => href === `/needs/${id}`)).toHaveLength(2);
   const many = (await open(`/commitments/${commitments[0]}`)).text;
   expect(linksIn(drawn(many)).filter((href) => href!.startsWith("/engagement-claims/"))).toHaveLength(50);

@@ -1,6 +1,8 @@
 // A replica that is behind, gone, frozen or none at all: it is passed over, and nobody is told anything that is not so any more.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
 import { migrate } from "../db/migrate.ts";
+import type { Position } from "../server/postgres/positions.ts";
 import { eventually } from "./support/eventually.ts";
 import { ask } from "./support/graphql.ts";
 import { declare, readsOf, startReplicated } from "./support/replica.ts";
@@ -131,6 +133,35 @@ describe("a read URL that leads", () => {
     expect(JSON.stringify(server.logged())).not.toContain("wrong");
     await server.stop();
   });
+});
+
+test("a replica says which position it cannot have: one of another timeline, or of another database", async () => {
+  const {
+    rows: [primary],
+  } = await both.owner.query<{ position: Position }>("select app_private.log_position() as position");
+  const { position } = primary!;
+  const replicaAt = async (asked: Position) => {
+    const literal = `'${JSON.stringify({ position: asked, settings: ["as asked"] })}'`;
+    try {
+      return await both.onReplica(`select app_private.at_position(${literal}) as settings`);
+    } catch (error) {
+      const { code, message } = error as pg.DatabaseError;
+      return [code, message];
+    }
+  };
+  await eventually(async () => expect(await replicaAt(position)).toEqual([{ settings: ["as asked"] }]));
+  expect(await replicaAt({ ...position, timeline: "0000000A" })).toEqual([
+    "EG001",
+    "it follows another timeline of the log, or has not checkpointed since the primary changed",
+  ]);
+  expect(await replicaAt({ ...position, database: `${position.database}0` })).toEqual([
+    "EG001",
+    "it is a replica of another database",
+  ]);
+  expect(await replicaAt({ ...position, at: position.at + 1e12 })).toEqual([
+    "EG002",
+    "This replica is behind.",
+  ]);
 });
 
 test("a replica that has become a primary of its own is read no more", async () => {

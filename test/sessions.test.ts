@@ -57,7 +57,7 @@ describe("a session", () => {
     try {
       const [one, another] = [
         await signedIn("limited@river.example"),
-        await signedIn("limited@river.example"),
+        await signedIn("Limited@River.example"),
       ];
       const at = `${limited.url}/v0/needs`;
       expect((await one.call(at)).status).toBe(200);

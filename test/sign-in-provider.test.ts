@@ -1,7 +1,7 @@
 // Signing in at an OpenID provider: a real one, in this process (test/support/oidc.ts).
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { AUDIENCE, TestProvider } from "./support/oidc.ts";
+import { AUDIENCE, subjectOf, TestProvider } from "./support/oidc.ts";
 import { startAnotherServer, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { Visitor } from "./support/visitor.ts";
@@ -69,7 +69,7 @@ test("whoever the provider vouches for is signed in, and is the same caller as w
     "select changed_by_email, changed_by_identity from app_private.trail where name = $1",
     [declared.body.needId],
   );
-  const identity = `${provider.issuer} ${contributor}`;
+  const identity = `${provider.issuer} ${subjectOf(contributor)}`;
   expect(rows).toEqual([{ changed_by_email: contributor, changed_by_identity: identity }]);
   const { rows: callers } = await db().query(
     "select replace(app_private.session_person(s) ->> 'id', '-', '') as id from app_private.sessions as s",

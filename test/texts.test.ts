@@ -210,6 +210,11 @@ describe("texts with lines", () => {
     },
     "a definition": (text: string) =>
       alone("update app_public.accelerators set definition = $1 where code = 'PRA'", text),
+    "a church's address": (text: string) =>
+      alone(
+        "insert into app_public.churches (church_id, name, address) values (gen_random_uuid(), 'x', $1)",
+        text,
+      ),
     "a church's summary": (text: string) =>
       alone(
         "insert into app_public.churches (church_id, name, church_summary) values (gen_random_uuid(), 'x', $1)",

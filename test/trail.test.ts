@@ -159,6 +159,8 @@ test("the operator's tool names itself, and what it does to keys is told without
     { change: { revoked_at: expect.any(String) }, key: null, through: "engagement-admin" },
   ]);
   expect(JSON.stringify(steps)).not.toContain("key_hash");
+  // Of a key that has no bounds it is not told that it has none.
+  expect(Object.values(steps[0]!.change)).not.toContain(null);
 
   await tool("members", "add", "--org", ORG, "--email", "by-hand@river.example", "--role", "org_member");
   expect(await trailOf("role", "by-hand@river.example")).toMatchObject([

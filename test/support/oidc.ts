@@ -13,6 +13,9 @@ import type { ClientMetadata } from "oidc-provider";
 export const AUDIENCE = "engagement-graph";
 export const OTHER_AUDIENCE = "another-application";
 
+/** What it calls a person: their address is what may change. */
+export const subjectOf = (email: string): string => `account of ${email}`;
+
 const CALLBACK = "https://application.example/callback";
 
 /** A key pair of a provider. */
@@ -172,14 +175,13 @@ export class TestProvider {
           pkce: { required: () => false },
           features: { devInteractions: { enabled: false } },
           interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-          findAccount: (_context, email) => ({
-            accountId: email,
-            claims: () => ({
-              sub: `account of ${email}`,
-              email,
-              email_verified: !this.#unverified.has(email),
-            }),
-          }),
+          findAccount: (_context, accountId) => {
+            const email = accountId.slice(subjectOf("").length);
+            return {
+              accountId,
+              claims: () => ({ sub: accountId, email, email_verified: !this.#unverified.has(email) }),
+            };
+          },
           loadExistingGrant: async ({ oidc }) => {
             const grant = new oidc.provider.Grant({
               clientId: oidc.client?.clientId,
@@ -203,7 +205,7 @@ export class TestProvider {
     const interact = async (request: IncomingMessage, response: ServerResponse) => {
       const { params } = await provider.interactionDetails(request, response);
       const hint = params["login_hint"];
-      const login = { accountId: typeof hint === "string" ? hint : this.person };
+      const login = { accountId: subjectOf(typeof hint === "string" ? hint : this.person) };
       await provider.interactionFinished(request, response, { login });
     };
     return (request, response) => {
