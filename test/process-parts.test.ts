@@ -4,10 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { DatabaseError } from "pg";
+import type pg from "pg";
 import { pino } from "pino";
 import { ConfigError, loadConfig } from "../config.ts";
 import { GraphUnavailable } from "../graph/store.ts";
+import { DEMO_KEY } from "../db/demo/load.ts";
 import { explain, refusalCode } from "../process/explain.ts";
+import { greeting } from "../process/greeting.ts";
 import { takeLock } from "../process/lock.ts";
 import { discreet } from "../process/log.ts";
 import { complain, demoKeyExposed, endAnyway, sessionUrl, signalOrders } from "../process/part.ts";
@@ -216,6 +219,44 @@ describe("a log", () => {
     let depth = 0;
     for (let shown = logged(error); shown; shown = shown["cause"] as typeof shown) depth += 1;
     expect(depth).toBe(5);
+  });
+});
+
+describe("the greeting", () => {
+  const URL = "http://127.0.0.1:3000";
+  const chain = { need_id: "the need", commitment_id: "the commitment" };
+  const greet = (settings: NodeJS.ProcessEnv, { isLive = true, rows = [chain] as object[] } = {}) => {
+    const query = (text: string) =>
+      Promise.resolve({ rows: text.includes("is_demo") ? [{ live: isLive }] : rows });
+    return greeting(loadConfig(settings), URL, { query } as unknown as pg.Pool);
+  };
+
+  test("says that a mail is shown where it is, and nowhere else", async () => {
+    const isSaid = async (settings: NodeJS.ProcessEnv) => (await greet(settings)).includes("is shown here");
+    expect(await isSaid({})).toBe(true);
+    expect(await isSaid({ SMTP_URL: "smtp://127.0.0.1" })).toBe(false);
+    expect(await isSaid({ DATABASE_URL: "postgres://127.0.0.1/x" })).toBe(false);
+    expect(await isSaid({ LOG_LEVEL: "warn" })).toBe(false);
+  });
+
+  test("has a command for each step of the lifecycle, of which each follows from the one before it", async () => {
+    const commands = (await greet({})).split("\n").filter((line) => line.startsWith("curl "));
+    const bodies = commands.map((command) => / -d '(\{.*\})'$/.exec(command)?.[1]);
+    const [need, commitment, attestation] = bodies.map((body) => JSON.parse(body ?? "{}") as object);
+    expect(need).not.toHaveProperty("concernsNeedId");
+    expect(commitment).toMatchObject({ concernsNeedId: "the need" });
+    expect(attestation).toMatchObject({ fulfillsCommitmentId: "the commitment" });
+    expect(commands[3]).toContain(`authorization: Bearer ${DEMO_KEY}`);
+    // Whoever has removed the demo's records can still declare what is new.
+    const alone = await greet({}, { rows: [] });
+    expect(alone).toContain("/v0/commitments");
+    expect(alone).not.toMatch(/concernsNeedId|fulfillsCommitmentId/);
+  });
+
+  test("tells nobody a key that opens nothing", async () => {
+    const text = await greet({}, { isLive: false });
+    expect(text).not.toContain(DEMO_KEY);
+    expect(text).toContain("npm run admin -- keys issue");
   });
 });
 

@@ -2,6 +2,7 @@
 import { describe, expect, jest, test } from "@jest/globals";
 import { DatabaseError } from "pg";
 import type pg from "pg";
+import type { Request, Response } from "express";
 import { Pulse } from "../process/pulse.ts";
 import { Connections } from "../server/postgres/connections.ts";
 import type { BorrowedConnection } from "../server/postgres/connections.ts";
@@ -15,6 +16,7 @@ import {
   ReplicaUnfit,
   ServiceBusy,
 } from "../server/postgres/unavailable.ts";
+import { nameRequest } from "../server/request-context.ts";
 import { Shares } from "../server/shares.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
@@ -266,6 +268,64 @@ describe("a connection", () => {
     lent.release();
     expect(fresh.released).toEqual([false]);
   });
+
+  test("that a request has had before is asked for ahead of the others of its caller", async () => {
+    const { pool: given, client } = pool();
+    const asked: unknown[] = [];
+    const connections = new Connections({
+      pool: Object.assign(given, { connect: () => Promise.resolve(client().client) }),
+      ...{ pulse: pulse as unknown as Pulse, timeoutMs: 1_000 },
+      shares: {
+        take: (...[, , isUnderWay]: unknown[]) => {
+          asked.push(isUnderWay);
+          return Promise.resolve(() => undefined);
+        },
+      } as unknown as Shares,
+    });
+    const take = async () => (await connections.take({ caller: "a" })).release();
+    const request = { get: () => undefined } as unknown as Request;
+    const response = { set: () => response } as unknown as Response;
+    for (let requests = 0; requests < 2; requests += 1) {
+      let taken: Promise<void> | undefined;
+      const takeTwice = async () => {
+        await take();
+        await take();
+      };
+      void nameRequest(request, response, () => {
+        taken = takeTwice();
+      });
+      await taken;
+    }
+    expect(asked).toEqual([false, true, false, true]);
+  });
+
+  test.each(["26000", "42P05"])(
+    "whose pooler forgets or mixes up what was prepared (%s) is asked without it from then on",
+    async (code) => {
+      const { pool: given, client } = pool();
+      const sent: unknown[] = [];
+      const answers = [refusal(code), undefined];
+      const query = (what: { name?: string; handleError?: (error: Error) => void }) => {
+        sent.push(what.name);
+        // What every statement needs is prepared first.
+        if (!what.handleError) return Promise.resolve();
+        const failure = answers.shift();
+        if (failure) what.handleError(failure);
+        else (what as unknown as { handleReadyForQuery: () => void }).handleReadyForQuery();
+        return undefined;
+      };
+      const connections = connectionsOf(
+        Object.assign(given, {
+          connect: () => Promise.resolve(Object.assign(client().client, { query })),
+        }),
+      );
+      const connection = await connections.take({ caller: "a" });
+      await expect(connection.run({ name: "mine", text: "select" })).resolves.toBeDefined();
+      connection.release();
+      expect(sent).toEqual(["settings", "mine", undefined]);
+      expect(connections.mayPrepare).toBe(false);
+    },
+  );
 
   test.each([
     ["idle", "I", false],

@@ -1,7 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import pg from "pg";
 import { DEMO_KEY, DEMO_KEY_ID } from "../db/demo/load.ts";
 import { platformPeople } from "../db/demo/records.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -301,6 +302,84 @@ describe("npm start interrupted while it starts", () => {
       }
     },
   );
+});
+
+describe("npm start on a database of the operator's, with a store of its own", () => {
+  let database: TestDatabase;
+  let data: Awaited<ReturnType<typeof temporaryDataDir>>;
+  let settings: Record<string, string>;
+  let url: string;
+  let service: Running;
+  beforeEach(async () => {
+    [database, data] = await Promise.all([createTestDatabase(), temporaryDataDir()]);
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    // Long enough for a test to have its say.
+    const ending = { SHUTDOWN_DELAY_MS: "600000" };
+    // Under npm a second signal within a second would be npm's copy of the first.
+    const withoutNpm = { npm_lifecycle_event: "" };
+    settings = {
+      DATABASE_URL: database.url,
+      DATA_DIR: data.dir,
+      PORT: String(port),
+      ...ending,
+      ...withoutNpm,
+    };
+  });
+  afterEach(async () => {
+    await service.end("SIGKILL");
+    await database.drop();
+    await data.remove();
+  });
+
+  const count = async (table: string) =>
+    (await database.owner.query<{ n: number }>(`select count(*)::integer as n from ${table}`)).rows[0]!.n;
+  const isThere = (name: string) =>
+    access(join(data.dir, name)).then(
+      () => true,
+      () => false,
+    );
+
+  test("writes no demo into it, keeps its folder to itself, and stops the last part first, the store in good order", async () => {
+    service = start(settings);
+    await service.prints(READY);
+    expect(service.output().stdout).not.toContain(DEMO_KEY);
+    expect(service.output().stdout).toContain("npm run admin -- keys issue");
+    expect(await Promise.all(["app_public.organizations", "app_private.api_keys"].map(count))).toEqual([
+      0, 0,
+    ]);
+    // Whoever comes second is told whom to stop.
+    const told = JSON.parse(await readFile(join(data.dir, "service.json"), "utf8")) as object;
+    expect(told).toEqual({ pid: service.child.pid, url });
+    const second = await refusal("start.ts", { ...settings, PORT: String(await freePort()) });
+    expect(second).toMatchObject({ code: 1, stdout: "" });
+    expect(second.stderr).toContain(`(process ${service.child.pid}, ${url})`);
+
+    service.child.kill("SIGINT");
+    await eventually(async () => expect((await fetch(`${url}/readyz`)).status).toBe(503));
+    expect(await Promise.all(["service.json", "graph/server.json"].map(isThere))).toEqual([false, true]);
+    // In a hurry nothing is waited for, but for what keeps what it holds.
+    service.child.kill("SIGINT");
+    expect(await service.ended).toBe(0);
+    expect(await isThere("graph/server.json")).toBe(false);
+    expect(service.output().stdout).toContain("Stopped.");
+  }, 120_000);
+
+  test("brings nothing up any more once it has been told to stop, and that is no failure", async () => {
+    const migration = new pg.Client(database.url);
+    await migration.connect();
+    // As any migration does.
+    await migration.query("select pg_advisory_lock(7203544)");
+    service = start({ ...settings, SHUTDOWN_DELAY_MS: "0" });
+    await eventually(() => expect(service.output().stderr).toContain("npm start: "));
+    service.child.kill("SIGINT");
+    await migration.end();
+    expect(await service.ended).toBe(0);
+    const { stdout } = service.output();
+    expect(stdout).toContain("Stopped.");
+    expect(stdout).not.toMatch(/ {2}(worker|server|starter vocabulary)\n|Ready/);
+    expect(await isThere("graph/server.json")).toBe(false);
+  }, 120_000);
 });
 
 describe("npm start with settings that cannot be used", () => {

@@ -116,6 +116,19 @@ describe("turns", () => {
     expect(lent()).toEqual(["d2"]);
   });
 
+  test("who hangs up once it has had its turn was waiting for nothing", async () => {
+    const shares = new Shares({ ...options, slots: 1 });
+    const giveBack = await shares.take("a", stays);
+    const caller = new AbortController();
+    const taking = shares.take("b", caller.signal);
+    giveBack();
+    const taken = await taking;
+    caller.abort();
+    expect(shares.usage).toEqual({ used: 1, waiting: 0 });
+    taken();
+    expect(shares.usage).toEqual({ used: 0, waiting: 0 });
+  });
+
   test("a wait that is too long ends in a refusal", async () => {
     const shares = new Shares({ ...options, slots: 1, patienceMs: 1 });
     const giveBack = await shares.take("a", stays);
@@ -167,6 +180,21 @@ describe("by the clock", () => {
     pass(2_000);
     await shares.give("b1");
     expect(shares.lent()).toEqual(["a1", "a2", "a3", "a4"]);
+  });
+
+  test("who waited in vain is no longer there", async () => {
+    const shares = new Shares({ ...many, slots: 4 });
+    const slow = taker(shares);
+    await keepsFor(10_000, slow);
+    await ask(slow, "a");
+    const caller = new AbortController();
+    const left = shares.take("b", caller.signal);
+    caller.abort();
+    await expect(left).rejects.toThrow(CallerGone);
+    pass(2_000);
+    for (const name of ["a1", "a2", "a3", "a4", "a5"]) await slow.give(name);
+    await ask(slow, "a");
+    expect(slow.lent()).toEqual(["a1", "a2", "a3", "a4"]);
   });
 
   test("others are there as long as they have something, however long ago they came", async () => {

@@ -49,6 +49,10 @@ import { STEPS } from "./worker-steps.ts";
 import { SETTINGS } from "./settings.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
+import { SERVER_PARTS } from "./server-parts.ts";
+import { STATEMENTS } from "./statements.ts";
+import { TRACES } from "./tracing.ts";
+import { WORKER_PARTS } from "./worker-parts.ts";
 
 export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
@@ -101,4 +105,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNSPOKEN_RULES,
   ...UNSPOKEN,
   ...UNSPOKEN_BORDERS,
+  ...SERVER_PARTS,
+  ...STATEMENTS,
+  ...TRACES,
+  ...WORKER_PARTS,
 ];

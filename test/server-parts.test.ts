@@ -1,0 +1,239 @@
+// Small parts of the server by themselves: what each error becomes, where a caller is, what is read from the graph, and what
+// the HTTP server does before anything is a request.
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import type { Request, Response } from "express";
+import { DatabaseError } from "pg";
+import { GraphRejected, GraphTimeout } from "../graph/store.ts";
+import type { CallOptions, Row } from "../graph/store.ts";
+import { ApiError, apiErrorFrom } from "../server/errors.ts";
+import { GraphReads } from "../server/graph-reads.ts";
+import { requireIdentity } from "../server/identity/identify.ts";
+import type { Credentials } from "../server/identity/identify.ts";
+import { networkOf } from "../server/identity/network.ts";
+import { orNobody } from "../server/identity/unknown-keys.ts";
+import { Listener, takeOver } from "../server/listener.ts";
+import {
+  CallerGone,
+  DatabaseUnavailable,
+  ServiceBusy,
+  StatementTimeout,
+} from "../server/postgres/unavailable.ts";
+
+// All of it is a matter of milliseconds; what hangs is to be seen soon.
+jest.setTimeout(60_000);
+
+const databaseError = (code: string, more: object = {}) =>
+  Object.assign(new DatabaseError("what it says", 0, "error"), { code, ...more });
+const httpError = (status: number, type?: string) => Object.assign(new Error("no"), { status, type });
+
+describe("an error is told as", () => {
+  test.each<[string, unknown, object]>([
+    ["a value that its type refuses", databaseError("22P02"), { code: "validation_failed" }],
+    ["a value out of range", databaseError("22003"), { code: "validation_failed" }],
+    ["a constraint", databaseError("23514"), { code: "validation_failed" }],
+    ["a missing permission", databaseError("42501"), { code: "insufficient_scope" }],
+    ["a time limit of the database", databaseError("57014"), { code: "query_timeout" }],
+    ["a shutdown", databaseError("57P01"), { code: "database_unavailable" }],
+    ["a fault of ours", databaseError("42703"), { code: "internal_error" }],
+    ["a rule's refusal", databaseError("PT404", { detail: "need_not_found" }), { code: "need_not_found" }],
+    [
+      "a refusal that nobody knows",
+      databaseError("PT404", { detail: "no_such" }),
+      { code: "internal_error" },
+    ],
+    ["what is no refusal", databaseError("P0001", { detail: "need_not_found" }), { code: "internal_error" }],
+    ["a time limit of ours", new StatementTimeout(), { code: "query_timeout" }],
+    ["a caller who has gone", new CallerGone(), { code: "query_timeout" }],
+    ["no connection", new ServiceBusy(), { code: "service_busy" }],
+    ["no database", new DatabaseUnavailable(), { message: "The database is not available; try again." }],
+    [
+      "no database after something was sent",
+      new DatabaseUnavailable({ isOutcomeUnknown: true }),
+      { code: "database_unavailable", message: expect.stringContaining("it may have") },
+    ],
+    ["a body that is too large", httpError(413), { code: "payload_too_large" }],
+    ["a body of another type", httpError(415), { code: "unsupported_media_type" }],
+    [
+      "a body that is no JSON",
+      httpError(400, "entity.parse.failed"),
+      { code: "validation_failed", message: "The body is not well-formed JSON." },
+    ],
+    [
+      "a request that is none",
+      httpError(400),
+      { code: "validation_failed", message: "The request is not well-formed." },
+    ],
+    ["a failure with a status", httpError(500), { code: "internal_error" }],
+    ["what is no error at all", "no", { code: "internal_error" }],
+  ])("%s", (_, error, told) => {
+    const answer = apiErrorFrom(error);
+    expect(answer).toMatchObject({ ...told, cause: error });
+    // What PostgreSQL itself says of a value names tables, and quotes it.
+    if (!(error instanceof DatabaseError && error.detail === "need_not_found"))
+      expect(answer.message).not.toContain("what it says");
+  });
+
+  test("what it is already, with what is at fault and when to try again", () => {
+    const known = new ApiError("rate_limited", { headers: { "retry-after": "7" } });
+    expect(apiErrorFrom(known)).toBe(known);
+    const hint = (text: string) =>
+      apiErrorFrom(databaseError("PT422", { detail: "validation_failed", hint: text }));
+    expect(hint('[{"path":"a","message":"b"}]').details).toEqual([{ path: "a", message: "b" }]);
+    expect(hint("[]").toJSON()).not.toHaveProperty("details");
+    expect(hint("7").headers).toMatchObject({ "retry-after": "7" });
+    expect(hint("as a person would say it")).toMatchObject({ details: undefined, headers: {} });
+    expect(apiErrorFrom(new ServiceBusy()).headers).toEqual({ "retry-after": "1" });
+  });
+});
+
+describe("a caller is", () => {
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["::ffff:10.0.0.1", "::ffff:10.0.0.1"],
+    ["::ffff:10.0.0.2", "::ffff:10.0.0.2"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+    ["2001:db8::6", "2001:db8:0:0"],
+    ["2001:db8:1:2::", "2001:db8:1:2"],
+    ["::1", "0:0:0:0"],
+    ["1::2:3:4:5:6:7", "1:0:2:3"],
+  ])("%s in the network %s", (ip, network) => {
+    expect(networkOf({ ip } as Request)).toBe(network);
+  });
+
+  test.each([
+    ["10.0.0.1", "10.0.0.1"],
+    ["fe80::1%eth0", "fe80::1"],
+    ["unknown", "::"],
+    ["10.0.0.1:4711", "::"],
+    [undefined, "::"],
+  ])("%s, which a key is for or not as %s", async (ip, address) => {
+    const asked: unknown[] = [];
+    const identify = (...given: unknown[]) => {
+      asked.push(given);
+      return Promise.resolve({ keyId: "k", scope: "api_read", ratePerMinute: null });
+    };
+    const request = { ip, get: () => "bearer ek_a" } as unknown as Request;
+    const response = { once: () => undefined } as unknown as Response;
+    const credentials = { keys: { identify } } as unknown as Credentials;
+    await requireIdentity(credentials, {})(request, response, () => undefined);
+    expect(asked).toEqual([["ek_a", address]]);
+    expect(request.identity).toMatchObject({ id: "k", role: "api_read" });
+  });
+
+  test("nobody whose session is no good, and not whoever could not be asked about", async () => {
+    const passing = async (failure: Error) => {
+      let passed = 0;
+      // As Express takes what a middleware throws.
+      const refuse = async () => Promise.reject(failure);
+      const identify = orNobody(refuse);
+      await identify({} as Request, {} as Response, () => (passed += 1));
+      return passed;
+    };
+    expect(await passing(new ApiError("invalid_session"))).toBe(1);
+    expect(await passing(new ApiError("missing_api_key"))).toBe(1);
+    for (const error of [new DatabaseUnavailable(), new ApiError("rate_limited")])
+      await expect(passing(error)).rejects.toBe(error);
+  });
+});
+
+describe("what is read from the graph beside the tables", () => {
+  const identity = { id: "a", role: "api_read", ratePerMinute: null, keyId: "a" } as const;
+
+  test("has five seconds, ends with its caller, and is none where the store does not answer", async () => {
+    const calls: CallOptions[] = [];
+    let answer: () => Promise<Row[]> = () => Promise.resolve([]);
+    const reads = new GraphReads(
+      { select: (_, call) => (calls.push(call ?? {}), answer()) },
+      // One at a time: what is not given back keeps the next one waiting.
+      1,
+    );
+    const gone = new AbortController();
+    expect(await reads.select("SELECT", { ...identity, gone: gone.signal })).toEqual([]);
+    expect(calls).toEqual([{ timeoutMs: 5_000, signal: gone.signal }]);
+    for (const error of [new GraphTimeout("no"), new GraphRejected(400, "no")]) {
+      answer = () => Promise.reject(error);
+      expect(await reads.select("SELECT", identity)).toBeUndefined();
+    }
+    answer = () => Promise.reject(new TypeError("a fault of ours"));
+    await expect(reads.select("SELECT", identity)).rejects.toThrow(TypeError);
+    gone.abort();
+    await expect(reads.select("SELECT", { ...identity, gone: gone.signal })).rejects.toThrow(CallerGone);
+    answer = () => Promise.resolve([{}]);
+    expect(await reads.select("SELECT", identity)).toEqual([{}]);
+  });
+});
+
+describe("a listener", () => {
+  const sockets: Socket[] = [];
+  let listener: Listener | undefined;
+  afterEach(async () => {
+    jest.useRealTimers();
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await listener?.drain({ delayMs: 0, timeoutMs: 0 });
+    listener = undefined;
+  });
+
+  async function listen(app: RequestListener) {
+    listener = new Listener(app, { keepAliveMs: 600_000, onRefused: () => undefined });
+    return listener.listen(0, "127.0.0.1");
+  }
+  async function dial(port: number): Promise<Socket> {
+    const socket = connect(port, "127.0.0.1");
+    sockets.push(socket.on("error", () => undefined));
+    await once(socket, "connect");
+    return socket;
+  }
+
+  test.each([
+    ["/graphql", "GET", "websocket", true],
+    ["/graphql?a", "GET", "WebSocket", true],
+    ["/graphqlx", "GET", "websocket", false],
+    ["/graphql/x", "GET", "websocket", false],
+    ["/v0/graphql", "GET", "websocket", false],
+    ["/graphql", "POST", "websocket", false],
+    ["/graphql", "GET", "h2c", false],
+  ])("has %s by %s go on as %s: %s", async (path, method, upgrade, isTaken) => {
+    const taken: boolean[] = [];
+    const port = await listen((request: IncomingMessage, response) => {
+      const connection = takeOver(request, response);
+      taken.push(connection !== undefined);
+      if (connection) connection.socket.end("HTTP/1.1 101 Switching Protocols\r\n\r\n");
+      else response.end("an ordinary answer");
+    });
+    const headers = { connection: "upgrade", upgrade };
+    const sent = httpRequest({ port, host: "127.0.0.1", path, method, headers }).end();
+    const status = await new Promise((told) => {
+      sent.on("response", (answer) => (answer.resume(), told(answer.statusCode)));
+      sent.on("upgrade", (answer, socket) => (socket.destroy(), told(answer.statusCode)));
+    });
+    expect({ status, taken }).toEqual({ status: isTaken ? 101 : 200, taken: [isTaken] });
+  });
+
+  test("that drains closes the connection of an answer that had begun before, once it has ended", async () => {
+    const begun = Promise.withResolvers<() => void>();
+    const port = await listen((_request, response) => {
+      response.write("half");
+      begun.resolve(() => void response.end(" and half"));
+    });
+    const socket = await dial(port);
+    socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    const end = await begun.promise;
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask", "performance"] });
+    const closed = once(socket, "close");
+    const drained = listener!.drain({ delayMs: 0, timeoutMs: 600_000 });
+    // Those that say nothing have been closed by then.
+    jest.advanceTimersByTime(2_000);
+    jest.useRealTimers();
+    let answer = "";
+    socket.on("data", (bytes) => (answer += bytes.toString()));
+    end();
+    await drained;
+    await closed;
+    expect(answer).toContain(" and half");
+  });
+});

@@ -1,0 +1,95 @@
+// Steps of the worker that wait for a store for long, with a store and a session that do as they are told.
+import { Readable } from "node:stream";
+import type { Quad } from "@rdfjs/types";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import type { Pool } from "pg";
+import { createNames } from "../graph/namespaces.ts";
+import type { GraphSession } from "../graph/session.ts";
+import { GraphTimeout, GraphUnconfirmed } from "../graph/store.ts";
+import type { CallOptions, GraphStore } from "../graph/store.ts";
+import { literal, namedNode, triple } from "../graph/terms.ts";
+import { replaceGraph } from "../worker/replace.ts";
+import { strangersAmongRecords } from "../worker/strangers.ts";
+
+// All of it is a matter of milliseconds; what hangs is to be seen soon.
+jest.setTimeout(60_000);
+
+const names = createNames({
+  graphDataUrl: "https://data.example.org",
+  namespaceUrl: "https://ontology.example.org/core#",
+});
+
+describe("a whole graph", () => {
+  const STALLED_MS = 600_000;
+  const session = {
+    replace: async (_: string, send: (mark: Quad[]) => Promise<void>) => {
+      await send([]);
+      return 1n;
+    },
+    update: () => Promise.resolve(2n),
+  } as unknown as GraphSession;
+  const subject = (n: number) => [triple(namedNode(`urn:s${n}`), namedNode("urn:p"), literal("o"))];
+
+  beforeEach(() => void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] }));
+  afterEach(() => void jest.useRealTimers());
+
+  /** Three portions, so much time apart, for a store that shows so many triples afterwards. */
+  function replace(apartMs: number, shown = 3, read = true) {
+    const calls: CallOptions[] = [];
+    async function* subjects() {
+      for (const n of [1, 2, 3]) {
+        await Promise.resolve();
+        jest.advanceTimersByTime(apartMs);
+        yield [subject(n)];
+      }
+    }
+    const store = {
+      putGraph: async (_graph: string, body: Readable, _type: string, call: CallOptions) => {
+        calls.push(call);
+        if (read) for await (const _ of body);
+        else jest.advanceTimersByTime(apartMs);
+        call.signal!.throwIfAborted();
+      },
+      select: () => Promise.resolve([{ n: { type: "literal", value: String(shown) } }]),
+    } as unknown as GraphStore;
+    return { calls, done: replaceGraph({ store, session, names, name: "need", subjects: subjects() }) };
+  }
+
+  test("may take as long as it takes while the store reads on", async () => {
+    const { calls, done } = replace(STALLED_MS - 1);
+    expect(await done).toEqual({ turn: 1n, shown: 2n });
+    expect(calls).toEqual([{ signal: expect.any(AbortSignal), timeoutMs: 2 ** 31 - 1 }]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test.each([true, false])(
+    "is given up when the store does not read on for ten minutes (%s)",
+    async (read) => {
+      await expect(replace(STALLED_MS, 3, read).done).rejects.toThrow(GraphTimeout);
+      expect(jest.getTimerCount()).toBe(0);
+    },
+  );
+
+  test.each([2, 4])("of which the store shows %i triples of three has not arrived", async (shown) => {
+    await expect(replace(0, shown).done).rejects.toThrow(GraphUnconfirmed);
+  });
+});
+
+test("whoever has seen enough of what a graph holds ends the question", async () => {
+  const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+  const iris = Array.from({ length: 500 }, (_, n) => names.record("need", id(n)));
+  const body = new Readable({ read: () => undefined });
+  body.push(`?s\n${iris.map((iri) => `<${iri}>\n`).join("")}`);
+  const store = {
+    query: () => Promise.resolve({ status: 200, contentType: "text/tab-separated-values", body }),
+    // One of them has been removed while the graph was being listed.
+    select: () => Promise.resolve(iris.slice(1).map((value) => ({ s: { type: "uri", value } }))),
+  } as unknown as GraphStore;
+  const pool = { query: () => Promise.resolve({ rows: [] }) } as unknown as Pool;
+  const strangers = strangersAmongRecords({ pool, store, names }, "need");
+  const { value } = await strangers.next();
+  expect(value).toEqual(iris.slice(1).map((iri) => ({ iri })));
+  expect(body.destroyed).toBe(false);
+  await strangers.return(undefined);
+  expect(body.destroyed).toBe(true);
+});
