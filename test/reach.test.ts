@@ -1,0 +1,68 @@
+// Whether a URL leads to a database that the service can work with, and what is said where it does not.
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { requireDatabase, requireSession } from "../db/reach.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ template: false });
+});
+afterAll(() => database.drop());
+
+/** A message of PostgreSQL's protocol. */
+function message(kind: string, ...parts: (string | number[])[]): Buffer {
+  const body = Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length + 4);
+  return Buffer.concat([Buffer.from(kind), length, body]);
+}
+
+/** Asks a server that lets everybody in and says of itself that it is of some version. */
+async function asked(version: string): Promise<void> {
+  const ready = message("Z", "I");
+  const answer = Buffer.concat([
+    message("T", [0, 1], "server_version_num\0", Array<number>(18).fill(0)),
+    message("D", [0, 1, 0, 0, 0, version.length], version),
+    ...[message("C", "SHOW\0"), ready],
+  ]);
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      socket.write(Buffer.concat([message("R", [0, 0, 0, 0]), ready]));
+      socket.on("data", (asking) => void (asking.toString("latin1", 0, 1) === "Q" && socket.write(answer)));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const { port } = server.address() as AddressInfo;
+    await requireDatabase(`postgres://owner:s3cret@127.0.0.1:${port}/engagement`);
+  } finally {
+    server.close();
+  }
+}
+
+test("PostgreSQL 15 is new enough, 14 is not", async () => {
+  await asked("150000");
+  await asked("180001");
+  await expect(asked("140019")).rejects.toThrow(
+    /^the database at 127\.0\.0\.1:\d+\/engagement is PostgreSQL 14; 15 or newer is needed$/,
+  );
+  await requireDatabase(database.url);
+});
+
+test("who is not let in is told in one line, without the password", async () => {
+  const wrong = Object.assign(new URL(database.url), { password: "s3cret" });
+  const why = new RegExp(`^no database at ${wrong.host}${wrong.pathname}: password authentication failed.*$`);
+  await expect(requireDatabase(wrong.href)).rejects.toThrow(why);
+});
+
+test("a connection that keeps its session is good for one, and what cannot be reached is named", async () => {
+  await requireSession(database.url);
+  const nobody = Object.assign(new URL(database.url), { port: "9" });
+  await expect(requireSession(nobody.href)).rejects.toThrow(/^127\.0\.0\.1:9\/\w+: .*connect ECONNREFUSED/);
+});
