@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { createApp } from "../server/app.ts";
 import { Database } from "../server/database.ts";
+import { HoldBack } from "../server/identity/hold-back.ts";
 import { KeyRing } from "../server/identity/keys.ts";
 import { Sessions } from "../server/identity/sessions.ts";
 import { RateLimit } from "../server/identity/rate-limit.ts";
@@ -22,7 +23,8 @@ const postgres = new Postgres({
 await postgres.start();
 const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl: databaseUrl });
 await keys.start();
-const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse);
+const holdBack = new HoldBack();
+const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse, holdBack);
 const app = await createApp({
   config,
   credentials: { keys, tokens: undefined, sessions: new Sessions(postgres.requests) },
@@ -30,6 +32,7 @@ const app = await createApp({
     process.env["LIMITED"] === "yes"
       ? rateLimit
       : Object.assign(rateLimit, { count: (...[, , next]: Parameters<RateLimit["count"]>) => next() }),
+  holdBack,
   logger: pino({ level: "silent" }),
   doors: [restDoor(acceleratorRoutes, new Database(postgres.requests))],
 });

@@ -12,6 +12,7 @@ import { ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
 import { requireIdentity } from "./identity/identify.ts";
 import type { Credentials } from "./identity/identify.ts";
+import type { HoldBack } from "./identity/hold-back.ts";
 import type { RateLimit } from "./identity/rate-limit.ts";
 import { limitUndelivered } from "./identity/undelivered.ts";
 import { ifKnown, limitUnknownKeys, orNobody } from "./identity/unknown-keys.ts";
@@ -24,6 +25,7 @@ export type AppParts = {
   config: Pick<Config, "answerMaxBytes" | "corsOrigins" | "trustProxy" | "unknownKeysPerMinute">;
   credentials: Credentials;
   rateLimit: RateLimit;
+  holdBack: HoldBack;
   logger: Logger;
   /** In the order in which a request reaches them. */
   doors: readonly Door[];
@@ -41,6 +43,7 @@ export async function createApp({
   config,
   credentials,
   rateLimit,
+  holdBack,
   logger,
   doors,
   measure,
@@ -60,10 +63,10 @@ export async function createApp({
   const identified = limitUnknownKeys(config.unknownKeysPerMinute, credentials);
   const shares = [rateLimit.count, limitUndelivered(UNDELIVERED_ANSWERS * config.answerMaxBytes)];
   const guards = {
-    key: [identified({ inCookie: true }), ...shares, requireUtf8],
+    key: [holdBack.slowly(identified({ inCookie: true })), ...shares, requireUtf8],
     again: requireIdentity(credentials, { inCookie: true }),
-    keyInQuery: [identified({ inQuery: true }), ...shares, requireUtf8],
-    page: [orNobody(identified("session of a page")), ...shares.map(ifKnown), requireUtf8],
+    keyInQuery: [holdBack.slowly(identified({ inQuery: true })), ...shares, requireUtf8],
+    page: [holdBack.slowly(orNobody(identified("session of a page"))), ...shares.map(ifKnown), requireUtf8],
   };
   for (const door of doors) await door(app, guards);
 

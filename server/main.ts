@@ -14,6 +14,7 @@ import { createApp } from "./app.ts";
 import { readDocuments } from "./graphql/documents.ts";
 import { graphqlOnDemand } from "./graphql/on-demand.ts";
 import { NotAnnounced } from "./identity/announcements.ts";
+import { HoldBack } from "./identity/hold-back.ts";
 import { KeyRing } from "./identity/keys.ts";
 import { Sessions } from "./identity/sessions.ts";
 import { PersonTokens } from "./identity/tokens.ts";
@@ -140,7 +141,8 @@ async function bringUp(
   up.defer(() => storePulse.stop());
   up.defer(() => keys.stop());
   const store = attended(given, storePulse);
-  const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse);
+  const holdBack = new HoldBack();
+  const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse, holdBack);
   up.defer(() => rateLimit.stop());
   const isDemo = await demoKeyOpens(pool);
   if (isDemo && !isLoopback(config.host)) throw demoKeyExposed(config.host);
@@ -184,6 +186,7 @@ async function bringUp(
     config,
     credentials: { keys, tokens, sessions },
     rateLimit,
+    holdBack,
     logger,
     local: isDemo,
     doors: [
@@ -192,7 +195,7 @@ async function bringUp(
       desk(database, [home(graphql.ask), graphState(store), docs(document), sparqlPage(sparql, names)]),
       graphql.explorerDoor,
       signInPages({
-        ...{ sessions, database },
+        ...{ sessions, database, holdBack },
         provider: await makeProvider(config, logger),
         ownUrl: () => ownUrl ?? urlAt(config.host, config.port),
       }),
@@ -221,6 +224,7 @@ async function bringUp(
     stop: async () => {
       isReady = () => Promise.resolve(false);
       graphql.hangUp();
+      holdBack.end();
       await listener.drain(config.shutdown);
       await up.disposeAsync();
     },

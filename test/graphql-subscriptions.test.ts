@@ -425,6 +425,45 @@ describe("who may connect", () => {
     expect(answers).toBeLessThan(count);
   });
 
+  test.each<[string, (socket: WebSocket) => void]>([
+    ["pings of the protocol", (socket) => socket.send(JSON.stringify({ type: "ping" }))],
+    ["pings of WebSocket", (socket) => socket.ping()],
+    ["ends of what was never begun", (socket) => socket.send(JSON.stringify({ type: "complete", id: "x" }))],
+  ])("and say no more than a key may ask: %s", async (_, say) => {
+    const socket = await connected(await issueTestKey(db, "api_read", { ratePerMinute: 20 }));
+    const closed = once(socket, "close");
+    for (let n = 0; n < 30; n++) say(socket);
+    const [code, reason] = (await closed) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([1013, "rate_limited"]);
+  });
+
+  test("and say no more than ten things before it is known who they are", async () => {
+    const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+    await once(socket, "open");
+    let answers = 0;
+    socket.on("message", () => (answers += 1));
+    const closed = once(socket, "close");
+    for (let n = 0; n < 100; n++) socket.send(JSON.stringify({ type: "ping" }));
+    expect((await closed)[0]).toBe(1006);
+    expect(answers).toBe(10);
+  });
+
+  test("with the end of each subscription free", async () => {
+    const key = await issueTestKey(db, "api_read", { ratePerMinute: 31 });
+    const socket = await connected(key);
+    const told: string[] = [];
+    socket.on("message", (data) =>
+      told.push((JSON.parse((data as Buffer).toString()) as { type: string }).type),
+    );
+    for (let n = 0; n < 30; n++) {
+      socket.send(JSON.stringify({ id: `${n}`, type: "subscribe", payload: { query: CHANGES } }));
+      socket.send(JSON.stringify({ id: `${n}`, type: "complete" }));
+    }
+    socket.send(JSON.stringify({ type: "ping" }));
+    await eventually(() => expect(told).toEqual(["pong"]));
+    socket.terminate();
+  });
+
   test("in as many connections as there may be subscriptions, also without any", async () => {
     const key = await issueTestKey(db, "api_read");
     const sockets = await Promise.all(

@@ -1,13 +1,16 @@
 // The window of a rate limit by a clock that the test sets: what is left over at its end, and what a batch takes.
+import { EventEmitter } from "node:events";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import type { Request, Response } from "express";
 import type { Pulse } from "../process/pulse.ts";
+import { HoldBack } from "../server/identity/hold-back.ts";
 import { RateLimit } from "../server/identity/rate-limit.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 
 let database: TestDatabase;
 let limits: RateLimit[];
+let holdBack: HoldBack;
 let now: number;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -17,6 +20,7 @@ beforeEach(() => {
   now = 1_900_000_000_000;
   jest.spyOn(Date, "now").mockImplementation(() => now);
   limits = [];
+  holdBack = new HoldBack();
 });
 afterEach(async () => {
   jest.restoreAllMocks();
@@ -28,18 +32,21 @@ const process = (pulse: { isDown: boolean } = { isDown: false }) => {
   const alive = Object.assign(pulse, {
     attend: () => ({ answered: () => undefined, end: () => undefined }),
   });
-  const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse);
+  const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse, holdBack);
   limits.push(limit);
   return limit;
 };
+
+function answer(headers = new Map<string, string>()): Response & EventEmitter {
+  const setHeader = (name: string, value: string) => headers.set(name, value);
+  return Object.assign(new EventEmitter(), { setHeader }) as unknown as Response & EventEmitter;
+}
 
 /** A request of a caller who may send so many a minute, as this process counts it. */
 async function ask(limit: RateLimit, ratePerMinute: number | null, batch = 0) {
   const headers = new Map<string, string>();
   const request = { identity: { id: "a", ratePerMinute } } as unknown as Request;
-  const response = {
-    setHeader: (name: string, value: string) => headers.set(name, value),
-  } as unknown as Response;
+  const response = answer(headers);
   let code = "";
   try {
     await limit.count(request, response, () => undefined);
@@ -104,11 +111,12 @@ test("a batch with the request itself is as large as the limit, or refused for g
 test("what is asked later over a connection counts each minute by itself, however much it is in all", async () => {
   const limit = process();
   const request = { identity: { id: "a", ratePerMinute: 10 } } as unknown as Request;
-  await limit.count(request, { setHeader: () => undefined } as unknown as Response, () => undefined);
+  await limit.count(request, answer(), () => undefined);
+  const gone = new AbortController().signal;
   let counted = 1;
   for (let minute = 0; minute < 3; minute += 1) {
-    for (; counted < 10; counted += 1) await request.countAnother();
-    await expect(request.countAnother()).rejects.toMatchObject({ code: "rate_limited" });
+    for (; counted < 10; counted += 1) await request.countAnother(gone);
+    await expect(request.countAnother(gone)).rejects.toMatchObject({ code: "rate_limited" });
     now += 60_000;
     counted = 0;
   }
@@ -167,32 +175,41 @@ test("a database that fails is not asked for two seconds, one that was down as s
   expect(await counted()).toBe(2);
 });
 
-test("who goes on after fifty refusals waits for each further one, until the window ends; a thousand at a time", async () => {
+test("who goes on after fifty refusals waits for each further one, until the window ends", async () => {
   const limit = process();
-  const held: (() => void)[] = [];
-  const { setTimeout: real } = globalThis;
-  jest.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms?: number) => {
-    if (ms !== 500) return real(work, ms);
-    held.push(work);
-    return undefined;
-  }) as typeof setTimeout);
+  const waits = jest.spyOn(holdBack, "wait").mockImplementation(() => new Promise(() => undefined));
   const codes: string[] = [];
-  /** @returns how many wait */
   const refuse = async (requests: number) => {
     for (let i = 0; i < requests; i += 1) void ask(limit, 1).then(({ code }) => codes.push(code));
     await new Promise(setImmediate);
-    return held.length;
+    return [waits.mock.calls.length, codes.length];
   };
   expect((await ask(limit, 1)).code).toBe("");
-  expect([await refuse(50), codes.length]).toEqual([0, 50]);
-  expect([await refuse(1_000), codes.length]).toEqual([1_000, 50]);
-  // There is no more room for those who wait.
-  expect([await refuse(1), codes.length]).toEqual([1_000, 51]);
-  for (const answer of held.splice(0)) answer();
-  expect([await refuse(1), codes.length]).toEqual([1, 1_051]);
-  held.pop()!();
+  expect(await refuse(50)).toEqual([0, 50]);
+  expect(await refuse(3)).toEqual([3, 50]);
+  expect(waits.mock.calls.map(([caller]) => caller)).toEqual(["a", "a", "a"]);
   now += 60_000;
   expect((await ask(limit, 1)).code).toBe("");
-  expect([await refuse(50), codes.length]).toEqual([0, 1_102]);
+  expect(await refuse(50)).toEqual([3, 100]);
   expect(new Set(codes)).toEqual(new Set(["rate_limited"]));
+});
+
+test("who hangs up is not waited for; over a connection that lasts, who closes it", async () => {
+  const limit = process();
+  jest.spyOn(holdBack, "wait").mockImplementation(async (_, gone) => {
+    await new Promise((end) => gone.addEventListener("abort", end));
+  });
+  for (let i = 0; i < 51; i += 1) await ask(limit, 1);
+  const request = { identity: { id: "a", ratePerMinute: 1 } } as unknown as Request;
+  const response = answer();
+  const counting = Promise.resolve(limit.count(request, response, () => undefined));
+  const refused = expect(counting).rejects.toMatchObject({ code: "rate_limited" });
+  await new Promise(setImmediate);
+  response.emit("close");
+  await refused;
+  const gone = new AbortController();
+  const another = expect(request.countAnother(gone.signal)).rejects.toMatchObject({ code: "rate_limited" });
+  await new Promise(setImmediate);
+  gone.abort();
+  await another;
 });

@@ -52,9 +52,9 @@ export const RESOURCES: readonly Mistake[] = [
   },
   {
     rule: "who asks without reading the answers is cut off",
-    file: "server/graphql/transports.ts",
-    before: "if (socket.bufferedAmount > LONGEST_UNREAD) socket.terminate();",
-    after: "",
+    file: "server/graphql/conversation.ts",
+    before: "this.#socket.bufferedAmount > LONGEST_UNREAD",
+    after: "!this.#socket",
     tests: ["graphql-subscriptions"],
     only: "ask without reading",
   },

@@ -43,6 +43,7 @@ import { TOLD } from "./rules-told.ts";
 import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
+import { FLOODS } from "./server-floods.ts";
 import { LIVE } from "./server-live.ts";
 import { TABLES } from "./tables.ts";
 import { UNSPOKEN } from "./unspoken.ts";
@@ -89,6 +90,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SERVER,
   ...DOORS,
   ...LIVE,
+  ...FLOODS,
   ...REST,
   ...RESOURCES,
   ...PARTNERS,

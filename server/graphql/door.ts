@@ -1,7 +1,7 @@
 // The GraphQL door: PostGraphile on /graphql, its explorer on /graphiql.
 import "./environment.ts";
 import express from "express";
-import type { Express } from "express";
+import type { Express, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
@@ -9,6 +9,8 @@ import type { GraphQLSchema } from "postgraphile/graphql";
 import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { Database } from "../database.ts";
+import { hungUp } from "../hang-up.ts";
+import { LoopTurns } from "../loop-turns.ts";
 import { Execution, keeping, SMALL } from "./execution.ts";
 import { LiveFeed } from "../live/feed.ts";
 import type { Postgres } from "../postgres/postgres.ts";
@@ -83,16 +85,22 @@ export async function createGraphql({
     texts,
     ...{ schema: keeping(schema, SMALL), publicError, resolvedPreset: instance.getResolvedPreset() },
   });
+  // To read a text and to plan it keeps everybody waiting.
+  const turns = new LoopTurns();
+  const inTurn: RequestHandler = async (request, response, next) => {
+    await turns.take(request.identity.id, hungUp(response));
+    next();
+  };
   const opened: Transports[] = [];
   const serve = express.Router();
   await server.addTo(serve as Express, null, false);
   return {
     door: withAllowed(allowedAt, (app, guards) => {
-      const transports = new Transports(subscriptions, documents, guards);
+      const transports = new Transports({ subscriptions, documents, turns }, guards);
       opened.push(transports);
       app.get("/graphql", transports.socket);
-      app.post("/graphql/stream", ...guards.key, readStreamRequest(documents), transports.stream);
-      app.all("/graphql", ...guards.key, readRequest(documents));
+      app.post("/graphql/stream", ...guards.key, readStreamRequest(documents), inTurn, transports.stream);
+      app.all("/graphql", ...guards.key, readRequest(documents), inTurn);
       app.use((request, response, next) =>
         request.path === "/graphql" ? serve(request, response, next) : next(),
       );

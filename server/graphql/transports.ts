@@ -10,10 +10,12 @@ import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
 import { takeOver } from "../listener.ts";
+import type { LoopTurns } from "../loop-turns.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
 import type { Party } from "../live/feed.ts";
 import { Lanes } from "../live/lanes.ts";
 import { Places } from "../live/places.ts";
+import { Conversation } from "./conversation.ts";
 import type { Documents } from "./documents.ts";
 import { checkForm } from "./http.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -34,8 +36,6 @@ const RECHECKS_AT_ONCE = 4;
 const LONGEST_MESSAGE = 100_000;
 /** That may be written before they can be taken. */
 const EARLY_BYTES = 100_000;
-/** Of answers, in bytes, that nobody takes. */
-const LONGEST_UNREAD = 1_000_000;
 /** How long a subscriber that does not read may take to close. */
 const LINGER_MS = 1_000;
 
@@ -55,19 +55,26 @@ function atOnce(ask: () => Promise<void>): () => Promise<void> {
   return () => (underWay ??= ask().finally(() => (underWay = undefined)));
 }
 
+type Parts = { subscriptions: Subscriptions; documents: Documents; turns: LoopTurns };
+
 /** The transports of one process. */
 export class Transports {
   readonly #subscriptions: Subscriptions;
   readonly #guards: Guards;
-  readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_MESSAGE });
+  readonly #sockets = new WebSocketServer({
+    ...{ noServer: true, maxPayload: LONGEST_MESSAGE, closeTimeout: LINGER_MS },
+    // A packet can hold thousands of messages; others have their turn between them.
+    allowSynchronousEvents: false,
+  });
   readonly #streams = new Set<Response>();
   readonly #parties = new WeakMap<WebSocket, Party>();
+  readonly #conversations = new WeakMap<WebSocket, Conversation>();
   // As many as subscriptions, each of which may have a socket of its own.
   readonly #places = new Places(LIVE_BOUNDS.subscriptions, "WebSocket connections");
   readonly #rechecks = new Lanes(RECHECKS_AT_ONCE);
   #isClosing = false;
 
-  constructor(subscriptions: Subscriptions, documents: Documents, guards: Guards) {
+  constructor({ subscriptions, documents, turns }: Parts, guards: Guards) {
     this.#subscriptions = subscriptions;
     this.#guards = guards;
     useServer(
@@ -82,13 +89,15 @@ export class Transports {
             return false;
           }
         },
-        onSubscribe: async ({ extra: { socket, request } }, _id, asked) => {
+        onSubscribe: async ({ extra: { socket } }, _id, asked) => {
           try {
             // As if it had come with a request of its own, before it costs anything.
-            await (request as Request).countAnother();
+            await this.#conversations.get(socket)!.subscribe();
             checkForm(asked);
             const query = documents.textOf(asked);
-            return this.#subscriptions.prepare({ ...asked, query }, this.#parties.get(socket)!);
+            const party = this.#parties.get(socket)!;
+            await turns.take(party.identity().id);
+            return this.#subscriptions.prepare({ ...asked, query }, party);
           } catch (error) {
             return [this.#subscriptions.refusal(error)];
           }
@@ -107,12 +116,13 @@ export class Transports {
     this.#sockets.handleUpgrade(request, taken.socket, taken.head, (socket) => {
       response.statusCode = 101;
       socket.once("close", () => response.emit("close"));
-      // Whoever asks without reading the answers: also before they have said who they are.
-      socket.on("message", () => {
-        if (socket.bufferedAmount > LONGEST_UNREAD) socket.terminate();
-      });
+      const conversation = new Conversation(socket, (refusal) => socket.close(...closing(refusal, OVER)));
+      this.#conversations.set(socket, conversation);
+      // graphql-ws writes to the console what cannot be sent any more, and a message that is too long, or none at all: anybody
+      // could fill the log with them.
+      const send = socket.send.bind(socket);
+      socket.send = ((data: string, done: () => void) => send(data, () => done())) as typeof socket.send;
       this.#sockets.emit("connection", socket, request);
-      // graphql-ws writes a message that is too long, or none at all, to the console: anybody could fill the log with them.
       socket.removeAllListeners("error").on("error", () => socket.close(PROTOCOL_ERROR));
     });
   };
@@ -145,10 +155,7 @@ export class Transports {
   /** Ends all of them, and takes no more. */
   close(): void {
     this.#isClosing = true;
-    for (const socket of this.#sockets.clients) {
-      socket.close(GOING_AWAY, "going_away");
-      setTimeout(() => socket.terminate(), LINGER_MS).unref();
-    }
+    for (const socket of this.#sockets.clients) socket.close(GOING_AWAY, "going_away");
     for (const response of this.#streams) response.end();
   }
 
@@ -158,14 +165,12 @@ export class Transports {
     // Who is gone by the time that it is known who they were leaves nothing behind that could be given back.
     if (socket.readyState !== socket.OPEN) throw new CallerGone();
     socket.once("close", this.#places.take(request.identity.id));
+    this.#conversations.get(socket)!.enter(request.countAnother);
     return {
       identity: () => request.identity,
       recheck: atOnce(() => this.#recheck(request)),
       isReady: () => socket.bufferedAmount < EARLY_BYTES,
-      cut: (error) => {
-        socket.close(...closing(error, OVER));
-        setTimeout(() => socket.terminate(), LINGER_MS).unref();
-      },
+      cut: (error) => socket.close(...closing(error, OVER)),
     };
   }
 

@@ -9,9 +9,12 @@ import type { RateLimiterAbstract, RateLimiterRes } from "rate-limiter-flexible"
 import { closePool } from "../../db/close.ts";
 import { createPool } from "../../db/pool.ts";
 import { ApiError } from "../errors.ts";
+import { hungUp } from "../hang-up.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import type { Pulse } from "../../process/pulse.ts";
 import { whileAlive } from "../postgres/heartbeat.ts";
+import { REFUSED_AT_ONCE } from "./hold-back.ts";
+import type { HoldBack } from "./hold-back.ts";
 
 declare global {
   namespace Express {
@@ -23,9 +26,10 @@ declare global {
       countAs: (requests: number) => Promise<void>;
       /**
        * Counts what is asked later over the same connection, as if it had come with a request of its own.
+       * @param gone aborted when nobody waits for it any more
        * @throws ApiError 429 rate_limited
        */
-      countAnother: () => Promise<void>;
+      countAnother: (gone: AbortSignal) => Promise<void>;
     }
   }
 }
@@ -40,14 +44,6 @@ const REMEMBERED_KEYS = 10_000;
 /** How long the database may take; a process that has had no answer counts by itself for a while. */
 const PATIENCE_MS = 1_000;
 const ALONE_MS = 2_000;
-/**
- * Who goes on after so many refusals in a window waits for each further one: thousands a second, each of them soon answered,
- * would take the time of everybody else.
- */
-const REFUSED_AT_ONCE = 50;
-const HELD_BACK_MS = 500;
-/** More are not kept waiting at a time. */
-const HELD_BACK_AT_MOST = 1_000;
 /** The library's own limit is not used, because each key may have another one. */
 const UNLIMITED = 2 ** 31 - 1;
 
@@ -73,18 +69,20 @@ export class RateLimit {
   readonly #pool: pg.Pool;
   readonly #pulse: Pulse;
   readonly #shared: RateLimiterAbstract;
+  readonly #holdBack: HoldBack;
   readonly #shares = new LRUCache<string, Share>({ max: REMEMBERED_KEYS });
   #aloneUntil = 0;
-  #heldBack = 0;
 
   /**
    * @param perMinute for callers without a limit of their own, which keys can have
    * @param pulse tells at once when the database is away
    * @param databaseUrl a connection of its own, so that requests that are slow do not delay those that are counted
+   * @param holdBack has those wait who are refused again and again
    */
-  constructor(perMinute: number, databaseUrl: string, pulse: Pulse) {
+  constructor(perMinute: number, databaseUrl: string, pulse: Pulse, holdBack: HoldBack) {
     this.#perMinute = perMinute;
     this.#pulse = pulse;
+    this.#holdBack = holdBack;
     this.#pool = createPool(databaseUrl, {
       max: 2,
       idleTimeoutMillis: 0,
@@ -110,36 +108,28 @@ export class RateLimit {
   readonly count: RequestHandler = async (request, response, next) => {
     const { id, ratePerMinute } = request.identity;
     const limit = ratePerMinute ?? this.#perMinute;
-    const take = async (requests: number) => {
+    const take = async (requests: number, gone: AbortSignal) => {
       const { share, admitted } = await this.#take(id, limit, requests);
       const seconds = Math.max(1, Math.ceil((share.endsAt - Date.now()) / 1000));
       tell(response, share, admitted, seconds);
       if (admitted) return;
-      await this.#holdBack(share);
+      if (++share.refused > REFUSED_AT_ONCE) await this.#holdBack.wait(id, gone);
       throw new ApiError("rate_limited", { headers: { [RESPONSE_HEADERS.retryAfter]: String(seconds) } });
     };
     let counted = 0;
     request.countAs = async (requests) => {
       counted += requests;
       if (counted > limit) throw tooMany(limit);
-      await take(requests);
+      await take(requests, hungUp(response));
     };
     // A connection may last for days: it is not bound to what a minute allows.
-    request.countAnother = () => take(1);
+    request.countAnother = (gone) => take(1, gone);
     await request.countAs(1);
     next();
   };
 
   async stop(): Promise<void> {
     await closePool(this.#pool);
-  }
-
-  async #holdBack(share: Share): Promise<void> {
-    share.refused++;
-    if (share.refused <= REFUSED_AT_ONCE || this.#heldBack >= HELD_BACK_AT_MOST) return;
-    this.#heldBack++;
-    await new Promise((resolve) => setTimeout(resolve, HELD_BACK_MS));
-    this.#heldBack--;
   }
 
   async #take(key: string, limit: number, requests: number): Promise<{ share: Share; admitted: boolean }> {

@@ -6,7 +6,7 @@ import { hungUp } from "../hang-up.ts";
 import { isFromOwnPage } from "../identity/own-page.ts";
 import { currentRequest } from "../request-context.ts";
 import { DOWNLOADS } from "../sparql/downloads.ts";
-import { failure, guard } from "../sparql/endpoint.ts";
+import { failure } from "../sparql/endpoint.ts";
 import type { SparqlEndpoint } from "../sparql/endpoint.ts";
 import { tooLong } from "../sparql/request.ts";
 import { IMPORTS } from "./modules.ts";
@@ -33,9 +33,10 @@ export function sparqlPage(endpoint: SparqlEndpoint, names: Pick<Names, "namespa
     const gone = hungUp(response);
     try {
       if (Buffer.byteLength(text) > endpoint.maxBytes) throw tooLong(endpoint.maxBytes);
-      const query = guard(text);
+      const caller = visitor.identity.id;
+      const query = await endpoint.guard(text, { caller, gone });
       const { form } = query;
-      const body = await endpoint.run(query, { type: typeFor(form), caller: visitor.identity.id, gone });
+      const body = await endpoint.run(query, { type: typeFor(form), caller, gone });
       const result = await readResult(form, body);
       return { status: 200, content: await showResult(result, prefixes, downloads(text, form)) };
     } catch (error) {

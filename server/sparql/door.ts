@@ -10,7 +10,6 @@ import { ApiError } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
 import { descriptionQuery } from "./description.ts";
 import { DOWNLOADS } from "./downloads.ts";
-import { guard } from "./endpoint.ts";
 import type { SparqlEndpoint } from "./endpoint.ts";
 import { readSparqlRequest } from "./request.ts";
 
@@ -50,12 +49,15 @@ async function answer(
 ): Promise<void> {
   const gone = hungUp(response);
   const asked = await readSparqlRequest(request, endpoint.maxBytes);
-  const query = asked ? guard(asked.text) : descriptionQuery(endpointOf(request), endpoint.namedGraphs);
+  const caller = request.identity.id;
+  const query = asked
+    ? await endpoint.guard(asked.text, { caller, gone })
+    : descriptionQuery(endpointOf(request), endpoint.namedGraphs);
   const type = negotiateType(accept, query);
   let body: Readable;
   try {
     const { defaultGraphs, namedGraphs } = asked ?? {};
-    body = await endpoint.run(query, { type, caller: request.identity.id, gone, defaultGraphs, namedGraphs });
+    body = await endpoint.run(query, { type, caller, gone, defaultGraphs, namedGraphs });
   } catch (error) {
     if (gone.aborted) return;
     throw error;

@@ -7,6 +7,7 @@ import { GraphRejected, GraphTimeout, GraphTooExpensive, GraphUnavailable } from
 import type { GraphStore } from "../../graph/store.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
+import { LoopTurns } from "../loop-turns.ts";
 import { halfOf, Shares } from "../shares.ts";
 
 export type SparqlOptions = {
@@ -51,6 +52,8 @@ export class SparqlEndpoint {
   readonly #store: Pick<GraphStore, "query">;
   readonly #timeoutMs: number;
   readonly #shares: Shares;
+  // To read a text of 64 KiB keeps everybody waiting.
+  readonly #turns = new LoopTurns();
 
   constructor({
     store,
@@ -72,6 +75,15 @@ export class SparqlEndpoint {
       queuePerCaller: WAITING_PER_KEY,
       queue: WAITING,
     });
+  }
+
+  /**
+   * What may be run of what was sent.
+   * @throws ApiError 400 malformed_query, 403 read_only or federation_disabled; CallerGone, ServiceBusy
+   */
+  async guard(text: string, { caller, gone }: Pick<Wanted, "caller" | "gone">): Promise<GuardedQuery> {
+    await this.#turns.take(caller, gone);
+    return guarded(text);
   }
 
   /**
@@ -107,11 +119,7 @@ export class SparqlEndpoint {
   }
 }
 
-/**
- * What may be run of what was sent.
- * @throws ApiError 400 malformed_query, 403 read_only or federation_disabled
- */
-export function guard(text: string): GuardedQuery {
+function guarded(text: string): GuardedQuery {
   try {
     return guardQuery(text);
   } catch (error) {

@@ -8,6 +8,7 @@ import { ApiError } from "../../errors.ts";
 import { BROWSER, clearCookie, readCookie, SESSION, setCookie } from "../../identity/cookies.ts";
 import { isFromOwnPage } from "../../identity/own-page.ts";
 import { newSecret } from "../../identity/sessions.ts";
+import type { HoldBack } from "../../identity/hold-back.ts";
 import type { Browser, Sessions } from "../../identity/sessions.ts";
 import { limitNetwork, networkOf } from "../../identity/network.ts";
 import { formToken, readForm, requireForm } from "../form.ts";
@@ -22,6 +23,7 @@ import type { SignInProvider } from "./provider.ts";
 export type SignInParts = {
   sessions: Sessions;
   database: Database;
+  holdBack: HoldBack;
   /** Undefined: a link is mailed. */
   provider: SignInProvider | undefined;
   /** The address that mails and the provider lead to, without a trailing slash. */
@@ -43,7 +45,7 @@ export function signInPages(parts: SignInParts): Door {
     const pages = [SIGN_IN, SIGN_OUT, CONFIRM];
     app.use(
       pages,
-      limitNetwork(REQUESTS_PER_MINUTE),
+      parts.holdBack.slowly(limitNetwork(REQUESTS_PER_MINUTE)),
       requireHttps(parts.ownUrl),
       guards.page,
       noteVisitor(parts.database),

@@ -1,0 +1,92 @@
+// Refusals that wait, by a clock that the test sets, and at the doors where nobody knows yet who is refused.
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { HoldBack } from "../server/identity/hold-back.ts";
+import { call, startAnotherServer, startTestService } from "./support/service.ts";
+
+describe("a refusal", () => {
+  const never = new AbortController().signal;
+  let holdBack: HoldBack;
+  let answered: string[];
+  beforeEach(() => {
+    jest.useFakeTimers();
+    holdBack = new HoldBack();
+    answered = [];
+  });
+  afterEach(() => void jest.useRealTimers());
+
+  const refuse = (caller: string, gone = never) =>
+    void holdBack.wait(caller, gone).then(() => answered.push(caller));
+  const after = async (ms: number) => {
+    await jest.advanceTimersByTimeAsync(ms);
+    return answered.length;
+  };
+
+  test("waits for half a second", async () => {
+    refuse("a");
+    expect(await after(499)).toBe(0);
+    expect(await after(1)).toBe(1);
+  });
+
+  test("waits for longer where a hundred of the same caller wait, and nobody else's does", async () => {
+    for (let i = 0; i < 200; i += 1) refuse("a");
+    refuse("b");
+    expect(await after(500)).toBe(101);
+    expect(await after(499)).toBe(101);
+    expect(await after(1)).toBe(201);
+    refuse("a");
+    expect(await after(500)).toBe(202);
+  });
+
+  test("waits for ten seconds at most", async () => {
+    for (let i = 0; i < 5_000; i += 1) refuse("a");
+    expect(await after(10_000)).toBe(5_000);
+  });
+
+  test("of a caller who hangs up is over at once, and the next ones wait as if it were not", async () => {
+    const gone = new AbortController();
+    for (let i = 0; i < 100; i += 1) refuse("a", gone.signal);
+    gone.abort();
+    expect(await after(0)).toBe(100);
+    refuse("a");
+    refuse("b", gone.signal);
+    expect(await after(500)).toBe(101);
+    expect(await after(500)).toBe(102);
+  });
+
+  test("waits no more once the service ends", async () => {
+    refuse("a");
+    holdBack.end();
+    refuse("b");
+    expect(await after(0)).toBe(2);
+  });
+});
+
+test("who is not known waits as well, at every door, and those who are do not", async () => {
+  const service = await startTestService({ world: false });
+  const server = await startAnotherServer(service, { UNKNOWN_KEYS_PER_MINUTE: "10" });
+  const waits = jest.spyOn(HoldBack.prototype, "wait").mockResolvedValue();
+  try {
+    const known = () => call(`${server.url}/v0/accelerators`, "GET", service.keys.read);
+    expect((await known()).status).toBe(200);
+    const wrong = (path = "/v0/needs", key?: string) => call(`${server.url}${path}`, "POST", key, {});
+    for (let i = 0; i < 50; i += 1)
+      expect([401, 429]).toContain((await wrong("/v0/needs", `ek_${i}`)).status);
+    expect(waits).not.toHaveBeenCalled();
+    for (const path of ["/graphql", "/graphql/stream", "/v0/sparql", "/v0/mcp", "/v0/needs"]) {
+      waits.mockClear();
+      expect([path, (await wrong(path)).status]).toEqual([path, 401]);
+      expect([path, waits.mock.calls.map(([caller]) => caller)]).toEqual([path, ["network 127.0.0.1"]]);
+    }
+    waits.mockClear();
+    expect((await known()).status).toBe(200);
+    expect((await call(`${server.url}/docs`, "GET", undefined)).status).toBe(200);
+    expect((await call(`${server.url}/healthz`, "GET", undefined)).status).toBe(200);
+    expect(waits).not.toHaveBeenCalled();
+    for (let i = 0; i < 301; i += 1) await call(`${server.url}/sign-in`, "GET", undefined);
+    expect(waits).toHaveBeenCalledTimes(1);
+  } finally {
+    waits.mockRestore();
+    await server.stop();
+    await service.stop();
+  }
+});
