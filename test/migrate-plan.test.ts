@@ -191,6 +191,59 @@ test("a migration is tried together with the rules that need it", async () => {
   expect(await state()).toEqual(before);
 });
 
+test("of everything that changes it is told what it is", async () => {
+  await database.owner.query("insert into app_public.users (email) values ('gone@b.example')");
+  const before = await state();
+  await writeFile(
+    join(directory, "migrations/9000_grades.sql"),
+    `create table later ();
+     drop table later;
+     alter table app_public.needs add column grade integer default 7;
+     create table app_public.grades (grade integer primary key);
+     alter table app_public.needs add constraint graded foreign key (grade) references app_public.grades;
+     alter type app_public.need_status add value 'abandoned';
+     delete from app_public.users where email = 'gone@b.example'`,
+  );
+  const grants = join(directory, "rules/grants.sql");
+  await writeFile(
+    grants,
+    `${await readFile(grants, "utf8")}
+    create policy graded on app_public.needs for insert to api_write with check (org_name <> 'x');
+    grant update (org_name) on app_public.needs to api_read;
+    create function app_private.graded() returns trigger language plpgsql as 'begin return old; end';
+    create trigger graded before delete on app_public.needs for each row execute function app_private.graded();
+    create view rest.graded with (security_barrier) as select 1 as one;`,
+  );
+  const found = await plan();
+  const told = planReport(found, "text").join("\n");
+  for (const line of [
+    "+ graded on app_public.needs\n      +for insert to api_write\n      +with check ",
+    "+ api_read: update app_public.needs (org_name)\n",
+    "+ public: execute app_private.graded()\n",
+    "Triggers\n  + graded on app_public.needs\n",
+    "+ rest.graded\n",
+    "+ app_public.needs.grade\n      +integer default 7\n",
+    "+ graded on app_public.needs\n      +FOREIGN KEY (grade) REFERENCES app_public.grades(grade)\n",
+    "+ app_public.grades_pkey\n",
+    "~ app_public.users: 1 deleted",
+  ]) {
+    expect(told).toContain(line);
+  }
+  const after = (name: string) => found.changes.find((change) => change.name === name)?.after;
+  expect(after("app_public.need_status")).toMatch(/\n'abandoned'$/);
+  expect(after("rest.graded")).toMatch(/^with \(security_barrier=true\)\n/);
+  expect(await state()).toEqual(before);
+});
+
+test("a permission that goes with what asks for it is told with its name", async () => {
+  await database.owner.query(`
+    create function app_private.left_over() returns text language sql as $$ select 'needs:dream' $$;
+    insert into app_public.organization_permissions values ('org_member', 'needs:dream')`);
+  expect(planReport(await plan(), "text")).toContain(
+    "  - org_member in an organization loses needs:dream, asked for by left_over",
+  );
+});
+
 test("what cannot be tried before a new value of a list is committed is named", async () => {
   await writeFile(
     join(directory, "migrations/9000_role.sql"),

@@ -21,6 +21,7 @@ import { IDENTITY } from "./identity.ts";
 import { IDENTITY_KEYS } from "./identity-keys.ts";
 import { MAIL_TEXTS } from "./mail-texts.ts";
 import { METRICS } from "./metrics.ts";
+import { MIGRATING } from "./migrating.ts";
 import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
@@ -68,6 +69,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GRAPH_RULES,
   ...CALLERS,
   ...PEOPLE,
+  ...MIGRATING,
   ...DATABASE_PARTS,
   ...DEMO,
   ...RECORDS_DESCRIBED,
