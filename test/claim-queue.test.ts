@@ -95,6 +95,18 @@ describe("who sees what", () => {
     expect(toSupport.earlier).toHaveLength(1);
     expect(toSupport.similar).toMatchObject([{ name: `${own.name}s`, status: "proposed", waiting: 1 }]);
     expect((await support.open(`${QUEUE}/${here}`)).text).toContain("waiting claims: 1</a");
+    // Of one that is public it is told, but not how many wait there.
+    const namesake = await m.addOrganization(db());
+    await db().query("update app_public.organizations set name = $2 where org_uri = $1", [
+      namesake.uri,
+      own.name,
+    ]);
+    await queue.claim(namesake);
+    const waitingThere = async (email: string) => {
+      const { similar } = await queue.told(email, `claim_to_review('${here}')`);
+      return similar.find(({ uri }: { uri: string }) => uri === namesake.uri)?.waiting;
+    };
+    expect([await waitingThere(`head@${own.domain}`), await waitingThere(m.support)]).toEqual([0, 1]);
     const before = "delete from app_public.platform_permissions where permission = 'users:read'";
     await db().query(before);
     try {

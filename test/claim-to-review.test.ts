@@ -133,7 +133,13 @@ describe("a claim", () => {
   });
 
   test("the organization with its people and records, and what became of the person's other claims", async () => {
-    const org = await m.addOrganization(db(), { head: "org_admin", writer: "org_contributor" });
+    const org = await m.addOrganization(db(), {
+      ...{ head: "org_admin", writer: "org_contributor", idle: "org_member" },
+    });
+    await db().query("select app_private.change_member($1, $2, null, 'suspended')", [
+      org.uri,
+      `idle@${org.domain}`,
+    ]);
     const other = await m.addOrganization(db(), { head: "org_admin" });
     const userEmail = `${crypto.randomUUID()}@elsewhere.example`;
     const before = await queue.claim(other, { userEmail });

@@ -78,6 +78,7 @@ const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = 
   ["needs", "declaredByEmail", "ana@river.example\r\nBcc: all@river.example"],
   ["needs", "declaredByEmail", `${"a".repeat(65)}@river.example`],
   ["needs", "declaredByEmail", address(255)],
+  ["needs", "declaredByEmail", `ana@${"b".repeat(64)}.example`],
   ["needs", "needDescription", ""],
   ["needs", "needDescription", long],
   ["needs", "accelerators", []],
@@ -113,6 +114,7 @@ const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = 
   ["engagement_claims", "countryName", "x".repeat(201)],
   ["engagement_claims", "peopleGroupRop3", "10442"],
   ["engagement_claims", "peopleGroupRog3", "k"],
+  ["engagement_claims", "peopleGroupRog3", "KENY"],
   ["engagement_claims", "countryCode", "ke"],
   ["engagement_claims", "countryCode", "ZZ"],
   ["engagement_claims", "description", long],
@@ -162,6 +164,7 @@ const ACCEPTED: [table: Table, field: string, value: unknown][] = [
   ["needs", "needDescription", `  ${long.slice(1)}\n`],
   ["needs", "needDescription", "🌾".repeat(10_000)],
   ["needs", "declaredByEmail", address(254)],
+  ["needs", "declaredByEmail", `ana@${"b".repeat(63)}.example`],
   ["needs", "accelerators", codes(100)],
   ["needs", "accelerators", ["P".repeat(64)]],
   ["needs", "concernsPeopleGroupRop3", Array.from({ length: 100 }, (_, i) => String(100_000 + i))],
@@ -371,6 +374,26 @@ describe("what is stored comes back byte for byte", () => {
     expect(answer.body).toEqual({ needs: [], total: 0 });
   });
 });
+
+test.each(["need", "commitment", "engagement_claim"])(
+  "to change a %s, it and its status are named",
+  async (kind) => {
+    const change = (id: string | null, status: string | null) =>
+      service.database.owner.query(`select app_public.update_${kind}_status($1, $2, $3)`, [
+        id,
+        status,
+        admin,
+      ]);
+    const status = { need: "met", commitment: "funded" }[kind] ?? "paused";
+    for (const [id, to, path] of [
+      [null, status, kind === "engagement_claim" ? "claimId" : `${kind}Id`],
+      ["00000000-0000-4000-8000-000000000001", null, "status"],
+    ] as const)
+      await expect(change(id, to)).rejects.toMatchObject({
+        ...{ code: "PT400", detail: "validation_failed", message: `${path} is required.` },
+      });
+  },
+);
 
 test("text is trimmed, lists lose their duplicates and keep the order of first mention", async () => {
   const created = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {

@@ -287,9 +287,10 @@ describe.each(m.DOORS)("through %s", (name) => {
       website: "https://river.example",
       domain: org.domain,
     });
-    expect((await update({ domain: "BÜCHER.example.", type: "" })).value).toMatchObject({
+    expect((await update({ domain: "BÜCHER.example.", type: "", website: "" })).value).toMatchObject({
       name: "Rivers",
       type: null,
+      website: null,
       domain: "xn--bcher-kva.example",
     });
     const refused = { refusal: "400 validation_failed" };

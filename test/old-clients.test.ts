@@ -138,16 +138,19 @@ describe("degrees beyond 180", () => {
     }
   });
 
-  test.each(["min_lng", "center_lng"])("%s farther than anybody turns a map is refused", async (name) => {
-    const query = name === "min_lng" ? box(-36_001, 0) : "center_lat=0&center_lng=-36001&radius_km=1";
+  test.each([
+    ["min_lng", box(-36_001, 0), "min_lat => 0, max_lat => 1, min_lng => -1e300, max_lng => 0"],
+    ["max_lng", box(0, 36_001), "min_lat => 0, max_lat => 1, min_lng => 0, max_lng => 1e300"],
+    [
+      "center_lng",
+      "center_lat=0&center_lng=-36001&radius_km=1",
+      "center_lat => 0, center_lng => 1e300, radius_km => 1",
+    ],
+  ])("%s farther than anybody turns a map is refused", async (name, query, args) => {
     expect(await search(query)).toMatchObject({ status: 400, body: { details: [{ path: name }] } });
     // Who comes past the schema is told by the rules.
     await expect(
-      service.database.owner.query(
-        name === "min_lng"
-          ? "select app_public.search_churches(min_lat => 0, max_lat => 1, min_lng => -1e300, max_lng => 0)"
-          : "select app_public.search_churches(center_lat => 0, center_lng => 1e300, radius_km => 1)",
-      ),
+      service.database.owner.query(`select app_public.search_churches(${args})`),
     ).rejects.toMatchObject({ code: "PT400", message: expect.stringContaining(name) });
   });
 });

@@ -55,6 +55,12 @@ describe.each(m.DOORS)("through %s", (name) => {
       expect((await byKey.ownClaims(email)).value.claims).toMatchObject([
         { claimId, emailVerified: isProven },
       ]);
+      // Whoever has proven it is not asked to.
+      const { rowCount: asked } = await db().query(
+        "select from app_private.mails where kind = 'confirm_claim' and recipient = $1",
+        [email],
+      );
+      expect(asked).toBe(isProven ? 0 : 1);
       const { rows } = await db().query(
         "select kind, data from app_private.mails where data ->> 'claimId' = $1 limit 1",
         [claimId],

@@ -194,6 +194,18 @@ test("roles that a claimant states are as short as codes", async () => {
   expect(await claim("x".repeat(65))).toMatch(/^400 validation_failed: /);
 });
 
+test("a code that the vocabulary gets is one", async () => {
+  const add = (code: string) =>
+    alone(
+      "insert into app_public.accelerators (code, concept_uri, kind, pref_label) values ($1, 'https://a.example', 'function', 'A')",
+      code,
+    );
+  for (const code of ["", " ", "x".repeat(65), "a\nb"])
+    expect(await add(code)).toMatch(/^400 validation_failed: code\[0\] /);
+  expect(await add("x".repeat(64))).toBeNull();
+  await sql("delete from app_public.accelerators where pref_label = 'A'");
+});
+
 describe("texts with lines", () => {
   const LINED = {
     "a need": (needDescription: string) => rest("/v0/needs", { ...need, needDescription }),

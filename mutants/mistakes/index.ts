@@ -53,6 +53,8 @@ import { WORKER } from "./worker.ts";
 import { WORKER_MAIN } from "./worker-main.ts";
 import { STEPS } from "./worker-steps.ts";
 import { SETTINGS } from "./settings.ts";
+import { SLIPS_OF_LISTS } from "./slips-lists.ts";
+import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
 import { SERVER_PARTS } from "./server-parts.ts";
@@ -110,6 +112,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...TASKS,
   ...OPERATOR,
   ...STANDING,
+  ...SLIPS_OF_PEOPLE,
+  ...SLIPS_OF_LISTS,
   ...TOLD,
   ...TABLES,
   ...PAGES_LISTS,
