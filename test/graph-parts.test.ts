@@ -160,13 +160,15 @@ describe("RDF/XML", () => {
   });
 
   test("has each group about its subject, with what XML gives a meaning to written out", async () => {
+    const inSwahili = literal("maji", "sw");
     async function* groups() {
-      yield [about(`<&"\r\n\t`), []];
+      yield [[...about(`<&"\r\n\t`), triple(namedNode("urn:s"), namedNode("urn:p#q"), inSwahili)], []];
       await Promise.resolve();
     }
     let text = "";
     for await (const piece of rdfXml(groups())) text += piece;
     expect(text).toContain("&#60;&#38;&#34;&#13;&#10;&#9;");
+    expect(text).toContain(' xml:lang="sw">maji</p:q>');
     expect(text.match(/rdf:Description rdf:about/g)).toHaveLength(1);
     expect(text.endsWith("</rdf:RDF>\n")).toBe(true);
   });
@@ -235,10 +237,19 @@ describe("a batch that is checked", () => {
       );
     const long = "X".repeat(300);
     const records = [need(1, { accelerators: ["PRA", long] }), need(2, {}), need(3, { org_name: "" })];
+    // Neither an IRI nor like one, which is one thing to mend.
+    const fourth = need(4, {});
+    const organization = namedNode(names.iri("prov:wasAttributedTo"));
+    const nowhere = triple(namedNode(fourth.iri), organization, literal("nowhere"));
+    records.push({
+      ...fourth,
+      quads: fourth.quads.map((quad) => (quad.predicate.equals(organization) ? nowhere : quad)),
+    });
     const errors = await createLoadCheck(names)(records, {
       ...{ concepts: [names.ns("PRA")], peopleGroups: undefined, targets: [] },
     });
-    expect([...errors.keys()].toSorted()).toEqual([records[0]!.iri, records[2]!.iri]);
+    expect([...errors.keys()].toSorted()).toEqual([0, 2, 3].map((place) => records[place]!.iri));
+    expect(errors.get(fourth.iri)!.map(({ path }) => path)).toEqual(["orgUri"]);
     const first = errors.get(records[0]!.iri)!;
     expect(first.map(({ path }) => path)).toContain("accelerators[1]");
     expect(new Set(first.map((error) => JSON.stringify(error))).size).toBe(first.length);

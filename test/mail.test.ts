@@ -204,6 +204,11 @@ describe("a mail server that", () => {
       await eventually(async () => {
         expect((await mails()).map((mail) => mail.state)).toEqual(["sent", "sent", "sent"]);
       });
+      // What was wrong until then is no error of a mail that was sent.
+      const { rows: wrong } = await db().query(
+        "select from app_private.mails where last_error is not null or delayed_since is not null",
+      );
+      expect(wrong).toEqual([]);
       expect(smtp.received.length).toBe(3);
       const { rows } = await db().query(
         "select last_error from graphile_worker.jobs where last_error is not null",

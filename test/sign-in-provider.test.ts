@@ -110,6 +110,17 @@ test("an answer is good once, and in the browser that asked alone", async () => 
   expect(await sessions()).toBe(before + 1);
 });
 
+test("the session that a browser had ends with the new one", async () => {
+  const visitor = new Visitor(service);
+  await comeBack(visitor, await vouched(visitor, contributor));
+  const earlier = new Visitor(service);
+  earlier.cookies.set("engagement-session", visitor.cookies.get("engagement-session")!);
+  expect((await earlier.open("/v0/needs")).status).toBe(200);
+  await comeBack(visitor, await vouched(visitor, "somebody@elsewhere.example"));
+  expect((await visitor.open("/v0/needs")).status).toBe(200);
+  expect((await earlier.open("/v0/needs")).status).toBe(401);
+});
+
 test("a code that was given for another sign-in is refused", async () => {
   const [victim, thief] = [new Visitor(service), new Visitor(service)];
   const stolen = new URL(await vouched(victim, contributor)).searchParams.get("code")!;

@@ -294,6 +294,11 @@ describe("the cookie", () => {
     expect(plain).toMatch(new RegExp(`^${SESSION}=[\\w-]{43};`));
     expect(flags(plain)).toEqual(["HttpOnly", "Path=/", "SameSite=Lax"]);
 
+    // Which browser has begun to sign in is known for an hour, and who is signed in until it is closed.
+    const begun = await new Visitor(service).open("/sign-in");
+    const kept = begun.cookies.map((cookie) => /^([^=]+)=.*; Max-Age=(\d+);/.exec(cookie)?.slice(1));
+    expect(kept).toEqual([["engagement-sign-in", "3600"]]);
+
     const secret = /=([\w-]+)/.exec(plain)![1]!;
     const planted = new Visitor(service, HTTPS);
     planted.cookies.set(SESSION, secret);

@@ -1,5 +1,6 @@
 // The text of the graph's terms: no value may end its literal or its IRI early, since the text becomes part of updates.
 import { expect, test } from "@jest/globals";
+import type { Term } from "@rdfjs/types";
 import { Parser } from "n3";
 import { createNames } from "../graph/namespaces.ts";
 import { termText } from "../graph/ntriples.ts";
@@ -23,6 +24,15 @@ test.each([
   ["a control character", "urn:o\u0001"],
 ])("an IRI with %s stays one IRI", (_name, iri) => {
   expect(termText(namedNode(iri))).toMatch(/^<[^<>"{}|^`\\\s]*(\\u[0-9A-F]{4}[^<>"{}|^`\\\s]*)+>$/);
+});
+
+test("an escape within an IRI is its own characters, not the one that it would stand for", () => {
+  expect(termText(namedNode("urn:o\\u003E"))).toBe("<urn:o\\u005Cu003E>");
+});
+
+test("one language is the same term in any case, whoever made the term", () => {
+  const term = { ...{ termType: "Literal", value: "x", language: "en-GB" }, datatype: namedNode("urn:d") };
+  expect(termText(term as unknown as Term)).toBe('"x"@en-gb');
 });
 
 test("the IRI of a datatype is written like any other", () => {

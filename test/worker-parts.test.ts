@@ -8,6 +8,7 @@ import type { GraphSession } from "../graph/session.ts";
 import { GraphTimeout, GraphUnconfirmed } from "../graph/store.ts";
 import type { CallOptions, GraphStore } from "../graph/store.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
+import { isShownAsGraph } from "../graph/turns.ts";
 import { replaceGraph } from "../worker/replace.ts";
 import { strangersAmongRecords } from "../worker/strangers.ts";
 
@@ -92,4 +93,38 @@ test("whoever has seen enough of what a graph holds ends the question", async ()
   expect(body.destroyed).toBe(false);
   await strangers.return(undefined);
   expect(body.destroyed).toBe(true);
+});
+
+describe("an update is shown by a whole graph", () => {
+  const says = (property: string, object: string) =>
+    `<${names.turnsGraph}> <${names.ns(property)}> ${object} .\n`;
+  const turn = (n: number) => says("projectionTurn", `"${n}"^^<http://www.w3.org/2001/XMLSchema#integer>`);
+  const isShown = (answer: () => string | undefined) =>
+    isShownAsGraph(
+      {
+        getGraph: async () => {
+          const text = await Promise.resolve(answer());
+          return text === undefined ? undefined : { body: Readable.from([Buffer.from(text)]) };
+        },
+      } as unknown as GraphStore,
+      ...([names, 7n, "mine"] as const),
+    );
+
+  test.each<[string, string | undefined, boolean]>([
+    ["that has its number and its name", turn(7) + says("projectionRun", '"mine"'), true],
+    ["with another number, not", turn(70) + says("projectionRun", '"mine"'), false],
+    ["with another name, not", turn(7) + says("projectionRun", '"other"'), false],
+    ["in which it has begun, not", turn(7) + says("projectionBegun", '"mine"'), false],
+    ["that is not there, not", undefined, false],
+  ])("%s", async (_, text, expected) => {
+    expect(await isShown(() => text)).toBe(expected);
+  });
+
+  test("of a store that does not answer, not; a fault of ours is one", async () => {
+    const failing = (error: Error) => () => {
+      throw error;
+    };
+    expect(await isShown(failing(new GraphTimeout("no")))).toBe(false);
+    await expect(isShown(failing(new TypeError("no")))).rejects.toThrow(TypeError);
+  });
 });

@@ -58,6 +58,7 @@ import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
 import { SERVER_PARTS } from "./server-parts.ts";
+import { START } from "./start.ts";
 import { STATEMENTS } from "./statements.ts";
 import { TRACES } from "./tracing.ts";
 import { WORKER_PARTS } from "./worker-parts.ts";
@@ -122,6 +123,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNSPOKEN,
   ...UNSPOKEN_BORDERS,
   ...SERVER_PARTS,
+  ...START,
   ...STATEMENTS,
   ...TRACES,
   ...WORKER_PARTS,

@@ -1,4 +1,4 @@
-// Small parts of the server, each by itself.
+// Small parts of the server and of signing in, each by itself.
 import type { Mistake } from "../mistake.ts";
 
 export const SERVER_PARTS: readonly Mistake[] = [
@@ -27,12 +27,28 @@ export const SERVER_PARTS: readonly Mistake[] = [
     only: "a caller is",
   },
   {
+    tests: ["sign-in-provider"],
+    rule: "the session that a browser had ends with the new one",
+    file: "server/identity/sessions.ts",
+    before: 'hashOf(session), hashOf(browser.session ?? ""), email',
+    after: "hashOf(session), hashOf(session), email",
+    only: "session that a browser had",
+  },
+  {
     tests: ["server-parts"],
     rule: "an IPv4 address written as IPv6 is itself",
     file: "server/identity/network.ts",
     before: ' || ip.startsWith("::ffff:")',
     after: "",
     only: "a caller is",
+  },
+  {
+    tests: ["sign-in"],
+    rule: "a cookie's life is told in milliseconds",
+    file: "server/identity/cookies.ts",
+    before: "maxAge: seconds * 1_000",
+    after: "maxAge: seconds",
+    only: "cookie is for this host",
   },
   {
     tests: ["server-parts"],
@@ -49,5 +65,13 @@ export const SERVER_PARTS: readonly Mistake[] = [
     before: 'ip.replace(/%.*/, "")',
     after: "ip",
     only: "a caller is",
+  },
+  {
+    tests: ["server-parts"],
+    rule: "the status of a client's mistake is not hidden by one of ours",
+    file: "server/errors.ts",
+    before: 'typeof error.status === "number" && error.status < 500',
+    after: 'typeof error.status === "number"',
+    only: "an error is told",
   },
 ];

@@ -18,6 +18,16 @@ export const STATEMENTS: readonly Mistake[] = [
   },
   {
     tests: ["statements"],
+    rule: "a cancel is over when the server has closed its connection",
+    file: "server/postgres/cancel.ts",
+    before:
+      "const order = () => wire.cancel(processID, secretKey);\n  return new Promise((done, failed) => {",
+    after:
+      "return new Promise((done, failed) => {\n    const order = () => (wire.cancel(processID, secretKey), done());",
+    only: "order to cancel",
+  },
+  {
+    tests: ["statements"],
     rule: "a cancel that fails is known to have",
     file: "server/postgres/cancel.ts",
     before: '    wire.on("error", failed);\n',
@@ -46,6 +56,20 @@ export const STATEMENTS: readonly Mistake[] = [
   },
   {
     tests: ["statements"],
+    rule: "after a refusal no more rows are kept",
+    file: "server/postgres/query.ts",
+    before: "!this.#isSettled || this.#refused.error",
+    after: "!this.#isSettled",
+  },
+  {
+    tests: ["statements"],
+    rule: "what a row is refused with becomes the answer",
+    file: "server/postgres/query.ts",
+    before: "callback(refused.error ?? error, result)",
+    after: "callback(error, result)",
+  },
+  {
+    tests: ["statements"],
     rule: "what fails with its settings has not begun",
     file: "server/postgres/query.ts",
     before: "return this.#isSettled;",
@@ -53,10 +77,17 @@ export const STATEMENTS: readonly Mistake[] = [
   },
   {
     tests: ["statements"],
-    rule: "what cannot be cancelled closes its connection",
+    rule: "nothing is begun for who has gone",
     file: "server/postgres/connections.ts",
-    before: "() => (this.#isBroken = true),",
-    after: "() => undefined,",
+    before: "    if (gone?.aborted) throw new CallerGone();\n",
+    after: "",
+  },
+  {
+    tests: ["statements"],
+    rule: "a connection on which a statement is being cancelled is not given back yet",
+    file: "server/postgres/connections.ts",
+    before: "if (this.#cancelling) void this.#cancelling.then(finish);\n    else finish();",
+    after: "finish();",
   },
   {
     tests: ["reads"],
@@ -65,6 +96,13 @@ export const STATEMENTS: readonly Mistake[] = [
     before: "    if (request) this.#underWay.add(request);\n",
     after: "",
     only: "a connection",
+  },
+  {
+    tests: ["statements"],
+    rule: "what cannot be cancelled closes its connection",
+    file: "server/postgres/connections.ts",
+    before: "() => (this.#isBroken = true),",
+    after: "() => undefined,",
   },
   {
     tests: ["turns"],
