@@ -177,13 +177,19 @@ function problemFrom(answer: ApiError): object {
 
 /** Answers errors of the REST routes; the last middleware of the application. */
 export function errorHandler(logger: Logger): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
+  return (error: unknown, request, response, _next) => {
+    // It was cut short, and answered, while this was on its way.
+    if (response.writableEnded) return;
     const answer = apiErrorFrom(error);
     currentRequest()?.errors.add(answer.code);
     if (answer.statusCode >= 500 && !(error instanceof CallerGone))
       logger.error({ err: error, method: request.method, route: routeOf(request) }, answer.code);
-    // Half an answer cannot be taken back: cutting the connection lets the caller tell.
-    if (response.headersSent) return next(error);
+    // Half an answer cannot be taken back: cutting the connection lets the caller tell. Express would do so too, and write
+    // the error to the console, with whatever a caller has written in it.
+    if (response.headersSent) {
+      request.socket.destroy();
+      return;
+    }
     response
       .status(answer.statusCode)
       .set({ ...answer.headers, "cache-control": "no-store" })

@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { Metrics } from "../process/metrics.ts";
 import { Listener } from "../server/listener.ts";
 import { eventually } from "./support/eventually.ts";
-import { startTestService } from "./support/service.ts";
+import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
 const lines: Record<string, unknown>[] = [];
@@ -98,6 +98,19 @@ test.each([
     expect.objectContaining({ msg: "request", route: "other", status, errors: [error] }),
   ]);
   expect(await counted(error)).toBe(before + 1);
+});
+
+test("what turns out not to be HTTP is answered once, and is no failure of the service", async () => {
+  const { status, requestId } = await drip(
+    `GET /v0/accelerators HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.keys.read}\r\n` +
+      "transfer-encoding: chunked\r\n\r\nthis is no chunk\r\n",
+  );
+  expect(status).toBe(400);
+  // By then the answer that was being made is there as well.
+  for (let n = 0; n < 5; n += 1) await call(`${service.url}/v0/accelerators`, "GET", service.keys.read);
+  expect(await linesOf(requestId)).toEqual([
+    expect.objectContaining({ msg: "request", status: 400, errors: ["validation_failed"] }),
+  ]);
 });
 
 test("the second request on a connection, behind one that was answered", async () => {

@@ -122,4 +122,12 @@ export const FLOODS: readonly Mistake[] = [
     tests: ["loop-turns"],
     only: "texts of SPARQL",
   },
+  {
+    rule: "what was cut short and answered is no failure of the service",
+    file: "server/errors.ts",
+    before: "if (response.writableEnded) return;",
+    after: "",
+    tests: ["slow-callers"],
+    only: "turns out not to be HTTP",
+  },
 ];
