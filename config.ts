@@ -82,6 +82,8 @@ export type Config = Readonly<{
   sparqlTimeoutMs: number;
   /** Queries of callers that a server process has running at the same time, half of them of one key. */
   sparqlConcurrency: number;
+  /** That callers may have open with a server process. */
+  maxConnections: number;
   /** How long a connection without a request stays open. */
   keepAliveTimeoutMs: number;
   shutdown: Readonly<{
@@ -177,6 +179,7 @@ const environment = z.object({
   PERSISTED_DOCUMENTS_ONLY: optional(oneOf("true", "false")),
   SPARQL_TIMEOUT_MS: optional(milliseconds()),
   SPARQL_CONCURRENCY: optional(whole(1, 100)),
+  MAX_CONNECTIONS: optional(whole(1, 1_000_000)),
   KEEP_ALIVE_TIMEOUT_MS: optional(milliseconds()),
   SHUTDOWN_DELAY_MS: optional(milliseconds(0)),
   SHUTDOWN_TIMEOUT_MS: optional(milliseconds(0)),
@@ -264,6 +267,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     }),
     sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
     sparqlConcurrency: e.SPARQL_CONCURRENCY ?? (graphStore(e) ? 8 : READERS_FOR_CALLERS),
+    maxConnections: e.MAX_CONNECTIONS ?? 10_000,
     keepAliveTimeoutMs: e.KEEP_ALIVE_TIMEOUT_MS ?? 75_000,
     shutdown: Object.freeze({
       delayMs: e.SHUTDOWN_DELAY_MS ?? 0,

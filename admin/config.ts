@@ -47,6 +47,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
         SHUTDOWN_DELAY_MS: config.shutdown.delayMs,
         SHUTDOWN_TIMEOUT_MS: config.shutdown.timeoutMs,
         SPARQL_CONCURRENCY: config.sparqlConcurrency,
+        MAX_CONNECTIONS: config.maxConnections,
         KEEP_ALIVE_TIMEOUT_MS: config.keepAliveTimeoutMs,
         GRAPH_VERIFY: config.graphVerification.repair ? "repair" : "report",
         GRAPH_VERIFY_SHARE: config.graphVerification.share,

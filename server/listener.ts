@@ -65,14 +65,20 @@ export class Listener {
   #isDraining = false;
 
   /**
+   * @param options.maxConnections at a time
    * @param options.keepAliveMs how long a connection without a request stays open
    * @param options.onRefused is told of what was refused before it became a request, which the application never sees
    */
   constructor(
     app: RequestListener,
-    options: { keepAliveMs: number; patience?: Patience | undefined; onRefused: OnRefused },
+    options: {
+      keepAliveMs: number;
+      maxConnections?: number;
+      patience?: Patience | undefined;
+      onRefused: OnRefused;
+    },
   ) {
-    const { keepAliveMs, patience = PATIENCE, onRefused } = options;
+    const { keepAliveMs, maxConnections, patience = PATIENCE, onRefused } = options;
     const take: RequestListener = (request, response) => {
       const { socket } = request;
       // What was in the same packet as one too many.
@@ -117,6 +123,8 @@ export class Listener {
       upgrades.set(request, head);
       app(request, response);
     });
+    if (maxConnections !== undefined) this.#server.maxConnections = maxConnections;
+    this.#server.on("drop", () => onRefused(new ApiError("service_busy"), randomUUID()));
     this.#server.timeout = patience.answerMs;
     // Nothing has come or gone for as long. Whoever waits for an answer that is still being made is not to blame for that.
     this.#server.on("timeout", (socket) => {

@@ -209,7 +209,7 @@ async function bringUp(
   });
 
   const listener = new Listener(app, {
-    ...{ keepAliveMs: config.keepAliveTimeoutMs, patience },
+    ...{ keepAliveMs: config.keepAliveTimeoutMs, maxConnections: config.maxConnections, patience },
     onRefused: (refusal, requestId) => {
       logRefused(logger, refusal, requestId);
       told?.refused(refusal.code);

@@ -57,6 +57,7 @@ describe("the configuration", () => {
       sparqlTimeoutMs: 30_000,
       shutdown: { delayMs: 0, timeoutMs: 30_000 },
       sparqlConcurrency: 3,
+      maxConnections: 10_000,
       keepAliveTimeoutMs: 75_000,
       logLevel: "info",
       metricsPort: undefined,
@@ -272,6 +273,7 @@ describe("the configuration", () => {
     ["ANSWER_MAX_BYTES", 100_000, 100_000_000],
     ["SPARQL_TIMEOUT_MS", 1, 2_147_483_647],
     ["SPARQL_CONCURRENCY", 1, 100],
+    ["MAX_CONNECTIONS", 1, 1_000_000],
     ["KEEP_ALIVE_TIMEOUT_MS", 1, 2_147_483_647],
     ["SHUTDOWN_DELAY_MS", 0, 2_147_483_647],
     ["SHUTDOWN_TIMEOUT_MS", 0, 2_147_483_647],
@@ -291,12 +293,18 @@ describe("the configuration", () => {
       ...{ ANSWER_MAX_BYTES: "100016", SPARQL_TIMEOUT_MS: "17", SPARQL_CONCURRENCY: "18" },
       ...{ KEEP_ALIVE_TIMEOUT_MS: "19", SHUTDOWN_DELAY_MS: "20", SHUTDOWN_TIMEOUT_MS: "21" },
       ...{ GRAPH_VERIFY_SHARE: "0.22", GRAPH_VERIFY_DAYS: "2.3", METRICS_PORT: "24" },
+      MAX_CONNECTIONS: "25",
     };
     expect(loadConfig(numbers)).toMatchObject({
       databaseRead: { maxLagMs: 11 },
       ...{ databasePoolSize: 12, statementTimeoutMs: 13, rateLimitPerMinute: 14, unknownKeysPerMinute: 15 },
       ...{ trustProxy: 2, answerMaxBytes: 100_016, sparqlTimeoutMs: 17, sparqlConcurrency: 18 },
-      ...{ keepAliveTimeoutMs: 19, shutdown: { delayMs: 20, timeoutMs: 21 }, metricsPort: 24 },
+      ...{
+        keepAliveTimeoutMs: 19,
+        shutdown: { delayMs: 20, timeoutMs: 21 },
+        metricsPort: 24,
+        maxConnections: 25,
+      },
       graphVerification: { share: 0.22, days: 2.3 },
     });
     expect(loadConfig({ GRAPH_VERIFY: "report" }).graphVerification.repair).toBe(false);

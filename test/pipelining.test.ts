@@ -133,3 +133,21 @@ test("who does not hang up after a refused upgrade is hung up on", async () => {
     expect(quiet.destroyed).toBe(true);
   });
 });
+
+test("beyond so many connections each further one is closed, and that is told; one that ends makes room", async () => {
+  const told: string[] = [];
+  const narrow = new Listener((_, response) => void response.end("here it is"), {
+    ...{ keepAliveMs: 60_000, maxConnections: 2, onRefused: ({ code }) => told.push(code) },
+  });
+  const open = await narrow.listen(0, "127.0.0.1");
+  const [first, second] = [send(get("/"), open), send(get("/"), open)];
+  await Promise.all([once(first, "data"), once(second, "data")]);
+  await once(send("", open).resume(), "close");
+  expect(told).toEqual(["service_busy"]);
+  first.destroy();
+  await eventually(async () =>
+    expect(await text(send(get("/", "connection: close\r\n"), open))).toMatch("here it is"),
+  );
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await narrow.drain({ delayMs: 0, timeoutMs: 0 });
+});

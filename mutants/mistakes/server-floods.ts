@@ -123,6 +123,14 @@ export const FLOODS: readonly Mistake[] = [
     only: "texts of SPARQL",
   },
   {
+    rule: "a server has no more connections than it may",
+    file: "server/listener.ts",
+    before: "if (maxConnections !== undefined) this.#server.maxConnections = maxConnections;",
+    after: "",
+    tests: ["pipelining"],
+    only: "beyond so many connections",
+  },
+  {
     rule: "what was cut short and answered is no failure of the service",
     file: "server/errors.ts",
     before: "if (response.writableEnded) return;",
