@@ -44,6 +44,17 @@ test("a word with an apostrophe is one word", async () => {
   await owner.query("delete from app_public.churches where church_id in ('one', 'other')");
 });
 
+test("the words of a church's names count for more than those of its place", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [
+    { church_id: "a-town", name: "Harvest", locality: "Kenosha" },
+    { church_id: "b-campus", name: "Harvest" },
+  ]);
+  await owner.query("update app_public.churches set campus_name = 'Kenosha' where church_id = 'b-campus'");
+  expect(ids(await found("q=harvest kenosha"))).toEqual(["b-campus", "a-town"]);
+  await owner.query("delete from app_public.churches where church_id in ('a-town', 'b-campus')");
+});
+
 test("after the last church that has the words as they are spelt comes none that is only like it", async () => {
   const { owner } = service.database;
   await insertChurches(owner, [

@@ -11,6 +11,22 @@ export const SLIPS_OF_PEOPLE: readonly Mistake[] = [
     only: "whatever stands around",
   },
   {
+    rule: "a website's port is no part of its host",
+    file: "db/migrations/0075_claim_queue.sql",
+    before: "([^/:?#]+)'));",
+    after: "([^/?#]+)'));",
+    tests: ["claim-to-review"],
+    only: "whatever stands around",
+  },
+  {
+    rule: "who is named in a website's address is no part of its host",
+    file: "db/migrations/0075_claim_queue.sql",
+    before: "(?:[^/?#@]*@)?",
+    after: "",
+    tests: ["claim-to-review"],
+    only: "whatever stands around",
+  },
+  {
     rule: "whose token it was is said by the provider's name for them, not by their address",
     file: "db/migrations/0055_tokens.sql",
     before: "nullif(current_setting('app.person', true), '')::jsonb ->> 'subject'), '');",
@@ -163,6 +179,14 @@ export const SLIPS_OF_PEOPLE: readonly Mistake[] = [
     after: "to_jsonb(old) -> now.key",
     tests: ["trail"],
     only: "operator's tool",
+  },
+  {
+    rule: "whoever has proven their address is not asked to",
+    file: "db/rules/mail.sql",
+    before: "elsif new.status = 'pending_review' and not new.email_verified then",
+    after: "elsif new.status = 'pending_review' then",
+    tests: ["proven-address"],
+    only: "through REST a token proves",
   },
   {
     rule: "an empty website is none",
