@@ -174,6 +174,12 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
     true,
   ]);
 
+  // Of several that refuse, the first is what a caller is told.
+  expect(await explain(world.member, "needs:write", "--key", read.id)).toMatchObject({
+    refusal: "insufficient_scope",
+    reasons: [{ holds: true }, { holds: false }, { holds: true }, { holds: false }],
+  });
+
   const allowed = await explain(world.contributor, "needs:write", "--key", write.id.toUpperCase());
   expect(allowed).toMatchObject({
     allowed: true,

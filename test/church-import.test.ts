@@ -334,6 +334,14 @@ test("churches are written in the order of their ids, so that two imports never 
   });
 });
 
+test("of a church that a long file names again, what it says last is kept", async () => {
+  const names = Array.from({ length: 10_000 }, (_, i) => `l${i},Church ${i}\n`);
+  const result = await importText(`church_id,name\n${names.join("")}l0,Last\n`, true);
+  expect(result).toEqual({ read: 10_001, added: 10_000, changed: 1, unchanged: 0, refused: 0 });
+  const [first] = await churches("church_id, name");
+  expect(first).toEqual({ church_id: "l0", name: "Last" });
+});
+
 /** Has every statement that inserts churches do something first. */
 async function whileInserting<T>(
   level: "row" | "statement",

@@ -92,6 +92,14 @@ describe("what cannot be done", () => {
       "something that is not a domain",
       ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", "@x"],
     ],
+    [
+      "a domain with a label of 64 characters",
+      ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", `x.${"d".repeat(64)}`],
+    ],
+    [
+      "a website that is no address",
+      ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--website", "x.example"],
+    ],
     ["a file that does not exist", ["vocabulary", "import", "missing.ttl"]],
   ])("%s ends with 2 and says why", async (_, command) => {
     const { code, stdout, stderr } = await admin(command, settings);
@@ -244,6 +252,11 @@ describe("keys", () => {
     expect((await admin(["keys", "rotate", made.keyId], settings)).code).toBe(2);
     const never = await json("keys", "rotate", old.keyId, "--overlap", "100000");
     expect(never.replaces.expiresAt).toBe(made.replaces.expiresAt);
+
+    const unasked = await json("keys", "rotate", last.keyId.toUpperCase());
+    expect(unasked.expiresAt).toBe(last.expiresAt);
+    const goesOn = Date.parse(unasked.replaces.expiresAt) - Date.parse(unasked.createdAt);
+    expect(goesOn).toBe(24 * 3_600_000);
   });
 
   test("are listed for people as a table", async () => {
@@ -263,7 +276,7 @@ describe("orgs add", () => {
 
   test("adds an organization, its domain in lower case, once", async () => {
     const command = ["orgs", "add", "--uri", uri, "--name", " Delta Mission ", "--domain", "Delta.Example"];
-    expect(await json(...command, "--type", "agency", "--website", "https://delta.example")).toEqual({
+    expect(await json(...command, "--type", " agency ", "--website", "https://delta.example")).toEqual({
       orgUri: uri,
       name: "Delta Mission",
       type: "agency",
@@ -319,13 +332,22 @@ describe("npm run migrate", () => {
   test("says what it applied, and the second time that there was nothing to apply", async () => {
     const empty = await createTestDatabase({ template: false });
     try {
-      const migrate = () => run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: empty.url });
+      const migrate = (settings = {}) =>
+        run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: empty.url, ...settings });
       const first = await migrate();
       expect(first).toMatchObject({ code: 0, stderr: "" });
       expect(first.stdout).toContain("applied db/migrations/0001_foundation.sql");
-      const second = await migrate();
+      const { rows: documents } = await empty.owner.query(
+        "select from app_private.graph_references where document is not null",
+      );
+      expect(documents.length).toBeGreaterThan(1);
+      const second = await migrate({ GRAPH_DATA_URL: "https://graph.example" });
       expect(second).toMatchObject({ code: 0, stderr: "" });
       expect(second.stdout).not.toContain("applied db/migrations");
+      const { rows: names } = await empty.owner.query(
+        "select value #>> '{}' as url from app_private.settings where name = 'graph_data_url'",
+      );
+      expect(names).toEqual([{ url: "https://graph.example" }]);
     } finally {
       await empty.drop();
     }
@@ -381,20 +403,26 @@ describe("on the embedded database", () => {
       const listed = await admin(["keys", "list", "--json"], { DATA_DIR: dir });
       const labels = (JSON.parse(listed.stdout) as { label: string }[]).map(({ label }) => label);
       expect(labels.toSorted()).toEqual(["one", "two"]);
+      const status = await admin(["graph", "status"], { DATA_DIR: dir });
+      expect(status).toMatchObject({ code: 0, stderr: "" });
+      expect(status.stdout).toMatch(
+        /^graph: \w+ since [^]*; last written: never\n[^]*\nnot verified as a whole yet\n/,
+      );
       expect(await processesNaming(dir)).toEqual([]);
     } finally {
       await remove();
     }
   });
 
-  test("an interrupted call leaves no process", async () => {
+  test("an interrupted call leaves no process, however often it is told to end", async () => {
     const { dir, remove } = await temporaryDataDir();
     try {
       const call = launch(process.execPath, ["admin/main.ts", "keys", "list"], { DATA_DIR: dir });
       while (!(await readFile(join(dir, "postgres", "password"), "utf8").catch(() => ""))) {
         await new Promise((soon) => setTimeout(soon, 10));
       }
-      await call.end("SIGINT");
+      process.kill(call.child.pid!, "SIGINT");
+      await call.end("SIGTERM");
       expect(await processesNaming(dir)).toEqual([]);
     } finally {
       await remove();

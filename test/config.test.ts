@@ -497,6 +497,12 @@ describe("admin config", () => {
     FUSEKI_USER: "engagement",
     FUSEKI_PASSWORD: "s3cret-b",
     SMTP_URL: "smtps://mailer:s3cret-c@mail.example",
+    DATABASE_READ_URL: "postgres://reader:s3cret-d@replica.example/engagement",
+    DATABASE_LISTEN_URL: "postgres://listener:s3cret-e@db.example/engagement",
+    OIDC_ISSUER: "https://id.example",
+    OIDC_AUDIENCE: "engagement",
+    OIDC_CLIENT_ID: "engagement",
+    OIDC_CLIENT_SECRET: "s3cret-f",
   };
 
   test("shows what is in effect and no secrets", async () => {
@@ -522,6 +528,41 @@ describe("admin config", () => {
     const { stdout } = await admin(["config", "--json"], settings);
     expect(JSON.parse(stdout)).toMatchObject({ PORT: 3000, FUSEKI_PASSWORD: "********", METRICS_PORT: null });
     expect(stdout).not.toContain("s3cret");
+  });
+
+  test("shows each setting under its own name", async () => {
+    const given = {
+      ...{ PORT: 3011, HOST: "127.0.0.2", DATABASE_POOL_SIZE: 12, STATEMENT_TIMEOUT_MS: 1_301 },
+      ...{ DATABASE_URL: "postgres://a.example/x", DATABASE_LISTEN_URL: "postgres://b.example/x" },
+      ...{ DATABASE_READ_URL: "postgres://c.example/x", DATABASE_READ_MAX_LAG_MS: 1_302 },
+      ...{ SPARQL_QUERY_URL: "http://s.example/q", SPARQL_UPDATE_URL: "http://s.example/u" },
+      ...{ SPARQL_GRAPH_STORE_URL: "http://s.example/g", FUSEKI_USER: "me" },
+      ...{ GRAPH_DATA_URL: "https://data.example", NAMESPACE_URL: "https://names.example/ns#" },
+      ...{ PLATFORM_URL: "https://platform.example", SMTP_URL: "smtp://mail.example" },
+      ...{ MAIL_FROM: "from@mail.example", CORS_ORIGINS: "https://x.example,https://y.example" },
+      ...{
+        OIDC_ISSUER: "https://id.example a.example b.example",
+        OIDC_AUDIENCE: "us",
+        OIDC_CLIENT_ID: "client",
+      },
+      ...{ RATE_LIMIT_PER_MINUTE: 1_303, UNKNOWN_KEYS_PER_MINUTE: 1_304, TRUST_PROXY: "loopback,10.0.0.1" },
+      ...{ ANSWER_MAX_BYTES: 1_300_005, PERSISTED_DOCUMENTS_ONLY: false, SPARQL_TIMEOUT_MS: 1_306 },
+      ...{ SHUTDOWN_DELAY_MS: 1_307, SHUTDOWN_TIMEOUT_MS: 1_308, SPARQL_CONCURRENCY: 9 },
+      ...{
+        KEEP_ALIVE_TIMEOUT_MS: 1_309,
+        GRAPH_VERIFY: "report",
+        GRAPH_VERIFY_SHARE: 0.5,
+        GRAPH_VERIFY_DAYS: 3,
+      },
+      ...{ LOG_LEVEL: "warn", METRICS_PORT: 3012, DATA_DIR: "elsewhere" },
+    };
+    const texts = Object.entries(given).map(([name, value]) => [name, String(value)]);
+    const shown = await admin(["config", "--json"], {
+      ...Object.fromEntries(texts),
+      FUSEKI_PASSWORD: "s3cret",
+    });
+    expect(shown).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(shown.stdout)).toMatchObject(given);
   });
 
   test("ends with 2 and one line on a bad value", async () => {

@@ -237,12 +237,19 @@ onEachStore({}, (projection) => {
     });
   });
 
-  test("the operator's tool finds a store by its three URLs", async () => {
+  test("the operator's tool finds a store by its three URLs, and does there itself what nobody else does", async () => {
     const id = await projection().declareNeed();
     const settings = { DATABASE_URL: projection().database.url, ...projection().running.environment };
     expect((await admin(["graph", "rebuild"], settings)).code).toBe(0);
     expect(await projection().running.client.ask(`ask { <${needsGraph}${id}> ?p ?o }`)).toBe(true);
     expect((await admin(["graph", "verify"], settings)).code).toBe(0);
+    // There is no worker who would do it, or say that it is done.
+    expect(await projection().graphState()).toBe("current");
+    await projection().running.client.update(
+      `DELETE WHERE { GRAPH <${needsGraph}> { <${needsGraph}${id}> ?p ?o } }`,
+    );
+    expect((await admin(["graph", "verify", "--repair"], settings)).code).toBe(0);
+    expect(await projection().running.client.ask(`ask { <${needsGraph}${id}> ?p ?o }`)).toBe(true);
   });
 
   test("a rebuild applies the current load check", async () => {

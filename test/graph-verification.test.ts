@@ -245,6 +245,24 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(await run()).toMatchObject({ code: 0, value: { differences: { ...left, foreign: 0 } } });
   });
 
+  test("an operator is shown a hundred differences, and of the others how many there are", async () => {
+    await start({});
+    const foreign = (number: number) =>
+      Array.from({ length: number }, (_, i) => `<urn:x-foreign-${i}> <urn:p> "o" .`).join("\n");
+    const shown = async () => {
+      const { code, stdout } = await admin(["graph", "verify"], projection.settings);
+      return {
+        code,
+        foreign: stdout.match(/^foreign: /gm)?.length,
+        more: /^and .* more$/m.exec(stdout)?.[0],
+      };
+    };
+    await projection.running.client.update(`INSERT DATA { GRAPH <${NEEDS}> { ${foreign(100)} } }`);
+    expect(await shown()).toEqual({ code: 1, foreign: 100, more: undefined });
+    await projection.running.client.update(`INSERT DATA { GRAPH <${NEEDS}> { ${foreign(101)} } }`);
+    expect(await shown()).toEqual({ code: 1, foreign: 100, more: "and 1 more" });
+  });
+
   test.each([
     ["a resource of a graph", `GRAPH <${NEEDS}> { <urn:x-foreign> <urn:p> "o" }`],
     ["a blank node", `GRAPH <${NEEDS}> { _:b <urn:p> "blank" }`],

@@ -279,6 +279,32 @@ test("an approved claim does not stand in for an erased person either", async ()
   expect(await door.declareNeed(declaration(pseudonym))).toEqual({ refusal: "403 membership_required" });
 });
 
+test("an erasure may take longer than the operator lets statements take", async () => {
+  await db().query("insert into app_public.users (email) values ($1)", [person]);
+  await db().query(`
+    create function app_private.note_limit() returns trigger language plpgsql as $$
+    begin
+      if current_setting('statement_timeout') <> '0' then raise 'limited to %', current_setting('statement_timeout'); end if;
+      return null;
+    end $$;
+    create trigger zz_limit before update on app_public.users for each statement execute function app_private.note_limit()`);
+  try {
+    const url = new URL(settings().DATABASE_URL);
+    url.searchParams.set("options", "-c statement_timeout=1h");
+    await db().query(
+      "insert into app_public.churches (church_id, name, contact_emails) values ('limit', 'x', array[$1])",
+      [person],
+    );
+    const told = await tool(["people", "erase", "--email", person], { DATABASE_URL: url.href });
+    expect(told).toMatchObject({ code: 0, stderr: "" });
+    expect(told.stdout).toMatch(
+      /^The person is erased-\S+ now, in \d+ rows of app_\w+\.[^]*\n1 churches of the directory have the address/,
+    );
+  } finally {
+    await db().query("drop function app_private.note_limit() cascade; delete from app_public.churches");
+  }
+});
+
 describe("the last who administers", () => {
   test("an organization is kept, unless forced", async () => {
     expect(await erase(boss)).toMatchObject({

@@ -251,9 +251,11 @@ describe("the end of a session", () => {
 
   test("comes first in the operator's list whose last use is the latest, in any case of the address", async () => {
     const email = "several@river.example";
-    for (let count = 0; count < 3; count++) await signedIn(email);
+    for (let count = 0; count < 4; count++) await signedIn(email);
+    // The third of them is over.
     await db().query(
-      `update app_private.sessions as s set last_used_at = now() - (created.place % 3) * interval '1 hour'
+      `update app_private.sessions as s set last_used_at = now() - interval '1 hour' *
+         case created.place when 3 then 13 else created.place % 3 end
        from (select session_id, row_number() over (order by created_at) as place
          from app_private.sessions where email = $1) as created
        where created.session_id = s.session_id`,
@@ -301,7 +303,7 @@ describe("the end of a session", () => {
         code: 2,
         stderr: expect.stringContaining(`There is no session with the id ${id}.`),
       });
-    for (const nobody of [[], ["--email", ""], ["--id", " "]])
+    for (const nobody of [[], ["--email", ""], ["--id", " "], ["--email", email, "--id", sessionId]])
       expect(await runAdmin(["sessions", "end", ...nobody], env)).toMatchObject({ code: 2, stdout: "" });
   });
 });

@@ -222,6 +222,9 @@ describe("admin vocabulary import and people-groups import", () => {
     expect(strict.code).toBe(2);
     expect(strict.stderr).toContain("not a code");
     expect(await codes()).toEqual(before);
+    const one = edition(concept("PRA"), concept("PRA-X", "nowhere"));
+    expect((await importFile("vocabulary", "broken.ttl", one, "--strict")).code).toBe(2);
+    expect(await codes()).toEqual(before);
     const partly = await importFile("vocabulary", "broken.ttl", broken.replaceAll("ns:not a code", "ns:odd"));
     expect(partly.code).toBe(1);
     expect(partly.stderr).toContain("nowhere");
@@ -244,9 +247,14 @@ describe("admin vocabulary import and people-groups import", () => {
       accelerators: ["PRA"],
       concernsPeopleGroupRop3: ["300003"],
     });
-    const csv = 'rop3,name,country\n100001,Somali,KE\n12,Short,KE\n100002,"Borana, the",ET\n';
-    const strict = await importFile("people-groups", "groups.csv", csv, "--strict");
+    const csv = `\uFEFF"rop3", Name ,country\n100001 , Somali,KE\n12,Short,KE\n\n100002,"Borana, the",ET,\n1000012,Long,KE\n100003,${"n".repeat(201)},KE\n100004,,KE\n`;
+    const one = "rop3,name\n100001,Somali\n12,Short\n";
+    const strict = await importFile("people-groups", "groups.csv", one, "--strict");
     expect(strict.code).toBe(2);
+    const { rows: none } = await projection.database.owner.query(
+      "select from app_public.people_groups where rop3 = '100001'",
+    );
+    expect(none).toEqual([]);
     for (const header of ["rop3,label", "code,name", "code,label"]) {
       const wrong = await importFile("people-groups", "wrong.csv", `${header}\n100001,Somali\n`);
       expect([header, wrong.code]).toEqual([header, 2]);
@@ -254,7 +262,13 @@ describe("admin vocabulary import and people-groups import", () => {
     }
     const result = await importFile("people-groups", "groups.csv", csv, "--json");
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain("groups.csv:3:");
+    const told = [...result.stderr.matchAll(/groups\.csv:(\d+): (.*?)(?: a| characters)?; left out/g)];
+    expect(told.map(([, line, problem]) => `${line} ${problem}`)).toEqual([
+      '3 "12" is not a ROP3 code of six digits',
+      '6 "1000012" is not a ROP3 code of six digits',
+      "8 100004 has no name",
+      "7 the name must have at most 200",
+    ]);
     expect(JSON.parse(result.stdout)).toMatchObject({ added: 2, changed: 0, read: 2 });
     await projection.settled();
     expect((await projection.graphStatus("need", refused)).status).toBe("rejected");
@@ -272,7 +286,7 @@ describe("admin vocabulary import and people-groups import", () => {
     expect(rows).toEqual([{ name: "Somalis" }]);
 
     const skos = `@prefix skos: <${SKOS}> . <urn:g> a skos:Concept ; skos:notation "300003" ; skos:prefLabel "Gabra"@en .`;
-    const second = await importFile("people-groups", "groups.ttl", skos);
+    const second = await importFile("people-groups", "groups.TTL", skos);
     expect(second.code).toBe(0);
     await projection.equal();
     expect((await projection.graphStatus("need", refused)).status).toBe("synced");

@@ -212,4 +212,20 @@ export const CHURCH_FILES: readonly Mistake[] = [
     after: "",
     tests: ["church-files"],
   },
+  {
+    rule: "a batch that is written is not written again with the next",
+    file: "db/churches/lane.ts",
+    before: '      await client.query("truncate incoming_churches");\n      if (!strict)',
+    after: "      if (!strict)",
+    tests: ["church-import"],
+    only: "a long file names again",
+  },
+  {
+    rule: "rows of a batch are forgotten once it is written",
+    file: "db/churches/lane.ts",
+    before: "    this.#batch = new Map();\n    this.#rows = 0;",
+    after: "    this.#rows = 0;",
+    tests: ["church-import"],
+    only: "a long file names again",
+  },
 ];

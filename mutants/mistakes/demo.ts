@@ -59,4 +59,20 @@ export const DEMO: readonly Mistake[] = [
     tests: ["membership-domains"],
     only: "the database knows",
   },
+  {
+    rule: "mails about the demo's claims know them by their fixed ids",
+    file: "db/demo/load.ts",
+    before: "data = data || jsonb_build_object('claimId', $2::text)",
+    after: "data = data",
+    tests: ["demo-data"],
+    only: "claims that wait",
+  },
+  {
+    rule: "the history of a demo's claim is kept with its fixed id",
+    file: "db/demo/load.ts",
+    before: "update app_public.organization_claim_history set claim_id = $2 where claim_id = $1",
+    after: "delete from app_public.organization_claim_history where claim_id = $1",
+    tests: ["demo-data"],
+    only: "claims that wait",
+  },
 ];

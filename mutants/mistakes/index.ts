@@ -17,6 +17,8 @@ import { GRAPH_PARTS } from "./graph-parts.ts";
 import { SAID } from "./graph-said.ts";
 import { STORES } from "./graph-stores.ts";
 import { OPERATOR } from "./operator.ts";
+import { OPERATOR_GRAPH } from "./operator-graph.ts";
+import { OPERATOR_TOOL } from "./operator-tool.ts";
 import { IDENTITY } from "./identity.ts";
 import { IDENTITY_KEYS } from "./identity-keys.ts";
 import { MAIL_TEXTS } from "./mail-texts.ts";
@@ -112,6 +114,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...SETTINGS,
   ...TASKS,
   ...OPERATOR,
+  ...OPERATOR_TOOL,
+  ...OPERATOR_GRAPH,
   ...STANDING,
   ...SLIPS_OF_PEOPLE,
   ...SLIPS_OF_LISTS,
