@@ -124,6 +124,34 @@ inBrowser("each decision is sent once, and when the page is left as what outlive
   await close();
 });
 
+// Reviews are answered at once, before anything else can happen.
+const answerReviews = (ok: boolean, answer: object) => `
+  const real = window.fetch;
+  window.fetch = (address, options) =>
+    address === "/v0/admin/claims/review"
+      ? Promise.resolve({ ok: ${ok}, json: () => Promise.resolve(${JSON.stringify(answer)}) })
+      : real(address, options);`;
+
+inBrowser(
+  "what is not made when the page is left stays written down, and what is made does not",
+  async () => {
+    const { page, close, ids } = await open(2);
+    const leave = () =>
+      page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
+    await turn(page, "j", 0);
+    await turn(page, "a", 1);
+    await page.evaluate(answerReviews(false, { message: "Too busy." }));
+    await leave();
+    await press(page, "a");
+    await page.evaluate(answerReviews(true, { newStatus: "approved", warnings: [] }));
+    await leave();
+    const kept = await page.evaluate("JSON.stringify(localStorage)");
+    expect(kept).toContain(ids[0]);
+    expect(kept).not.toContain(ids[1]);
+    await close();
+  },
+);
+
 inBrowser("keys ask once however long they are held down, and leave the browser its own", async () => {
   const { page, close, ids } = await open(3);
   await page.evaluate(NOTE_ASKED);
@@ -224,15 +252,23 @@ inBrowser("what could not be decided keeps its notes, and what is undone overwri
   await page.getByText("Decide several at once", { exact: true }).click();
   const several = page.locator("#several").getByLabel("Notes");
   const reject = page.getByRole("button", { name: "Reject all chosen" });
-  for (const n of [0, 1]) await page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).check();
-  await several.fill("Please write to us first.");
-  await reject.click();
-  await page.getByRole("checkbox", { name: "Choose Ana-2 " }).check();
+  const choose = (n: number) => page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).check();
+  const chosen = page.locator("#several [name=claim]:checked");
+  const rejectTwo = async () => {
+    for (const n of [0, 1]) await choose(n);
+    await several.fill("Please write to us first.");
+    await reject.click();
+  };
+  await rejectTwo();
   await several.fill("Other words");
   await undo(page).click();
-  expect(await several.inputValue()).toBe("Other words");
+  expect([await several.inputValue(), await chosen.count()]).toEqual(["Other words", 0]);
+  await rejectTwo();
+  await choose(2);
+  await undo(page).click();
+  expect([await several.inputValue(), await chosen.count()]).toEqual(["", 1]);
+  for (const n of [0, 1]) await choose(n);
   await several.fill("Please write to us first.");
-  for (const n of [0, 1]) await page.getByRole("checkbox", { name: `Choose Ana-${n} ` }).check();
   await page.route(REVIEW, (route) => route.fulfill({ status: 503, json: { message: "Too busy." } }));
   await reject.click();
   await waitOut(page);
@@ -301,7 +337,7 @@ const times = (page: Page, after: unknown[], count: number) =>
   eventually(async () => {
     if (after.length < count) await page.clock.fastForward(3_000);
     expect(after).toHaveLength(count);
-  });
+  }, 30_000);
 
 inBrowser(
   "the queue asks on while nothing answers, from the beginning where its place is too old, and not when signed out",

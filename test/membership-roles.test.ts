@@ -302,6 +302,31 @@ describe.each(m.DOORS)("through %s", (name) => {
     expect(await update({ domain: "GMail.com." })).toEqual(refused);
   });
 
+  test("names and times stand under their own names, wherever a person is listed", async () => {
+    const org = await everyRole();
+    const [userEmail, adminEmail] = [`org_member@${org.domain}`, `org_admin@${org.domain}`];
+    await db().query("update app_public.users set first_name = 'Ana', last_name = 'Silva' where email = $1", [
+      userEmail,
+    ]);
+    await db().query("update app_public.memberships set created_at = '2020-01-01Z' where org_uri = $1", [
+      org.uri,
+    ]);
+    const { value: changed } = await door.setMemberRole({
+      ...{ orgUri: org.uri, userEmail, adminEmail, role: "org_contributor" },
+    });
+    const { value: listed } = await door.members(org.uri, adminEmail);
+    const member = listed.members.find((each: { userEmail: string }) => each.userEmail === userEmail);
+    const { value: everybody } = await door.users(m.support);
+    const user = everybody.users.find((each: { email: string }) => each.email === userEmail);
+    const { value: known } = await door.checkUser(userEmail);
+    for (const person of [changed, member, user, known])
+      expect(person).toMatchObject({ firstName: "Ana", lastName: "Silva" });
+    for (const { createdAt, updatedAt } of [changed, member]) {
+      expect(createdAt).toMatch(/^2020-01-01T/);
+      expect(updatedAt).not.toMatch(/^2020-/);
+    }
+  });
+
   test("a support user sees everybody, with roles and memberships", async () => {
     const org = await everyRole();
     const { value } = await door.users(m.support);

@@ -4,7 +4,9 @@ import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { DEMO } from "./demo.ts";
 import { DESK } from "./desk.ts";
+import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
+import { ANSWERS } from "./doors-answers.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
 import { PARTNERS } from "./doors-partners.ts";
 import { RESOURCES } from "./doors-resources.ts";
@@ -102,7 +104,9 @@ export const MISTAKES: readonly Mistake[] = [
   ...RESOURCES,
   ...PARTNERS,
   ...GRAPHQL,
+  ...ANSWERS,
   ...DESK,
+  ...SCRIPTS,
   ...REPLICAS,
   ...PULSES,
   ...PROCESS,
