@@ -54,9 +54,10 @@ describe("a pool of readers", () => {
     pool.stop();
   });
 
-  function start(minimum: number, maximum: number): void {
+  function start(minimum: number, maximum: number, minimumAtRest = minimum): void {
     pool = new ReaderPool({
       minimum,
+      minimumAtRest,
       maximum,
       queryTimeoutMs: 60_000,
       changeTimeoutMs: 60_000,
@@ -109,6 +110,33 @@ describe("a pool of readers", () => {
     pool.tick();
     expect(ended).toHaveBeenCalledTimes(1);
     expect(images).toBe(2);
+  });
+
+  test("has as many ready as callers need once one has asked, and fewer when none has for long", async () => {
+    start(3, 4, 1);
+    await made(1);
+    now += 1_000;
+    pool.tick();
+    await pool.ask(question("ASK {}", true));
+    pool.tick();
+    // The service's own questions are none of theirs.
+    expect(images).toBe(1);
+    expect(await ask()).toBe(1);
+    pool.tick();
+    await made(3);
+    const ended = jest.spyOn(Copy.prototype, "end");
+    now += 300_000;
+    pool.tick();
+    expect(ended).not.toHaveBeenCalled();
+    now += 1;
+    pool.tick();
+    expect(ended).toHaveBeenCalledTimes(2);
+    pool.tick();
+    expect(ended).toHaveBeenCalledTimes(2);
+    expect(images).toBe(3);
+    expect(await ask()).toBe(1);
+    pool.tick();
+    await made(5);
   });
 
   test("has one more at once for a question that would wait, up to as many as there may be", async () => {

@@ -82,6 +82,7 @@ describe("readers", () => {
   function start(minimum: number, maximum: number): void {
     pool = new ReaderPool({
       minimum,
+      minimumAtRest: minimum,
       maximum,
       queryTimeoutMs: 60_000,
       changeTimeoutMs: 60_000,

@@ -11,6 +11,7 @@ import {
   NotBegun,
   TaskRefused,
   ThreadGone,
+  isQuick,
   type Answer,
   type Change,
   type Image,
@@ -42,6 +43,7 @@ const BARRIER = {
 const RETRY_MS = 1_000;
 // One more than the door lets one key have, so that the next does not wait until a copy is made.
 const READERS_READY = 3;
+const READERS_AT_REST = 1;
 const READERS_AT_MOST = 4;
 /** A snapshot is due when the journal is larger than this and larger than the previous snapshot. */
 const SNAPSHOT_AFTER_BYTES = 32 * 1024 * 1024;
@@ -70,6 +72,7 @@ export class Engine {
     this.#journal = new Journal(options.dir, options.warn);
     this.#readers = new ReaderPool({
       minimum: READERS_READY,
+      minimumAtRest: READERS_AT_REST,
       maximum: READERS_AT_MOST,
       queryTimeoutMs: options.queryTimeoutMs,
       changeTimeoutMs: CHANGE_TIMEOUT_MS,
@@ -120,8 +123,7 @@ export class Engine {
    * the errors.
    */
   async ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
-    const isQuick = question.kind === "query" && question.quick;
-    if (!isQuick || this.#readers.idle) return this.#readers.ask(question, signal);
+    if (!isQuick(question) || this.#readers.idle) return this.#readers.ask(question, signal);
     try {
       // It need not catch up, but waits for no caller.
       return (await this.#asked({ ...question, after: 0 }, this.#options.queryTimeoutMs)).bytes;

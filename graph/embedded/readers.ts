@@ -5,12 +5,14 @@ import type { Readable } from "node:stream";
 import { Copy } from "./copy.ts";
 import type { Pace } from "./pace.ts";
 import { Pieces } from "./pieces.ts";
-import { NotBegun, ThreadGone, type Answer, type Image, type Question } from "./tasks.ts";
+import { isQuick, NotBegun, ThreadGone, type Answer, type Image, type Question } from "./tasks.ts";
 import type { Entry } from "./format.ts";
 
 export interface ReaderPoolOptions {
-  /** kept ready at all times */
+  /** kept ready while callers ask */
   minimum: number;
+  /** kept ready when none has asked for a while: each takes some 20 MB */
+  minimumAtRest: number;
   /** while questions wait */
   maximum: number;
   queryTimeoutMs: number;
@@ -40,6 +42,8 @@ const ATTEMPTS = 3;
 /** After this long without an idle reader one more is started, before anybody has to wait for it. */
 const ALL_BUSY_MS = 200;
 const RETIRE_AFTER_MS = 30_000;
+/** After this long without a caller's question fewer are kept ready. */
+const REST_AFTER_MS = 300_000;
 /** How long a question may run once nobody is waiting for its answer: a new copy costs more than most answers. */
 const ABANDONED_MS = 500;
 
@@ -55,6 +59,7 @@ export class ReaderPool {
   /** readers that were used up, and will have a successor when there is time */
   #missing = 0;
   #lastIdleAt = performance.now();
+  #lastAskedAt = -Infinity;
   #stopped = false;
 
   constructor(options: ReaderPoolOptions) {
@@ -63,7 +68,7 @@ export class ReaderPool {
 
   /** Starts as many readers as are to be kept ready. */
   start(): void {
-    const wanted = Math.max(1, this.#options.minimum - this.#missing);
+    const wanted = Math.max(1, this.#minimum - this.#missing);
     while (!this.#stopped && this.#size < wanted) void this.#startOne();
   }
 
@@ -83,6 +88,8 @@ export class ReaderPool {
 
   /** @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone, or the signal's reason */
   async ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
+    // The service's own questions never end, and wait for nobody.
+    if (!isQuick(question)) this.#lastAskedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#ask(question, signal);
@@ -152,6 +159,11 @@ export class ReaderPool {
     const copies = [...this.#copies, ...this.#readers];
     this.#copies.clear();
     for (const copy of copies) copy.end();
+  }
+
+  get #minimum(): number {
+    const isAtRest = performance.now() - this.#lastAskedAt > REST_AFTER_MS;
+    return isAtRest ? this.#options.minimumAtRest : this.#options.minimum;
   }
 
   get #size(): number {
@@ -246,7 +258,7 @@ export class ReaderPool {
     if (this.#ready().length > 0) this.#lastIdleAt = now;
     else if (now - this.#lastIdleAt > ALL_BUSY_MS) this.#grow(1);
     for (const reader of this.#ready()) {
-      const isSpare = this.#readers.size > this.#options.minimum;
+      const isSpare = this.#readers.size > this.#minimum;
       if (isSpare && (isWorn(reader) || now - reader.idleSince > RETIRE_AFTER_MS)) reader.end();
     }
     this.#succeed();
@@ -264,6 +276,7 @@ export class ReaderPool {
       this.#missing -= 1;
       this.start();
     } else if (readers.some(isWorn)) this.#grow(1);
+    else this.start();
   }
 
   /** Has readers catch up that nobody asks. While changes come in bulk, one of them keeps up, and the others roughly. */

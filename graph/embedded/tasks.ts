@@ -34,6 +34,11 @@ export type Question =
   | { kind: "query"; sparql: string; type: string; answersGraph: boolean; dataset: Dataset; quick: boolean }
   | { kind: "graph"; graph: string | null; type: string };
 
+/** Whether it is one of the service's own, which wait for no caller. */
+export function isQuick(question: Question): question is Extract<Question, { kind: "query" }> {
+  return question.kind === "query" && question.quick;
+}
+
 /** "union": all named graphs are the default graph. "query": what FROM says. Otherwise what the protocol says. */
 export type Dataset = "union" | "query" | { defaultGraphs: string[]; namedGraphs: string[] };
 
