@@ -43,6 +43,7 @@ inBrowser("three decisions, the duplicate noticed, without a detour: by mouse, a
     await page.clock.install();
     await page.goto(`${service.url}/admin/claims`);
     await page.locator("#keys:not([hidden])").waitFor();
+    await page.clock.pauseAt(Date.now() + 3_600_000);
     let steps = 0;
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key);

@@ -297,10 +297,10 @@ inBrowser("what somebody else decides is said at once, with by whom and when", a
   const { page, trouble, close, ids } = await open(2);
   await lineOf(page, 0).click();
   await titleOf(page, 0).waitFor();
-  // From where on it is told of changes is known once it has asked.
-  await page.waitForResponse((response) => response.url().includes("/v0/admin/claims/changes"), {
-    timeout: 10_000,
-  });
+  // From where on it is told of changes is known once it has asked, which it does every three seconds.
+  const asked = page.waitForResponse((response) => response.url().includes("/v0/admin/claims/changes"));
+  await page.clock.resume();
+  await asked;
   await queue.door.review({ claimId: ids[0], action: "approve", adminEmail: m.platformAdmin });
   await queue.door.review({ claimId: ids[1], action: "reject", notes: "No.", adminEmail: m.support });
   await page

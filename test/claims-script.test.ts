@@ -24,12 +24,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** A desk whose clock stands still. */
-async function open(claims: number) {
-  const desk = await openDesk({ service, queue, browser }, claims);
-  await desk.page.clock.pauseAt(Date.now() + 3_600_000);
-  return desk;
-}
+const open = (claims: number) => openDesk({ service, queue, browser }, claims);
 
 const press = async (page: Page, ...keys: string[]) => {
   for (const key of keys) await page.keyboard.press(key);

@@ -15,6 +15,8 @@ describe.each(testStores.filter((store) => store.available))("into $name", (kind
     store = await startSharedStore(kind);
     projection = await startProjection(store);
     await projection.startWorker();
+    // With the lists that there are from the beginning.
+    await projection.settled();
   });
   afterAll(async () => {
     await projection.stop();

@@ -19,7 +19,7 @@ export type Desk = {
   ids: string[];
 };
 
-/** An organization with claims by Ana-0, Ana-1, …, and its administrator before the queue. */
+/** An organization with claims by Ana-0, Ana-1, …, and its administrator before the queue, where the clock stands still. */
 export async function openDesk(
   { service, queue, browser }: { service: TestService; queue: ClaimQueue; browser: Browser | undefined },
   claims: number,
@@ -35,7 +35,11 @@ export async function openDesk(
   const { page, trouble } = await watchedPage(context, service.url);
   if (script) await page.clock.install();
   await page.goto(`${service.url}${path}`);
-  if (script) await hasStarted(page);
+  if (script) {
+    await hasStarted(page);
+    // A clock that is installed goes on by itself, and what is held would be decided while a busy machine looks elsewhere.
+    await page.clock.pauseAt(Date.now() + 3_600_000);
+  }
   return { page, trouble, close: () => context.close(), org, head, ids };
 }
 
