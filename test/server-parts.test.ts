@@ -23,6 +23,7 @@ import {
   ServiceBusy,
   StatementTimeout,
 } from "../server/postgres/unavailable.ts";
+import { onlyThisMachine } from "../server/this-machine.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
@@ -138,6 +139,28 @@ describe("a caller is", () => {
     expect(await passing(new ApiError("missing_api_key"))).toBe(1);
     for (const error of [new DatabaseUnavailable(), new ApiError("rate_limited")])
       await expect(passing(error)).rejects.toBe(error);
+  });
+});
+
+describe("this machine alone is answered by the name in Host", () => {
+  test.each([
+    ["127.0.0.1:3000", true],
+    ["localhost", true],
+    ["[::1]:3000", true],
+    ["page.example:3000", false],
+    ["127.0.0.1.page.example", false],
+    [undefined, false],
+  ])("%s: %s, whatever a proxy is said to have been asked for", (host, isAnswered) => {
+    const headers: Record<string, string | undefined> = { host };
+    const request = {
+      get: (name: string) => headers[name],
+      hostname: isAnswered ? "page.example" : "localhost",
+    };
+    let passed = 0;
+    const ask = () => onlyThisMachine([])(request as unknown as Request, {} as Response, () => (passed += 1));
+    if (isAnswered) void ask();
+    else expect(ask).toThrow(expect.objectContaining({ code: "host_not_allowed" }));
+    expect(passed).toBe(isAnswered ? 1 : 0);
   });
 });
 

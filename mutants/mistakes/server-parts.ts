@@ -74,4 +74,12 @@ export const SERVER_PARTS: readonly Mistake[] = [
     after: 'typeof error.status === "number"',
     only: "an error is told",
   },
+  {
+    tests: ["server-parts"],
+    rule: "the name is that of the connection, not one that a page wrote",
+    file: "server/this-machine.ts",
+    before: '(request.get("host") ?? "")',
+    after: "(request.hostname)",
+    only: "this machine alone",
+  },
 ];

@@ -19,6 +19,14 @@ export const WORKER_PARTS: readonly Mistake[] = [
   },
   {
     tests: ["worker-parts"],
+    rule: "a record that was withdrawn while the graph was listed is no stranger",
+    file: "worker/strangers.ts",
+    before: "const lasting = await stillThere(store, graph, strangers);",
+    after: "const lasting = strangers;",
+    only: "seen enough",
+  },
+  {
+    tests: ["worker-parts"],
     rule: "who gives up ends the query",
     file: "worker/strangers.ts",
     before: "    body.destroy();\n",
