@@ -32,7 +32,7 @@ async function held(): Promise<{ connections: number; locks: number }> {
 }
 /** Sooner than a pool would end what is idle. */
 const nothingHeld = () =>
-  eventually(async () => expect(await held()).toEqual({ connections: 0, locks: 0 }), 5_000);
+  eventually(async () => expect(await held()).toEqual({ connections: 0, locks: 0 }), 8_000);
 
 test("what the last one has left behind is written without anything that says so", async () => {
   await graph.declareNeeds(3);
