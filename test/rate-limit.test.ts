@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { RunningServer } from "../server/main.ts";
 import { issueTestKey } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -148,5 +149,11 @@ test("while the database does not count, each process goes on by itself from wha
     expect(await counted(key)).toBe(10);
   } finally {
     await owner.query("grant select, insert, update, delete on app_private.rate_limits to engagement_server");
+    // It goes on by itself for a while.
+    await eventually(async () => {
+      const next = await keyWith(20);
+      await ask(service.url, next);
+      expect(await counted(next)).toBeGreaterThan(0);
+    });
   }
 });
