@@ -54,7 +54,9 @@ const OPERATIONS: Operation[] = [
     result: "member { role }",
     sql: "select app_public.set_member_role($1, $2, $3, $4)",
     input: (adminEmail) => ({ orgUri: world.ORG, userEmail: target, role: "org_contributor", adminEmail }),
-    prepare: () => `update app_public.memberships set role = 'org_member' where user_id = ${idOf(target)}`,
+    prepare: () => `
+      update app_public.memberships set role = 'org_member'
+      where org_uri = '${world.ORG}' and user_id = ${idOf(target)}`,
   },
   {
     name: "change a member's status",
@@ -64,7 +66,9 @@ const OPERATIONS: Operation[] = [
     result: "member { status }",
     sql: "select app_public.set_member_status($1, $2, $3, $4)",
     input: (adminEmail) => ({ orgUri: world.ORG, userEmail: target, status: "suspended", adminEmail }),
-    prepare: () => `update app_public.memberships set status = 'active' where user_id = ${idOf(target)}`,
+    prepare: () => `
+      update app_public.memberships set status = 'active'
+      where org_uri = '${world.ORG}' and user_id = ${idOf(target)}`,
   },
   {
     name: "list members",
@@ -236,9 +240,22 @@ beforeAll(async () => {
 });
 afterAll(() => doors.close());
 
+/** Takes back what other operations have left of those who act. */
+const asAtFirst = `
+  delete from app_public.organization_claims where org_uri = '${world.ORG}' and status <> 'approved';
+  delete from app_public.organization_claims where user_id = ${idOf(unknown)};
+  delete from app_public.users where email = '${unknown}';
+  delete from app_public.memberships where user_id = ${idOf(world.claimant)};
+  update app_public.memberships set status = 'active'
+    where status = 'revoked' and org_uri = '${world.ORG}'
+    and user_id in (${idOf(world.contributor)}, ${idOf(world.member)});`;
+
 tryEveryCell(
   () => doors,
-  OPERATIONS,
+  OPERATIONS.map((operation) => ({
+    ...operation,
+    prepare: (person) => asAtFirst + (operation.prepare?.(person) ?? ""),
+  })),
   PEOPLE.map(([who, email], place) => ({
     who,
     email,
