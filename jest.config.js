@@ -8,6 +8,8 @@ export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
+  // No test may need what others leave behind. The seed is printed, and `npm test -- --seed=N` repeats the order.
+  randomize: true,
   testSequencer: "<rootDir>/test/support/sequencer.js",
   // Ends what hangs. How long something may take is not tested: machines differ by a factor of ten.
   testTimeout: 300_000,

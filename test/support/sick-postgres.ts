@@ -35,7 +35,14 @@ export async function startSickPostgres(settings: Record<string, string> = {}): 
   url.port = String(line.port);
   let frozen: number[] = [];
   const signal = (name: NodeJS.Signals) => {
-    for (const pid of frozen) process.kill(pid, name);
+    for (const pid of frozen) {
+      try {
+        process.kill(pid, name);
+      } catch (error) {
+        // The one before it may have ended it.
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+    }
   };
   const thaw = async () => {
     signal("SIGCONT");
