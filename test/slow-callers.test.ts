@@ -166,7 +166,7 @@ describe("an answer", () => {
   test("that nobody takes is given up; one that is still being made is waited for", async () => {
     const [patient, deaf] = [await ask(), await ask()];
     deaf.response.end(LONG);
-    await once(deaf.response, "close");
+    await eventually(() => expect(deaf.response.closed).toBe(true), 30_000);
     expect([deaf.response.writableFinished, patient.response.closed]).toEqual([false, false]);
     patient.response.end("here it is");
     expect(await text(patient.socket)).toMatch(/here it is$/);
