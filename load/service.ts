@@ -14,7 +14,7 @@ import { ask, introduce, runAdmin, serverIsReady, WRITER } from "../faults/servi
 import type { Counted } from "../faults/service.ts";
 import { Supervised } from "../faults/supervisor.ts";
 import { upstreamOf } from "../faults/with-fuseki.ts";
-import { startFuseki } from "../test/support/fuseki.ts";
+import { launchFuseki } from "../graph/fuseki/launch.ts";
 import { freePort, run } from "../test/support/process.ts";
 
 export type LoadedService = Counted & {
@@ -40,7 +40,7 @@ export async function startLoadedService(parts: AsyncDisposableStack): Promise<L
   parts.defer(() => rm(dir, { recursive: true, force: true }));
   const postgres = await startEmbeddedPostgres(join(dir, "postgres"), { shared_buffers: "512MB" });
   parts.defer(() => postgres.stop());
-  const fuseki = await startFuseki({ dir: join(dir, "fuseki") });
+  const fuseki = await launchFuseki({ dir: join(dir, "fuseki"), javaOptions: "-Xmx2g" });
   parts.defer(() => fuseki.stop());
 
   const url = `http://127.0.0.1:${await freePort()}`;

@@ -171,7 +171,9 @@ inBrowser("keys ask once however long they are held down, and leave the browser 
   await press(page, "r");
   expect(await heldLines(page).filter({ hasText: "Rejecting Ana-1" }).count()).toBe(1);
   await titleOf(page, 2).waitFor();
-  await press(page, "a", "u");
+  await press(page, "a");
+  await titleOf(page, 3).waitFor();
+  await press(page, "u");
   expect(await heldLines(page).allTextContents()).toEqual([expect.stringMatching(/^Rejecting Ana-1 /)]);
   await press(page, "/");
   expect(await page.evaluate("document.activeElement.id")).toBe("search");

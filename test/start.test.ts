@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { DEMO_KEY, DEMO_KEY_ID } from "../db/demo/load.ts";
-import { platformPeople } from "../db/demo/records.ts";
+import { commitments, engagementClaims, needs, platformPeople } from "../db/demo/records.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
@@ -165,17 +165,20 @@ describe("npm start on a fresh directory", () => {
   });
 
   test("loads demo data that follows the rules: members of each role, linked records, all in the graph", async () => {
-    const answers = await Promise.all(
-      ["needs", "commitments", "engagement-claims"].map((path) => call(`${url}/v0/${path}`, "GET", DEMO_KEY)),
-    );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-    for (const { body } of answers) expect(body.total).toBeGreaterThanOrEqual(4);
+    // It may have been started just now, and the lists of the graph are as old as the graph.
+    await eventually(async () => {
+      const lists = { needs, commitments, "engagement-claims": engagementClaims };
+      for (const [path, made] of Object.entries(lists)) {
+        const { status, body } = await call(`${url}/v0/${path}`, "GET", DEMO_KEY);
+        expect(status).toBe(200);
+        expect(body.total).toBeGreaterThanOrEqual(made.length);
+      }
+    });
     const asMember = await post("/v0/needs", {
       ...{ orgUri: ORG, orgName: "N", needDescription: "x", accelerators: ["PRA"] },
       declaredByEmail: "member@northern-light.example",
     });
     expect(asMember).toMatchObject({ status: 403, body: { error: "insufficient_role" } });
-    // It may have been started just now, and says so until it has looked at the graph.
     await eventually(async () => {
       const health = await call(`${url}/v0/health`, "GET", DEMO_KEY);
       expect(health.body).toMatchObject({ status: "ok", rejected: 0 });
