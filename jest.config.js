@@ -8,7 +8,7 @@ export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
-  // No test may need what others leave behind. The seed is printed, and `npm test -- --seed=N` repeats the order.
+  // No test may need what others leave behind. Another order: `SEED=7 npm test`.
   randomize: true,
   testSequencer: "<rootDir>/test/support/sequencer.js",
   // Ends what hangs. How long something may take is not tested: machines differ by a factor of ten.

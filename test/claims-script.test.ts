@@ -172,7 +172,7 @@ inBrowser("keys ask once however long they are held down, and leave the browser 
   expect(await heldLines(page).filter({ hasText: "Rejecting Ana-1" }).count()).toBe(1);
   await titleOf(page, 2).waitFor();
   await press(page, "a");
-  await titleOf(page, 3).waitFor();
+  await titleOf(page, 0).waitFor();
   await press(page, "u");
   expect(await heldLines(page).allTextContents()).toEqual([expect.stringMatching(/^Rejecting Ana-1 /)]);
   await press(page, "/");

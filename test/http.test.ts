@@ -314,6 +314,7 @@ test("metrics are on a port of their own, by route and not by path", async () =>
     logger: pino({ level: "silent" }),
   });
   try {
+    await call(`${service.url}/v0/needs`, "POST", service.keys.write, need);
     await call(`${measured.url}/v0/needs/00000000-0000-4000-8000-000000000000`, "GET", service.keys.read);
     const metrics = await (await fetch(`http://127.0.0.1:${measured.metricsPort}/metrics`)).text();
     expect(metrics).toContain(

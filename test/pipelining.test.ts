@@ -148,14 +148,17 @@ test("beyond so many connections each further one is closed, and that is told; o
     ...{ keepAliveMs: 60_000, maxConnections: 2, onRefused: ({ code }) => told.push(code) },
   });
   const open = await narrow.listen(0, "127.0.0.1");
-  const [first, second] = [send(get("/"), open), send(get("/"), open)];
-  await Promise.all([once(first, "data"), once(second, "data")]);
-  await closed(send("", open).resume());
-  expect(told).toEqual(["service_busy"]);
-  first.destroy();
-  await eventually(async () =>
-    expect(await text(send(get("/", "connection: close\r\n"), open))).toMatch("here it is"),
-  );
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await narrow.drain({ delayMs: 0, timeoutMs: 0 });
+  try {
+    const [first, second] = [send(get("/"), open), send(get("/"), open)];
+    await Promise.all([once(first, "data"), once(second, "data")]);
+    await closed(send("", open).resume());
+    expect(told).toEqual(["service_busy"]);
+    first.destroy();
+    await eventually(async () =>
+      expect(await text(send(get("/", "connection: close\r\n"), open))).toMatch("here it is"),
+    );
+  } finally {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await narrow.drain({ delayMs: 0, timeoutMs: 0 });
+  }
 });

@@ -167,7 +167,9 @@ describe("npm start on a fresh directory", () => {
   test("loads demo data that follows the rules: members of each role, linked records, all in the graph", async () => {
     // It may have been started just now, and the lists of the graph are as old as the graph.
     await eventually(async () => {
-      const lists = { needs, commitments, "engagement-claims": engagementClaims };
+      // Those that are active are listed where no status is asked for.
+      const active = engagementClaims.filter(({ status }) => status === undefined);
+      const lists = { needs, commitments, "engagement-claims": active };
       for (const [path, made] of Object.entries(lists)) {
         const { status, body } = await call(`${url}/v0/${path}`, "GET", DEMO_KEY);
         expect(status).toBe(200);
@@ -219,7 +221,7 @@ describe("npm start on a fresh directory", () => {
 
   test("stops on Ctrl-C without leaving a process, and starts again with all data", async () => {
     const before = await call(`${url}/v0/needs?limit=200`, "GET", DEMO_KEY);
-    expect(before.body.total).toBeGreaterThan(4);
+    expect(before.body.total).toBeGreaterThanOrEqual(needs.length);
     expect(await service.end("SIGINT")).toBe(0);
     expect(service.output().stdout).toContain("Stopped.");
     expect(await processesNaming(data.dir)).toEqual([]);
