@@ -178,7 +178,10 @@ export class Listener {
     if (limits.delayMs > 0) await sleep(limits.delayMs);
     const closed = new Promise<void>((done) => void this.#server.close(() => done()));
     this.#server.closeIdleConnections();
-    const impatience = setTimeout(() => this.#server.closeAllConnections(), limits.timeoutMs);
+    const impatience = setTimeout(() => {
+      // Node's own way would leave those out that go on in another protocol.
+      for (const socket of this.#sockets) socket.destroy();
+    }, limits.timeoutMs);
     // What was sent before the end may still be on its way; who says nothing keeps nobody.
     const silence = setTimeout(() => this.#closeSilent(), Math.min(SILENCE_MS, limits.timeoutMs));
     await closed;

@@ -41,8 +41,14 @@ export class Conversation {
    * @throws ApiError 429 rate_limited
    */
   async subscribe(): Promise<void> {
-    await this.#inTurn();
+    // What was in the same packet is heard before this is counted.
     this.#free += FREE_WITH_SUBSCRIPTION;
+    try {
+      await this.#inTurn();
+    } catch (error) {
+      this.#free -= FREE_WITH_SUBSCRIPTION;
+      throw error;
+    }
   }
 
   #hear(): void {
