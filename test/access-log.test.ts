@@ -93,6 +93,15 @@ describe("each request is one line at info", () => {
     expect(line).toMatchObject({ route: "/graphql", errors: ["insufficient_scope"] });
   });
 
+  test("an upgrade that is refused as none", async () => {
+    const asked = get(`${service.url}/graphql`, {
+      headers: { connection: "upgrade", upgrade: "websocket", "x-request-id": "no-upgrade" },
+    });
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    expect(answer.resume().statusCode).toBe(400);
+    expect(await lineOf("no-upgrade")).toMatchObject({ level: INFO, status: 400 });
+  });
+
   test("a caller who hangs up before the answer is told apart", async () => {
     const client = await service.database.owner.connect();
     const gone = new AbortController();

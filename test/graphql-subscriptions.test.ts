@@ -470,6 +470,62 @@ describe("who may connect", () => {
     socket.terminate();
   });
 
+  test("and begin another under the id of one that they have just ended, which has not begun yet", async () => {
+    const socket = await connected(await issueTestKey(db, "api_read"));
+    const told: { type: string; id?: string }[] = [];
+    socket.on("message", (data) => told.push(JSON.parse((data as Buffer).toString())));
+    const say = (type: string, id: string) =>
+      socket.send(JSON.stringify({ id, type, payload: { query: CHANGES } }));
+    const heard = async (count: number) => {
+      socket.send(JSON.stringify({ type: "ping" }));
+      await eventually(() => expect(told.filter(({ type }) => type === "pong")).toHaveLength(count));
+    };
+    const blocker = await db.connect();
+    try {
+      await blocker.query("begin; lock table app_private.changes in access exclusive mode");
+      say("subscribe", "x");
+      await eventually(async () => {
+        const { rowCount } = await db.query(
+          `select from pg_stat_activity where datname = current_database() and usename = 'engagement_server'
+             and wait_event_type = 'Lock'`,
+        );
+        expect(rowCount).toBeGreaterThan(0);
+      });
+      say("complete", "x");
+      say("subscribe", "x");
+      await heard(1);
+      await blocker.query("commit");
+    } finally {
+      blocker.release(true);
+    }
+    await eventually(async () => {
+      await insertNeed();
+      expect(told).toContainEqual(expect.objectContaining({ id: "x", type: "next" }));
+    });
+    expect(told.map(({ type }) => type)).not.toContain("complete");
+    say("complete", "x");
+    await heard(2);
+    const before = told.length;
+    const other = overWebSocket(service.url, service.keys.read, CHANGES, { after: await now() });
+    open.push(other);
+    await insertNeed();
+    await eventually(() => expect(other.events).toHaveLength(1));
+    await heard(3);
+    expect(told).toHaveLength(before + 1);
+    socket.terminate();
+  });
+
+  test("and begin nothing else under an id that is in use, however long, without a word of it in the log", async () => {
+    const written = jest.spyOn(console, "error");
+    const socket = await connected(service.keys.read);
+    const closed = once(socket, "close");
+    for (let n = 0; n < 2; n++)
+      socket.send(JSON.stringify({ id: "x".repeat(200), type: "subscribe", payload: { query: CHANGES } }));
+    expect((await closed)[0]).toBe(4409);
+    expect(written).not.toHaveBeenCalled();
+    written.mockRestore();
+  });
+
   test("in as many connections as there may be subscriptions, also without any", async () => {
     const key = await issueTestKey(db, "api_read");
     const sockets = await Promise.all(

@@ -5,7 +5,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { createHandler } from "graphql-sse/lib/use/express";
 import { useServer } from "graphql-ws/use/ws";
 import { WebSocketServer } from "ws";
-import type { WebSocket } from "ws";
+import type { RawData, WebSocket } from "ws";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
@@ -18,6 +18,7 @@ import { Places } from "../live/places.ts";
 import { Conversation } from "./conversation.ts";
 import type { Documents } from "./documents.ts";
 import { checkForm } from "./http.ts";
+import { OperationIds } from "./operation-ids.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 const GOING_AWAY = 1001;
@@ -53,6 +54,15 @@ function closing(error: unknown, unidentified: number): [code: number, reason: s
 function atOnce(ask: () => Promise<void>): () => Promise<void> {
   let underWay: Promise<void> | undefined;
   return () => (underWay ??= ask().finally(() => (underWay = undefined)));
+}
+
+/** Hands on what is said over a WebSocket, each operation under an id of its own. */
+function heardBy(hear: (text: string) => void, ids: OperationIds): (data: RawData) => void {
+  return (data) => {
+    // What `ws` gives unless it is told otherwise.
+    const text = ids.heard((data as Buffer).toString());
+    if (text !== undefined) hear(text);
+  };
 }
 
 type Parts = { subscriptions: Subscriptions; documents: Documents; turns: LoopTurns };
@@ -113,15 +123,24 @@ export class Transports {
     const taken = takeOver(request, response);
     if (!taken) return next();
     if (this.#isClosing) throw new ApiError("service_busy");
+    response.statusCode = 400;
+    // Also of one that `ws` refuses by itself.
+    taken.socket.once("close", () => response.emit("close"));
     this.#sockets.handleUpgrade(request, taken.socket, taken.head, (socket) => {
       response.statusCode = 101;
-      socket.once("close", () => response.emit("close"));
       const conversation = new Conversation(socket, (refusal) => socket.close(...closing(refusal, OVER)));
       this.#conversations.set(socket, conversation);
       // graphql-ws writes to the console what cannot be sent any more, and a message that is too long, or none at all: anybody
       // could fill the log with them.
-      const send = socket.send.bind(socket);
-      socket.send = ((data: string, done: () => void) => send(data, () => done())) as typeof socket.send;
+      const ids = new OperationIds();
+      const [send, on] = [socket.send.bind(socket), socket.on.bind(socket)];
+      socket.send = ((data: string, done: () => void) => {
+        const said = ids.said(data);
+        if (said === undefined) done();
+        else send(said, () => done());
+      }) as typeof socket.send;
+      socket.on = ((event: string, hear: (...given: unknown[]) => void) =>
+        on(event, event === "message" ? heardBy(hear, ids) : hear)) as typeof socket.on;
       this.#sockets.emit("connection", socket, request);
       socket.removeAllListeners("error").on("error", () => socket.close(PROTOCOL_ERROR));
     });
