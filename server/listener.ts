@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "./errors.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
-import { OneByOne } from "./one-by-one.ts";
+import { Pipelining } from "./pipelining.ts";
 import { requestOf } from "./request-context.ts";
 
 /** How long a caller may take, and how often that is checked; in milliseconds. */
@@ -61,7 +61,7 @@ export class Listener {
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
   // What else these send is read and dropped: to close a connection with bytes unread would take the answer back.
   readonly #refused = new WeakSet<Duplex>();
-  readonly #turns = new OneByOne();
+  readonly #pipelining = new Pipelining();
   #isDraining = false;
 
   /**
@@ -84,7 +84,7 @@ export class Listener {
       // What was in the same packet as one too many.
       if (socket.destroyed) return;
       this.#answers.set(socket, response);
-      const isTaken = this.#turns.take(socket, response, () => {
+      const isTaken = this.#pipelining.take(socket, response, () => {
         // It may have been cut short while it waited.
         if (response.writableEnded) return;
         this.#begin(response);
@@ -112,7 +112,7 @@ export class Listener {
     this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on("error", () => socket.destroy());
       // The connection is still that of a request before.
-      if (this.#turns.isBusy(socket)) {
+      if (this.#pipelining.isBusy(socket)) {
         socket.destroy();
         return;
       }
@@ -128,7 +128,7 @@ export class Listener {
     this.#server.timeout = patience.answerMs;
     // Nothing has come or gone for as long. Whoever waits for an answer that is still being made is not to blame for that.
     this.#server.on("timeout", (socket) => {
-      if (socket.writableLength > 0 || !this.#turns.isBusy(socket)) socket.destroy();
+      if (socket.writableLength > 0 || !this.#pipelining.isBusy(socket)) socket.destroy();
     });
     this.#server.on("connection", (socket) => {
       this.#sockets.add(socket);
@@ -143,7 +143,7 @@ export class Listener {
       // Its answer is on its way, or there already, or nobody is there any more.
       if (!socket.writable || hasBegun || error.code === "ECONNRESET") socket.destroy();
       else if (latest && !latest.req.complete) cutShort(refusalOf(error.code), latest);
-      else if (latest && this.#turns.isBusy(socket)) {
+      else if (latest && this.#pipelining.isBusy(socket)) {
         // A refusal would be taken for the answer to what came before, which is the last one then.
         this.#refused.add(socket);
         latest.shouldKeepAlive = false;

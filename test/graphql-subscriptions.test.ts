@@ -521,6 +521,7 @@ describe("who may connect", () => {
     const closed = once(socket, "close");
     for (let n = 0; n < 2; n++)
       socket.send(JSON.stringify({ id: "x".repeat(200), type: "subscribe", payload: { query: CHANGES } }));
+    await eventually(() => expect(socket.readyState).toBe(socket.CLOSED), 30_000);
     expect((await closed)[0]).toBe(4409);
     expect(written).not.toHaveBeenCalled();
     written.mockRestore();

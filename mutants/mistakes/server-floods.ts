@@ -3,6 +3,7 @@ import type { Mistake } from "../mistake.ts";
 
 const HELD = { file: "server/identity/hold-back.ts", tests: ["hold-back"] };
 const TALK = { file: "server/graphql/conversation.ts", tests: ["graphql-subscriptions"] };
+const IDS = { file: "server/graphql/operation-ids.ts", tests: ["graphql-subscriptions"] };
 const TURNS = { file: "server/loop-turns.ts", tests: ["loop-turns"] };
 
 export const FLOODS: readonly Mistake[] = [
@@ -70,6 +71,20 @@ export const FLOODS: readonly Mistake[] = [
     before: "else this.#socket.terminate();",
     after: "else return;",
     only: "before it is known",
+  },
+  {
+    ...IDS,
+    rule: "an id that has been ended may be used for something else at once",
+    before: "      this.#forget(own);\n      message.id = own;",
+    after: "      message.id = own;",
+    only: "which has not begun yet",
+  },
+  {
+    ...IDS,
+    rule: "an id that is in use may not be used for something else",
+    before: "    if (known !== undefined) return known;\n",
+    after: "",
+    only: "however long",
   },
   {
     ...TALK,

@@ -293,7 +293,7 @@ export const SERVER: readonly Mistake[] = [
   {
     rule: "a WebSocket that is asked for behind a request ends the connection, and not the service",
     file: "server/listener.ts",
-    before: "      if (this.#turns.isBusy(socket)) {\n",
+    before: "      if (this.#pipelining.isBusy(socket)) {\n",
     after: "      if (!socket) {\n",
     tests: ["pipelining"],
     only: "in another protocol",
@@ -309,7 +309,7 @@ export const SERVER: readonly Mistake[] = [
   {
     rule: "what is not HTTP is not refused in the place of the answer to what came before",
     file: "server/listener.ts",
-    before: "else if (latest && this.#turns.isBusy(socket)) {",
+    before: "else if (latest && this.#pipelining.isBusy(socket)) {",
     after: "else if (!latest) {",
     tests: ["pipelining"],
     only: "what is not HTTP",
@@ -317,7 +317,7 @@ export const SERVER: readonly Mistake[] = [
   {
     rule: "who waits for an answer is not taken for one who does not read",
     file: "server/listener.ts",
-    before: "if (socket.writableLength > 0 || !this.#turns.isBusy(socket)) socket.destroy();",
+    before: "if (socket.writableLength > 0 || !this.#pipelining.isBusy(socket)) socket.destroy();",
     after: "socket.destroy();",
     tests: ["slow-callers"],
     only: "that nobody takes",
@@ -325,14 +325,14 @@ export const SERVER: readonly Mistake[] = [
   {
     rule: "an answer that nobody takes is given up",
     file: "server/listener.ts",
-    before: "if (socket.writableLength > 0 || !this.#turns.isBusy(socket)) socket.destroy();",
-    after: "if (!this.#turns.isBusy(socket)) socket.destroy();",
+    before: "if (socket.writableLength > 0 || !this.#pipelining.isBusy(socket)) socket.destroy();",
+    after: "if (!this.#pipelining.isBusy(socket)) socket.destroy();",
     tests: ["slow-callers"],
     only: "that nobody takes",
   },
   {
     rule: "twenty requests may wait on a connection",
-    file: "server/one-by-one.ts",
+    file: "server/pipelining.ts",
     before: "line.length < WAITING",
     after: "line.length < WAITING - 1",
     tests: ["pipelining"],
@@ -340,7 +340,7 @@ export const SERVER: readonly Mistake[] = [
   },
   {
     rule: "and no more than twenty",
-    file: "server/one-by-one.ts",
+    file: "server/pipelining.ts",
     before: "const WAITING = 20;",
     after: "const WAITING = 2_000;",
     tests: ["pipelining"],
@@ -348,7 +348,7 @@ export const SERVER: readonly Mistake[] = [
   },
   {
     rule: "what was sent behind the last request of a connection is not begun",
-    file: "server/one-by-one.ts",
+    file: "server/pipelining.ts",
     before: "if (socket.writable) this.#begin",
     after: "if (socket) this.#begin",
     tests: ["pipelining"],

@@ -1,6 +1,6 @@
 // The ids of what is asked over one WebSocket. A client may begin something else under an id as soon as it has ended what had
 // it; the library of the protocol knows one by its id alone, and takes the end of the first for that of the second, which
-// nothing could end then, not even the end of the connection. So each has an id of its own here.
+// could not be ended by its id then. So each has an id of its own here.
 
 /** One operation, as whoever asked for it calls it. */
 type Message = { type?: unknown; id?: unknown };

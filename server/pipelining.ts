@@ -1,4 +1,4 @@
-// Requests that a caller sends over one connection without waiting for the answers. HTTP/1.1 allows it and answers them in
+// HTTP pipelining: requests that a caller sends over one connection without waiting for the answers. HTTP/1.1 allows it and answers them in
 // order, but Node hands over all that a packet holds at once: two thousand requests, and nobody else has a turn meanwhile.
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -10,7 +10,7 @@ const WAITING = 20;
 type Waiting = { response: ServerResponse; begin: () => void };
 
 /** Begins what comes over a connection when what came before is answered, and everybody else has had a turn. */
-export class OneByOne {
+export class Pipelining {
   /** By connection, those that wait while one is being answered. */
   readonly #lines = new WeakMap<Duplex, Waiting[]>();
 
