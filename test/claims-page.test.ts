@@ -248,13 +248,16 @@ inBrowser(
     await titleOf(page, 0).waitFor();
     await page.keyboard.press("a");
     await titleOf(page, 1).waitFor();
-    for (const answer of [{ status: 429 }, { status: 503 }, undefined]) {
-      await page.route("**/admin/claims/*", (route) => (answer ? route.fulfill(answer) : route.abort()));
+    const answers: ({ status: number } | undefined)[] = [{ status: 429 }, { status: 503 }, undefined];
+    await page.route("**/admin/claims/*", (route) =>
+      answers[0] ? route.fulfill(answers[0]) : route.abort(),
+    );
+    for (; answers.length > 0; answers.shift()) {
       await page.keyboard.press("j");
       await page.locator("#held ul").getByText("The service did not answer").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
-      await page.unroute("**/admin/claims/*");
     }
+    await page.unroute("**/admin/claims/*");
     await titleOf(page, 1).waitFor();
     await page.keyboard.press("u");
     await page.locator("#held li").waitFor({ state: "detached" });
