@@ -7,6 +7,7 @@ import { registerChurches } from "./churches.ts";
 import { registerConfig } from "./config.ts";
 import { AdminContext, EXIT } from "./context.ts";
 import { registerGraph } from "./graph.ts";
+import { closeBeforeTheEnd } from "./interrupt.ts";
 import { registerKeys } from "./keys.ts";
 import { registerMembers } from "./members.ts";
 import { registerOrgs } from "./orgs.ts";
@@ -64,14 +65,7 @@ async function main(args: readonly string[]): Promise<number> {
     report(error, args.includes("--json"));
     return EXIT.failed;
   }
-  // A second Ctrl-C must not break off what the first one has begun.
-  let closing: Promise<void> | undefined;
-  const stop = (signal: NodeJS.Signals) => {
-    closing ??= context.close().finally(() => {
-      process.removeAllListeners(signal).kill(process.pid, signal);
-    });
-  };
-  process.on("SIGINT", stop).on("SIGTERM", stop);
+  closeBeforeTheEnd(() => context.close());
   try {
     await buildProgram(context).parseAsync(args, { from: "user" });
     return context.exitCode;

@@ -8,6 +8,7 @@ import { eventually } from "./support/eventually.ts";
 import { send } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
 import { contributor, ORG } from "./support/world.ts";
 
 type Line = Record<string, unknown>;
@@ -82,6 +83,18 @@ describe("each request is one line at info", () => {
     const line = await lineOf(idOf(answer));
     expect(line).toMatchObject({ level: INFO, method, ...expected });
     expect(JSON.stringify(line)).not.toContain("@");
+  });
+
+  test("a page tells of what it refused as well", async () => {
+    const visitor = await new Visitor(service).signIn(contributor);
+    for (const [path, code] of [
+      ["/admin/claims", "permission_required"],
+      ["/organizations/none", "organization_not_found"],
+    ] as const) {
+      const refused = await visitor.open(path);
+      const { status, errors } = await lineOf(idOf(refused));
+      expect([path, status, errors]).toEqual([path, refused.status, [code]]);
+    }
   });
 
   test("a GraphQL request tells of all that it was refused", async () => {

@@ -1,5 +1,6 @@
 // Deciding claims by the forms of the pages, without script: what they do and refuse.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { longestText } from "../db/catalog.ts";
 import { ClaimQueue, NO_CLAIM, QUEUE } from "./support/claim-queue.ts";
 import * as m from "./support/membership.ts";
 import { startTestService } from "./support/service.ts";
@@ -53,6 +54,8 @@ describe("the forms, without script", () => {
     const page = await head.open(`${QUEUE}/${first}`);
     const asking = await head.submit(page, QUEUE, { action: "reject", claim: first });
     expect(asking.text).toMatch(/<textarea[^>]* required/);
+    for (const { text } of [page, asking])
+      expect(text).toContain(`name="notes" rows="3" maxlength="${longestText.text}"`);
     const refused = await head.submit(page, QUEUE, { action: "reject", claim: first, confirmed: "yes" });
     expect([refused.status, await queue.statusOf(first)]).toEqual([400, "pending_review"]);
     await head.submit(page, QUEUE, {

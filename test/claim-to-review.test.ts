@@ -18,6 +18,8 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const db = () => service.database.owner;
+/** As many other claims as are shown beside one. */
+const MOST_BESIDE = 10;
 
 describe("a claim", () => {
   test("organizations like it, by name, by domain, by website, and by the claimant's address", async () => {
@@ -165,6 +167,18 @@ describe("a claim", () => {
       "Other claims to it: 1.",
     ])
       expect(text).toContain(said);
+  });
+
+  test("of many claims to one organization the latest are beside it, and a link leads to all of them", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const ids: string[] = [];
+    for (let n = 0; n < MOST_BESIDE + 2; n++) ids.push(await queue.claim(org));
+    const { text } = await support.open(`${QUEUE}/${ids[0]}?q=somebody&status=rejected`);
+    expect(text).toContain(`Other claims to it: ${MOST_BESIDE + 1}.`);
+    const [, link, words] = /<a href="([^"]*)"\s*>(All \d+ claims to it)</.exec(text)!;
+    expect(words).toBe(`All ${ids.length} claims to it`);
+    const all = (await support.open(link!.replaceAll("&amp;", "&"))).text;
+    expect(all).toContain(` of ${ids.length}, `);
   });
 
   test("the usual role is the least of those for an organization, and for a new one a role that manages it", async () => {

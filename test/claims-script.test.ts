@@ -165,7 +165,15 @@ inBrowser("keys ask once however long they are held down, and leave the browser 
   expect(await page.locator("#several [name=claim]:checked").getAttribute("value")).toBe(ids[1]);
   await press(page, "x");
   expect(await page.locator("#several [name=claim]:checked").count()).toBe(0);
-  // With notes there is nothing to write first.
+  // A letter in a list of roles is one that somebody looks for.
+  await page.locator("#decision").getByLabel("Role if approved").focus();
+  await press(page, "a", "j");
+  expect([await heldLines(page).count(), await askedPages(page)]).toEqual([0, before + 1]);
+  // With notes there is nothing to write first; and blanks are none.
+  await notesOf(page).fill(" \n ");
+  await page.getByRole("button", { name: "Reject", exact: true }).click();
+  await page.getByText("Say why: the person will be told.").waitFor();
+  expect(await heldLines(page).count()).toBe(0);
   await notesOf(page).fill("We do not know you.");
   await page.locator("#claim-title").focus();
   await press(page, "r");
@@ -207,6 +215,73 @@ inBrowser(
     await answer(0);
     expect(await page.locator("#claim-title").textContent()).toContain("Ana-1 ");
     expect(page.url()).toBe(`${service.url}${QUEUE}/${ids[1]}`);
+    await close();
+  },
+);
+
+inBrowser("whoever writes while another claim is on its way goes on writing where they are", async () => {
+  const { page, close, ids } = await open(3);
+  await page.evaluate(HOLD_ANSWERS);
+  const asked = (count: number) =>
+    eventually(async () => expect(await page.evaluate("answers.size")).toBe(count));
+  const answer = (n: number) => page.evaluate(`answers.get("${QUEUE}/${ids[n]}")()`);
+  const search = page.locator("#search");
+  await press(page, "j");
+  await asked(1);
+  await press(page, "/");
+  await page.keyboard.type("anna");
+  await press(page, "ArrowLeft", "ArrowLeft");
+  await answer(0);
+  await titleOf(page, 0).waitFor();
+  await page.keyboard.type("j");
+  expect([await search.inputValue(), await heldLines(page).count()]).toEqual(["anjna", 0]);
+  // What stood there before is none of what is written now: the next claim takes its place as ever.
+  await page.locator("#claim-title").focus();
+  await press(page, "j");
+  await asked(2);
+  await answer(1);
+  await titleOf(page, 1).waitFor();
+  expect(await search.inputValue()).toBe("");
+  expect(await page.evaluate("document.activeElement.id")).toBe("claim-title");
+  // Of a claim that somebody writes about nobody is taken away.
+  await press(page, "j");
+  await asked(3);
+  await press(page, "r");
+  await page.keyboard.type("jar");
+  await answer(2);
+  expect(await notesOf(page).inputValue()).toBe("jar");
+  expect(page.url()).toBe(`${service.url}${QUEUE}/${ids[1]}`);
+  await press(page, "k");
+  expect(await notesOf(page).inputValue()).toBe("jark");
+  // From the search that is sent one comes to what it has found.
+  await search.fill("ana-2");
+  await press(page, "Enter");
+  await page.getByText("1–1 of 1, oldest first").waitFor();
+  expect(await page.evaluate("document.activeElement.id")).toBe("list-title");
+  await close();
+});
+
+inBrowser(
+  "claims that are chosen stay chosen from one to the next, with the form open for them",
+  async () => {
+    const { page, close, ids } = await open(3);
+    const chosen = () =>
+      page.evaluate(
+        "[...document.querySelectorAll('#several [name=claim]:checked')].map(({ value }) => value)",
+      );
+    await turn(page, "j", 0);
+    await press(page, "x");
+    await turn(page, "j", 1);
+    await turn(page, "j", 2);
+    await press(page, "x");
+    await turn(page, "k", 1);
+    expect(await chosen()).toEqual([ids[0], ids[2]]);
+    await page.getByText("Decide several at once", { exact: true }).click();
+    await lineOf(page, 0).click();
+    await titleOf(page, 0).waitFor();
+    await page.getByRole("button", { name: "Approve all chosen" }).click();
+    expect(await heldLines(page).locator("span:first-child").textContent()).toContain("Approving 2 claims: ");
+    expect(await chosen()).toEqual([]);
     await close();
   },
 );
@@ -381,3 +456,76 @@ inBrowser(
     await close();
   },
 );
+
+inBrowser(
+  "what others decide of a claim whose decision is held is told, and takes nothing away",
+  async () => {
+    const { page, close, ids } = await open(2);
+    const told = Promise.withResolvers<Route>();
+    const after = await feed(page, changes("first"), (route) => Promise.resolve(told.resolve(route)));
+    await times(page, after, 2);
+    await turn(page, "j", 0);
+    await turn(page, "a", 1);
+    await turn(page, "k", 0);
+    const before = await askedPages(page);
+    const record = { reviewed_by: m.support };
+    await changes("second", { id: ids[0], toStatus: "approved", record })(await told.promise);
+    await lineOf(page, 0).getByText(`approved by ${m.support}`).waitFor();
+    expect(await askedPages(page)).toBe(before);
+    expect(await heldLines(page).allTextContents()).toEqual([expect.stringMatching(/^Approving Ana-0 /)]);
+    await close();
+  },
+);
+
+inBrowser("a claim that was asked for anew and left in the meantime does not come back", async () => {
+  const { page, close, ids } = await open(2);
+  const told = Promise.withResolvers<Route>();
+  const after = await feed(page, changes("first"), (route) => Promise.resolve(told.resolve(route)));
+  await times(page, after, 2);
+  await turn(page, "j", 0);
+  await page.evaluate(HOLD_ANSWERS);
+  const answers = (count: number) =>
+    eventually(async () => expect(await page.evaluate("answers.size")).toBe(count));
+  const answer = (n: number) => page.evaluate(`answers.get("${QUEUE}/${ids[n]}")()`);
+  const record = { reviewed_by: m.support };
+  await changes("second", { id: ids[0], toStatus: "approved", record })(await told.promise);
+  await answers(1);
+  await lineOf(page, 1).click();
+  await answers(2);
+  await answer(1);
+  await titleOf(page, 1).waitFor();
+  await answer(0);
+  expect(await page.locator("#claim-title").textContent()).toContain("Ana-1 ");
+  await close();
+});
+
+inBrowser("what is decided anew while it is looked for is not lost", async () => {
+  const { page, close, ids, head } = await open(2);
+  const left = [{ id: ids[1], action: "reject", tab: "gone", at: 0 }];
+  await page.evaluate(
+    `localStorage.setItem("decisions of ${head}", ${JSON.stringify(JSON.stringify(left))})`,
+  );
+  await page.reload();
+  await hasStarted(page);
+  await page.evaluate(HOLD_ANSWERS);
+  await page.clock.fastForward(3_000);
+  await eventually(async () => expect(await page.evaluate("answers.size")).toBe(1));
+  await page.getByRole("checkbox", { name: "Choose Ana-1 " }).check();
+  await page.getByText("Decide several at once", { exact: true }).click();
+  await page.getByRole("button", { name: "Approve all chosen" }).click();
+  await page.evaluate(`answers.get("${QUEUE}/${ids[1]}")()`);
+  expect(await heldLines(page).allTextContents()).toEqual([expect.stringMatching(/^Approving Ana-1 /)]);
+  expect(await page.evaluate("JSON.stringify(localStorage)")).toContain(ids[1]);
+  await close();
+});
+
+inBrowser("a decision that is made takes the focus from nobody", async () => {
+  const { page, close } = await open(2);
+  await turn(page, "j", 0);
+  await turn(page, "a", 1);
+  await press(page, "/");
+  await waitOut(page);
+  await page.locator("#held ul").getByText("is approved. They get an e-mail.").waitFor();
+  expect(await page.evaluate("document.activeElement.id")).toBe("search");
+  await close();
+});

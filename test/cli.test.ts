@@ -93,6 +93,10 @@ describe("what cannot be done", () => {
       ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", "@x"],
     ],
     [
+      "a domain without a dot",
+      ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", "localhost"],
+    ],
+    [
       "a domain with a label of 64 characters",
       ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", `x.${"d".repeat(64)}`],
     ],

@@ -3,12 +3,13 @@ import { globSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import {
   ConfigError,
   isLoopback,
   isSafeProvider,
   loadConfig,
+  processConfig,
   SECRETS,
   SETTINGS,
   VARIABLES,
@@ -182,6 +183,7 @@ describe("the configuration", () => {
     ["OIDC_ISSUER", "https://a.example,,https://b.example", "http:// or https://"],
     ["OIDC_ISSUER", "https://a.example https://b.example", "with domains of e-mail addresses"],
     ["OIDC_ISSUER", "https://a.example @a.example", "with domains of e-mail addresses"],
+    ["OIDC_ISSUER", "https://a.example localhost", "with domains of e-mail addresses"],
     ["OIDC_ISSUER", "https://u:p@accounts.example", "without user and password"],
     ["OIDC_ISSUER", "https://accounts.example/?a=b", "without a query"],
     ["OIDC_AUDIENCE", " ", "not be blank"],
@@ -232,6 +234,8 @@ describe("the configuration", () => {
     ["a user without a password", { FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u" }, "FUSEKI_PASSWORD"],
     ["a user for the embedded store", { FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" }, "FUSEKI_URL"],
     ["a replica of no database", { DATABASE_READ_URL: "postgres://u:p@db.example/x" }, "DATABASE_URL"],
+    ["a client without a provider", { OIDC_CLIENT_ID: "pages" }, "OIDC_ISSUER"],
+    ["a client's secret without a client", { OIDC_CLIENT_SECRET: "s" }, "OIDC_CLIENT_ID"],
     ["half a graph store", { SPARQL_QUERY_URL: "http://localhost/query" }, "FUSEKI_URL"],
   ])("refuses what contradicts itself: %s", (_, env, name) => {
     expect(refusalOf(env)).toMatch(new RegExp(`^${name}: must `));
@@ -600,6 +604,20 @@ test("the README's table, the operator's tool and the schema name the same varia
   const shown = Object.keys(JSON.parse(stdout) as object);
   // Shown as the three URLs that follow from it.
   expect(shown.toSorted()).toEqual(VARIABLES.filter((name) => name !== "FUSEKI_URL").toSorted());
+});
+
+test("a file .env may be missing, and one that cannot be read is told of", () => {
+  const failing = (code: string) => () => {
+    throw Object.assign(new Error(`${code}: .env`), { code });
+  };
+  const load = jest.spyOn(process, "loadEnvFile").mockImplementation(failing("ENOENT"));
+  try {
+    expect(() => processConfig()).not.toThrow();
+    load.mockImplementation(failing("EACCES"));
+    expect(() => processConfig()).toThrow("EACCES: .env");
+  } finally {
+    load.mockRestore();
+  }
 });
 
 test("the environment is read in one place", async () => {

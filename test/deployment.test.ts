@@ -29,24 +29,33 @@ type ComposeService = {
   deploy?: { resources: Limits };
   security_opt?: string[];
   cap_drop?: string[];
+  read_only?: boolean;
+  networks: string[];
+  depends_on?: Record<string, { condition: string }>;
 };
 type Compose = {
   services: Record<string, ComposeService>;
+  networks: Record<string, { internal?: boolean } | null>;
   secrets: Record<string, { file: string }>;
 };
 
 const compose = async () => parse(await read("docker-compose.yml"), { merge: true }) as Compose;
 
 type Env = { name: string; value: string };
+type Probe = { httpGet: { path: string; port: string } };
 type Container = {
   image: string;
   env?: Env[];
+  volumeMounts: { name: string; mountPath: string }[];
+  startupProbe?: Probe;
+  readinessProbe?: Probe;
+  livenessProbe?: Probe;
   securityContext: object;
   resources: { requests?: object; limits?: object };
 };
 type KubernetesObject = {
   kind: string;
-  metadata: { name: string };
+  metadata: { name: string; labels?: { part: string } };
   spec: {
     replicas?: number;
     selector?: { matchLabels: object };
@@ -54,9 +63,16 @@ type KubernetesObject = {
       spec: {
         containers: Container[];
         securityContext: object;
-        volumes: { name: string; secret?: object }[];
+        terminationGracePeriodSeconds?: number;
+        volumes: { name: string; secret?: { secretName: string } }[];
       };
     };
+    podSelector?: {
+      matchLabels: { part?: string };
+      matchExpressions?: { key: string; operator: string; values: string[] }[];
+    };
+    policyTypes?: string[];
+    ingress?: object[];
   };
 };
 
@@ -189,6 +205,29 @@ test("compose: everything has limits and is checked, and only the server has a p
   expect(services["admin"]?.volumes).toEqual([expect.stringMatching(/:\/imports:ro$/)]);
 });
 
+test("compose: what holds the data is within a network that leads nowhere, and the server is no owner of it", async () => {
+  const { services, networks } = await compose();
+  expect(networks).toEqual({ inside: { internal: true }, outside: null });
+  for (const [name, { networks: own, build, read_only: isReadOnly }] of Object.entries(services)) {
+    const isOurs = build === ".";
+    expect([name, own, isReadOnly ?? false]).toEqual([
+      name,
+      isOurs ? ["inside", "outside"] : ["inside"],
+      isOurs,
+    ]);
+    if (!isOurs) continue;
+    const secret = name === "server" ? "server_database_url" : "database_url";
+    const { environment, secrets } = services[name]!;
+    expect([name, environment!["DATABASE_URL_FILE"]]).toEqual([name, `/run/secrets/${secret}`]);
+    expect([name, secrets]).toEqual([name, expect.arrayContaining([secret])]);
+    expect([name, secrets!.length]).toEqual([name, 2]);
+    const migrated = { migrate: { condition: "service_completed_successfully" } };
+    if (name !== "migrate")
+      expect([name, services[name]!.depends_on]).toEqual([name, expect.objectContaining(migrated)]);
+  }
+  expect(JSON.stringify(services["server"]!.healthcheck)).toContain("/readyz");
+});
+
 test("Kubernetes: two servers, two workers, a migration; each restricted, and its secrets by reference", async () => {
   const objects = await kubernetes();
   const named = (kind: string) =>
@@ -220,6 +259,96 @@ test("Kubernetes: two servers, two workers, a migration; each restricted, and it
   const { resources } = parse(await read("deploy/kubernetes/kustomization.yaml")) as { resources: string[] };
   const there = globSync("*.yaml", { cwd: join(ROOT, "deploy/kubernetes") });
   expect([...resources, "kustomization.yaml"].toSorted()).toEqual(there.toSorted());
+});
+
+test("Kubernetes: the server is no owner of the data, ends in good order, and is restarted only when it hangs", async () => {
+  const objects = await kubernetes();
+  const settings = Object.fromEntries(assignments(await read("deploy/kubernetes/settings.env")));
+  const { shutdown, metricsPort } = loadConfig({ ...settings, FUSEKI_PASSWORD: "x" });
+  const parts = objects.filter(({ spec }) => spec.template);
+  expect(parts.map(({ metadata }) => metadata.labels!.part).toSorted()).toEqual([
+    "migrate",
+    "server",
+    "worker",
+  ]);
+  for (const { kind, metadata, spec } of parts) {
+    const { volumes, containers: run, terminationGracePeriodSeconds, ...pod } = spec.template!.spec;
+    const { part } = metadata.labels!;
+    expect([part, volumes.map(({ secret }) => secret?.secretName)]).toEqual([
+      part,
+      [part === "server" ? "engagement-server" : "engagement-owner", "engagement-store", undefined],
+    ]);
+    expect([part, pod]).toEqual([
+      part,
+      expect.objectContaining({ automountServiceAccountToken: false, enableServiceLinks: false }),
+    ]);
+    if (kind === "Deployment")
+      expect(terminationGracePeriodSeconds! * 1_000).toBeGreaterThan(shutdown.delayMs + shutdown.timeoutMs);
+    for (const { env, volumeMounts } of run)
+      for (const { name, value } of env!) {
+        const mount = volumeMounts.find(({ mountPath }) => value.startsWith(`${mountPath}/`));
+        expect([part, name, mount?.name]).toEqual([
+          part,
+          name,
+          name === "DATABASE_URL_FILE" ? "database" : "store",
+        ]);
+      }
+  }
+  const [server] = parts.filter(({ metadata }) => metadata.labels!.part === "server");
+  const { startupProbe, readinessProbe, livenessProbe, ...container } =
+    server!.spec.template!.spec.containers[0]!;
+  // A server that cannot reach its database takes no requests; to start it again would mend nothing.
+  expect([startupProbe, readinessProbe, livenessProbe].map((probe) => probe!.httpGet)).toEqual([
+    { path: "/healthz", port: "http" },
+    { path: "/readyz", port: "http" },
+    { path: "/healthz", port: "http" },
+  ]);
+  expect(container).toMatchObject({
+    ports: [
+      { name: "http", containerPort: 3000 },
+      { name: "metrics", containerPort: metricsPort },
+    ],
+  });
+});
+
+test("Kubernetes: nobody reaches a part but those who are named, and those the server alone", async () => {
+  const policies = (await kubernetes()).filter(({ kind }) => kind === "NetworkPolicy");
+  const reached = policies.map(({ spec: { podSelector, policyTypes, ingress = [] } }) => {
+    const { part } = podSelector!.matchLabels;
+    const [named] = podSelector!.matchExpressions ?? [];
+    return { parts: part === undefined ? named!.values : [part], policyTypes, sources: ingress.length };
+  });
+  expect(reached).toEqual([
+    { parts: ["server"], policyTypes: ["Ingress"], sources: 2 },
+    { parts: ["worker", "migrate"], policyTypes: ["Ingress"], sources: 0 },
+  ]);
+});
+
+test("systemd: the server is no owner of the data; what ends is started again, and has its time to end", async () => {
+  const { shutdown } = loadConfig({});
+  for (const part of ["migrate", "server", "worker"]) {
+    const text = await read(`deploy/systemd/engagement-graph-${part}.service`);
+    const secret = part === "server" ? "server_database_url" : "database_url";
+    expect(text).toContain(`\nLoadCredential=database_url:/etc/engagement-graph/secrets/${secret}\n`);
+    expect(text).toMatch(/^DynamicUser=yes$/m);
+    if (part === "migrate") {
+      expect(text).toMatch(/^Type=oneshot$/m);
+      continue;
+    }
+    expect(text).toMatch(/^Restart=always$/m);
+    expect(text).toMatch(/^After=.* engagement-graph-migrate\.service$/m);
+    const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(text)!;
+    expect(Number(seconds) * 1_000).toBeGreaterThan(shutdown.delayMs + shutdown.timeoutMs);
+  }
+});
+
+test("the image runs as a user who may do nothing, with the port that it tells", async () => {
+  const text = await read("Dockerfile");
+  const last = text.slice(text.lastIndexOf("\nFROM "));
+  expect(last).toMatch(/^USER node$/m);
+  expect(last).toMatch(/^EXPOSE 3000$/m);
+  expect(last).toMatch(/^ENV NODE_ENV=production HOST=0\.0\.0\.0 PORT=3000$/m);
+  expect(last).toContain("/readyz`");
 });
 
 test("systemd: each unit starts a file that there is, and finds the secrets that it names", async () => {

@@ -1,6 +1,7 @@
 // The API reference, used as a reader uses it, in a browser that can reach nothing but the service.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { typeOf } from "../server/pages/docs/schema.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startDemoService } from "./support/demo.ts";
 import { call } from "./support/service.ts";
@@ -70,6 +71,9 @@ test("every operation is on the page, with its parameters, fields and answers, a
     for (const { name } of parameters) expect(shown).toContain(`name="${name}"`);
     for (const status of Object.keys(responses)) expect(shown).toContain(`<b>${status}</b>`);
   }
+  const [need] = /<div id="getNeed">[^]*?(?=<summary>\s*<h3>)/.exec(page)!;
+  expect(need).toMatch(/name="needId" data-in="path" aria-describedby="[^"]*"\s+required/);
+  expect(need).toMatch(/<b>404<\/b>[^]*?<code>need_not_found<\/code>/);
   for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="schema-${name}"`);
   // Fields, and what is in them, to the last.
   for (const name of ["needDescription", "next_cursor", "coordinates"])
@@ -149,6 +153,10 @@ inBrowser("who signs in next in a tab does not ask with the key of who was there
 inBrowser("a link to an operation opens it, on a phone and by keyboard", async () => {
   const context = await browser!.newContext({ viewport: { width: 390, height: 800 } });
   const { page, trouble } = await open(context);
+  // As from a mail, and from within the page.
+  const { page: fresh } = await watchedPage(context, service.url);
+  await fresh.goto(`${service.url}/docs#getNeed`);
+  await fresh.locator("#getNeed input").waitFor();
   await page.goto(`${service.url}/docs#getNeed`);
   const id = page.locator("#getNeed input");
   await id.focus();
@@ -166,6 +174,30 @@ inBrowser("a link to an operation opens it, on a phone and by keyboard", async (
   expect(await page.evaluate("localStorage.length")).toBe(0);
   expect(trouble).toEqual([]);
   await context.close();
+});
+
+inBrowser("what is a list is sent as one, and what is left empty is not sent", async () => {
+  const context = await browser!.newContext();
+  const { page } = await open(context);
+  const operation = page.locator("details.operation", { has: page.locator("#querySparqlByGet") });
+  await operation.locator("summary").first().click();
+  await operation.locator("[name=default-graph-uri]").fill("https://a.example/, https://b.example/");
+  const asked = page.waitForRequest(/\/v0\/sparql\?/);
+  await operation.getByRole("button", { name: "Send" }).click();
+  const { searchParams } = new URL((await asked).url());
+  expect(searchParams.getAll("default-graph-uri")).toEqual(["https://a.example/", "https://b.example/"]);
+  expect([...new Set(searchParams.keys())].toSorted()).toEqual(["default-graph-uri", "query"]);
+  await context.close();
+});
+
+test.each<[Parameters<typeof typeOf>[0], string]>([
+  [{ type: "integer", minimum: 1 }, "integer, at least 1"],
+  [{ type: "integer", maximum: 5 }, "integer, at most 5"],
+  [{ type: ["string", "null"], minLength: 1, maxLength: 200 }, "string or null, 1 to 200 characters"],
+  [{ type: "array", maxItems: 100, items: { type: "number" } }, "list of number, at most 100 items"],
+  [{ type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, "integer, at least 0"],
+])("of %j the bounds are named, each as what it is", async (schema, words) => {
+  expect(String(await typeOf(schema))).toBe(words);
 });
 
 inBrowser("what an operation is filled with can be sent as it stands, whatever it is made of", async () => {

@@ -252,6 +252,20 @@ onEachStore({}, (projection) => {
     expect(await projection().running.client.ask(`ask { <${needsGraph}${id}> ?p ?o }`)).toBe(true);
   });
 
+  test("a command whose store goes away while it writes ends with that, and tries no more", async () => {
+    await runAdmin("rebuild");
+    const id = await projection().declareNeed();
+    // Who tries on and on has it in the end.
+    let refusals = 0;
+    projection().proxy.refuses = (_, body) => (body.includes(id) && refusals++ < 20 ? 503 : undefined);
+    const { code, value } = await runAdmin("verify", "--repair");
+    expect([code, refusals < 20]).toEqual([2, true]);
+    expect(value).toEqual({ error: "failed", message: expect.any(String) });
+    projection().proxy.refuses = undefined;
+    expect((await runAdmin("verify", "--repair")).code).toBe(0);
+    await projection().equal();
+  });
+
   test("a rebuild applies the current load check", async () => {
     const ids = await projection().declareNeeds(3);
     await runAdmin("rebuild");

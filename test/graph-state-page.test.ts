@@ -3,7 +3,10 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { loadConfig } from "../config.ts";
 import { enums } from "../db/catalog.ts";
 import { createNames } from "../graph/namespaces.ts";
+import { graphState } from "../server/pages/graph-state.ts";
+import type { Shown, Visit } from "../server/pages/page.ts";
 import { projectionStatus } from "../worker/status.ts";
+import type { GraphStatus } from "../worker/status.ts";
 import * as m from "./support/membership.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -174,6 +177,20 @@ test("each number leads to as many records", async () => {
     const [list] = Object.values(body.data as Record<string, { totalCount: number }>);
     expect([query, list!.totalCount]).toEqual([query, Number(number)]);
   }
+});
+
+test("while the graph is replaced it says how far that is: what was refused has been looked at too", async () => {
+  const graphs: GraphStatus["graphs"] = [];
+  const status = {
+    ...{ state: "rebuilding", reason: null, since: "2026-01-01T00:00:00Z", graphs, rejected: [] },
+    ...{ oldestPendingSeconds: 0, lastSyncedAt: null, pendingLists: [], verifiedAt: null, drift: null },
+    rebuild: { total: 2_000, written: 1_000, rejected: 234 },
+  };
+  const page = graphState({ isAvailable: () => Promise.resolve(true) });
+  const shown = await page.show({ ask: () => Promise.resolve(status) } as unknown as Visit);
+  expect(String(await (shown as Shown).content)).toMatch(
+    /<dt>Rebuild<\/dt>\s*<dd>1,234 of 2,000 records<\/dd>/,
+  );
 });
 
 test("every state is explained", async () => {

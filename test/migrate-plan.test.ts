@@ -212,7 +212,9 @@ test("of everything that changes it is told what it is", async () => {
     grant update (org_name) on app_public.needs to api_read;
     create function app_private.graded() returns trigger language plpgsql as 'begin return old; end';
     create trigger graded before delete on app_public.needs for each row execute function app_private.graded();
-    create view rest.graded with (security_barrier) as select 1 as one;`,
+    create view rest.graded with (security_barrier) as select 1 as one;
+    comment on column app_public.needs.org_name is 'Named otherwise.';
+    comment on function app_private.graded() is 'What it is for.';`,
   );
   const found = await plan();
   const told = planReport(found, "text").join("\n");
@@ -231,6 +233,8 @@ test("of everything that changes it is told what it is", async () => {
   }
   const after = (name: string) => found.changes.find((change) => change.name === name)?.after;
   expect(after("app_public.need_status")).toMatch(/\n'abandoned'$/);
+  expect(after("on column app_public.needs.org_name")).toBe("Named otherwise.");
+  expect(after("on function app_private.graded()")).toBe("What it is for.");
   expect(after("rest.graded")).toMatch(/^with \(security_barrier=true\)\n/);
   expect(await state()).toEqual(before);
 });

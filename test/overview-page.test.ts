@@ -2,7 +2,13 @@
 import { brotliDecompressSync } from "node:zlib";
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { html } from "hono/html";
 import type { Browser } from "playwright-core";
+import type { AskGraphql } from "../server/graphql/ask.ts";
+import { funnel } from "../server/pages/overview/funnel.ts";
+import { picture } from "../server/pages/overview/picture.ts";
+import { world } from "../server/pages/overview/world.ts";
+import type { Visit } from "../server/pages/page.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startDemoService } from "./support/demo.ts";
 import { startAnotherServer } from "./support/service.ts";
@@ -20,9 +26,15 @@ beforeAll(async () => {
   browser = await launchBrowser();
   const { owner } = service.database;
   await owner.query(
-    `update app_public.commitments set status = (case when n = 0 then 'fulfilled' else 'abandoned' end)::app_public.commitment_status
-     from (select commitment_id, row_number() over (order by commitment_id) - 1 as n from app_public.commitments) as c
-     where commitments.commitment_id = c.commitment_id and n < 2`,
+    `update app_public.commitments
+     set status = ('{fulfilled,partially_fulfilled,abandoned}'::text[])[n::integer]::app_public.commitment_status
+     from (select commitment_id, row_number() over (order by commitment_id) as n from app_public.commitments) as c
+     where commitments.commitment_id = c.commitment_id and n <= 3`,
+  );
+  // The month before.
+  await owner.query(
+    `update app_public.status_history set changed_at = date_trunc('month', now(), 'UTC') - interval '1 hour'
+     where to_status = 'abandoned'`,
   );
   // One that is too small for the coarse map, one that the atlas does not know.
   await owner.query(
@@ -108,10 +120,47 @@ test("the map shows each country: as an outline, a point, or in words", async ()
 });
 
 test("the months say what was fulfilled of what ended", () => {
-  const month = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" }).format(
-    new Date(),
+  const name = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
+  const now = new Date();
+  const before = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 0));
+  expect(overview).toContain(
+    `${name.format(before)}: 1 ended, 0 of them fulfilled; ${name.format(now)}: 2 ended, 2 of them fulfilled.`,
   );
-  expect(overview).toContain(`${month}: 2 ended, 1 of them fulfilled.`);
+});
+
+test("a country is the darker the more needs concern it, and one of them is enough to be seen", () => {
+  const steps = [...overview.matchAll(/countryCode=(\w+)"\s+tabindex[\s\S]*?class="step-(\d)"/g)];
+  const stepOf = Object.fromEntries(steps.map(([, code, step]) => [code, Number(step)]));
+  expect(stepOf).toMatchObject({ NE: 5, TD: 4, SG: 4 });
+});
+
+test("a picture of which a part is refused says so, and draws nothing of the rest", async () => {
+  const part = picture<object>({ id: "x", title: "X", query: "{ a }", draw: () => html`<svg></svg>` });
+  const answered = (answer: object) =>
+    part((() => Promise.resolve(answer)) as AskGraphql, { exchange: {} } as Visit).then(String);
+  expect(await answered({ data: {} })).toContain("<svg>");
+  const refused = await answered({ data: { a: null }, errors: [{ message: "That is too much." }] });
+  expect(refused).toContain("This could not be read: That is too much.");
+  expect(refused).not.toContain("<svg>");
+});
+
+test("where nothing is declared yet nothing is drawn of it", async () => {
+  const none = { totalCount: 0 };
+  const names = ["declared", "committed", "attested", "met", "commitments", "attestations"];
+  const data = Object.fromEntries(names.map((name) => [name, none]));
+  const text = String(
+    await funnel((() => Promise.resolve({ data })) as unknown as AskGraphql, { exchange: {} } as Visit),
+  );
+  expect([...text.matchAll(/<rect width="([^"]*)"/g)].map(([, width]) => width)).toEqual(
+    Array.from({ length: 4 }, () => "0.00"),
+  );
+});
+
+test("the map has its room for where people live, and small countries as points", async () => {
+  const { shapeOf } = await world();
+  expect(Object.keys(shapeOf("NE")!)).toEqual(["outline"]);
+  for (const small of ["SG", "AQ"]) expect([small, Object.keys(shapeOf(small)!)]).toEqual([small, ["point"]]);
+  expect(shapeOf("ZZ")).toBeUndefined();
 });
 
 test("what is stored is text, whatever it says", () => {

@@ -1,6 +1,16 @@
 // What all pages have in common: the frame, who is signed in, and where its links lead for whom.
+import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Request, Response } from "express";
+import type { Database } from "../server/database.ts";
+import { html } from "hono/html";
+import { ApiError } from "../server/errors.ts";
+import { visitOf } from "../server/pages/page.ts";
+import type { Visit } from "../server/pages/page.ts";
+import { attempt } from "../server/pages/parts/attempt.ts";
+import { begin } from "../server/pages/parts/text.ts";
 import * as m from "./support/membership.ts";
+import { ROOT } from "./support/process.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { Visitor } from "./support/visitor.ts";
@@ -96,6 +106,71 @@ test("a browser is shown a page where there is nothing, and a program is told so
   }
 });
 
+test("each page lets in nothing from elsewhere, is in no other page, and says where its forms come from", async () => {
+  const visitor = await new Visitor(service).signIn(m.platformAdmin);
+  for (const path of ["/", "/sign-in", "/organizations", "/admin/claims", "/nowhere"]) {
+    const { headers } = await visitor.open(path, { headers: { accept: "text/html" } });
+    expect([path, headers.get("content-security-policy"), headers.get("referrer-policy")]).toEqual([
+      path,
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+      // With no-referrer a browser says of a form that it comes from nowhere.
+      "same-origin",
+    ]);
+  }
+});
+
+test("what a page shows is read where reads go, and what its forms ask for is written", async () => {
+  const asked: string[] = [];
+  const answers = (name: string) => () => {
+    asked.push(name);
+    return Promise.resolve("1");
+  };
+  const database = { read: answers("read"), answer: answers("answer") } as unknown as Database;
+  const response = { locals: { visitor: { session: "s", identity: {} } } } as unknown as Response;
+  for (const method of ["GET", "HEAD", "POST"])
+    await visitOf({ method, query: {}, params: {} } as Request, response, database).ask("select 1");
+  expect(asked).toEqual(["read", "read", "answer"]);
+});
+
+test("what a form is refused is said on its page; what has failed or ended is not for that page to say", async () => {
+  const again = (refusal: ApiError) => Promise.resolve({ title: refusal.code, content: html`` });
+  const attempted = (thrown: Error) =>
+    attempt({ address: "/x?q=1" } as Visit, () => Promise.reject(thrown), again);
+  const refused = await attempted(new ApiError("last_admin"));
+  expect(refused).toMatchObject({ title: "last_admin", status: 409 });
+  for (const error of [new ApiError("invalid_session"), new ApiError("database_unavailable"), new Error("x")])
+    await expect(attempted(error)).rejects.toBe(error);
+  const done = attempt({ address: "/x?q=1" } as Visit, () => Promise.resolve("grant"), again);
+  expect(await done).toBe("/x?q=1&done=grant#outcome");
+});
+
+test("of a text its first line is shown, by whole characters, and that there is more", () => {
+  const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}";
+  for (const [text, shown] of [
+    ["as it is", "as it is"],
+    ["exactly te", "exactly te"],
+    ["more than that", "more than…"],
+    ["one\ntwo", "one…"],
+    ["one\r\ntwo", "one…"],
+    [family.repeat(10), family.repeat(10)],
+    [family.repeat(11), `${family.repeat(10)}…`],
+  ] as const)
+    expect([text, begin(text, 10)]).toEqual([text, shown]);
+});
+
+test("a day is that of UTC wherever the service runs", () => {
+  const script = `const { dayOf } = await import("${ROOT}/server/pages/parts/time.ts");
+    console.log(dayOf("2026-01-01T00:30:00Z"), dayOf("2026-01-01T23:30:00Z"))`;
+  for (const TZ of ["Pacific/Kiritimati", "Pacific/Pago_Pago"]) {
+    const said = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
+      env: { ...process.env, NODE_OPTIONS: "", TZ },
+      encoding: "utf8",
+    });
+    expect([TZ, said]).toEqual([TZ, "1 Jan 2026 1 Jan 2026\n"]);
+  }
+});
+
 test("a session that is over is nobody's, and an API key is no session", async () => {
   const visitor = await new Visitor(service).signIn(m.support);
   for (const name of visitor.cookies.keys()) visitor.cookies.set(name, "a".repeat(43));
@@ -131,10 +206,16 @@ test("a question mark in the query is one of what is searched for", async () => 
 test("whose session is over keeps what they wrote; another site's form brings nothing", async () => {
   const fields = { do: "reject", notes: "Not one of us, <b>sorry</b>", form: "x" };
   const nobody = new Visitor(service);
-  const own = await nobody.submit({ text: "" }, "/admin/claims", fields);
+  const own = await nobody.submit({ text: "" }, "/admin/claims?q=river", fields);
+  // What a form was sent to is no place to come back to.
+  expect(own.text).not.toContain("river");
   expect(own.status).toBe(401);
   expect(own.text).toContain("Not one of us, &lt;b&gt;sorry&lt;/b&gt;");
   expect(own.text).toContain(`href="/sign-in?returnTo=%2Fadmin%2Fclaims"`);
+  // As long as a note may be, in characters that take the most room.
+  const notes = `Sorry. ${"\u{1f30d}".repeat(9_990)}`;
+  const long = await nobody.submit({ text: "" }, "/admin/claims", { ...fields, notes });
+  expect([long.status, long.text.includes(notes)]).toEqual([401, true]);
   const headers = { "sec-fetch-site": "cross-site" };
   const foreign = await nobody.submit({ text: "" }, "/admin/claims", fields, { headers });
   expect([foreign.status, foreign.text.includes("Not one of us")]).toEqual([401, false]);

@@ -1,7 +1,8 @@
 // How migrations and erasures wait for other sessions, and for whom.
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
-import { alone } from "../db/migrate.ts";
+import { alone, applyRules } from "../db/migrate.ts";
 import { inTurns, inTurnsOf, lockAll, othersToEnd, OutOfPatience, takeAdvisoryLock } from "../db/patience.ts";
 import type { Patience } from "../db/patience.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -84,6 +85,16 @@ describe("work that needs locks", () => {
       /; half of it is done\. End .*, and run this again\.$/,
     );
   });
+});
+
+test("every table is locked before the first of the rules is applied", async () => {
+  const { client, asked } = answering([{ relations: "app_public.needs, rest.needs" }]);
+  await applyRules(client, join(import.meta.dirname, "../db"));
+  const locked = asked.indexOf("lock table app_public.needs, rest.needs in access exclusive mode");
+  const before = asked.slice(0, locked).join("\n");
+  expect(before).toContain("pg_class");
+  expect(before).not.toMatch(/create|drop|alter/);
+  expect(asked.length).toBeGreaterThan(locked + 20);
 });
 
 describe("in a database", () => {

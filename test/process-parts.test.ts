@@ -2,10 +2,12 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as soon } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { DatabaseError } from "pg";
 import type pg from "pg";
 import { pino } from "pino";
+import { closeBeforeTheEnd } from "../admin/interrupt.ts";
 import { ConfigError, loadConfig } from "../config.ts";
 import { GraphUnavailable } from "../graph/store.ts";
 import { DEMO_KEY } from "../db/demo/load.ts";
@@ -330,6 +332,30 @@ describe("signals", () => {
     intervals.length = 0;
     began(false);
     expect(intervals).toEqual([]);
+  });
+
+  test("a command gives back what it has opened, however often it is told to end, and is then ended by the first", async () => {
+    const ended: unknown[] = [];
+    jest.spyOn(process, "removeAllListeners").mockImplementation((name) => {
+      ended.push(name);
+      return process;
+    });
+    jest.spyOn(process, "kill").mockImplementation((id, name) => {
+      ended.push(id, name);
+      return true;
+    });
+    const closed = Promise.withResolvers<void>();
+    let closings = 0;
+    closeBeforeTheEnd(() => {
+      closings += 1;
+      return closed.promise;
+    });
+    for (const name of ["SIGTERM", "SIGINT", "SIGINT"]) send(name);
+    await soon();
+    expect([closings, ended]).toEqual([1, []]);
+    closed.resolve();
+    await soon();
+    expect([closings, ended]).toEqual([1, ["SIGTERM", process.pid, "SIGTERM"]]);
   });
 
   test("what does not stop has twenty seconds beyond what requests may take, and then ends", () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { requireDatabase, requireSession } from "../db/reach.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { ROOT, run } from "./support/process.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -65,4 +66,18 @@ test("a connection that keeps its session is good for one, and what cannot be re
   await requireSession(database.url);
   const nobody = Object.assign(new URL(database.url), { port: "9" });
   await expect(requireSession(nobody.href)).rejects.toThrow(/^127\.0\.0\.1:9\/\w+: .*connect ECONNREFUSED/);
+});
+
+test("of a host with several addresses it is told in one line what came of each", async () => {
+  // In a process of its own: what Node throws is of another kind than what tests know by that name.
+  const script = `
+    import dns from "node:dns";
+    dns.lookup = (host, options, told) =>
+      told(null, ["127.0.0.1", "127.0.0.2"].map((address) => ({ address, family: 4 })));
+    const { requireDatabase } = await import("${ROOT}/db/reach.ts");
+    await requireDatabase("postgres://owner@db.example:9/engagement").catch(({ message }) => console.log(message));`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script]);
+  expect(stdout).toMatch(
+    /^no database at db\.example:9\/engagement: .*ECONNREFUSED 127\.0\.0\.1:9; .*ECONNREFUSED 127\.0\.0\.2:9\n$/,
+  );
 });

@@ -2,6 +2,8 @@
 // the URIs of the graph lead.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
+import { RECORDS } from "../records/index.ts";
+import { details } from "../server/pages/record/details.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { AS_A_BROWSER, bytesOf, HOSTILE, windowOf } from "./support/desk.ts";
 import * as m from "./support/membership.ts";
@@ -106,10 +108,31 @@ test("from each record the whole chain is drawn and told in words", async () => 
     expect(words).toContain(`<bdi>writer@${org.domain}</bdi>`);
     expect(words).toContain("due <time");
     expect(words).toContain("(this page)");
+    // Of a record that has had one status there is no list of them.
+    expect(words).not.toContain("1 latest statuses");
     expect(words).toContain(`href="/organizations/${encodeURIComponent(org.uri)}"`);
   }
   const { text } = await open(paths.alone);
   expect(linksIn(drawn(text))).toEqual([paths.alone]);
+});
+
+test("no two boxes of the drawing lie upon each other, on a desk or a phone", async () => {
+  const { text } = await open(paths.need);
+  for (const plan of ["wide", "narrow"]) {
+    const [svg] = new RegExp(`<svg\\s+class="chain ${plan}"[^]*?(?=<svg\\s+class="chain|</section>)`).exec(
+      text,
+    )!;
+    const boxes = [...svg.matchAll(/<svg x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"/g)].map((found) =>
+      found.slice(1).map(Number),
+    ) as [x: number, y: number, width: number, height: number][];
+    expect([plan, boxes.length]).toEqual([plan, 4]);
+    const pairs = boxes.flatMap((one, n) => boxes.slice(n + 1).map((other) => [one, other] as const));
+    const meeting = pairs.filter(
+      ([[x, y, width, height], [left, top, broad, high]]) =>
+        x < left + broad && left < x + width && y < top + high && top < y + height,
+    );
+    expect([plan, meeting]).toEqual([plan, []]);
+  }
 });
 
 test("no record stands beside itself, and of a long history there is the end", async () => {
@@ -204,6 +227,28 @@ test("a record says what it says at the other doors, with what its codes stand f
   const need = (await open(paths.need)).text;
   expect(need).toContain("<bdi>Niger</bdi> <code>NE</code>");
   expect(need).toContain("Bring audio &lt;i&gt;stories&lt;/i&gt;");
+});
+
+test("each code is called by what it stands for in its own list", async () => {
+  const named = {
+    accelerators: { "PRA-INT": "Intercession" },
+    countries: { NE: "Niger", 100001: "a country" },
+    peopleGroups: { 100001: "Somali", NE: "a people" },
+  };
+  const item = {
+    accelerators: ["PRA-INT"],
+    concernsPeopleGroupRop3: ["100001"],
+    concernsCountryCode: ["NE"],
+  };
+  const text = String(await details(RECORDS.need, { ...item, graphStatus: "synced" }, named, new Map()));
+  const codes = [...text.matchAll(/<li>\s*<bdi>([^<]*)<\/bdi> <code>([^<]*)</g)].map((found) =>
+    found.slice(1),
+  );
+  expect(codes).toEqual([
+    ["Intercession", "PRA-INT"],
+    ["Somali", "100001"],
+    ["Niger", "NE"],
+  ]);
 });
 
 test("what the load check refused says why, and a status that nobody set is the service's own", async () => {

@@ -35,7 +35,17 @@ describe("a link", () => {
       expect([answer.status, answer.location]).toEqual([303, "/admin/claims?status=all#first"]);
       expect(JSON.parse((await visitor.open("/sign-in/session")).text)).toEqual({ email });
       expect(await statusOf(visitor)).toBe(200);
+      // What the attempt was bound to is good for nothing any more.
+      expect([...visitor.cookies.keys()]).toEqual([SESSION]);
     }
+  });
+
+  test("that is asked for in a second tab leaves that of the first one good", async () => {
+    const visitor = new Visitor(service);
+    const first = await visitor.linkFor("tabs@river.example");
+    const second = await visitor.linkFor("tabs@river.example");
+    expect(second).not.toBe(first);
+    expect((await visitor.open(first)).status).toBe(303);
   });
 
   test("works once, also when it is opened twice at the same time", async () => {
@@ -342,6 +352,22 @@ describe("the cookie", () => {
     expect(await statusOf(thief)).toBe(401);
     expect(await statusOf(visitor)).toBe(200);
   });
+});
+
+test("on one's own machine the sign-in has one name; a name of somewhere else is not led away from", async () => {
+  const named = (host: string) =>
+    new Promise<[number, string | undefined]>((answered, failed) => {
+      httpRequest(`${service.url}/sign-in?returnTo=/docs`, { headers: { host } }, (response) => {
+        response.resume();
+        answered([response.statusCode!, response.headers.location]);
+      })
+        .on("error", failed)
+        .end();
+    });
+  const own = new URL(service.url);
+  expect(await named(own.host)).toEqual([200, undefined]);
+  expect(await named(`localhost:${own.port}`)).toEqual([303, `${service.url}/sign-in?returnTo=/docs`]);
+  expect(await named("engagement.example")).toEqual([200, undefined]);
 });
 
 test("the pages load nothing, run nothing, and are shown in no other page", async () => {

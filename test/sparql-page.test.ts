@@ -1,9 +1,14 @@
 // The page at /sparql: who may ask what, how answers and refusals are shown, with and without the editor's script.
+import { EventEmitter } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, BrowserContext } from "playwright-core";
 import { createNames, DEFAULT_NAMESPACE } from "../graph/namespaces.ts";
 import { loadConfig } from "../config.ts";
+import { ApiError } from "../server/errors.ts";
+import type { Visit } from "../server/pages/page.ts";
+import { sparqlPage } from "../server/pages/sparql.ts";
 import { examplesFor } from "../server/pages/sparql/examples.ts";
+import type { SparqlEndpoint } from "../server/sparql/endpoint.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startDemoService } from "./support/demo.ts";
 import { eventually } from "./support/eventually.ts";
@@ -43,6 +48,15 @@ describe("the examples", () => {
       200,
       expect.stringMatching(/^(Yes|[1-9]\d* (rows?|triples?))$/),
     ]);
+  });
+
+  test("have the prefixes that they use, and no others", () => {
+    for (const { title, query } of EXAMPLES) {
+      const prefixes = [...query.matchAll(/^PREFIX (\w+):/gm)].map(([, prefix]) => prefix!);
+      const asked = query.replaceAll(/^PREFIX .*\n/gm, "");
+      const used = new Set([...asked.matchAll(/(?<!\w)([a-z]+):\w/g)].map(([, prefix]) => prefix!));
+      expect([title, new Set(prefixes)]).toEqual([title, used]);
+    }
   });
 
   test("are all on the page, the first of them in the editor", async () => {
@@ -171,6 +185,21 @@ describe("what is refused", () => {
     expect(text).toContain("ASK {}");
     const file = path("ASK {}").replace("/sparql", "/sparql/result.json");
     expect((await visitor.open(file, { headers })).status).toBe(403);
+  });
+
+  test("who is to come back is told when", async () => {
+    const set: object[] = [];
+    const response = Object.assign(new EventEmitter(), { set: (headers: object) => set.push(headers) });
+    const busy = new ApiError("service_busy");
+    const endpoint = { maxBytes: 1_000, guard: () => Promise.reject(busy) } as unknown as SparqlEndpoint;
+    const asking = {
+      ...{ visitor: { identity: { id: "x" } }, query: () => "ASK {}", proof: "" },
+      exchange: { request: { get: () => "same-origin", method: "GET" }, response },
+    } as unknown as Visit;
+    const { show } = sparqlPage(endpoint, createNames(loadConfig({})));
+    expect(await show(asking)).toMatchObject({ status: 503 });
+    expect(Object.keys(busy.headers).map((name) => name.toLowerCase())).toEqual(["retry-after"]);
+    expect(set).toEqual([busy.headers]);
   });
 
   test("a form without its proof", async () => {

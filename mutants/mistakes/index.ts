@@ -3,7 +3,9 @@ import { CHURCH_FILES } from "./church-files.ts";
 import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { DEMO } from "./demo.ts";
+import { DEPLOYED } from "./deployed.ts";
 import { DESK } from "./desk.ts";
+import { INTERPLAY } from "./desk-interplay.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { ANSWERS } from "./doors-answers.ts";
@@ -20,6 +22,7 @@ import { SAID } from "./graph-said.ts";
 import { STORES } from "./graph-stores.ts";
 import { OPERATOR } from "./operator.ts";
 import { OPERATOR_GRAPH } from "./operator-graph.ts";
+import { OPERATOR_SLIPS } from "./operator-slips.ts";
 import { OPERATOR_TOOL } from "./operator-tool.ts";
 import { IDENTITY } from "./identity.ts";
 import { IDENTITY_KEYS } from "./identity-keys.ts";
@@ -30,6 +33,7 @@ import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
+import { PAGES_TOLD } from "./pages-told.ts";
 import { RACES } from "./races.ts";
 import { REPLICA_PARTS } from "./replica-parts.ts";
 import { REPLICAS } from "./replicas.ts";
@@ -135,4 +139,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...STATEMENTS,
   ...TRACES,
   ...WORKER_PARTS,
+  ...DEPLOYED,
+  ...INTERPLAY,
+  ...PAGES_TOLD,
+  ...OPERATOR_SLIPS,
 ];

@@ -47,6 +47,7 @@ function isQueue(href) {
  */
 export async function turnTo(href, { isNew = true } = {}) {
   const turn = ++latest;
+  const before = writing();
   const { fresh, title, isBusy } = await load(href);
   if (turn !== latest) return;
   if (isBusy) {
@@ -59,14 +60,46 @@ export async function turnTo(href, { isNew = true } = {}) {
     location.assign(href);
     return;
   }
+  // Whoever has begun to write since then goes on writing: the next letter would be one of the keys.
+  const now = writing();
+  const field = now.field === before.field && now.text === before.text ? undefined : now.field;
+  if (isNew && field?.closest("#decision")) return;
   if (isNew) history.pushState(null, "", href);
   shown = here();
   document.title = title;
+  keepChosen(fresh);
   queue().replaceWith(fresh);
   document.dispatchEvent(new Event("claims:shown"));
+  if (field && goOnWriting(field)) return;
   const heading = document.getElementById(queue().dataset.open === "" ? "list-title" : "claim-title");
   heading?.focus({ preventScroll: true });
   (queue().dataset.open === "" ? queue() : heading)?.scrollIntoView?.({ block: "nearest" });
+}
+
+/** The field that somebody is in, and what is in it so far. */
+function writing() {
+  const field = document.activeElement;
+  const isField = field?.matches("#queue :is(input:not([type=checkbox]), select, textarea)");
+  return isField ? { field, text: field.value } : {};
+}
+
+/** In the field of the same name beside the claim; false if there is none. */
+function goOnWriting({ form, name, value, selectionStart, selectionEnd }) {
+  const forms = form.id === "several" ? "#several" : "form.filters";
+  const field = form.id === "decision" ? null : queue().querySelector(`${forms} [name="${name}"]`);
+  if (!field) return false;
+  field.value = value;
+  field.focus();
+  field.setSelectionRange?.(selectionStart, selectionEnd);
+  return true;
+}
+
+/** Several are chosen one after another, and looked at in between. */
+function keepChosen(fresh) {
+  const chosen = [...queue().querySelectorAll("#several [name=claim]:checked")].map(({ value }) => value);
+  for (const box of fresh.querySelectorAll("#several [name=claim]")) box.checked = chosen.includes(box.value);
+  const isOpen = queue().querySelector("details.several")?.open ?? false;
+  for (const details of fresh.querySelectorAll("details.several")) details.open = isOpen;
 }
 
 /** Shows the open claim as it is now, and leaves the list as it is. */
