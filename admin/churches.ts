@@ -15,6 +15,8 @@ const FORMATS: Readonly<Record<string, ChurchFormat>> = {
   ".geojson": "geojson",
 };
 
+const NAMED = 20;
+
 /** churches import. */
 export function registerChurches(program: Command, context: AdminContext): void {
   const churches = program.command("churches").description("The churches that the search finds");
@@ -51,8 +53,7 @@ export function registerChurches(program: Command, context: AdminContext): void 
             context.warn(`${at(file, place)}: ${message}; left out`);
             problems.push({ ...place, message });
           },
-          onUnknownColumns: (columns) =>
-            context.note(`${file}: no church has ${columns.join(", ")}; left out`),
+          onUnknownColumns: (columns) => context.note(`${file}: no church has ${named(columns)}; left out`),
           onProgress: () => {
             const read = Math.floor(source.bytesRead / 1024);
             progress.advance(read - shown);
@@ -77,6 +78,12 @@ export function registerChurches(program: Command, context: AdminContext): void 
         throw error;
       }
     });
+}
+
+/** Some names of what may be very many. */
+function named(columns: readonly string[]): string {
+  const more = columns.length - NAMED;
+  return columns.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 function at(file: string, place: Place): string {

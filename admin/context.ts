@@ -103,7 +103,7 @@ export class AdminContext {
 
   /** Tells a person something on standard error, which --json leaves alone. */
   note(line: string): void {
-    process.stderr.write(`${line}\n`);
+    process.stderr.write(`${shown(line)}\n`);
   }
 
   /** Reports an item that could not be done while the rest goes on; the exit code becomes 1. */
@@ -128,6 +128,11 @@ export class AdminContext {
     if (store.status === "fulfilled") await store.value?.leave();
     if (database.status === "fulfilled") await database.value?.leave();
   }
+}
+
+/** What files of others have in them moves no cursor and gives a terminal no orders. */
+export function shown(line: string): string {
+  return line.replace(/\p{Cc}/gu, "\uFFFD");
 }
 
 type Cell = string | number | boolean | null | undefined;

@@ -5,7 +5,7 @@ import { explain, refusalCode } from "../process/explain.ts";
 import { registerAuthorization } from "./authorization.ts";
 import { registerChurches } from "./churches.ts";
 import { registerConfig } from "./config.ts";
-import { AdminContext, EXIT } from "./context.ts";
+import { AdminContext, EXIT, shown } from "./context.ts";
 import { registerGraph } from "./graph.ts";
 import { closeBeforeTheEnd } from "./interrupt.ts";
 import { registerKeys } from "./keys.ts";
@@ -85,7 +85,7 @@ async function main(args: readonly string[]): Promise<number> {
 
 function report(error: unknown, json: boolean): void {
   const message = explain(error);
-  process.stderr.write(`error: ${message}\n`);
+  process.stderr.write(`error: ${shown(message)}\n`);
   if (json) printError(refusalCode(error) ?? "failed", message);
 }
 

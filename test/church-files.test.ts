@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import { CHURCH_COLUMNS } from "../db/churches/columns.ts";
 import { conversionOf, ValueError } from "../db/churches/conversions.ts";
+import { wholeLines } from "../db/churches/lines.ts";
 import { readChurches } from "../db/churches/read.ts";
 import type { ChurchFormat, SourceRow } from "../db/churches/read.ts";
 import { RowConverter } from "../db/churches/row.ts";
@@ -11,6 +12,8 @@ const COUNTRIES = new Map([
   ["KE", "KE"],
   ["KEN", "KE"],
 ]);
+/** A list in a list in a list. */
+const nested = (depth: number) => JSON.parse("[".repeat(depth) + "]".repeat(depth)) as unknown;
 const converted = (column: string, value: unknown) => conversionOf(CHURCH_COLUMNS[column]!, COUNTRIES)(value);
 
 test.each<[string, string, unknown, string | null]>([
@@ -102,6 +105,18 @@ test.each<[string, string, unknown, string]>([
   ["a country that there is not", "country", "XX", "ISO 3166-1"],
   ["a time without its day", "created_at", "12:00", "a date and time"],
   ["a month that there is not", "created_at", "2026-13-01", "a date and time"],
+  ...["latitude", "is_weekly_church", "belief_type", "country", "created_at"].map(
+    (column): [string, string, unknown, string] => [
+      `an object for ${column}`,
+      column,
+      // Nor is JavaScript asked what text it would make of it.
+      JSON.parse('{ "toString": 1 }'),
+      "must be text",
+    ],
+  ),
+  ["a list without an end in itself", "country", nested(100_000), "must be text"],
+  ["JSON that is nested without an end", "ministries_json", nested(100_000), "nested too deeply"],
+  ["spaces without an end for a number", "latitude", `1${" ".repeat(1_000_000)}x`, "a number"],
 ])("a file may not have %s", (_, column, value, why) => {
   expect(() => converted(column, value)).toThrow(ValueError);
   expect(() => converted(column, value)).toThrow(why);
@@ -161,6 +176,49 @@ describe("a CSV", () => {
   });
 });
 
+describe("a line without an end", () => {
+  const longest = 2 ** 20;
+  const tooLong = "has more than 1048576 bytes";
+  /** A text in chunks as a file has them. */
+  const chunked = (text: string) => text.match(/[^]{1,65536}/g)!;
+
+  test("of a CSV is left out, with what a quote before it has opened", async () => {
+    const filler = (length: number) => "x".repeat(length);
+    const text = `church_id,name\na,A\nb,"B\n${filler(3 * longest)}\nc,C\nd,${filler(longest - 2)}\ne,E\n`;
+    const { rows } = await rowsOf("csv", ...chunked(text));
+    expect(rows.map((row) => [row.place, "problem" in row ? row.problem : row.values["church_id"]])).toEqual([
+      [{ line: 2 }, "a"],
+      [{ line: 3 }, "has misplaced quotes"],
+      [{ line: 4 }, tooLong],
+      [{ line: 5 }, "c"],
+      [{ line: 6 }, "d"],
+      [{ line: 7 }, "e"],
+    ]);
+    await expect(rowsOf("csv", ...chunked(filler(2 * longest)))).resolves.toEqual({ columns: [], rows: [] });
+  });
+
+  test("of JSON Lines is left out", async () => {
+    const text = `{"church_id":"a"}\n"${"x".repeat(3 * longest)}"\n{"church_id":"c"}`;
+    expect((await rowsOf("jsonl", ...chunked(text))).rows).toEqual([
+      { place: { line: 1 }, values: { church_id: "a" } },
+      { place: { line: 2 }, problem: tooLong },
+      { place: { line: 3 }, values: { church_id: "c" } },
+    ]);
+  });
+
+  test("is given up as soon as it is too long", async () => {
+    let given = 0;
+    const source = async function* () {
+      for (; given < 100; given += 1) yield Buffer.alloc(2 ** 16, "x");
+    };
+    for await (const block of wholeLines(source())) {
+      expect(block).toBeUndefined();
+      expect(given).toBe(16);
+    }
+    expect(given).toBe(100);
+  });
+});
+
 describe("JSON Lines", () => {
   test("count empty lines, and the last one needs no end", async () => {
     const { rows } = await rowsOf("jsonl", '\n{"church_id"', ':"a"}\n  \n{"church_id":"é"}');
@@ -203,6 +261,18 @@ describe("GeoJSON", () => {
         { place: { feature: 2 }, values: { church_id: "b", name: "F" } },
       ]);
     }
+  });
+
+  test("ends where whatever follows a feature has no end, however many features there are", async () => {
+    const long = "x".repeat(2 ** 16 - 100);
+    const features = Array.from({ length: 300 }, (_, id) =>
+      JSON.stringify(feature({ id: String(id), properties: { name: "F", church_summary: long } })),
+    );
+    expect((await rowsOf("geojson", ...features)).rows).toHaveLength(300);
+    const endless = ['{"type":"Feature","id":"', ...Array<string>(300).fill(long)];
+    await expect(rowsOf("geojson", ...features.slice(0, 2), ...endless)).rejects.toThrow(
+      "what follows feature 2 has more than 16777216 bytes",
+    );
   });
 
   test("that is cut off after a feature is refused as a whole", async () => {

@@ -418,6 +418,60 @@ test("texts that no church may have are refused, each with its row, and count as
   expect(await churches("church_id")).toEqual([{ church_id: "f1" }, { church_id: "f4" }]);
 });
 
+test("of columns that no church has some are named, and none gives a terminal orders", async () => {
+  const many = Array.from({ length: 1_000 }, (_, i) => `more_${i}`);
+  const { stdout, stderr } = await runImport(
+    "many.csv",
+    `church_id,name,\u001b[2J,${many.join(",")}\nm1,M\n`,
+    "--json",
+  );
+  expect(JSON.parse(stdout)).toMatchObject({ added: 1 });
+  expect(stderr).toContain("no church has \ufffd[2j, more_0, ");
+  expect(stderr).toContain("more_18 and 981 more; left out\n");
+});
+
+test("a value that is too long for an index, or nested too deeply, costs its own row, and a long word is none to learn", async () => {
+  // Chinese characters, which do not repeat: three bytes each, and no page of an index has room for them.
+  const many = Array.from({ length: 2_000 }, (_, i) =>
+    String.fromCharCode(0x4e00 + ((i * 7919) % 20_000)),
+  ).join("");
+  const word = Array.from({ length: 100 }, (_, i) => String.fromCharCode(97 + ((i * 7) % 26))).join("");
+  const deep = "[".repeat(7_000) + "]".repeat(7_000);
+  const rows = [
+    ...["g1,Good,,", `g2,Long,${many},`, `g3,Deep,,"${deep}"`],
+    ...[`g4,Word,${word},`, `g5,Shorter,${word.slice(0, 64)},`],
+  ];
+  const problems: unknown[] = [];
+  const source = Readable.from([
+    Buffer.from(`church_id,name,locality,ministries_json\n${rows.join("\n")}\n`),
+  ]);
+  const result = await importChurches(database.owner, source, {
+    ...{ format: "csv", onProblem: (place) => void problems.push(place) },
+  });
+  expect(result).toMatchObject({ read: 5, added: 3, refused: 2 });
+  expect(problems).toEqual(expect.arrayContaining([{ line: 3 }, { line: 4 }]));
+  const { rows: learnt } = await database.owner.query<{ word: string }>(
+    "select word from app_private.church_words where char_length(word) > 20",
+  );
+  expect(learnt).toEqual([{ word: word.slice(0, 64) }]);
+});
+
+test("long rows are written before they have filled the memory", async () => {
+  const summary = "s".repeat(100_000);
+  const progress: number[] = [];
+  const rows = Array.from({ length: 400 }, (_, i) => `w${i},W,${summary}\n`);
+  const source = Readable.from([
+    Buffer.from("church_id,name,church_summary\n"),
+    ...rows.map((row) => Buffer.from(row)),
+  ]);
+  await importChurches(database.owner, source, {
+    ...{ format: "csv", onProgress: (done) => void progress.push(done) },
+  });
+  // 16 MiB of them at a time.
+  expect(Math.max(...progress)).toBeLessThanOrEqual(168);
+  expect(progress.reduce((sum, done) => sum + done, 0)).toBe(400);
+});
+
 test("an import that fails says so, and leaves nothing open", async () => {
   const noted = "select from app_private.administration_history where subject = 'churches'";
   const before = await database.owner.query(noted);

@@ -295,6 +295,24 @@ describe("the mail", () => {
     expect(await links(first)).toEqual([]);
   });
 
+  test("comes to a mailbox five times a day, whatever stands behind a plus", async () => {
+    const [name] = somebody().split("@");
+    const addresses = Array.from(
+      { length: 7 },
+      (_, i) => `${i % 2 ? name : name!.toUpperCase()}+${i}@elsewhere.example`,
+    );
+    for (const email of addresses) await claim(email);
+    expect(await Promise.all(addresses.map(async (email) => (await links(email)).length))).toEqual([
+      1, 1, 1, 1, 1, 0, 0,
+    ]);
+    await db().query(
+      "update app_private.sign_ins set created_at = now() - interval '25 hours' where email = $1",
+      [addresses[0]],
+    );
+    await claim(addresses[6]!);
+    expect(await links(addresses[6]!)).toHaveLength(1);
+  });
+
   test("comes also to who was sent a link to sign in that day", async () => {
     const email = somebody();
     await new Visitor(service).linkFor(email);

@@ -449,6 +449,25 @@ describe("who may connect", () => {
     expect(answers).toBe(10);
   });
 
+  test.each<[string, object]>([
+    ["a subscription", { id: "1", type: "subscribe", payload: { query: CHANGES, variables: { a: "deep" } } }],
+    ["a ping", { type: "ping", payload: { a: "deep" } }],
+  ])(
+    "and say what is nested too deeply, which closes their connection and nothing else: %s",
+    async (_, message) => {
+      const written = jest.spyOn(console, "error");
+      const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+      await once(socket, "open");
+      const closed = once(socket, "close");
+      const deep = "[".repeat(45_000) + "]".repeat(45_000);
+      socket.send(JSON.stringify(message).replace('"deep"', deep));
+      expect((await closed)[0]).toBe(4400);
+      expect(written).not.toHaveBeenCalled();
+      written.mockRestore();
+      expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
+    },
+  );
+
   test("with the end of each subscription free", async () => {
     const key = await issueTestKey(db, "api_read", { ratePerMinute: 32 });
     const socket = await connected(key);

@@ -1,4 +1,7 @@
 // Mail against a real SMTP server: who is told what, once, and what happens while the server is away.
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { escapeLiteral } from "pg";
 import { Logger, run } from "graphile-worker";
@@ -48,6 +51,20 @@ const send = (options: { url?: string; platformUrl?: string } = {}) =>
     logger,
   });
 const dueNow = () => db().query("update app_private.mails set next_attempt_at = now()");
+
+/** A server that greets, and then does something of its own. */
+async function speaking(act: (socket: Socket) => void): Promise<{ url: string; close: () => void }> {
+  const server = createServer((socket) => {
+    act(socket.on("error", () => undefined));
+    socket.write("220 slow.example\r\n");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => void server.close(),
+  };
+}
 
 type MailRow = {
   kind: string;
@@ -123,6 +140,46 @@ describe("who is told what", () => {
       ["confirm_claim", m.support],
     ]);
   });
+
+  test.each(["claim_queue", "claim_request"])(
+    "reviewers of so many within a day, the last of which says so, and of no more: %s",
+    async (kind) => {
+      const limit = (mails: number) =>
+        db().query(
+          "update app_private.settings set value = to_jsonb($1::integer) where name = 'claim_mails_per_person_per_day'",
+          [mails],
+        );
+      const org = await m.addOrganization(db(), kind === "claim_request" ? { head: "org_admin" } : {});
+      let people = 0;
+      const claim = () => door.claim(m.claimOf(org, `flood-${people++}@elsewhere.example`));
+      const told = async () => {
+        const { rows } = await db().query<{ data: ClaimMailData }>(
+          "select data from app_private.mails where kind = $1 and recipient = $2 order by created_at",
+          [kind, kind === "claim_request" ? `head@${org.domain}` : m.platformAdmin],
+        );
+        return rows.map(({ data }) =>
+          composeMail(kind as "claim_queue", data, null, PLATFORM).text.includes(
+            `at\n\n${PLATFORM}/admin/claims\n`,
+          ),
+        );
+      };
+      await limit(3);
+      try {
+        for (let time = 0; time < 5; time++) expect((await claim()).refusal).toBeUndefined();
+        expect(await told()).toEqual([false, false, true]);
+        // The day is over for the first.
+        await db().query(
+          `update app_private.mails set created_at = created_at - interval '25 hours'
+           where data ->> 'claimantEmail' = 'flood-0@elsewhere.example'`,
+        );
+        await claim();
+        await claim();
+        expect(await told()).toEqual([false, false, true, true]);
+      } finally {
+        await limit(100);
+      }
+    },
+  );
 
   test("a claimant who was approved at once", async () => {
     const org = await m.addOrganization(db());
@@ -250,6 +307,40 @@ describe("a mail server that", () => {
       delays.push((await send()).delayedSeconds!);
     }
     expect(delays.map(Math.round)).toEqual([1, 3, 30, 60]);
+  });
+
+  test("says something now and then, and never comes to an end, is given up", async () => {
+    await waitingClaim();
+    const { url, close } = await speaking((socket) => {
+      // It would come to an end after all, long after it should have been given up.
+      let said = 0;
+      const dripping = setInterval(() => {
+        socket.write(++said === 100 ? "\r\n" : said === 1 ? "250 " : ".");
+        if (said === 100) clearInterval(dripping);
+      }, 20);
+      socket.on("close", () => clearInterval(dripping));
+    });
+    const mailer = createMailer(url, FROM, 200);
+    const result = await sendMails({ pool: db(), mailer, platformUrl: PLATFORM, logger });
+    close();
+    expect(result).toMatchObject({ sent: 0, refused: 0, delayedSeconds: 1 });
+    expect((await mails())[0]).toMatchObject({ state: "waiting", last_error: "Message sending aborted" });
+  });
+
+  test("answers with what PostgreSQL cannot store, and at length, is quoted all the same", async () => {
+    await waitingClaim();
+    const { url, close } = await speaking((socket) => {
+      socket.on("data", (line) =>
+        socket.write(
+          String(line).startsWith("RCPT") ? `550 No\0 ${"such user ".repeat(1_000)}\r\n` : "250 Good\r\n",
+        ),
+      );
+    });
+    expect(await send({ url })).toMatchObject({ sent: 0, refused: 2 });
+    close();
+    const [mail] = await mails();
+    expect(mail!.last_error).toHaveLength(1_000);
+    expect(mail!.last_error).toContain("No such user");
   });
 
   test("refuses a recipient for good is not asked again, and the others get their mail", async () => {

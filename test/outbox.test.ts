@@ -101,6 +101,16 @@ test("a refusal holds up no other mail; a server that is away holds up all that 
   expect(rows).toEqual([{ task: "send_mails", due: 1 }]);
 });
 
+test("a mail at which the server falls silent keeps no other waiting for ever, and no new one at all", async () => {
+  await wait({ silent: { age: 60 }, old: { age: 30 } });
+  const away = (name: string) => (name === "silent" ? new MailServerUnavailable("x") : undefined);
+  const dueNow = "update app_private.mails set next_attempt_at = next_attempt_at - interval '1 hour'";
+  expect(await send(away)).toMatchObject({ tried: ["silent"], delayedSeconds: 1 });
+  await db().query(dueNow);
+  await wait({ fresh: {} });
+  expect(await send(away)).toMatchObject({ tried: ["fresh", "old", "silent"], sent: 2 });
+});
+
 test("the longer a server is away the longer mails wait, half of the time so far, up to a minute", async () => {
   for (const [seconds, expected] of [
     [1, 1],

@@ -199,6 +199,10 @@ describe("whoever asks for links", () => {
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     const { rows } = await db().query("select from app_private.mails where lower(recipient) = $1", [email]);
     expect(rows.length).toBe(5);
+    // What stands behind a plus is another address of the same mailbox.
+    for (const other of ["pestered+1@river.example", "Pestered+a+b@river.example"]) {
+      await expect(new Visitor(service).linkFor(other)).rejects.toThrow("429");
+    }
     // Whose address it is, and asks from elsewhere, is not kept from it.
     await new Visitor(service, { "x-forwarded-for": "192.0.2.1" }).linkFor(email);
 

@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { crontab, taskList } from "../worker/tasks/index.ts";
 import { createTestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import type { TestDatabase } from "./support/database.ts";
 
 /** The tasks, with a database that answers the statements that contain a text with one number after another. */
@@ -89,6 +90,34 @@ test("what runs by itself, and when; nothing is queued twice", () => {
       "17 * * * * forget_answers ?jobKey=forget_answers&max=1",
     ].toSorted(),
   );
+});
+
+test("two look for mails at a time, and whoever would be the third has one of them look again", async () => {
+  const connecting: (() => void)[] = [];
+  const connect = () =>
+    new Promise((connected) => {
+      const client = { query: () => Promise.resolve({ rows: [] }), release: () => undefined };
+      connecting.push(() => connected(client));
+    });
+  const { wake, stop } = { wake: () => Promise.resolve(), stop: () => Promise.resolve() };
+  const tasks = taskList({
+    ...{ pool: { connect } as unknown as Pool, config: loadConfig({}), drainer: { wake, stop } },
+    logger: pino({ level: "silent" }),
+  });
+  const run = () => tasks["send_mails"]!({}, {} as JobHelpers) as Promise<unknown>;
+  const first = run();
+  const second = run();
+  await Promise.all([run(), run()]);
+  expect(connecting).toHaveLength(2);
+  connecting[0]!();
+  await eventually(() => expect(connecting).toHaveLength(3));
+  connecting[1]!();
+  connecting[2]!();
+  await Promise.all([first, second]);
+  const later = run();
+  expect(connecting).toHaveLength(4);
+  connecting[3]!();
+  await later;
 });
 
 describe("a mail that nobody is to get", () => {

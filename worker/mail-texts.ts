@@ -19,6 +19,8 @@ export type ClaimMailData = {
   claimantEmail: string;
   claimantName?: string;
   statedRoles?: string[];
+  /** whether the recipient is sent no more about claims for a while; others lack it, or mails that were waiting before */
+  isLast?: boolean;
   role?: string;
   /** what the role is called; mails that were already waiting when this was introduced lack it */
   roleTitle?: string;
@@ -133,6 +135,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
           text: "Do you know this person? Please approve the request, or reject it with a short explanation:",
         },
         { link: `${platformUrl}/admin/claims/${data.claimId}` },
+        ...lastOfMany(data, platformUrl),
       ],
     };
   },
@@ -158,10 +161,21 @@ const COMPOSERS: Record<MailKind, Composer> = {
         },
         { text: "It is waiting for a reviewer:" },
         { link: `${platformUrl}/admin/claims/${data.claimId}` },
+        ...lastOfMany(data, platformUrl),
       ],
     };
   },
 };
+
+function lastOfMany({ isLast }: ClaimMailData, platformUrl: string): Part[] {
+  if (!isLast) return [];
+  return [
+    {
+      text: "There have been many requests within a day: you get no mail about further ones for now. All of them are at",
+    },
+    { link: `${platformUrl}/admin/claims` },
+  ];
+}
 
 function roleSentence({ role, roleTitle }: ClaimMailData): string {
   return role && roleTitle ? ` Your role there is now ${roleTitle} (${role}).` : "";

@@ -38,12 +38,17 @@ export class MailServerUnavailable extends Error {
   override name = "MailServerUnavailable";
 }
 
+/** For one mail, however much the server says meanwhile. */
+const PATIENCE_MS = 60_000;
+/** Of what a server said, in characters. */
+const LONGEST_REASON = 1_000;
+
 /**
  * A mailer for an SMTP server.
  * @param smtpUrl smtp://user:password@host:port or smtps://…
  * @param from the sender, as in "Name <address@example.org>"
  */
-export function createMailer(smtpUrl: string, from: string): Mailer {
+export function createMailer(smtpUrl: string, from: string, patienceMs = PATIENCE_MS): Mailer {
   const transport = createTransport({
     url: smtpUrl,
     connectionTimeout: 10_000,
@@ -65,6 +70,7 @@ export function createMailer(smtpUrl: string, from: string): Mailer {
           messageId: `<${id}@${domain}>`,
           // Nobody's out-of-office note should answer a program.
           headers: { "Auto-Submitted": "auto-generated" },
+          signal: AbortSignal.timeout(patienceMs),
         });
       } catch (error) {
         throw classify(error);
@@ -78,7 +84,8 @@ type SmtpError = Error & { code?: string; responseCode?: number; response?: stri
 function classify(error: unknown): Error {
   if (!(error instanceof Error)) return new MailServerUnavailable(String(error));
   const { code, responseCode, response, message } = error as SmtpError;
-  const reason = response ?? message;
+  // PostgreSQL cannot store a NUL.
+  const reason = (response ?? message).replaceAll("\0", "").slice(0, LONGEST_REASON);
   const aboutThisMail = code === "EENVELOPE" || code === "EMESSAGE";
   // 421: the service as a whole is closing down.
   if (aboutThisMail && responseCode !== 421) {

@@ -67,7 +67,8 @@ async function sendNext(client: pg.PoolClient, options: MailOptions, result: Mai
      where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
        -- Of a kind that came with a later version, its own worker knows what to write.
        and kind = any ($1)
-     order by next_attempt_at, created_at limit 1
+     -- First those that have not been in the way of a server that was away: it may have been for one of the others alone.
+     order by delayed_since is not null, next_attempt_at, created_at limit 1
      for update skip locked`,
     [MAIL_KINDS],
   );
@@ -107,7 +108,7 @@ async function deliver(
       logger.warn({ ...about, forGood: error.forGood, err: error.cause }, "the mail server refused a mail");
       result.refused++;
     } else if (error instanceof MailServerUnavailable) {
-      result.delayedSeconds = await putOff(client, error);
+      result.delayedSeconds = await putOff(client, row, error);
       logger.warn({ seconds: result.delayedSeconds, err: error.cause }, "mail postponed: no mail server");
     } else {
       throw error;
@@ -141,7 +142,8 @@ async function noteRefusal(client: pg.PoolClient, row: MailRow, refusal: MailRef
   );
 }
 
-async function putOff(client: pg.PoolClient, reason: Error): Promise<number> {
+/** Puts off all that are due, the one that could not be sent last: the server may fall silent at that one alone. */
+async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promise<number> {
   const { rows } = await client.query<{ seconds: number }>(
     `with due as (
        select mail_id from app_private.mails
@@ -149,18 +151,20 @@ async function putOff(client: pg.PoolClient, reason: Error): Promise<number> {
        for update skip locked
      ),
      delay as (
-       select least(60, greatest(1, extract(epoch from now() - min(m.delayed_since)) / 2))::float8 as seconds
+       select least(60, greatest(1, extract(epoch from now() - min(m.delayed_since)) / 2))::float8 as seconds,
+         -- The transaction may have begun a minute ago.
+         clock_timestamp() as failed_at
        from app_private.mails as m join due using (mail_id)
      ),
      put_off as (
        update app_private.mails as m set
          delayed_since = coalesce(m.delayed_since, now()), last_error = $1,
-         next_attempt_at = now() + make_interval(secs => delay.seconds)
+         next_attempt_at = delay.failed_at + make_interval(secs => delay.seconds + case when m.mail_id = $2 then 0.001 else 0 end)
        from due, delay where m.mail_id = due.mail_id
      )
-     select seconds, graphile_worker.add_job('send_mails', run_at => now() + make_interval(secs => seconds))
+     select seconds, graphile_worker.add_job('send_mails', run_at => failed_at + make_interval(secs => seconds + 0.001))
      from delay`,
-    [reason.message],
+    [reason.message, row.mail_id],
   );
   return rows[0]!.seconds;
 }

@@ -51,8 +51,8 @@ function conversions(
       return String(number);
     },
     boolean: (value) => {
-      if (/^(true|t|yes|y|1)$/i.test(String(value).trim())) return "t";
-      if (/^(false|f|no|n|0)$/i.test(String(value).trim())) return "f";
+      if (/^(true|t|yes|y|1)$/i.test(wordOf(value))) return "t";
+      if (/^(false|f|no|n|0)$/i.test(wordOf(value))) return "f";
       throw new ValueError("must be true or false");
     },
     list: arrayLiteral,
@@ -63,10 +63,9 @@ function conversions(
         throw new ValueError(`must be minutes of the week, whole numbers from 0 to ${MINUTES_OF_A_WEEK - 1}`);
       return given.length === 0 ? null : `{${given.join(",")}}`;
     },
-    json: (value) => JSON.stringify(typeof value === "string" ? parsedJson(value) : value),
+    json: (value) => writtenJson(typeof value === "string" ? parsedJson(value) : value),
     belief: (value) => {
-      const belief = String(value)
-        .trim()
+      const belief = wordOf(value)
         .toLowerCase()
         .replaceAll(/[\s-]+/g, "_");
       if (!(enums.church_belief as readonly string[]).includes(belief))
@@ -74,12 +73,12 @@ function conversions(
       return belief;
     },
     country: (value) => {
-      const alpha2 = countries.get(String(value).trim().toUpperCase());
+      const alpha2 = countries.get(wordOf(value).toUpperCase());
       if (alpha2 === undefined) throw new ValueError("must be an ISO 3166-1 country code");
       return alpha2;
     },
     time: (value) => {
-      const text = String(value).trim();
+      const text = wordOf(value);
       if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d|$)/.test(text) || Number.isNaN(Date.parse(text))) {
         throw new ValueError("must be a date and time such as 2026-05-01T12:00:00Z");
       }
@@ -88,11 +87,16 @@ function conversions(
   };
 }
 
-function textOf(value: unknown, longest: number): string | null {
+/** A value as text; of a list or an object JavaScript would make one in its own way, or fail to. */
+function wordOf(value: unknown): string {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
     throw new ValueError("must be text");
   }
-  const text = String(value).trim();
+  return String(value).trim();
+}
+
+function textOf(value: unknown, longest: number): string | null {
+  const text = wordOf(value);
   if (text.includes("\0")) throw new ValueError("must not contain a NUL character");
   if (text.length > longest) throw new ValueError(`must have at most ${longest} characters`);
   return text === "" ? null : text;
@@ -102,7 +106,7 @@ function numberOf(value: unknown): number {
   const number =
     typeof value === "number"
       ? value
-      : /^[\s\d.+-]+(e[+-]?\d+)?\s*$/i.test(String(value))
+      : /^[\d.+-]+(e[+-]?\d+)?$/i.test(wordOf(value))
         ? Number(value)
         : Number.NaN;
   if (!Number.isFinite(number)) throw new ValueError("must be a number");
@@ -127,6 +131,15 @@ function arrayLiteral(value: unknown): string | null {
     .filter((item) => item !== null);
   if (items.length === 0) return null;
   return `{${items.map((item) => `"${item.replaceAll(/[\\"]/g, String.raw`\$&`)}"`).join(",")}}`;
+}
+
+function writtenJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) throw new ValueError("is nested too deeply");
+    throw error;
+  }
 }
 
 function parsedJson(text: string): unknown {

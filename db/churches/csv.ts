@@ -1,12 +1,10 @@
 // CSV as csv-parse reads it, one record after another with its line. What csv-parse cannot do is continue after a
 // misplaced quote: here only that record is lost, and reading continues on the line after the one it began on.
 import { CsvError, parse } from "csv-parse/sync";
+import { LONGEST_RECORD, TOO_LONG, wholeLines } from "./lines.ts";
 
-/** A record of a CSV file and the line it begins on; no cells if its quotes are misplaced. */
-type CsvRecord = { line: number; cells: string[] | undefined };
-
-/** The most bytes that one record may have: a quote that is never closed must not swallow the file. */
-const LONGEST_RECORD = 2 ** 20;
+/** A record of a CSV file and the line it begins on, or what is wrong with it. */
+type CsvRecord = { line: number; cells: string[] } | { line: number; cells?: undefined; problem: string };
 
 /** Splits a file into records as it arrives; empty lines are skipped. */
 export async function* csvRecords(source: AsyncIterable<Buffer | string>): AsyncIterable<CsvRecord> {
@@ -25,18 +23,25 @@ export async function* csvRecords(source: AsyncIterable<Buffer | string>): Async
       }
       rest = rest.subarray(start);
       atStart &&= start === 0;
-      // What is still to come may close it.
+      // What is still to come may close it; but one that is never closed must not swallow the file.
       const open = misfit === "CSV_QUOTE_NOT_CLOSED" && !last && rest.length < LONGEST_RECORD;
       if (misfit === undefined || open) return;
-      yield { line, cells: undefined };
+      yield { line, problem: "has misplaced quotes" };
       line += 1;
       const end = rest.indexOf("\n");
       rest = rest.subarray(end === -1 ? rest.length : end + 1);
     }
   };
-  for await (const chunk of source) {
-    rest = Buffer.concat([rest, Buffer.from(chunk as string)]);
-    yield* read(false);
+  for await (const block of wholeLines(source)) {
+    if (block) {
+      rest = Buffer.concat([rest, block]);
+      yield* read(false);
+      continue;
+    }
+    yield* read(true);
+    yield { line, problem: TOO_LONG };
+    line += 1;
+    atStart = false;
   }
   yield* read(true);
 }

@@ -6,6 +6,8 @@ import type { Place } from "./read.ts";
 import type { Converted } from "./row.ts";
 
 const BATCH = 10_000;
+/** In characters: rows can be long. */
+const LONGEST_BATCH = 2 ** 24;
 
 type LaneParts = {
   defaults: ReadonlyMap<string, string>;
@@ -23,6 +25,7 @@ export class Lane {
   readonly #parts: LaneParts;
   #batch = new Map<string, Converted>();
   #rows = 0;
+  #length = 0;
   #writing: Promise<void> = Promise.resolve();
 
   static async open(pool: pg.Pool, columns: readonly string[], parts: LaneParts): Promise<Lane> {
@@ -46,7 +49,8 @@ export class Lane {
   async add(row: Converted): Promise<void> {
     this.#batch.set(row.id, row);
     this.#rows += 1;
-    if (this.#batch.size >= BATCH) await this.#flush();
+    this.#length += row.copy.length;
+    if (this.#batch.size >= BATCH || this.#length >= LONGEST_BATCH) await this.#flush();
   }
 
   async finish(): Promise<void> {
@@ -66,6 +70,7 @@ export class Lane {
     const [rows, count] = [[...this.#batch.values()], this.#rows];
     this.#batch = new Map();
     this.#rows = 0;
+    this.#length = 0;
     await this.#writing;
     this.#writing = this.#write(rows).then(() => this.#parts.onProgress?.(count));
     // It is awaited before the next batch; until then a failure must not count as an unhandled rejection.
@@ -102,7 +107,8 @@ export class Lane {
       const state = error.code ?? "";
       // Two simultaneous imports may have deadlocked; the one that PostgreSQL stopped tries again.
       if (state.startsWith("40") && again > 0) return this.#write(rows, again - 1);
-      if (!/^2[23]/.test(state)) throw error;
+      // Of a row too: a value that no index, JSON or text search can hold, nested too deeply or too long.
+      if (!/^(2[23]|54)/.test(state)) throw error;
       if (rows.length === 1) return refuse(rows[0]!.place, error.message);
       const middle = rows.length >> 1;
       await this.#write(rows.slice(0, middle));

@@ -5,6 +5,7 @@ import { Assembler } from "stream-json/assembler.js";
 import { withParser } from "stream-json/utils/with-parser.js";
 import type { Token, TokenConsumer } from "stream-json/parser.js";
 import { csvRecords } from "./csv.ts";
+import { TOO_LONG, wholeLines } from "./lines.ts";
 
 export type ChurchFormat = "csv" | "jsonl" | "geojson";
 
@@ -36,12 +37,13 @@ export function readChurches(
 
 async function* readCsv(source: Readable, onColumns: (columns: string[]) => void): AsyncIterable<SourceRow> {
   let columns: string[] | undefined;
-  for await (const { line, cells } of csvRecords(source)) {
+  for await (const record of csvRecords(source)) {
+    const { line, cells } = record;
     if (!columns) {
       columns = (cells ?? []).map((name) => name.trim().toLowerCase());
       onColumns(columns);
     } else if (!cells) {
-      yield { place: { line }, problem: "has misplaced quotes" };
+      yield { place: { line }, problem: record.problem };
     } else if (cells.length > columns.length) {
       yield { place: { line }, problem: `has ${cells.length} cells under ${columns.length} columns` };
     } else {
@@ -57,8 +59,9 @@ async function* readJsonLines(source: Readable): AsyncIterable<SourceRow> {
   let line = 0;
   for await (const text of linesOf(source)) {
     line += 1;
-    if (text.trim() === "") continue;
     const place = { line };
+    if (text === undefined) yield { place, problem: TOO_LONG };
+    if (text === undefined || text.trim() === "") continue;
     try {
       yield rowOf(place, JSON.parse(text.replace(/^\uFEFF/, "")));
     } catch (error) {
@@ -68,14 +71,12 @@ async function* readJsonLines(source: Readable): AsyncIterable<SourceRow> {
   }
 }
 
-async function* linesOf(source: Readable): AsyncIterable<string> {
-  let rest = "";
-  for await (const chunk of source.setEncoding("utf8") as AsyncIterable<string>) {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop()!;
-    yield* lines;
+/** Undefined for each line that is too long. */
+async function* linesOf(source: Readable): AsyncIterable<string | undefined> {
+  for await (const block of wholeLines(source)) {
+    if (block) yield* block.toString().replace(/\n$/, "").split("\n");
+    else yield undefined;
   }
-  if (rest !== "") yield rest;
 }
 
 function rowOf(place: Place, value: unknown): SourceRow {
@@ -84,11 +85,15 @@ function rowOf(place: Place, value: unknown): SourceRow {
     : { place, problem: "is not a church" };
 }
 
+/** In bytes: a geometry may be of many points. */
+const LONGEST_FEATURE = 2 ** 24;
+
 /** The features of a FeatureCollection, or of a sequence of features, with no more than one held in memory. */
 async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
   const json = new Assembler();
   let feature = 0;
   let whole = false;
+  let sinceFeature = 0;
   const rowAfter = (token: Token): SourceRow | undefined => {
     json.consume(token);
     const { current, depth, done, stack } = json;
@@ -98,6 +103,7 @@ async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
       : depth === 2 && stack[1] === "features" && Array.isArray(current) && current.length > 0;
     if (!isFeature) return undefined;
     feature += 1;
+    sinceFeature = 0;
     return rowOf({ feature }, churchOfFeature(done ? current : (current as unknown[]).pop()));
   };
   // The type requires a flush method, which only components that hold something back until the end need.
@@ -108,12 +114,21 @@ async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
   // The pipeline destroys the source with the parser's error, so who failed first is noted while it can be seen.
   let sourceFailed = false;
   source.once("error", () => (sourceFailed = !rows.errored));
+  // Nothing that has no end is kept in memory.
+  const within = async function* (bytes: AsyncIterable<Buffer>) {
+    for await (const chunk of withoutSeparators(bytes)) {
+      sinceFeature += chunk.length;
+      if (sinceFeature > LONGEST_FEATURE)
+        throw new SourceError(`what follows feature ${feature} has more than ${LONGEST_FEATURE} bytes`);
+      yield chunk;
+    }
+  };
   // Whatever ends either of the two ends the other, and the loop below learns of it.
-  pipeline(source, withoutSeparators, rows, () => undefined);
+  pipeline(source, within, rows, () => undefined);
   try {
     yield* rows as AsyncIterable<SourceRow>;
   } catch (error) {
-    if (sourceFailed) throw error;
+    if (sourceFailed || error instanceof SourceError) throw error;
     // The parser reads ahead, so this is not the exact place.
     const place = feature === 0 ? "" : ` somewhere after feature ${feature}`;
     throw new SourceError(`it is not well-formed GeoJSON${place}`, { cause: error });

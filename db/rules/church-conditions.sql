@@ -9,7 +9,9 @@ begin
   insert into app_private.church_words (word)
   select word
   from (select distinct unnest(tsvector_to_array(document)) as word from written) as used
-  where not exists (select from app_private.church_words as known where known.word = used.word collate "C")
+  -- A word of many letters is none that somebody misspells, and what it could be misspelt as takes the square of its length.
+  where char_length(word) <= 64
+    and not exists (select from app_private.church_words as known where known.word = used.word collate "C")
   order by word collate "C"
   on conflict do nothing;
 

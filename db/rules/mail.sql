@@ -27,6 +27,18 @@ begin atomic
 end;
 comment on function app_private.claim_mail_data is 'The data that mails about a claim are composed from.';
 
+create function app_private.claim_mails_left(address text) returns integer
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select s.value::integer - (
+    select count(*)::integer from app_private.mails as m
+    where m.recipient = address and m.kind in ('claim_request', 'claim_queue') and m.created_at > now() - interval '1 day')
+  from app_private.settings as s where s.name = 'claim_mails_per_person_per_day';
+end;
+comment on function app_private.claim_mails_left is
+  'How many more mails about claims of others somebody is sent within a day, so that no number of claims fills a mailbox.';
+
 create function app_private.mail_claim_step() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -49,20 +61,21 @@ begin
   elsif new.routed_to = 'organization' then
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
     select format('claim:%s:request:%s', new.claim_id, u.user_id), 'claim_request', u.email, u.first_name,
-      app_private.claim_mail_data(new)
+      app_private.claim_mail_data(new) || case when mails_left = 1 then '{"isLast": true}'::jsonb else '{}' end
     from app_private.organization_managers as m
-    join app_public.users as u on u.user_id = m.user_id
-    where m.org_uri = new.org_uri and u.user_id <> new.user_id
+    join app_public.users as u on u.user_id = m.user_id,
+    app_private.claim_mails_left(u.email) as mails_left
+    where m.org_uri = new.org_uri and u.user_id <> new.user_id and mails_left > 0
     on conflict (unique_key) do nothing;
   elsif new.routed_to = 'platform' then
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
     select format('claim:%s:queue:%s', new.claim_id, u.user_id), 'claim_queue', u.email, u.first_name,
-      app_private.claim_mail_data(new)
-    from app_public.users as u
+      app_private.claim_mail_data(new) || case when mails_left = 1 then '{"isLast": true}'::jsonb else '{}' end
+    from app_public.users as u, app_private.claim_mails_left(u.email) as mails_left
     where u.user_id in (
         select r.user_id from app_public.platform_roles as r
         join app_public.platform_permissions as p on p.role = r.role and p.permission = 'claims:review')
-      and u.user_id <> new.user_id
+      and u.user_id <> new.user_id and mails_left > 0
     on conflict (unique_key) do nothing;
   else
     raise exception 'nobody is told of a claim that is routed to %', new.routed_to;

@@ -67,8 +67,8 @@ begin
   perform app_private.use_up(format('sign-in address %s', encode(sha256(convert_to(counted, 'utf8')), 'hex')),
     setting, 'Too many links were sent to this address; use the last one, or try again later.', interval '15 minutes')
   from (values
-    (lower(email) || ' ' || network, 'sign_in_links_per_address'),
-    (lower(email), 'sign_in_links_per_address_everywhere')
+    (app_private.mailbox(email) || ' ' || network, 'sign_in_links_per_address'),
+    (app_private.mailbox(email), 'sign_in_links_per_address_everywhere')
   ) as limits (counted, setting);
   insert into app_private.sign_ins (secret_hash, browser_hash, email, return_to)
   values (send_link.secret_hash, send_link.browser_hash, send_link.email, send_link.return_to);

@@ -82,8 +82,8 @@ export const CHURCH_VALUES: readonly Mistake[] = [
   {
     rule: "a code of a country may be in small letters",
     file: "db/churches/conversions.ts",
-    before: "countries.get(String(value).trim().toUpperCase())",
-    after: "countries.get(String(value).trim())",
+    before: "countries.get(wordOf(value).toUpperCase())",
+    after: "countries.get(wordOf(value))",
     tests: ["church-files"],
   },
   {

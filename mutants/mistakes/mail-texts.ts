@@ -81,8 +81,9 @@ export const MAIL_TEXTS: readonly Mistake[] = [
     rule: "administrators are led to the claim",
     file: "worker/mail-texts.ts",
     before:
-      "{ link: `${platformUrl}/admin/claims/${data.claimId}` },\n      ],\n    };\n  },\n\n  claim_queue",
-    after: "{ link: `${platformUrl}/admin/claims` },\n      ],\n    };\n  },\n\n  claim_queue",
+      "{ link: `${platformUrl}/admin/claims/${data.claimId}` },\n        ...lastOfMany(data, platformUrl),\n      ],\n    };\n  },\n\n  claim_queue",
+    after:
+      "{ link: `${platformUrl}/admin/claims` },\n        ...lastOfMany(data, platformUrl),\n      ],\n    };\n  },\n\n  claim_queue",
     only: "a mail",
   },
   {

@@ -55,7 +55,7 @@ export const OPERATOR_GRAPH: readonly Mistake[] = [
   {
     rule: "columns that no church has are told",
     file: "admin/churches.ts",
-    before: 'context.note(`${file}: no church has ${columns.join(", ")}; left out`)',
+    before: "context.note(`${file}: no church has ${named(columns)}; left out`)",
     after: "undefined",
     tests: ["church-import"],
     only: "bad rows",

@@ -54,8 +54,8 @@ export const PROOFS: readonly Mistake[] = [
   {
     rule: "an address gets one mail a day",
     file: "db/rules/address-proofs.sql",
-    before: "s.created_at > now() - interval '1 day'",
-    after: "s.created_at > now()",
+    before: "s.browser_hash is null and s.created_at > now() - interval '1 day'",
+    after: "s.browser_hash is null and s.created_at > now()",
     tests: ["confirm-address"],
     only: "once a day",
   },

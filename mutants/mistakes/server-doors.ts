@@ -262,7 +262,7 @@ export const DOORS: readonly Mistake[] = [
   {
     rule: "an onError that is none is refused with a code, over WebSocket too",
     file: "server/graphql/transports.ts",
-    before: "            checkForm(asked);\n",
+    before: "          checkForm(asked);\n",
     after: "",
     tests: ["graphql-shapes"],
     only: "over WebSocket",

@@ -3,9 +3,10 @@
 import { ServerResponse } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import { createHandler } from "graphql-sse/lib/use/express";
-import { useServer } from "graphql-ws/use/ws";
+import { handleProtocols, makeServer } from "graphql-ws";
+import type { ConnectionInitMessage, Server } from "graphql-ws";
 import { WebSocketServer } from "ws";
-import type { RawData, WebSocket } from "ws";
+import type { WebSocket } from "ws";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
@@ -18,11 +19,11 @@ import { Places } from "../live/places.ts";
 import { Conversation } from "./conversation.ts";
 import type { Documents } from "./documents.ts";
 import { checkForm } from "./http.ts";
-import { OperationIds } from "./operation-ids.ts";
+import { speak } from "./speech.ts";
+import type { Speaker } from "./speech.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
 const GOING_AWAY = 1001;
-const PROTOCOL_ERROR = 1002;
 const TRY_AGAIN_LATER = 1013;
 const UNAUTHORIZED = 4401;
 const FORBIDDEN = 4403;
@@ -56,15 +57,6 @@ function atOnce(ask: () => Promise<void>): () => Promise<void> {
   return () => (underWay ??= ask().finally(() => (underWay = undefined)));
 }
 
-/** Hands on what is said over a WebSocket, each operation under an id of its own. */
-function heardBy(hear: (text: string) => void, ids: OperationIds): (data: RawData) => void {
-  return (data) => {
-    // What `ws` gives unless it is told otherwise.
-    const text = ids.heard((data as Buffer).toString());
-    if (text !== undefined) hear(text);
-  };
-}
-
 type Parts = { subscriptions: Subscriptions; documents: Documents; turns: LoopTurns };
 
 /** The transports of one process. */
@@ -75,7 +67,9 @@ export class Transports {
     ...{ noServer: true, maxPayload: LONGEST_MESSAGE, closeTimeout: LINGER_MS },
     // A packet can hold thousands of messages; others have their turn between them.
     allowSynchronousEvents: false,
+    handleProtocols,
   });
+  readonly #protocol: Server<Speaker>;
   readonly #streams = new Set<Response>();
   readonly #parties = new WeakMap<WebSocket, Party>();
   readonly #conversations = new WeakMap<WebSocket, Conversation>();
@@ -87,35 +81,32 @@ export class Transports {
   constructor({ subscriptions, documents, turns }: Parts, guards: Guards) {
     this.#subscriptions = subscriptions;
     this.#guards = guards;
-    useServer(
-      {
-        onConnect: async ({ connectionParams, extra: { socket, request } }) => {
-          const given = connectionParams?.["authorization"];
-          try {
-            this.#parties.set(socket, await this.#enter(request as Request, socket, given));
-            return true;
-          } catch (error) {
-            socket.close(...closing(error, UNAUTHORIZED));
-            return false;
-          }
-        },
-        onSubscribe: async ({ extra: { socket } }, _id, asked) => {
-          try {
-            // As if it had come with a request of its own, before it costs anything.
-            await this.#conversations.get(socket)!.subscribe();
-            checkForm(asked);
-            const query = documents.textOf(asked);
-            const party = this.#parties.get(socket)!;
-            await turns.take(party.identity().id);
-            return this.#subscriptions.prepare({ ...asked, query }, party);
-          } catch (error) {
-            return [this.#subscriptions.refusal(error)];
-          }
-        },
-        subscribe: this.#subscriptions.subscribe,
+    this.#protocol = makeServer<ConnectionInitMessage["payload"], Speaker>({
+      onConnect: async ({ connectionParams, extra: { socket, request } }) => {
+        const given = connectionParams?.["authorization"];
+        try {
+          this.#parties.set(socket, await this.#enter(request, socket, given));
+          return true;
+        } catch (error) {
+          socket.close(...closing(error, UNAUTHORIZED));
+          return false;
+        }
       },
-      this.#sockets,
-    );
+      onSubscribe: async ({ extra: { socket } }, _id, asked) => {
+        try {
+          // As if it had come with a request of its own, before it costs anything.
+          await this.#conversations.get(socket)!.subscribe();
+          checkForm(asked);
+          const query = documents.textOf(asked);
+          const party = this.#parties.get(socket)!;
+          await turns.take(party.identity().id);
+          return this.#subscriptions.prepare({ ...asked, query }, party);
+        } catch (error) {
+          return [this.#subscriptions.refusal(error)];
+        }
+      },
+      subscribe: this.#subscriptions.subscribe,
+    });
   }
 
   /** Takes a request to upgrade to WebSocket; its key may come with the first message, as browsers have no other way. */
@@ -130,19 +121,7 @@ export class Transports {
       response.statusCode = 101;
       const conversation = new Conversation(socket, (refusal) => socket.close(...closing(refusal, OVER)));
       this.#conversations.set(socket, conversation);
-      // graphql-ws writes to the console what cannot be sent any more, and a message that is too long, or none at all: anybody
-      // could fill the log with them.
-      const ids = new OperationIds();
-      const [send, on] = [socket.send.bind(socket), socket.on.bind(socket)];
-      socket.send = ((data: string, done: () => void) => {
-        const said = ids.said(data);
-        if (said === undefined) done();
-        else send(said, () => done());
-      }) as typeof socket.send;
-      socket.on = ((event: string, hear: (...given: unknown[]) => void) =>
-        on(event, event === "message" ? heardBy(hear, ids) : hear)) as typeof socket.on;
-      this.#sockets.emit("connection", socket, request);
-      socket.removeAllListeners("error").on("error", () => socket.close(PROTOCOL_ERROR));
+      speak(this.#protocol, { socket, request });
     });
   };
 

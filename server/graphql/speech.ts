@@ -1,0 +1,60 @@
+// The protocol of graphql-ws over one WebSocket.
+import type { Request } from "express";
+import { CloseCode } from "graphql-ws";
+import type { Server } from "graphql-ws";
+import type { RawData, WebSocket } from "ws";
+import { OperationIds } from "./operation-ids.ts";
+
+/** What an operation knows of where it came in. */
+export type Speaker = { socket: WebSocket; request: Request };
+
+/** Whoever has not answered a ping by the next is gone. */
+const PING_MS = 12_000;
+const PROTOCOL_ERROR = 1002;
+
+/** Has what is said over a WebSocket answered, each operation under an id of its own, until it is closed. */
+export function speak(server: Server<Speaker>, { socket, request }: Speaker): void {
+  const ids = new OperationIds();
+  const closed = server.opened(
+    {
+      protocol: socket.protocol,
+      // What cannot be sent any more is for nobody.
+      send: (data) =>
+        new Promise<void>((sent) => {
+          const said = ids.said(data);
+          if (said === undefined || socket.readyState !== socket.OPEN) sent();
+          else socket.send(said, () => sent());
+        }),
+      close: (code, reason) => socket.close(code, reason),
+      onMessage: (hear) => {
+        socket.on("message", (data) => {
+          // Whatever it is: what is thrown where the socket tells of it would end the process.
+          heard(data, ids, hear).catch((error: unknown) => {
+            // It is nested more deeply than JavaScript can go.
+            const isTooDeep = error instanceof RangeError;
+            socket.close(isTooDeep ? CloseCode.BadRequest : CloseCode.InternalServerError);
+          });
+        });
+      },
+    },
+    { socket, request },
+  );
+  let isThere = true;
+  const pinging = setInterval(() => {
+    if (!isThere) socket.terminate();
+    isThere = false;
+    if (socket.readyState === socket.OPEN) socket.ping();
+  }, PING_MS);
+  socket.on("pong", () => (isThere = true));
+  socket.on("error", () => socket.close(PROTOCOL_ERROR));
+  socket.once("close", (code, reason) => {
+    clearInterval(pinging);
+    closed(code, reason.toString()).catch(() => undefined);
+  });
+}
+
+async function heard(data: RawData, ids: OperationIds, hear: (text: string) => Promise<void>): Promise<void> {
+  // What `ws` gives unless it is told otherwise.
+  const text = ids.heard((data as Buffer).toString());
+  if (text !== undefined) await hear(text);
+}
