@@ -1,6 +1,9 @@
 // Refusals that wait, by a clock that the test sets, and at the doors where nobody knows yet who is refused.
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import type { Request, RequestHandler, Response } from "express";
+import { ApiError } from "../server/errors.ts";
 import { HoldBack } from "../server/identity/hold-back.ts";
+import { orNobody } from "../server/identity/unknown-keys.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
 
 describe("a refusal", () => {
@@ -51,6 +54,33 @@ describe("a refusal", () => {
     refuse("b", gone.signal);
     expect(await after(500)).toBe(101);
     expect(await after(500)).toBe(102);
+  });
+
+  const failure = new ApiError("missing_api_key");
+  test.each<[string, RequestHandler]>([
+    [
+      "throws",
+      () => {
+        throw failure;
+      },
+    ],
+    ["rejects", () => Promise.reject(failure)],
+    ["hands on", (_request, _response, next) => next(failure)],
+    ["hands on later", (_request, _response, next) => void setImmediate(() => next(failure))],
+  ])("that a guard %s is one, whoever asks the guard", async (_, guard) => {
+    jest.useRealTimers();
+    const request = { ip: "10.0.0.1" } as Request;
+    let passed = 0;
+    for (const asked of [holdBack.slowly(guard), holdBack.slowly(holdBack.slowly(guard))])
+      await expect(asked(request, {} as Response, () => (passed += 1))).rejects.toBe(failure);
+    expect(passed).toBe(0);
+    await orNobody(guard)(request, {} as Response, () => (passed += 1));
+    await holdBack.slowly((_request, _response, next) => next())(
+      request,
+      {} as Response,
+      () => (passed += 1),
+    );
+    expect(passed).toBe(2);
   });
 
   test("waits no more once the service ends", async () => {

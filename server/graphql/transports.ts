@@ -10,6 +10,7 @@ import type { WebSocket } from "ws";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
+import { pass } from "../identity/passing.ts";
 import { takeOver } from "../listener.ts";
 import type { LoopTurns } from "../loop-turns.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
@@ -183,12 +184,7 @@ export class Transports {
       Object.getPrototypeOf(request.res) as object,
     ) as Response;
     try {
-      await new Promise<void>((passed, refused) => {
-        const outcome: unknown = guard(request, response, (error?: unknown) =>
-          error === undefined ? passed() : refused(error),
-        );
-        Promise.resolve(outcome).catch(refused);
-      });
+      await pass(guard, request, response);
     } finally {
       response.emit("close");
     }

@@ -5,6 +5,7 @@ import { RateLimiterMemory } from "rate-limiter-flexible";
 import { apiErrorFrom } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
 import { networkOf } from "./network.ts";
+import { pass } from "./passing.ts";
 
 /** In a minute. */
 export const REFUSED_AT_ONCE = 50;
@@ -50,7 +51,7 @@ export class HoldBack {
   slowly(guard: RequestHandler): RequestHandler {
     return async (request, response, next) => {
       try {
-        await guard(request, response, () => undefined);
+        await pass(guard, request, response);
       } catch (error) {
         const network = networkOf(request);
         const isRefusal = apiErrorFrom(error).statusCode < 500;

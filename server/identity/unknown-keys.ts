@@ -7,6 +7,7 @@ import { ApiError } from "../errors.ts";
 import { credentialOf, requireIdentity } from "./identify.ts";
 import type { Credential, Credentials } from "./identify.ts";
 import { networkOf, refuse } from "./network.ts";
+import { pass } from "./passing.ts";
 
 const WINDOW_SECONDS = 60;
 const REMEMBERED_KEYS = 10_000;
@@ -50,7 +51,7 @@ export function limitUnknownKeys(
     }
     const name = createHash("sha256").update(given.text).digest("base64");
     const here = `${name} ${request.ip}`;
-    const identified = async () => identify(request, response, () => undefined);
+    const identified = () => pass(identify, request, response);
     // What comes of it is for all of them, a failure too: one after the other they would wait for as many time limits.
     await checking.get(here)?.catch(async (error: unknown) => {
       if (isUnknown(error)) await unknown.consume(networkOf(request)).catch(tooMany);
@@ -78,7 +79,7 @@ function isUnknown(error: unknown): boolean {
 export function orNobody(identify: RequestHandler): RequestHandler {
   return async (request, response, next) => {
     try {
-      await identify(request, response, () => undefined);
+      await pass(identify, request, response);
     } catch (error) {
       if (!isUnknown(error)) throw error;
     }
