@@ -1,12 +1,13 @@
 // What the tool endpoint refuses, with codes and in words that a caller can act on.
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { Writable } from "node:stream";
+import { McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { pino } from "pino";
 import { issueTestKey } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { MODERN_META, modernHeaders, post, TOOL, toolCall } from "./support/mcp.ts";
 import { call, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import type { Answer, TestService } from "./support/service.ts";
 
 const ORIGIN = "https://app.example.org";
 const logged: string[] = [];
@@ -29,6 +30,16 @@ afterAll(() => service.stop());
 // What the service's internals look like if they show.
 const INTERNAL = /zod|invalid_type|unrecognized|expected|received|sql|at .*\.ts|node_modules|stack|\n/i;
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+
+/** What the log says of a request, which may come a moment after its answer. */
+const lineOf = ({ headers }: Pick<Answer, "headers">) =>
+  eventually(() => {
+    const lines = logged.map((each) => JSON.parse(each) as Record<string, unknown>);
+    const requestId = headers.get("x-request-id");
+    const line = lines.find((each) => each["msg"] === "request" && each["requestId"] === requestId);
+    expect(line).toBeDefined();
+    return Promise.resolve(line!);
+  });
 
 describe("errors of JSON-RPC", () => {
   const cases: [string, unknown, number, number, string | number | null][] = [
@@ -95,7 +106,13 @@ describe("errors of JSON-RPC", () => {
     expect(await send(toolCall({}, odd), modernHeaders("tools/call", TOOL))).toEqual([-32602, 400, 1]);
     const resumed = toolCall({}, { ...meta, requestState: 5 });
     expect(await send(resumed, modernHeaders("tools/call", TOOL))).toEqual([-32602, 200, 1]);
-    expect(await send(toolCall({}, meta), {})).toEqual([-32020, 400, 1]);
+    for (const headers of [
+      {},
+      modernHeaders("tools/call", "another"),
+      modernHeaders("tools/list", TOOL),
+      { ...modernHeaders("tools/call", TOOL), "mcp-protocol-version": "2025-11-25" },
+    ])
+      expect([headers, ...(await send(toolCall({}, meta), headers))]).toEqual([headers, -32020, 400, 1]);
   });
 });
 
@@ -165,16 +182,58 @@ describe("a search that fails is a result that says so", () => {
         ],
       });
       expect(logged.join("")).toMatch(/church_page.*does not exist/);
-      await eventually(async () => {
-        const line = logged.map((each) => JSON.parse(each) as Record<string, unknown>).find(isRequest);
-        expect(line).toMatchObject({ status: 200, errors: ["internal_error"] });
-        function isRequest(each: Record<string, unknown>) {
-          return each["msg"] === "request" && each["requestId"] === requestId;
-        }
-      });
+      expect(await lineOf({ headers })).toMatchObject({ status: 200, errors: ["internal_error"] });
     } finally {
       await service.database.owner.query("alter function app_private.church_page_away rename to church_page");
     }
+  });
+});
+
+describe("a failure of what speaks the protocol", () => {
+  const failing = (error: object | Error) =>
+    jest
+      .spyOn(WebStandardStreamableHTTPServerTransport.prototype, "handleRequest")
+      .mockImplementation(async () => {
+        if (error instanceof Error) throw error;
+        return Response.json({ jsonrpc: "2.0", id: 1, error });
+      });
+  let ended: jest.SpiedFunction<McpServer["close"]>;
+  beforeEach(() => {
+    logged.length = 0;
+    ended = jest.spyOn(McpServer.prototype, "close");
+  });
+  afterEach(() => void jest.restoreAllMocks());
+
+  test("says nothing about its cause, is logged, and leaves nothing behind", async () => {
+    failing({ code: -32603, message: "select of the cause" });
+    const answer = await post(service, ping);
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        ...{ jsonrpc: "2.0", id: 1 },
+        error: { code: -32603, message: "The service failed to answer; the failure has been logged." },
+      },
+    });
+    const told = logged.filter((line) => line.includes("a tool call failed"));
+    expect(told).toHaveLength(1);
+    // What the library quotes may be a caller's word.
+    expect(told.join("")).not.toContain("of the cause");
+    expect(await lineOf(answer)).toMatchObject({ status: 200, errors: ["internal_error"] });
+    expect(ended).toHaveBeenCalledTimes(1);
+  });
+
+  test("leaves nothing behind where it does not even answer", async () => {
+    failing(new Error("select of the cause"));
+    const { status, body } = await post(service, ping);
+    expect([status, body.error]).toEqual([500, "internal_error"]);
+    expect(ended).toHaveBeenCalledTimes(1);
+  });
+
+  test("to read the params is told in plain words, and is the caller's affair", async () => {
+    failing({ code: -32602, message: "[{ expected: string }]" });
+    const { body } = await post(service, ping);
+    expect(body.error).toEqual({ code: -32602, message: "The params of ping do not follow the protocol." });
+    expect(logged.filter((line) => line.includes("a tool call failed"))).toEqual([]);
   });
 });
 
@@ -241,6 +300,10 @@ describe("what HTTP refuses", () => {
     for (const type of ["text/plain", "application/json; charset=utf-16"]) {
       const other = await post(service, ping, { "content-type": type });
       expect([type, other.status, other.body.error]).toEqual([type, 415, "unsupported_media_type"]);
+    }
+    for (const charset of ["utf-8", "UTF8", '"utf-8"', "us-ascii"]) {
+      const taken = await post(service, ping, { "content-type": `application/json; charset=${charset}` });
+      expect([charset, taken.status]).toEqual([charset, 200]);
     }
     const long = await post(service, toolCall({ q: "x".repeat(300_000) }));
     expect([long.status, long.body.error]).toEqual([413, "payload_too_large"]);

@@ -123,6 +123,14 @@ test("the tool says what it is, and takes what the search route takes", async ()
     (property) => !property.description,
   );
   expect(undescribed).toEqual([]);
+  // One value counts as a list of one, and a list has its bound.
+  expect(queryParams.properties.languages).toMatchObject({
+    anyOf: [
+      { type: "string", maxLength: 200 },
+      { type: "array", maxItems: 100 },
+    ],
+  });
+  expect(queryParams.properties.languages).not.toHaveProperty("type");
   // The examples in the description are calls that work.
   const examples = [...tool.description.matchAll(/\{"queryParams": .*?\}\}/g)].map(([text]) => text);
   expect(examples).toHaveLength(3);

@@ -54,11 +54,10 @@ export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDe
         },
         countAs: request.countAs,
         failed: (error) => {
-          if (error instanceof ApiError) {
-            const retryAfter = error.headers[RESPONSE_HEADERS.retryAfter];
-            currentRequest()?.errors.add(error.code);
-            if (retryAfter !== undefined) currentRequest()?.retryAfter(Number(retryAfter));
-          }
+          const { code, headers } = apiErrorFrom(error);
+          const retryAfter = headers[RESPONSE_HEADERS.retryAfter];
+          currentRequest()?.errors.add(code);
+          if (retryAfter !== undefined) currentRequest()?.retryAfter(Number(retryAfter));
           logger.error({ err: error, route: MCP_PATH }, "a tool call failed");
         },
       };
