@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { admin, ORG, OTHER_ORG, stranger } from "./support/world.ts";
+import { admin, DEPRECATED_CODE, ORG, OTHER_ORG, stranger } from "./support/world.ts";
 
 const PROPOSED = "https://data.example.org/org/not-yet";
 
@@ -204,6 +204,20 @@ describe("countries", () => {
       countryName: "Afghanistan",
     });
   });
+});
+
+test("accelerators are listed by their codes, the deprecated ones too", async () => {
+  const { accelerators, total } = await get("accelerators");
+  expect(total).toBe(3);
+  expect(
+    (accelerators as Record<string, unknown>[]).map(({ code, prefLabel, deprecated }) => [
+      ...[code, prefLabel, deprecated],
+    ]),
+  ).toEqual([
+    [DEPRECATED_CODE, "Old", true],
+    ["PRA", "Prayer", false],
+    ["PRA-INT", "Intercession", false],
+  ]);
 });
 
 test.each(["organizations", "people-groups", "countries"])("%s refuses what nobody types", async (list) => {

@@ -93,3 +93,20 @@ test("a function of the rules and the route that calls it name the same errors",
   });
   expect(differing).toEqual([]);
 });
+
+test("a route names what is answered where there is nothing, or nothing any more, and what a repetition may get", () => {
+  const routes = allRoutes({} as Parameters<typeof allRoutes>[0]);
+  const lacking = routes.flatMap(({ operationId, method, path, errors, missing, idempotent }) => {
+    const readsOne = method === "get" && path.includes("{");
+    const wanted = [
+      ...(missing ? [missing] : []),
+      ...(idempotent ? ["idempotency_key_reused"] : []),
+      ...(path.endsWith("/changes") ? ["changes_expired"] : []),
+    ];
+    return [
+      ...wanted.filter((code) => !errors.includes(code as (typeof errors)[number])),
+      ...(readsOne && !errors.some((code) => code.endsWith("_not_found")) ? ["what is not found"] : []),
+    ].map((code) => `${operationId} does not name ${code}`);
+  });
+  expect(lacking).toEqual([]);
+});

@@ -218,8 +218,12 @@ describe("lists", () => {
     }
     expect(seen).toEqual(made);
 
-    const total = async (query: string) =>
-      (await call(`${listed.url}/v0/needs?${query}`, "GET", listed.keys.read)).body.total;
+    const total = async (query: string) => {
+      const { body } = await call(`${listed.url}/v0/needs?${query}`, "GET", listed.keys.read);
+      // What is kept as a total, and what is found.
+      expect([query, body.needs.length]).toEqual([query, body.total]);
+      return body.total;
+    };
     expect(await total("countryCode=UG")).toBe(4);
     expect(await total("countryCode=KE&rop3=104425")).toBe(7);
     expect(await total("rop3=999999")).toBe(0);

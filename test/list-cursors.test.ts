@@ -21,12 +21,13 @@ const insert = (count: number, at = "2026-01-01T00:00:00Z") =>
   service.database.owner.query(
     `with moments as (
        select timestamptz '${at}' + (n / 7) * interval '1 microsecond' as created_at, n,
+         case when n % 13 = 0 then '{PRA,PRA-INT}'::text[] else '{PRA}' end as codes,
          case when n % 3 = 0 then '${OTHER_ORG}' else '${ORG}' end as org_uri
        from generate_series(1, ${count}) as n
      ), need as (
        insert into app_public.needs
          (org_uri, org_name, declared_by_email, need_description, accelerators, concerns_country_code, created_at)
-       select org_uri, 'An organization', '${contributor}', 'Wells', '{PRA}', '{KE}', created_at from moments
+       select org_uri, 'An organization', '${contributor}', 'Wells', codes, '{KE}', created_at from moments
      ), commitment as (
        insert into app_public.commitments
          (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope, created_at)
@@ -69,6 +70,7 @@ describe.each(LISTS)("$path", (list) => {
     ["since an update", "updatedSince=2026-01-01T00:00:00Z"],
     ["with a code, since an update", "accelerator=PRA&updatedSince=2026-01-01T00:00:00Z"],
     ["with a code", "accelerator=PRA&countryCode=KE"],
+    ["with a code that few have", "accelerator=PRA-INT"],
     ["with a code, of an organization", `accelerator=PRA&countryCode=KE&orgUri=${encodeURIComponent(ORG)}`],
   ])("%s: links lead through all of it once, in order", async (_, filter) => {
     const whole = await read(list, `${path}?limit=200&${filter}`);

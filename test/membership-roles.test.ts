@@ -248,6 +248,9 @@ describe.each(m.DOORS)("through %s", (name) => {
     expect((await door.setPlatformRole({ ...second, action: "revoke" })).value.platformRoles).toEqual([
       "support",
     ]);
+    // What says nothing else gives it.
+    expect((await door.setPlatformRole(second)).value.platformRoles).toEqual(["admin", "support"]);
+    await door.setPlatformRole({ ...second, action: "revoke" });
     const unknown = { ...role, userEmail: "nobody@nowhere.example" };
     expect(await door.setPlatformRole({ ...unknown, action: "grant" })).toEqual({
       refusal: "404 user_not_found",
@@ -311,6 +314,7 @@ describe.each(m.DOORS)("through %s", (name) => {
     await db().query("update app_public.memberships set created_at = '2020-01-01Z' where org_uri = $1", [
       org.uri,
     ]);
+    await door.updateOrganization({ orgUri: org.uri, type: "network", adminEmail });
     const { value: changed } = await door.setMemberRole({
       ...{ orgUri: org.uri, userEmail, adminEmail, role: "org_contributor" },
     });
@@ -321,6 +325,8 @@ describe.each(m.DOORS)("through %s", (name) => {
     const { value: known } = await door.checkUser(userEmail);
     for (const person of [changed, member, user, known])
       expect(person).toMatchObject({ firstName: "Ana", lastName: "Silva" });
+    const of = { orgUri: org.uri, orgName: org.name, orgType: "network" };
+    expect(known).toMatchObject({ ...of, memberships: [{ ...of, role: "org_contributor" }] });
     for (const { createdAt, updatedAt } of [changed, member]) {
       expect(createdAt).toMatch(/^2020-01-01T/);
       expect(updatedAt).not.toMatch(/^2020-/);
@@ -329,6 +335,15 @@ describe.each(m.DOORS)("through %s", (name) => {
 
   test("a support user sees everybody, with roles and memberships", async () => {
     const org = await everyRole();
+    const suspended = `org_member@${org.domain}`;
+    await door.setMemberStatus({
+      ...{
+        orgUri: org.uri,
+        userEmail: suspended,
+        adminEmail: `org_admin@${org.domain}`,
+        status: "suspended",
+      },
+    });
     const { value } = await door.users(m.support);
     expect(value.total).toBeGreaterThan(10);
     const times = value.users.map((user: { createdAt: string }) => user.createdAt);
@@ -344,6 +359,9 @@ describe.each(m.DOORS)("through %s", (name) => {
       memberships: [{ orgUri: org.uri, orgName: org.name, role: "org_admin", status: "active" }],
       createdAt: expect.any(String),
     });
+    expect(value.users.find((user: { email: string }) => user.email === suspended).memberships).toMatchObject(
+      [{ role: "org_member", status: "suspended" }],
+    );
   });
 });
 

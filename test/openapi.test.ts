@@ -1,6 +1,7 @@
 // The document is checked against the service: what it lists is served, its examples work, and answers match it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ERRORS } from "../server/errors.ts";
+import { withOpenApi } from "../server/openapi/document.ts";
 import { startDemoService } from "./support/demo.ts";
 import { eventually } from "./support/eventually.ts";
 import {
@@ -67,6 +68,10 @@ test("every registered error that an operation can answer has an example, with i
   expect(Object.fromEntries(examples)).toEqual(
     Object.fromEntries(registered.filter(([code]) => !outside.includes(String(code)))),
   );
+  expect(document.components.examples["validation_failed"]!.value).toMatchObject({
+    ...{ error: "validation_failed", statusCode: 400, message: "limit must be at most 200." },
+    details: [{ path: "limit", message: "must be at most 200" }],
+  });
 });
 
 test("every operation tells of the headers of a refusal that say what to do", () => {
@@ -82,6 +87,77 @@ test("every operation tells of the headers of a refusal that say what to do", ()
       });
     }
   }
+});
+
+test("every refusal is told in both of its forms", () => {
+  for (const placed of operations) {
+    for (const [status, { content = {} }] of Object.entries(placed.operation.responses)) {
+      // What JSON-RPC refuses has the form of JSON-RPC.
+      const isRpc = placed.operation.operationId === "callTool" && ["400", "404"].includes(status);
+      if (Number(status) < 400 || isRpc) continue;
+      const types = Object.keys(content).toSorted();
+      expect({ name: nameOf(placed), status, types }).toEqual({
+        ...{ name: nameOf(placed), status, types: ["application/json", "application/problem+json"] },
+      });
+    }
+  }
+});
+
+test("whatever is asked for by a name is described", () => {
+  const bare = operations.flatMap(({ operation }) =>
+    (operation.parameters ?? [])
+      .filter(({ description, schema }) => !description && !schema?.description)
+      .map(({ name }) => `${operation.operationId}: ${name}`),
+  );
+  expect(bare).toEqual([]);
+});
+
+test("answers may gain fields, and requests may have no others", () => {
+  /** Every schema of objects that a schema leads to. */
+  const objectsIn = (schema: unknown, seen = new Set<unknown>()): Record<string, unknown>[] => {
+    if (typeof schema !== "object" || schema === null || seen.has(schema)) return [];
+    seen.add(schema);
+    const { $ref } = schema as { $ref?: string };
+    if ($ref) return objectsIn(document.components.schemas[$ref.split("/").at(-1)!], seen);
+    const within = Object.values(schema).flatMap((part) => objectsIn(part, seen));
+    return "properties" in schema ? [schema, ...within] : within;
+  };
+  let count = 0;
+  for (const { operation, path, method } of operations) {
+    for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+      const closed = Object.values(content)
+        .flatMap((media) => objectsIn(media.schema))
+        .filter(({ additionalProperties }) => additionalProperties === false);
+      expect({ path, method, status, closed }).toEqual({ path, method, status, closed: [] });
+      count += 1;
+    }
+    const body = operation.requestBody?.content["application/json"]?.schema;
+    if (!body || operation.operationId === "callTool") continue;
+    expect({ path, body }).toMatchObject({ path, body: { additionalProperties: false } });
+  }
+  expect(count).toBeGreaterThan(100);
+});
+
+test("a key stands in the header; for the tool endpoint in the address too", () => {
+  const { apiKeyInQuery } = document.components.securitySchemes;
+  expect(apiKeyInQuery).toMatchObject({ type: "apiKey", in: "query", name: "apiKey" });
+  expect(document.security).toEqual([{ apiKey: [] }, { person: [] }]);
+  const own = operations.filter(({ operation }) => operation.security);
+  expect(own.map(({ operation }) => [operation.operationId, operation.security])).toEqual([
+    ["callTool", [...document.security, { apiKeyInQuery: [] }]],
+  ]);
+});
+
+test("the service's public address is told where it has one", () => {
+  const described = (platformUrl?: string) => {
+    const config = { graphDataUrl: "https://data.example", namespaceUrl: "https://data.example/core#" };
+    const { document: text } = withOpenApi([], { ...config, platformUrl });
+    return JSON.parse(text) as { servers: { url: string }[]; info: { contact: { url?: string } } };
+  };
+  const at = "https://graph.example";
+  expect(described().servers.map(({ url }) => url)).toEqual(["/"]);
+  expect(described(at).servers.map(({ url }) => url)).toEqual(["/", at]);
+  expect([described().info.contact.url, described(at).info.contact.url]).toEqual([undefined, at]);
 });
 
 test("every operation has a group that is described, and examples of its input and output", () => {

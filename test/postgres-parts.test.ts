@@ -6,6 +6,7 @@ import { closeClient, closePool } from "../db/close.ts";
 import { createPool } from "../db/pool.ts";
 import { Announcements, NotAnnounced } from "../server/identity/announcements.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
+import { DatabaseUnavailable } from "../server/postgres/unavailable.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
@@ -60,6 +61,43 @@ describe("connections", () => {
       });
     expect(await limitOf(requests)).toEqual({ limit: "7s", program: "engagement-server" });
     expect(await limitOf(lookups)).toEqual({ limit: "5s", program: "engagement-server" });
+  });
+});
+
+describe("a connection that is given back", () => {
+  const own = (work: Parameters<typeof postgres.probes.borrow<number>>[1]) =>
+    postgres.probes.borrow({ caller: "" }, work);
+  // There is one of them.
+  const backend = () =>
+    own(
+      async (lent) =>
+        (await lent.run<{ pid: number }>({ text: "select pg_backend_pid() as pid" })).rows[0]!.pid,
+    );
+
+  test("is lent again, unless it is in the middle of a transaction, or in one that has failed", async () => {
+    for (const statements of [["begin"], ["begin", "select 1 / 0"]]) {
+      const before = await backend();
+      expect(await backend()).toBe(before);
+      await own(async (lent) => {
+        for (const text of statements) await lent.run({ text }, null).catch(() => undefined);
+        return 0;
+      });
+      expect(await backend()).not.toBe(before);
+    }
+  });
+
+  test("or that never came, is of nobody's share any more", async () => {
+    const nobody = Object.assign(new URL(database.serverUrl), { port: "9" }).href;
+    const away = new Postgres({
+      ...{ url: nobody, poolSize: 1, statementTimeoutMs: 7_000, onError: () => undefined },
+    });
+    try {
+      for (const _ of [1, 2])
+        await expect(away.requests.take({ caller: "a" })).rejects.toThrow(DatabaseUnavailable);
+      expect(away.requests.usage).toEqual({ used: 0, waiting: 0 });
+    } finally {
+      await away.end();
+    }
   });
 });
 

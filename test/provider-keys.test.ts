@@ -1,8 +1,9 @@
 // When an OpenID provider is asked for its keys, by a clock that the test sets, and whose answer is believed.
 import { afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
-import { errors, exportJWK, generateKeyPair } from "jose";
-import type { FlattenedJWSInput, JWK } from "jose";
+import { errors, exportJWK, generateKeyPair, SignJWT } from "jose";
+import type { CryptoKey, FlattenedJWSInput, JWK } from "jose";
 import { ProviderKeys } from "../server/identity/provider.ts";
+import { PersonTokens } from "../server/identity/tokens.ts";
 
 jest.setTimeout(30_000);
 
@@ -16,6 +17,7 @@ const unavailable = (seconds: string) =>
   });
 
 let jwks: Record<"one" | "two", JWK>;
+const secrets: Record<string, CryptoKey> = {};
 let now: number;
 let asked: { url: string; options: RequestInit }[];
 let answers: Record<string, unknown>;
@@ -24,7 +26,8 @@ let warned: number;
 let provider: ProviderKeys;
 beforeAll(async () => {
   const make = async (kid: string) => {
-    const { publicKey } = await generateKeyPair("ES256", { extractable: true });
+    const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
+    secrets[kid] = privateKey;
     return { ...(await exportJWK(publicKey)), kid, alg: "ES256" };
   };
   jwks = { one: await make("one"), two: await make("two") };
@@ -128,4 +131,39 @@ test.each<[string, Record<string, unknown>]>([
   Object.assign(answers, wrong);
   await expect(find("one")).rejects.toEqual(unavailable("5"));
   expect(asked.map(({ url }) => url)).not.toContain("http://keys.example/jwks");
+});
+
+test("a provider with a single key need not name it: a new one is looked for before its tokens are refused", async () => {
+  const tokens = new PersonTokens({ issuers: [ISSUER], audience: "us" }, { warn: () => undefined });
+  const has = (key: JWK) => {
+    const { kid: _, ...nameless } = key;
+    answers["https://keys.example/jwks"] = { keys: [nameless] };
+  };
+  const identify = async (key: "one" | "two", header: { kid?: string } = {}) => {
+    const claims = { sub: "somebody", email: "ana@river.example", email_verified: true };
+    const text = new SignJWT({ ...claims, iss: ISSUER, aud: "us" }).setIssuedAt().setExpirationTime("1h");
+    return tokens.identify(await text.setProtectedHeader({ alg: "ES256", ...header }).sign(secrets[key]!));
+  };
+  const ana = expect.objectContaining({ issuer: ISSUER, subject: "somebody", email: "ana@river.example" });
+  const refused = expect.objectContaining({ code: "invalid_token" });
+  has(jwks.one);
+  expect(await identify("one")).toEqual(ana);
+  has(jwks.two);
+  // It was asked a moment ago: nobody is told that the token is wrong.
+  await expect(identify("two")).rejects.toEqual(unavailable("5"));
+  expect(asked).toHaveLength(2);
+  now += 5_000;
+  expect(await identify("two")).toEqual(ana);
+  expect(asked).toHaveLength(4);
+  now += 5_000;
+  await expect(identify("one")).rejects.toEqual(refused);
+  expect(asked).toHaveLength(6);
+  // Where a token names its key, a wrong signature is no new key.
+  answers["https://keys.example/jwks"] = { keys: [jwks.one] };
+  now += 5_000;
+  expect(await identify("one", { kid: "one" })).toEqual(ana);
+  const questions = asked.length;
+  now += 5_000;
+  await expect(identify("two", { kid: "one" })).rejects.toEqual(refused);
+  expect(asked).toHaveLength(questions);
 });

@@ -23,7 +23,7 @@ import {
   ServiceBusy,
   StatementTimeout,
 } from "../server/postgres/unavailable.ts";
-import { onlyThisMachine } from "../server/this-machine.ts";
+import { isLocalOrigin, onlyThisMachine } from "../server/this-machine.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
@@ -162,6 +162,19 @@ describe("this machine alone is answered by the name in Host", () => {
     else expect(ask).toThrow(expect.objectContaining({ code: "host_not_allowed" }));
     expect(passed).toBe(isAnswered ? 1 : 0);
   });
+});
+
+test.each([
+  ["http://localhost:5173", true],
+  ["https://127.0.0.1", true],
+  ["http://[::1]:3000", true],
+  ["http://localhost.page.example", false],
+  // What is installed in a browser is no page of this machine, whatever it calls itself.
+  ["chrome-extension://localhost", false],
+  ["ftp://localhost", false],
+  ["null", false],
+])("a page of the origin %s comes from this machine: %s", (origin, isLocal) => {
+  expect(isLocalOrigin(origin)).toBe(isLocal);
 });
 
 describe("what is read from the graph beside the tables", () => {

@@ -6,7 +6,15 @@ export type Operation = {
   operationId: string;
   tags: string[];
   "x-required-scope": "api_read" | "api_write" | "api_review";
-  parameters?: { name: string; in: "path" | "query" | "header"; required?: boolean; example?: unknown }[];
+  security?: object[];
+  parameters?: {
+    name: string;
+    in: "path" | "query" | "header";
+    required?: boolean;
+    description?: string;
+    example?: unknown;
+    schema?: { description?: string };
+  }[];
   requestBody?: { required?: boolean; content: Record<string, Media> };
   responses: Record<
     string,
@@ -24,7 +32,12 @@ export type Document = {
   openapi: string;
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, object>; examples: Record<string, { value: ErrorBody }> };
+  security: object[];
+  components: {
+    schemas: Record<string, object>;
+    examples: Record<string, { value: ErrorBody }>;
+    securitySchemes: Record<string, object>;
+  };
 };
 
 type ErrorBody = { error: string; statusCode: number };
