@@ -1,7 +1,10 @@
-// What keeps the event loop for long, such as to plan a GraphQL operation: one at a time, and everybody else has a turn in between.
-// A hundred requests that come together would otherwise be prepared one after the other while nobody is answered, not even
-// whoever asks whether the service lives.
+// What may keep the event loop for long, such as to plan a GraphQL operation: everybody else has a turn in between. A hundred
+// requests that come together would otherwise be prepared one after the other while nobody is answered, not even whoever asks
+// whether the service lives. Time is the processor's: a machine that has other work makes nobody's request a long one.
 import { CallerGone, ServiceBusy } from "./postgres/unavailable.ts";
+
+/** Small ones follow each other at once: where a turn of the loop is long, one in each would be too few for all that come. */
+const AT_ONCE_MS = 10;
 
 /** Who has kept the loop for longer lets as much time pass, so that others have half of it. */
 const LONG_MS = 20;
@@ -9,7 +12,7 @@ const PATIENCE_MS = 30_000;
 
 type Waiting = { since: number; begin: () => void; refuse: (error: Error) => void };
 
-/** Gives turns, one in each turn of the event loop, and by caller. */
+/** Gives turns by caller, few in each turn of the event loop. */
 export class LoopTurns {
   /** In the order of their turns: whoever has just had one comes last. */
   readonly #waiting = new Map<string, Waiting[]>();
@@ -37,25 +40,28 @@ export class LoopTurns {
   #run(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    setImmediate(() => this.#next());
+    setImmediate(() => this.#next(0));
   }
 
-  #next(): void {
-    this.#isRunning = false;
+  /** @param spentMs by those who had their turns since the loop did something else */
+  #next(spentMs: number): void {
     const [caller, own] = this.#waiting.entries().find(([name]) => !this.#resting.has(name)) ?? [];
+    this.#isRunning = caller !== undefined;
     if (caller === undefined || !own) return;
     this.#waiting.delete(caller);
     const { since, begin, refuse } = own.shift()!;
     if (own.length > 0) this.#waiting.set(caller, own);
-    const began = performance.now();
-    if (began - since > PATIENCE_MS) refuse(new ServiceBusy());
+    const before = process.threadCpuUsage();
+    if (performance.now() - since > PATIENCE_MS) refuse(new ServiceBusy());
     else begin();
     // Once all is done that waits for nothing else.
     queueMicrotask(() =>
       process.nextTick(() => {
-        const tookMs = performance.now() - began;
+        const { user, system } = process.threadCpuUsage(before);
+        const tookMs = (user + system) / 1_000;
         if (tookMs > LONG_MS) this.#rest(caller, tookMs);
-        this.#run();
+        if (spentMs + tookMs < AT_ONCE_MS) this.#next(spentMs + tookMs);
+        else setImmediate(() => this.#next(0));
       }),
     );
   }

@@ -9,12 +9,18 @@ import { startTestService } from "./support/service.ts";
 
 describe("turns", () => {
   let now: number;
+  let spent: number;
   let turns: LoopTurns;
   let had: string[];
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] });
     now = 0;
+    spent = 0;
     jest.spyOn(performance, "now").mockImplementation(() => now);
+    jest.spyOn(process, "threadCpuUsage").mockImplementation((before) => ({
+      user: spent * 500 - (before?.user ?? 0),
+      system: spent * 500 - (before?.system ?? 0),
+    }));
     turns = new LoopTurns();
     had = [];
   });
@@ -27,20 +33,36 @@ describe("turns", () => {
     for (let n = 0; n < loops; n += 1) await new Promise(setImmediate);
     return had.join("");
   };
-  /** A turn that takes so long, after something else that does not wait. */
+  /** A turn that takes the processor so long, after something else that does not wait. */
   const take = async (caller: string, ms = 0) => {
     await turns.take(caller);
     await Promise.resolve();
     now += ms;
+    spent += ms;
     had.push(caller);
   };
 
-  test("are one in each turn of the event loop", async () => {
-    for (let n = 0; n < 3; n += 1) void take("a");
+  test("follow each other in one turn of the event loop until they have taken ten milliseconds", async () => {
+    for (let n = 0; n < 9; n += 1) void take("a", 4);
     for (let loops = 1; loops <= 3; loops += 1) {
-      expect((await pass(1)).length).toBeLessThanOrEqual(loops);
+      expect((await pass(1)).length).toBeLessThanOrEqual(3 * loops);
     }
-    expect(await pass()).toBe("aaa");
+    expect(await pass(1)).toHaveLength(9);
+  });
+
+  test("of the least follow each other at once, also where somebody joins them", async () => {
+    for (let n = 0; n < 50; n += 1) void take("a").then(() => (n < 10 ? take("b") : undefined));
+    await pass(2);
+    expect(had.toSorted().join("")).toBe("a".repeat(50) + "b".repeat(10));
+    void take("c");
+    expect((await pass(2)).at(-1)).toBe("c");
+  });
+
+  test("take the processor's time, not that of a machine that does something else", async () => {
+    void take("a").then(() => (now += 1_000));
+    await pass();
+    void take("a");
+    expect(await pass(2)).toBe("aa");
   });
 
   test("are taken by caller", async () => {

@@ -117,9 +117,30 @@ export const FLOODS: readonly Mistake[] = [
   {
     ...TURNS,
     rule: "who has waited for half a minute is refused",
-    before: "began - since > PATIENCE_MS",
-    after: "began - since > 2 * PATIENCE_MS",
+    before: "performance.now() - since > PATIENCE_MS",
+    after: "performance.now() - since > 2 * PATIENCE_MS",
     only: "half a minute",
+  },
+  {
+    ...TURNS,
+    rule: "small ones do not wait for a turn of the loop each",
+    before: "spentMs + tookMs < AT_ONCE_MS",
+    after: "spentMs + tookMs < 0",
+    only: "of the least",
+  },
+  {
+    ...TURNS,
+    rule: "whoever wants the loop has a turn after ten milliseconds",
+    before: "spentMs + tookMs < AT_ONCE_MS",
+    after: "tookMs < AT_ONCE_MS",
+    only: "follow each other in one turn",
+  },
+  {
+    ...TURNS,
+    rule: "a turn is as long as the processor was busy with it",
+    before: "(user + system) / 1_000",
+    after: "user / 1_000",
+    only: "that were long",
   },
   {
     rule: "GraphQL texts wait for their turns",
