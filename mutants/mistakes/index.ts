@@ -14,6 +14,7 @@ import { PARTNERS } from "./doors-partners.ts";
 import { RESOURCES } from "./doors-resources.ts";
 import { REST } from "./doors-rest.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
+import { FUSEKI } from "./fuseki-scripts.ts";
 import { GRAPH } from "./graph.ts";
 import { GRAPH_NAMES } from "./graph-names.ts";
 import { NOTES } from "./graph-noted.ts";
@@ -96,6 +97,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GRAPH_PARTS,
   ...GRAPH_NAMES,
   ...STORES,
+  ...FUSEKI,
   ...SAID,
   ...NOTES,
   ...EMBEDDED_STORE,

@@ -1,0 +1,115 @@
+// How Fuseki is started and asked where it is the service's store.
+import type { Mistake } from "../mistake.ts";
+
+const START = { file: "graph/fuseki/start.sh", tests: ["fuseki-scripts"] };
+const PING = { file: "graph/fuseki/ping.sh", tests: ["fuseki-scripts"], only: "answers is asked" };
+const CONFIG = { file: "graph/fuseki/config.ttl", tests: ["fuseki-scripts"], only: "its one user" };
+
+export const FUSEKI: readonly Mistake[] = [
+  {
+    ...START,
+    rule: "the file with Fuseki's password is for its user alone",
+    before: "(umask 077 && printf",
+    after: "(umask 022 && printf",
+    only: "has the password",
+  },
+  {
+    ...START,
+    rule: "Fuseki is started with a password",
+    before: " --auth=basic",
+    after: "",
+    only: "has the password",
+  },
+  {
+    ...START,
+    rule: "Fuseki's password may be in a file",
+    before: 'if [ -z "${FUSEKI_PASSWORD:-}" ]; then',
+    after: 'if [ -n "${FUSEKI_PASSWORD:-}" ]; then',
+    only: "has the password",
+  },
+  {
+    ...START,
+    rule: "Fuseki's password is hashed to its last character, and nothing behind it",
+    before: 'hash=$(printf %s "$FUSEKI_PASSWORD" | md5sum',
+    after: 'hash=$(echo "$FUSEKI_PASSWORD" | md5sum',
+    only: "has the password",
+  },
+  {
+    ...START,
+    rule: "Fuseki listens on this machine alone where it is told to",
+    before: "= loopback ]",
+    after: "!= loopback ]",
+    only: "listens where",
+  },
+  {
+    ...START,
+    rule: "Fuseki has the time limit that it is given",
+    before: '--timeout="${SPARQL_TIMEOUT_MS:-30000}"',
+    after: "--timeout=30000",
+    only: "listens where",
+  },
+  {
+    ...START,
+    rule: "options of Java are several",
+    before: "exec java ${JAVA_OPTS:--Xmx2g} -cp",
+    after: 'exec java "${JAVA_OPTS:--Xmx2g}" -cp',
+    only: "listens where",
+  },
+  {
+    ...START,
+    rule: "no page of another site reads Fuseki",
+    before: " --no-cors",
+    after: "",
+    only: "listens where",
+  },
+  {
+    ...START,
+    rule: "a database keeps the indexes that it was made with",
+    before: "if [ ! -d tdb2 ]; then\n  mkdir tdb2",
+    after: "if true; then\n  mkdir -p tdb2",
+    only: "indexes",
+  },
+  {
+    ...START,
+    rule: "what a killed Fuseki left does not stop the next",
+    before: "rm -f tdb2/tdb.lock\n",
+    after: "",
+    only: "indexes",
+  },
+  {
+    ...PING,
+    rule: "the password with which Fuseki is asked stays out of the command line",
+    before: "curl --config - --fail",
+    after: 'curl --user "engagement:$password" --config - --fail',
+  },
+  {
+    ...PING,
+    rule: "a password with quotes reaches Fuseki as it is",
+    before: ` | sed 's/[\\\\"]/\\\\&/g'`,
+    after: "",
+  },
+  {
+    ...PING,
+    rule: "Fuseki is not healthy when it answers with an error",
+    before: " --fail --silent",
+    after: " --silent",
+  },
+  {
+    ...CONFIG,
+    rule: "no query makes Fuseki call another server",
+    before: 'ja:cxtValue "false"',
+    after: 'ja:cxtValue "true"',
+  },
+  {
+    ...CONFIG,
+    rule: "Fuseki is for its one user",
+    before: '    fuseki:allowedUsers "engagement" ;\n',
+    after: "",
+  },
+  {
+    ...CONFIG,
+    rule: "Fuseki has its doors where the service looks for them",
+    before: 'fuseki:operation fuseki:gsp-rw ; fuseki:name "data"',
+    after: 'fuseki:operation fuseki:gsp-r ; fuseki:name "data"',
+  },
+];

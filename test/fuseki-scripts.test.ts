@@ -1,0 +1,103 @@
+// How Fuseki is run where it is the service's store, without a Java: what its scripts give to the programs that they call.
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { Parser } from "n3";
+import { ROOT } from "./support/process.ts";
+
+const FOLDER = join(ROOT, "graph/fuseki");
+const PASSWORD = `a "b" \\ $c: 'd'`;
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "engagement-fuseki-scripts-"));
+  await mkdir(join(dir, "bin"));
+  await writeFile(join(dir, "password"), PASSWORD);
+  // Stand in for what the scripts call, and say what they were given, a line each.
+  for (const name of ["java", "curl"]) {
+    const program = join(dir, "bin", name);
+    const input = name === "curl" ? "cat" : ":";
+    await writeFile(program, `#!/bin/sh\nprintf '%s\\n' "$@"\n${input}\n`);
+    await chmod(program, 0o755);
+  }
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+async function run(script: string, env: NodeJS.ProcessEnv): Promise<string[]> {
+  const { stdout } = await promisify(execFile)("sh", [join(FOLDER, script)], {
+    env: { PATH: `${join(dir, "bin")}:${process.env["PATH"]}`, FUSEKI_DATA: join(dir, "data"), ...env },
+  });
+  return stdout.trimEnd().split("\n");
+}
+const data = (name: string) => join(dir, "data", name);
+
+test("Fuseki is for who has the password, which no process list and no other user of the machine shows", async () => {
+  for (const env of [{ FUSEKI_PASSWORD: PASSWORD }, { FUSEKI_PASSWORD_FILE: join(dir, "password") }]) {
+    const given = await run("start.sh", env);
+    expect(given).toEqual(expect.arrayContaining(["--passwd=passwd", "--auth=basic"]));
+    expect(given.join("\n")).not.toContain(PASSWORD);
+    const hash = createHash("md5").update(PASSWORD).digest("hex");
+    expect(await readFile(data("passwd"), "utf8")).toBe(`engagement: MD5:${hash}\n`);
+    expect((await stat(data("passwd"))).mode & 0o777).toBe(0o600);
+    await rm(data("passwd"));
+  }
+  await expect(run("start.sh", {})).rejects.toThrow("FUSEKI_PASSWORD or FUSEKI_PASSWORD_FILE must be set");
+});
+
+test("Fuseki listens where it is told to, with the memory and the time limit that it is given", async () => {
+  const env = { FUSEKI_PASSWORD: "x" };
+  const usual = await run("start.sh", env);
+  expect(usual[0]).toBe("-Xmx2g");
+  expect(usual).toEqual(
+    expect.arrayContaining(["--port=3030", "--timeout=30000", "--no-cors", `--config=${FOLDER}/config.ttl`]),
+  );
+  expect(usual).not.toContain("--localhost");
+  const more = { FUSEKI_PORT: "3131", FUSEKI_HOST: "loopback", SPARQL_TIMEOUT_MS: "7", FUSEKI_JAR: "/x.jar" };
+  const asked = await run("start.sh", { ...env, ...more, JAVA_OPTS: "-Xmx4g -Xss8m" });
+  expect(asked.slice(0, 4)).toEqual(["-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
+  expect(asked).toEqual(expect.arrayContaining(["--port=3131", "--timeout=7", "--localhost"]));
+});
+
+test("the indexes of a database are those that it was made with, and what a killed server left does not stop the next", async () => {
+  const env = { FUSEKI_PASSWORD: "x" };
+  await run("start.sh", env);
+  const indexes = { "tdb.quad_indexes": ["GSPO", "SPOG", "POSG", "OSPG"] };
+  expect(JSON.parse(await readFile(data("tdb2/tdb.cfg"), "utf8"))).toEqual(indexes);
+  await rm(data("tdb2/tdb.cfg"));
+  await writeFile(data("tdb2/tdb.lock"), "1");
+  await run("start.sh", env);
+  await expect(stat(data("tdb2/tdb.cfg"))).rejects.toThrow("ENOENT");
+  await expect(stat(data("tdb2/tdb.lock"))).rejects.toThrow("ENOENT");
+});
+
+test("whether Fuseki answers is asked with the password, which stays out of the command line", async () => {
+  const config = String.raw`user = "engagement:a \"b\" \\ $c: 'd'"`;
+  for (const env of [{ FUSEKI_PASSWORD: PASSWORD }, { FUSEKI_PASSWORD_FILE: join(dir, "password") }]) {
+    const given = await run("ping.sh", { ...env, FUSEKI_PORT: "3131" });
+    expect(given).toEqual(
+      expect.arrayContaining(["--config", "-", "--fail", "http://127.0.0.1:3131/$/ping"]),
+    );
+    expect(given.at(-1)).toBe(config);
+    expect(given.filter((line) => line.includes("engagement:"))).toHaveLength(1);
+  }
+});
+
+test("Fuseki requires its one user for everything, and calls no other server", async () => {
+  const quads = new Parser({ baseIRI: "urn:config" }).parse(
+    await readFile(join(FOLDER, "config.ttl"), "utf8"),
+  );
+  const said = (property: string) =>
+    quads.filter(({ predicate }) => predicate.value.endsWith(property)).map(({ object }) => object.value);
+  expect(said("#allowedUsers")).toEqual(["engagement"]);
+  expect([said("#cxtName"), said("#cxtValue")]).toEqual([
+    ["http://jena.apache.org/ARQ#httpServiceAllowed"],
+    ["false"],
+  ]);
+  const doors = said("fuseki#operation").map((operation) => operation.split("#")[1]);
+  expect(doors).toEqual(["query", "update", "gsp-rw"]);
+  expect(said("fuseki#name")).toEqual(["engagement", "query", "update", "data"]);
+});
