@@ -124,6 +124,11 @@ describe("the forms, without script", () => {
       `${QUEUE}?done=${encodeURIComponent(`${first},${second}`)}`,
     ]);
     expect((await head.open(done.location!)).text.match(/approved<\/b>/g)).toHaveLength(2);
+    const brief = await queue.told(
+      `head@${org.domain}`,
+      `claims_in_brief(array['${second}', '${first}']::uuid[])`,
+    );
+    expect(brief.map(({ id }: { id: string }) => id)).toEqual([first, second]);
     const mixed = await send([second, third, NO_CLAIM]);
     expect(mixed.status).toBe(200);
     expect(mixed.text).toContain("Some of it did not work");

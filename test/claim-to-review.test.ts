@@ -144,6 +144,7 @@ describe("a claim", () => {
     ]);
     const other = await m.addOrganization(db(), { head: "org_admin" });
     const userEmail = `${crypto.randomUUID()}@elsewhere.example`;
+    const older = await queue.claim(await m.addOrganization(db()), { userEmail });
     const before = await queue.claim(other, { userEmail });
     await queue.door.review({
       claimId: before,
@@ -153,10 +154,22 @@ describe("a claim", () => {
     });
     const id = await queue.claim(org, { userEmail });
     const rival = await queue.claim(org);
+    const whose = `'${org.uri}', 'x', 'writer@${org.domain}'`;
+    await db().query(`
+      insert into app_public.accelerators (code, concept_uri, kind, pref_label)
+        values ('PRA', 'https://a.example/pra', 'accelerator', 'Prayer') on conflict do nothing;
+      insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+        values (${whose}, 'x', '{PRA}');
+      insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope)
+        select ${whose}, 'x', '{PRA}' from generate_series(1, 2);
+      insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators)
+        select ${whose}, '{PRA}' from generate_series(1, 3)`);
     const told = await queue.told(m.support, `claim_to_review('${id}')`);
-    expect(told.organization).toMatchObject({ members: 2, administrators: 1, needs: 0, domain: org.domain });
+    expect(told.organization).toMatchObject({ members: 2, administrators: 1, domain: org.domain });
+    expect(told.organization).toMatchObject({ needs: 1, commitments: 2, engagementClaims: 3 });
     expect(told.earlier).toMatchObject([
       { id: before, status: "rejected", reviewedBy: m.support, notes: "Not with us." },
+      { id: older, status: "pending" },
     ]);
     expect(told.others).toMatchObject([{ id: rival, status: "pending" }]);
     const { text } = await support.open(`${QUEUE}/${id}`);

@@ -277,17 +277,20 @@ describe("the mail", () => {
   test("comes to an address once a day, however much is claimed in its name, and for nothing that is decided", async () => {
     const email = somebody();
     for (let time = 0; time < 3; time++) await claim(email);
+    const mailedAgo = (age: string) =>
+      db().query("update app_private.sign_ins set created_at = now() - $2::interval where email = $1", [
+        ...[email, age],
+      ]);
+    await mailedAgo("23 hours");
+    await claim(email);
     expect(await links(email)).toHaveLength(1);
-    await db().query(
-      "update app_private.sign_ins set created_at = now() - interval '25 hours' where email = $1",
-      [email],
-    );
+    await mailedAgo("25 hours");
     await claim(email);
     const [old, fresh] = await links(email);
     expect(fresh).toBeDefined();
     // Both are good for whatever waits.
     expect((await follow(old!)).status).toBe(200);
-    expect(await claims(email)).toEqual(Array.from({ length: 4 }, () => ["pending_review", true]));
+    expect(await claims(email)).toEqual(Array.from({ length: 5 }, () => ["pending_review", true]));
 
     const org = await m.addOrganization(db());
     const first = `first@${org.domain}`;
@@ -431,6 +434,17 @@ describe("where an operator asks for proof", () => {
     expect(await m.membershipOf(db(), org.uri, email)).toBeUndefined();
   });
 
+  test("who has become a member meanwhile stays what they are, and their claim goes on waiting", async () => {
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const email = `first@${org.domain}`;
+    await claim(email, org);
+    await db().query("select app_private.add_member($1, $2, 'org_member')", [org.uri, email]);
+    await follow((await links(email))[0]!);
+    expect(await claims(email)).toEqual([["pending_review", true]]);
+    expect(await m.membershipOf(db(), org.uri, email)).toBe("org_member active");
+  });
+
   test("what was withdrawn stays so", async () => {
     await askForProof(true);
     const org = await m.addOrganization(db());
@@ -517,6 +531,15 @@ describe("signed in", () => {
     ]);
     expect(await claims(other)).toEqual([["pending_review", false]]);
     expect((await visitor.open(await visitor.linkFor(email, "/docs"))).location).toBe("/docs");
+  });
+
+  test("who presses the button of a page twice has confirmed once", async () => {
+    const email = somebody();
+    const { claimId } = await claim(email);
+    const visitor = await new Visitor(service).signIn(email);
+    const page = await visitor.open(PAGE);
+    for (const _ of ["once", "again"]) expect((await visitor.submit(page, PAGE, {})).status).toBe(200);
+    expect(await proofs(claimId)).toHaveLength(1);
   });
 
   test("and away for too long, one confirms nothing", async () => {

@@ -293,6 +293,12 @@ describe("a key for certain networks", () => {
   });
 });
 
+test("a key is for organizations that there are, and for addresses", async () => {
+  for (const bounds of [{ organizations: [ORG, `${ORG}-not`] }, { persons: [admin, "nobody"] }]) {
+    await expect(issue(bounds)).rejects.toMatchObject({ code: "PT400", detail: "validation_failed" });
+  }
+});
+
 test("a change of bounds takes effect at once in every process", async () => {
   const key = await issue({}, "api_write");
   const declare = async (url: string) => {

@@ -93,7 +93,8 @@ async function waitingClaim(email = "ana@elsewhere.example") {
 }
 
 describe("who is told what", () => {
-  test("the organization's administrators of a request; the claimant of the approval", async () => {
+  test("the organization's administrators of a request, and no other's; the claimant of the approval", async () => {
+    await m.addOrganization(db(), { head: "org_admin" });
     const { org, claimId, head } = await waitingClaim();
     expect(await send()).toMatchObject({ sent: 2 });
     expect(smtp.received.map((mail) => mail.to)).toEqual([[head], [`other@${org.domain}`]]);

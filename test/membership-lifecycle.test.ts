@@ -284,12 +284,16 @@ describe.each(m.DOORS)("through %s", (name) => {
 
     test("cannot be proposed twice at a time by the same person", async () => {
       const twice = proposal(`one@${name.toLowerCase()}-c.example`, "Proposal C");
-      expect((await door.claim(twice)).value.resultVariant).toBe("new-org");
+      const { value: first } = await door.claim(twice);
+      expect(first.resultVariant).toBe("new-org");
       for (const orgName of ["Proposal C", "PROPOSAL C"]) {
         expect(await door.claim({ ...twice, orgName })).toEqual({ refusal: "409 claim_pending" });
       }
       const another = proposal(`two@${name.toLowerCase()}-c.example`, "Proposal C");
       expect((await door.claim(another)).value.resultVariant).toBe("new-org");
+      const { claimId } = first;
+      await door.review({ claimId, action: "reject", adminEmail: m.support, notes: "Say more." });
+      expect((await door.claim(twice)).value.resultVariant).toBe("new-org");
     });
 
     test("waits for its other claim when one is rejected", async () => {

@@ -382,6 +382,32 @@ test("in SQL too the last org_admin stays; whoever else is deleted is revoked in
   expect(rows).toEqual([{ role: "org_admin", status: "revoked" }]);
 });
 
+test("in SQL too whoever is suspended may be let go where nobody manages the organization", async () => {
+  const org = await m.addOrganization(db());
+  const email = `gone@${org.domain}`;
+  await db().query("select app_private.remember_user($1, null, null)", [email]);
+  await db().query(
+    `insert into app_public.memberships (org_uri, user_id, role, status)
+     select $1, user_id, 'org_admin', 'suspended' from app_public.users where email = $2`,
+    [org.uri, email],
+  );
+  await db().query("select app_private.change_member($1, $2, null, 'revoked')", [org.uri, email]);
+  expect(await m.membershipOf(db(), org.uri, email)).toBe("org_admin revoked");
+});
+
+test("in SQL too whoever changes a membership says to what", async () => {
+  const org = await m.addOrganization(db(), { head: "org_admin", member: "org_member" });
+  for (const [what, path] of [
+    ["role", "role"],
+    ["status", "status"],
+  ]) {
+    const change = db().query(`select app_public.set_member_${what}($1, $2, null, $3)`, [
+      ...[org.uri, `member@${org.domain}`, `head@${org.domain}`],
+    ]);
+    await expect(change).rejects.toMatchObject({ code: "PT400", hint: expect.stringContaining(`"${path}"`) });
+  }
+});
+
 test("in SQL too the last platform admin's role is neither deleted nor changed into another", async () => {
   const admins = "user_id = (select user_id from app_public.users where email = $1) and role = 'admin'";
   for (const change of [

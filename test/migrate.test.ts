@@ -119,9 +119,19 @@ test("a change in one rules file takes effect with a migrate and nothing else", 
   await migrate(database.url, { directory });
   await expect(declare()).resolves.toBeUndefined();
 
-  await writeFile(file, rule);
+  await writeFile(file, rule.replace("'administrator', 'manages", "'manager', 'manages"));
   await migrate(database.url, { directory });
   await expect(declare()).rejects.toMatchObject({ detail: "insufficient_role" });
+  const titles = async () => {
+    const { rows } = await database.owner.query<{ title: string }>(
+      "select title from app_public.organization_roles where role = 'org_admin'",
+    );
+    return rows.map(({ title }) => title);
+  };
+  expect(await titles()).toEqual(["manager"]);
+  await writeFile(file, rule);
+  await migrate(database.url, { directory });
+  expect(await titles()).toEqual(["administrator"]);
 });
 
 test("a job that the worker has no task for any more leaves the queue", async () => {

@@ -384,6 +384,32 @@ describe.each(m.DOORS)("through %s", (name) => {
   });
 });
 
+test("what several approved claims stand in for is as new as the last of them, and can be left", async () => {
+  const email = newPerson();
+  const [often, between] = [await m.addOrganization(db()), await m.addOrganization(db())];
+  const client = await db().connect();
+  try {
+    // None of them has led to a membership, as of before there were any.
+    await client.query("begin; set local session_replication_role = replica");
+    await client.query(
+      `with person as (insert into app_public.users (email) values ($1) returning user_id)
+       insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status, created_at)
+       select user_id, org_uri, 'x', 'elsewhere.example', 'approved', at
+       from person, (values ($2, '2021-01-01Z'::timestamptz), ($3, '2022-01-01Z'), ($2, '2023-01-01Z')) as c (org_uri, at)`,
+      [email, often.uri, between.uri],
+    );
+    await client.query("commit");
+  } finally {
+    client.release(true);
+  }
+  const door = m.membershipDoor("REST", () => service);
+  const { value } = await door.checkUser(email);
+  expect(value.memberships.map(({ orgUri }: { orgUri: string }) => orgUri)).toEqual([often.uri, between.uri]);
+  expect((await door.leave({ orgUri: often.uri, userEmail: email })).value).toMatchObject({
+    status: "revoked",
+  });
+});
+
 describe("in psql", () => {
   const CALLS: Record<string, [sql: string, key: string, otherwise: string]> = {
     "see claims": ["select app_public.own_organization_claims($1)", "api_write", "allowed"],

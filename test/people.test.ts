@@ -348,6 +348,30 @@ describe("the last who administers", () => {
   });
 });
 
+test("of texts about an erased person only the whole name goes", async () => {
+  const { value } = await door.claim({
+    ...m.claimOf(organization, person),
+    ...{
+      firstName: "Pat",
+      lastName: "Lee",
+      roles: ["Pat Lee, director", "Assistant of Clapat Lee and Pat Leeds"],
+    },
+  });
+  await db().query("select app_private.begin_erasure($1, false)", [person]);
+  const { rows: told } = await db().query<{ told: { pseudonym: string } }>(
+    "select app_private.finish_erasure($1) as told",
+    [person],
+  );
+  const { rows } = await db().query<{ roles: string[] }>(
+    "select stated_roles as roles from app_public.organization_claims where claim_id = $1",
+    [value.claimId],
+  );
+  expect(rows[0]!.roles).toEqual([
+    `${told[0]!.told.pseudonym}, director`,
+    "Assistant of Clapat Lee and Pat Leeds",
+  ]);
+});
+
 test("what an erased person has proposed goes with them, and no mail about it has a name", async () => {
   const { value } = await door.claim({
     ...{ ...m.claimOf(organization, person), orgUri: undefined, orgName: "Wells for Niger", isNewOrg: true },

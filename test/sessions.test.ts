@@ -188,6 +188,29 @@ describe("the end of a session", () => {
     expect(rows).toEqual([{ fresh: true }]);
   });
 
+  test("is put off by nobody who would have to wait for another that is doing it", async () => {
+    const email = "in-use-twice@river.example";
+    const secret = (await signedIn(email)).cookies.get(COOKIE)!;
+    await db().query(
+      "update app_private.sessions set last_used_at = now() - interval '11 hours' where email = $1",
+      [email],
+    );
+    const [other, asking] = [await db().connect(), await db().connect()];
+    try {
+      await other.query("begin");
+      await other.query("select from app_private.sessions where email = $1 for no key update", [email]);
+      await asking.query("set lock_timeout = '1s'");
+      const { rows } = await asking.query(
+        "select app_private.find_session(sha256(convert_to($1, 'utf8'))) ->> 'email' as email",
+        [secret],
+      );
+      expect(rows).toEqual([{ email }]);
+    } finally {
+      other.release(true);
+      asking.release(true);
+    }
+  });
+
   test("is at once and in every process, for one or for all of a person's", async () => {
     const email = "Busy@river.example";
     const [here, there] = [await signedIn(email), await signedIn(email)];

@@ -226,6 +226,13 @@ describe("whoever asks for links", () => {
       await from("2001:db8:1:1::1").linkFor("a@river.example");
       await from("2001:db8:1:1::2").linkFor("b@river.example");
       await expect(from("2001:db8:1:1::3").linkFor("c@river.example")).rejects.toThrow("429");
+      // For a quarter of an hour, and not for a day.
+      const { rows: limits } = await db().query<{ minutes: number }>(
+        `select ceil((expire / 1000.0 - extract(epoch from clock_timestamp())) / 60)::integer as minutes
+         from app_private.rate_limits where key like 'sign-in%'`,
+      );
+      expect(limits.length).toBeGreaterThan(2);
+      for (const { minutes } of limits) expect(minutes).toBeLessThanOrEqual(15);
       await from("2001:db8:2:1::1").linkFor("d@river.example");
     } finally {
       await db().query("update app_private.settings set value = '100' where name = 'sign_ins_per_network'");

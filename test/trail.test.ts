@@ -97,6 +97,25 @@ test("a key is not remembered beyond its request", async () => {
   }
 });
 
+test("who acted is not remembered beyond the transaction", async () => {
+  const client = await db().connect();
+  try {
+    const actor = async () => {
+      const { rows } = await client.query<{ actor: string | null }>(
+        "select app_private.current_actor() as actor",
+      );
+      return rows[0]!.actor;
+    };
+    await client.query("begin");
+    await client.query("select app_private.name_actor($1)", [contributor]);
+    expect(await actor()).toBe(contributor);
+    await client.query("commit");
+    expect(await actor()).toBeNull();
+  } finally {
+    client.release(true);
+  }
+});
+
 test("a bare session under an API role has no key, and is named by what it calls itself", async () => {
   const pool = createPool(service.database.serverUrl, { max: 1, application_name: "psql" });
   const client = await pool.connect();

@@ -136,6 +136,10 @@ test("in pages, also of what was found", async () => {
     pages.push(peopleIn(await open(m.support, `${PATH}?q=pages.example&page=${page}`)));
   expect(pages.map((page) => page.length)).toEqual([25, 25, 10]);
   expect(pages.flat()).toEqual(Array.from({ length: 60 }, (_, n) => `paged${n + 1}@pages.example`));
+  const all = [];
+  for (const page of ["1", "2", "3"]) all.push(...peopleIn(await open(m.support, `${PATH}?page=${page}`)));
+  expect(new Set(all).size).toBe(all.length);
+  expect(all.filter((email) => email!.endsWith("@pages.example")).length).toBeGreaterThan(25);
   expect(await bytesOf(`${service.url}${PATH}`, await as(m.platformAdmin))).toBeLessThan(100_000);
 });
 

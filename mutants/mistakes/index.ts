@@ -62,6 +62,7 @@ import { WORKER } from "./worker.ts";
 import { WORKER_MAIN } from "./worker-main.ts";
 import { STEPS } from "./worker-steps.ts";
 import { SETTINGS } from "./settings.ts";
+import { SLIPS_OF_AUTHORITY } from "./slips-authority.ts";
 import { SLIPS_OF_LISTS } from "./slips-lists.ts";
 import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
 import { TASKS } from "./worker-tasks.ts";
@@ -129,6 +130,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...STANDING,
   ...SLIPS_OF_PEOPLE,
   ...SLIPS_OF_LISTS,
+  ...SLIPS_OF_AUTHORITY,
   ...TOLD,
   ...TABLES,
   ...PAGES_LISTS,
