@@ -295,6 +295,8 @@ describe("refuses", () => {
     ["after", "12"],
     ["after", "1-2; drop"],
     ["after", "99999999999999999999-1"],
+    ["after", "9999999999999999999-1"],
+    ["after", "1-9999999999999999999"],
     ["kind", "organization_claim"],
     ["limit", "201"],
     ["needId", "42"],
@@ -340,6 +342,23 @@ describe("what is kept", () => {
     await tend();
     expect((await page({ after: last })).changes.map(({ id }) => id)).toEqual([needId]);
     expect((await page()).changes.map(({ position }) => position)).toEqual([last, expect.any(String)]);
+  });
+
+  test("is forgotten as many at a time as is asked for, down to the last", async () => {
+    for (let count = 0; count < 3; count++) await declareNeed();
+    const { position: last } = await page({ after: "now" });
+    await age(31, last);
+    const forget = async (most: number) => {
+      const { rows } = await db.query<{ forgotten: number }>(
+        "select app_private.forget_changes($1)::integer as forgotten",
+        [most],
+      );
+      return rows[0]!.forgotten;
+    };
+    expect([await forget(1), await forget(2)]).toEqual([1, 2]);
+    while ((await forget(1000)) > 0);
+    const [left, ...others] = (await page()).changes;
+    expect([left!.position.split("-")[0], others]).toEqual([last.split("-")[0], []]);
   });
 
   test("is numbered by the worker too", async () => {
@@ -431,6 +450,19 @@ describe("of organization claims", () => {
       "/v0/admin/claims/changes",
       { limit: "2", after: (body as Page).position },
     ]);
+  });
+
+  test("are told to who has passed over many changes that are none of theirs", async () => {
+    await db.query(
+      `insert into app_private.changes (kind, record_id, change, org_uri)
+       select 'need', gen_random_uuid(), 'created', '${OTHER_ORG}' from generate_series(1, 10500)`,
+    );
+    const { claimId } = await claim(await addOrganization(db), "hana@elsewhere.example");
+    await db.query("select app_private.number_changes(20000)");
+    const first = (await claims(platformAdmin)).body as Page;
+    expect(first).toMatchObject({ changes: [], hasMore: true });
+    const second = (await claims(platformAdmin, service.keys.review, first.position)).body as Page;
+    expect(new Set(second.changes.map(({ id }) => id))).toEqual(new Set([claimId]));
   });
 
   test("that went to the platform are told to the platform, and not to the organization", async () => {

@@ -130,6 +130,7 @@ describe("by words and names", () => {
         region: "CO",
         country: "US",
         belief_type: "anglican",
+        trinitarian: false,
       },
     ]),
   );
@@ -161,6 +162,7 @@ describe("by words and names", () => {
     ["part of a program", "programs=ecole", ["w3"]],
     ["a program's wildcard taken literally", "programs=%25", []],
     ["trinitarian", "trinitarian=true", ["w4"]],
+    ["not trinitarian", "trinitarian=false", ["w6"]],
     ["one id", "id=w5", ["w5"]],
     ["nothing", "q=zzzzqqqq", []],
     [

@@ -156,6 +156,27 @@ describe("a list", () => {
     expect(await values(since)).toEqual(first);
   });
 
+  test("that is imported has records checked again by a job too, since some were written meanwhile", async () => {
+    const jobs = async () => {
+      const told = await values(
+        `select coalesce(p.payload ->> 'moved', '') from graphile_worker._private_jobs as p
+         join graphile_worker._private_tasks as t on t.id = p.task_id where t.identifier = 'recheck_records' order by p.id`,
+      );
+      await client.query("delete from graphile_worker._private_jobs");
+      return told;
+    };
+    await client.query("delete from graphile_worker._private_jobs");
+    await client.query(`select app_private.import_people_groups('[{"rop3": "100001", "name": "Somali"}]')`);
+    expect(await jobs()).toEqual(["[]"]);
+    await client.query(
+      `select app_private.import_accelerators(jsonb_agg(jsonb_build_object('code', a.code, 'kind', a.kind,
+         'conceptUri', a.concept_uri || case a.code when 'PRA-INT' then '-moved' else '' end,
+         'prefLabel', a.pref_label, 'definition', a.definition, 'broaderCode', a.broader_code)))
+       from app_public.accelerators as a`,
+    );
+    expect(await jobs()).toEqual(['["PRA-INT"]']);
+  });
+
   test("that is imported as it is has nothing added and nothing changed", async () => {
     const imported = async (...groups: [string, string][]) => {
       const list = JSON.stringify(groups.map(([rop3, name]) => ({ rop3, name })));
@@ -182,6 +203,9 @@ test.each([
     [age],
   );
   expect(await values("select state::text from app_private.graph_condition")).toEqual([state]);
+  const since = "select (now() - since)::text from app_private.graph_condition";
+  await client.query("update app_private.graph_store set since = now() - interval '1 day'");
+  expect(await values(since)).toEqual([state === "behind" ? "00:00:31" : "1 day"]);
 });
 
 test("what is refused again and again waits twice as long each time, and at most five minutes", async () => {
@@ -242,6 +266,46 @@ describe("the state of the graph", () => {
     expect(rows).toEqual([{ records: 1, pending: 1, synced: 0 }]);
   });
 
+  test.each([
+    ["14 seconds", "current"],
+    ["16 seconds", "unavailable"],
+  ])("is what another worker sees, who was at it %s ago: %s", async (age, expected) => {
+    await state(`looked_by = gen_random_uuid(), looked_at = now() - interval '${age}'`);
+    await client.query("select app_private.note_graph_state('unavailable', 'cut off', gen_random_uuid())");
+    expect(await values("select state::text from app_private.graph_store")).toEqual([expected]);
+  });
+
+  test("tells of a rebuild while there is one", async () => {
+    const rebuild = () => values("select app_private.graph_status() -> 'rebuild'");
+    await client.query("update app_private.graph_rebuilds set requested_at = null");
+    expect(await rebuild()).toEqual([null]);
+    await client.query(
+      "update app_private.graph_rebuilds set requested_at = now(), total = 3, written = 2, rejected = 1 where kind = 'need'",
+    );
+    expect(await rebuild()).toMatchObject([{ total: expect.any(Number) }]);
+  });
+
+  test("is compared while a list alone cannot be written, and not while a graph waits to be replaced", async () => {
+    const comparable = () => values("select app_private.graph_is_comparable()");
+    await client.query("delete from app_private.graph_wakeups");
+    await state("state = 'lagging'");
+    expect(await comparable()).toEqual([false]);
+    await client.query(
+      "update app_private.graph_references set trouble = 'lagging', retry_at = now() + interval '1 minute' where name = 'countries'",
+    );
+    expect(await comparable()).toEqual([true]);
+    await client.query("update app_private.graph_rebuilds set requested_at = now() where kind = 'need'");
+    expect(await comparable()).toEqual([false]);
+  });
+
+  test("is behind since what the store refused is due, and not before", async () => {
+    await client.query("delete from app_private.graph_wakeups");
+    await refuse("need", "now() + interval '1 minute'");
+    expect(await values("select app_private.graph_behind_since()")).toEqual([null]);
+    await refuse("need", "now() - interval '3 seconds'");
+    expect(await values("select (now() - app_private.graph_behind_since())::text")).toEqual(["00:00:03"]);
+  });
+
   test("is behind since the worker was woken, though nobody knows of what yet", async () => {
     await client.query("delete from app_private.graph_wakeups");
     expect(await values("select app_private.graph_behind_since()")).toEqual([null]);
@@ -264,14 +328,18 @@ test("a round of verification that is begun anew has found nothing, and is urgen
   const found = (...step: unknown[]) =>
     client.query("select app_private.note_verification($1, $2, $3, $4, $5, $6)", step);
   await client.query(
-    "update app_private.graph_verification set part = 2, after = gen_random_uuid(), differences = 9, repaired = 5, urgent = false, drift = 1",
+    `update app_private.graph_verification set part = 2, after = gen_random_uuid(), differences = 9, repaired = 5,
+       urgent = false, drift = 1, verified_at = '2020-01-01Z'`,
   );
   await client.query("select app_private.request_verification()");
   expect(await round()).toEqual([0, null, 0, 0, true, 1]);
   await found(0, null, 1, null, 3, 1);
   expect(await round()).toEqual([1, null, 3, 1, true, 1]);
+  const isVerifiedNow = () => values("select verified_at = now() from app_private.graph_verification");
+  expect(await isVerifiedNow()).toEqual([false]);
   await found(1, null, null, null, 1, 0);
   expect(await round()).toEqual([0, null, 0, 0, false, 3]);
+  expect(await isVerifiedNow()).toEqual([true]);
 });
 
 test("a rebuild begins to count anew, and has the lists written again", async () => {

@@ -171,6 +171,16 @@ describe("the chain", () => {
     }
     // Which key it was is for those who review.
     expect(seen).toEqual([false, false, true]);
+    const { organization } = await ask(
+      service,
+      `query ($orgUri: String!) {
+        organization(orgUri: $orgUri) { activity { nodes { needId commitmentId engagementClaimId } } }
+      }`,
+      { orgUri: ORG },
+    );
+    const own = organization.activity.nodes.flatMap((node: object) => Object.values(node).filter(Boolean));
+    expect(own).toEqual(expect.arrayContaining([ids.need, ids.claim]));
+    for (const other of [ids.otherNeed, ids.commitment]) expect(own).not.toContain(other);
   });
 
   test("the status history says who, from what, to what", async () => {
@@ -226,6 +236,28 @@ describe("the chain", () => {
     );
     expect(changed).toEqual({ graphStatus: "pending", graphErrors: [] });
   });
+
+  test.each(["commitment", "engagement_claim"] as const)(
+    "what the load check found of a %s is told of it",
+    async (kind) => {
+      const id = kind === "commitment" ? ids.commitment : ids.claim;
+      const errors = [{ path: "orgUri", message: `of a ${kind}` }];
+      await service.database.owner.query(
+        `update app_private.graph_records set synced_revision = revision, state = 'rejected', errors = $2
+         where record_id = $1`,
+        [id, JSON.stringify(errors)],
+      );
+      const { record } = await ask(
+        service,
+        kind === "commitment"
+          ? "query ($id: UUID!) { record: commitment(commitmentId: $id) { graphStatus graphErrors { path message } } }"
+          : "query ($id: UUID!) { record: engagementClaim(claimId: $id) { graphStatus graphErrors { path message } } }",
+        { id },
+      );
+      expect(record).toEqual({ graphStatus: "rejected", graphErrors: errors });
+      await service.database.owner.query("select app_private.mark_records($1, array[$2::uuid])", [kind, id]);
+    },
+  );
 });
 
 describe("vocabulary", () => {

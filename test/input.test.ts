@@ -91,6 +91,8 @@ const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = 
   ["needs", "concernsCountryCode", ["ke"], "concernsCountryCode[0]"],
   ["needs", "concernsCountryCode", ["KE", "XX"], "concernsCountryCode[1]"],
   ["needs", "concernsCountryCode", ["KEN"], "concernsCountryCode[0]"],
+  ["needs", "concernsCountryCode", many("KE")],
+  ["needs", "concernsPeopleGroupRop3", many("1044")],
   ["commitments", "commitmentDescription", ""],
   ["commitments", "acceleratorScope", []],
   ["commitments", "concernsPeopleGroupRop3", many("1044")],
@@ -114,6 +116,7 @@ const REFUSED: [table: Table, field: string, value: unknown, path?: string][] = 
   ["engagement_claims", "countryName", "x".repeat(201)],
   ["engagement_claims", "peopleGroupRop3", "10442"],
   ["engagement_claims", "peopleGroupRog3", "k"],
+  ["engagement_claims", "peopleGroupRog3", "K"],
   ["engagement_claims", "peopleGroupRog3", "KENY"],
   ["engagement_claims", "countryCode", "ke"],
   ["engagement_claims", "countryCode", "ZZ"],
@@ -413,6 +416,7 @@ test("text is trimmed, lists lose their duplicates and keep the order of first m
   const claim = await call(`${service.url}/v0/engagement-claims/submit`, "POST", service.keys.write, {
     ...RECORDS.engagement_claims.valid,
     ...{ orgName: " River ", peopleGroupName: " Somali\n", countryName: "\tKenya ", description: " \n" },
+    engagementAccelerators: ["PRA-INT", "PRA", "PRA-INT"],
   });
   const shown = await call(
     `${service.url}/v0/engagement-claims/${claim.body.claimId}`,
@@ -421,15 +425,27 @@ test("text is trimmed, lists lose their duplicates and keep the order of first m
   );
   expect(shown.body).toMatchObject({
     ...{ orgName: "River", peopleGroupName: "Somali", countryName: "Kenya", description: null },
+    engagementAccelerators: ["PRA-INT", "PRA"],
   });
   const commitment = await call(`${service.url}/v0/commitments`, "POST", service.keys.write, {
     ...RECORDS.commitments.valid,
     ...{ orgName: "River\t", commitmentDescription: " We pray\n" },
+    acceleratorScope: ["PRA-INT", "PRA", "PRA-INT"],
+    concernsCountryCode: ["UG", "KE", "UG"],
+    concernsPeopleGroupRop3: ["104425", "100001", "104425"],
   });
   const promised = await call(
     `${service.url}/v0/commitments/${commitment.body.commitmentId}`,
     "GET",
     service.keys.read,
   );
-  expect(promised.body).toMatchObject({ orgName: "River", commitmentDescription: "We pray" });
+  expect(promised.body).toMatchObject({
+    ...{ orgName: "River", commitmentDescription: "We pray", acceleratorScope: ["PRA-INT", "PRA"] },
+    ...{ concernsCountryCode: ["UG", "KE"], concernsPeopleGroupRop3: ["104425", "100001"] },
+  });
+  // What a page break is to some programs.
+  const { rows } = await service.database.owner.query<{ trimmed: string }>(
+    "select app_private.trimmed(E'\\f\\x0b \\r\\n\\tRiver \\f\\x0b\\r\\n\\t') as trimmed",
+  );
+  expect(rows[0]!.trimmed).toBe("River");
 });

@@ -81,6 +81,27 @@ test.each([
   expect(await found(query)).toEqual(ids);
 });
 
+test("of a part that more than a thousand languages have, each is found", async () => {
+  const { owner } = service.database;
+  await importChurches([
+    {
+      church_id: "rare",
+      name: "Rare",
+      country: "US",
+      service_languages: ["Manytongue 1001", "Other_tongue"],
+    },
+  ]);
+  await owner.query(
+    "insert into app_private.church_tags (kind, tag) select 'language', 'manytongue ' || n from generate_series(1, 1000) as n",
+  );
+  expect(await found("languages=manytongue,nobody's")).toEqual(["rare"]);
+  // Nor is an underscore any other letter.
+  expect([await found("languages=r_to"), await found("languages=othe__tongue")]).toEqual([["rare"], []]);
+  await owner.query(
+    "delete from app_private.church_tags where tag like 'manytongue%'; delete from app_public.churches where church_id = 'rare'",
+  );
+});
+
 test("more parts than a list may have are refused, also with commas between them", async () => {
   const parts = (count: number) => Array.from({ length: count }, (_, n) => n).join(",");
   expect((await search(`languages=${parts(60)}&languages=${parts(40)}`)).status).toBe(200);

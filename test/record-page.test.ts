@@ -376,6 +376,12 @@ test("of a need that thousands answer there are pages, each quickly read", async
   expect(linksIn(drawn(many)).filter((href) => href!.startsWith("/engagement-claims/"))).toHaveLength(50);
   expect(linksIn(drawn(many))).toContain(`/commitments/${commitments[0]}?page=2`);
   expect(await bytesOf(`${service.url}/commitments/${commitments[0]}`, visitor)).toBeLessThan(100_000);
+  const attestations = async (page: number) => {
+    const { text } = await open(`/commitments/${commitments[0]}?page=${page}`);
+    return linksIn(drawn(text)).filter((href) => href!.startsWith("/engagement-claims/"));
+  };
+  const pages = [await attestations(1), await attestations(2)];
+  expect(new Set(pages.flat()).size).toBe(100);
   for (const page of ["0", "-1", "x", "99999999999"])
     expect((await open(`/needs/${id}?page=${page}`)).text).toContain("Page 1 of 2");
   expect((await open(`/needs/${id}?page=9000`)).status).toBe(200);

@@ -65,6 +65,7 @@ import { SETTINGS } from "./settings.ts";
 import { SLIPS_OF_AUTHORITY } from "./slips-authority.ts";
 import { SLIPS_OF_LISTS } from "./slips-lists.ts";
 import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
+import { SLIPS_OF_VALUES } from "./slips-values.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
 import { SERVER_PARTS } from "./server-parts.ts";
@@ -131,6 +132,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SLIPS_OF_PEOPLE,
   ...SLIPS_OF_LISTS,
   ...SLIPS_OF_AUTHORITY,
+  ...SLIPS_OF_VALUES,
   ...TOLD,
   ...TABLES,
   ...PAGES_LISTS,
