@@ -14,8 +14,9 @@ import { requireIdentity } from "./identity/identify.ts";
 import type { Credentials } from "./identity/identify.ts";
 import type { HoldBack } from "./identity/hold-back.ts";
 import type { RateLimit } from "./identity/rate-limit.ts";
+import { limitNetwork } from "./identity/network.ts";
 import { limitUndelivered } from "./identity/undelivered.ts";
-import { ifKnown, limitUnknownKeys, orNobody } from "./identity/unknown-keys.ts";
+import { ifKnown, ifNobody, limitUnknownKeys, orNobody } from "./identity/unknown-keys.ts";
 import { nameRequest } from "./request-context.ts";
 import { requireUtf8 } from "./text.ts";
 import { isLocalOrigin, onlyThisMachine } from "./this-machine.ts";
@@ -37,6 +38,9 @@ export type AppParts = {
 
 // Of the longest answers, how many one caller may leave unread.
 const UNDELIVERED_ANSWERS = 2;
+
+// Of a network, by those who are not signed in: to make one and to pack it takes as long as many answers to programs.
+const PAGES_PER_MINUTE = 600;
 
 /** Assembles the application, which is not yet listening. */
 export async function createApp({
@@ -66,7 +70,12 @@ export async function createApp({
     key: [holdBack.slowly(identified({ inCookie: true })), ...shares, requireUtf8],
     again: requireIdentity(credentials, { inCookie: true }),
     keyInQuery: [holdBack.slowly(identified({ inQuery: true })), ...shares, requireUtf8],
-    page: [holdBack.slowly(orNobody(identified("session of a page"))), ...shares.map(ifKnown), requireUtf8],
+    page: [
+      holdBack.slowly(orNobody(identified("session of a page"))),
+      holdBack.slowly(ifNobody(limitNetwork(PAGES_PER_MINUTE))),
+      ...shares.map(ifKnown),
+      requireUtf8,
+    ],
   };
   for (const door of doors) await door(app, guards);
 

@@ -52,6 +52,16 @@ function isUpgrade({ headers, method, url }: IncomingMessage): boolean {
   );
 }
 
+/**
+ * What a request asks for as a path. It may name the host as well, as to a proxy; of what is no address, Express would answer by
+ * itself, unseen: there is nothing at `*`.
+ */
+function pathOf(target: string): string {
+  if (target.startsWith("/") || target === "*") return target;
+  const url = URL.parse(target);
+  return url?.pathname.startsWith("/") ? `${url.pathname}${url.search}` : "*";
+}
+
 /** An HTTP server that can be drained. */
 export class Listener {
   readonly #server: Server;
@@ -62,10 +72,14 @@ export class Listener {
   // What else these send is read and dropped: to close a connection with bytes unread would take the answer back.
   readonly #refused = new WeakSet<Duplex>();
   readonly #pipelining = new Pipelining();
+  /** Those that go on in another protocol. */
+  readonly #upgraded = new WeakSet<Duplex>();
+  /** How much had come over each when it was last looked at. */
+  readonly #heard = new WeakMap<Socket, number>();
   #isDraining = false;
 
   /**
-   * @param options.maxConnections at a time
+   * @param options.maxConnections at a time; of more, the one on which nothing has been asked for longest is closed
    * @param options.keepAliveMs how long a connection without a request stays open
    * @param options.onRefused is told of what was refused before it became a request, which the application never sees
    */
@@ -78,12 +92,16 @@ export class Listener {
       onRefused: OnRefused;
     },
   ) {
-    const { keepAliveMs, maxConnections, patience = PATIENCE, onRefused } = options;
+    const { keepAliveMs, maxConnections = Infinity, patience = PATIENCE, onRefused } = options;
     const take: RequestListener = (request, response) => {
       const { socket } = request;
       // What was in the same packet as one too many.
       if (socket.destroyed) return;
+      request.url = pathOf(request.url ?? "");
       this.#answers.set(socket, response);
+      // Behind those on which nothing has been asked for longer.
+      this.#sockets.delete(socket);
+      this.#sockets.add(socket);
       const isTaken = this.#pipelining.take(socket, response, () => {
         // It may have been cut short while it waited.
         if (response.writableEnded) return;
@@ -116,6 +134,7 @@ export class Listener {
         socket.destroy();
         return;
       }
+      this.#upgraded.add(socket);
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket);
@@ -123,14 +142,20 @@ export class Listener {
       upgrades.set(request, head);
       app(request, response);
     });
-    if (maxConnections !== undefined) this.#server.maxConnections = maxConnections;
-    this.#server.on("drop", () => onRefused(new ApiError("service_busy"), randomUUID()));
     this.#server.timeout = patience.answerMs;
     // Nothing has come or gone for as long. Whoever waits for an answer that is still being made is not to blame for that.
     this.#server.on("timeout", (socket) => {
       if (socket.writableLength > 0 || !this.#pipelining.isBusy(socket)) socket.destroy();
     });
     this.#server.on("connection", (socket) => {
+      if (this.#sockets.size >= maxConnections) {
+        onRefused(new ApiError("service_busy"), randomUUID());
+        // Who has connections and asks nothing keeps nobody out.
+        const silent = this.#sockets.values().find((each) => !this.#isInUse(each));
+        (silent ?? socket).destroy();
+        if (!silent) return;
+        this.#sockets.delete(silent);
+      }
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
@@ -182,11 +207,11 @@ export class Listener {
       // Node's own way would leave those out that go on in another protocol.
       for (const socket of this.#sockets) socket.destroy();
     }, limits.timeoutMs);
-    // What was sent before the end may still be on its way; who says nothing keeps nobody.
-    const silence = setTimeout(() => this.#closeSilent(), Math.min(SILENCE_MS, limits.timeoutMs));
+    // What was sent before the end may still be on its way; who says nothing, or no more, keeps nobody.
+    const silence = setInterval(() => this.#closeSilent(), Math.min(SILENCE_MS, limits.timeoutMs));
     await closed;
     clearTimeout(impatience);
-    clearTimeout(silence);
+    clearInterval(silence);
   }
 
   /** Closes connections on which nothing is being answered: for Node one that never sent a byte is not idle. */
@@ -194,7 +219,20 @@ export class Listener {
     for (const socket of this.#sockets) {
       const latest = this.#answers.get(socket);
       if (!latest || !this.#answering.has(latest)) socket.destroy();
+      else if (this.#hasFallenSilent(latest)) cutShort(new ApiError("request_timeout"), latest);
     }
+  }
+
+  /** Whether the rest of a request is waited for, and nothing has come since this was last asked. */
+  #hasFallenSilent({ req, headersSent }: ServerResponse): boolean {
+    const { socket, complete, readableFlowing } = req;
+    const before = this.#heard.get(socket);
+    this.#heard.set(socket, socket.bytesRead);
+    return !complete && !headersSent && readableFlowing === true && socket.bytesRead === before;
+  }
+
+  #isInUse(socket: Duplex): boolean {
+    return this.#pipelining.isBusy(socket) || this.#upgraded.has(socket);
   }
 
   #begin(response: ServerResponse): void {

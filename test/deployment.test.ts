@@ -178,6 +178,15 @@ test("no file holds a password, or a default for one", async () => {
   expect([...new Set(asked)].toSorted()).toEqual(Object.keys(secrets).toSorted());
 });
 
+test("compose: every limit of docs/operations.md can be set from outside", async () => {
+  const { services } = await compose();
+  const limits = /^## Limits$([^]*?)^\*\*/m.exec(await read("docs/operations.md"))![1]!;
+  const named = VARIABLES.filter((name) => limits.includes(`\`${name}\``));
+  expect(named.length).toBeGreaterThan(8);
+  for (const name of named)
+    expect([name, services["server"]!.environment![name]]).toEqual([name, `\${${name}:-}`]);
+});
+
 test("compose: everything has limits and is checked, and only the server has a port, on loopback", async () => {
   const { services } = await compose();
   for (const [name, service] of Object.entries(services)) {

@@ -108,6 +108,34 @@ test("a connection on which nothing was ever sent keeps nobody waiting", async (
   silent.destroy();
 });
 
+test("a body of which nothing comes any more keeps nobody waiting, one that still comes is waited for", async () => {
+  await start({ SHUTDOWN_TIMEOUT_MS: "86400000" });
+  const writing = await issueTestKey(database.owner, "api_write");
+  const post = (length: number) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(
+      `POST /v0/needs HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${writing}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${length}\r\nexpect: 100-continue\r\n\r\n{`,
+    );
+    return socket;
+  };
+  const [silent, speaking] = [post(100_000), post(200)];
+  await Promise.all([once(silent, "data"), once(speaking, "data")]);
+  server.child.kill("SIGTERM");
+  await eventually(async () => expect(await isRefused()).toBe(true));
+  let said = 1;
+  const going = setInterval(() => {
+    if (++said < 200) speaking.write(" ");
+    else speaking.write("}");
+    if (said === 200) clearInterval(going);
+  }, 40);
+  const [refusal, answer] = await Promise.all([text(silent), text(speaking)]);
+  clearInterval(going);
+  expect(refusal).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
+  expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*validation_failed/);
+  expect(await server.ended).toBe(0);
+});
+
 test("requests are taken for SHUTDOWN_DELAY_MS, while /readyz says that it ends", async () => {
   await start({ SHUTDOWN_DELAY_MS: "86400000" });
   expect((await get("/readyz")).status).toBe(200);

@@ -4,6 +4,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../server/errors.ts";
 import { HoldBack } from "../server/identity/hold-back.ts";
 import { orNobody } from "../server/identity/unknown-keys.ts";
+import { Visitor } from "./support/visitor.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
 
 describe("a refusal", () => {
@@ -117,6 +118,26 @@ test("who is not known waits as well, at every door, and those who are do not", 
   } finally {
     waits.mockRestore();
     await server.stop();
+    await service.stop();
+  }
+});
+
+test("who is not signed in sees so many pages a minute, and who is sees them all the same", async () => {
+  const service = await startTestService({ world: false });
+  const waits = jest.spyOn(HoldBack.prototype, "wait").mockResolvedValue();
+  try {
+    const visitor = await new Visitor(service).signIn("ana@river.example");
+    const path = "/organizations";
+    const stranger = async () => (await fetch(`${service.url}${path}`, { redirect: "manual" })).status;
+    let seen = 0;
+    // The sign-in has taken some.
+    for (; seen < 700 && (await stranger()) === 303; seen += 1);
+    expect(seen).toBeGreaterThan(590);
+    expect(seen).toBeLessThanOrEqual(600);
+    expect(await stranger()).toBe(429);
+    expect((await visitor.open(path)).status).toBe(200);
+  } finally {
+    waits.mockRestore();
     await service.stop();
   }
 });

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { Listener } from "../server/listener.ts";
+import { Listener, takeOver } from "../server/listener.ts";
 import { eventually } from "./support/eventually.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -142,21 +142,61 @@ test("who does not hang up after a refused upgrade is hung up on", async () => {
   });
 });
 
-test("beyond so many connections each further one is closed, and that is told; one that ends makes room", async () => {
+test("beyond so many connections the one on which nothing has been asked for longest is closed, and that is told", async () => {
   const told: string[] = [];
-  const narrow = new Listener((_, response) => void response.end("here it is"), {
-    ...{ keepAliveMs: 60_000, maxConnections: 2, onRefused: ({ code }) => told.push(code) },
-  });
+  const under: ServerResponse[] = [];
+  const narrow = new Listener(
+    (request, response) =>
+      request.url === "/" ? void response.end("here it is") : void under.push(response),
+    { keepAliveMs: 60_000, maxConnections: 3, onRefused: ({ code }) => told.push(code) },
+  );
   const open = await narrow.listen(0, "127.0.0.1");
+  const ask = async (socket: Socket, path = "/") => {
+    socket.write(get(path));
+    await once(socket, "data");
+  };
+  const isOpen = (socket: Socket) => !socket.closed && !socket.destroyed;
   try {
-    const [first, second] = [send(get("/"), open), send(get("/"), open)];
-    await Promise.all([once(first, "data"), once(second, "data")]);
-    await closed(send("", open).resume());
+    const busy = send(get("/long"), open).resume();
+    await eventually(() => expect(under).toHaveLength(1));
+    const [older, newer] = [send("", open), send("", open)];
+    await ask(newer);
+    await ask(older);
+    // Newer by its connection alone.
+    const further = send("", open);
+    await closed(newer.resume());
+    await ask(further);
+    expect([busy, older, further].map(isOpen)).toEqual([true, true, true]);
     expect(told).toEqual(["service_busy"]);
-    first.destroy();
+    // Where something is under way on all of them, nothing is cut.
+    for (const socket of [older, further]) socket.resume().write(get("/long"));
+    await eventually(() => expect(under).toHaveLength(3));
+    await closed(send("", open).resume());
+    expect([busy, older, further].map(isOpen)).toEqual([true, true, true]);
+    expect(told).toEqual(["service_busy", "service_busy"]);
+    busy.destroy();
     await eventually(async () =>
       expect(await text(send(get("/", "connection: close\r\n"), open))).toMatch("here it is"),
     );
+  } finally {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await narrow.drain({ delayMs: 0, timeoutMs: 0 });
+  }
+});
+
+test("a connection that goes on in another protocol is not taken for one on which nothing is asked", async () => {
+  const narrow = new Listener(
+    (request, response) => void takeOver(request, response)?.socket.write("hello"),
+    {
+      ...{ keepAliveMs: 60_000, maxConnections: 1, onRefused: () => undefined },
+    },
+  );
+  const open = await narrow.listen(0, "127.0.0.1");
+  try {
+    const talking = send(`GET /graphql HTTP/1.1\r\nhost: x\r\n${UPGRADE}\r\n`, open);
+    await once(talking, "data");
+    await closed(send("", open).resume());
+    expect(talking.destroyed).toBe(false);
   } finally {
     for (const socket of sockets.splice(0)) socket.destroy();
     await narrow.drain({ delayMs: 0, timeoutMs: 0 });

@@ -17,6 +17,7 @@ import type { Credentials } from "../server/identity/identify.ts";
 import { networkOf } from "../server/identity/network.ts";
 import { orNobody } from "../server/identity/unknown-keys.ts";
 import { Listener, takeOver } from "../server/listener.ts";
+import { sendAnswer } from "../server/rest/answer.ts";
 import {
   CallerGone,
   DatabaseUnavailable,
@@ -92,6 +93,22 @@ describe("an error is told as", () => {
   });
 });
 
+test("what never changes is packed once", async () => {
+  const sent: unknown[] = [];
+  const response = Object.fromEntries(
+    ["get", "type", "vary", "set", "status"].map((name) => [name, () => undefined]),
+  );
+  const request = { method: "GET", headers: { "accept-encoding": "gzip" }, get: () => "gzip" };
+  const packed = new Map([["gzip", Promise.resolve(Buffer.from("as it was packed"))]]);
+  await sendAnswer(
+    request as unknown as Request,
+    { ...response, send: (body: unknown) => sent.push(body) } as unknown as Response,
+    "x".repeat(2_000),
+    { packed },
+  );
+  expect(sent.map(String)).toEqual(["as it was packed"]);
+});
+
 describe("a caller is", () => {
   test.each([
     ["127.0.0.1", "127.0.0.1"],
@@ -102,6 +119,11 @@ describe("a caller is", () => {
     ["2001:db8:1:2::", "2001:db8:1:2"],
     ["::1", "0:0:0:0"],
     ["1::2:3:4:5:6:7", "1:0:2:3"],
+    // As some proxies pass them on: whoever opens another connection is where they were.
+    ["10.0.0.1:5678", "10.0.0.1"],
+    ["[2001:db8::6]:443", "2001:db8:0:0"],
+    ["unknown", ""],
+    ["10.0.0.1, 10.0.0.2", ""],
   ])("%s in the network %s", (ip, network) => {
     expect(networkOf({ ip } as Request)).toBe(network);
   });

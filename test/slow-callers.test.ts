@@ -127,6 +127,17 @@ test("the second request on a connection, behind one that was answered", async (
   ]);
 });
 
+test.each([
+  ["what is no address", "http://[", 404],
+  ["an address with the host in it", "http://elsewhere.example/healthz?a=1", 200],
+  ["an address that is no path", "urn:a:b", 400],
+])("a request for %s is answered and logged as any other", async (_, target, status) => {
+  const answer = await drip(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+  expect(answer.status).toBe(status);
+  expect(JSON.parse(answer.body)).toHaveProperty(status === 200 ? "status" : "error");
+  expect(answer.requestId).not.toBe("");
+});
+
 test("an expectation that nobody knows is passed over", async () => {
   const { status } = await drip(
     "GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n",

@@ -202,6 +202,24 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
       };
       expect(results.bindings[0]?.n.value).toBe("2");
     });
+    inEngine("of as many graphs as an address of the store has room for", async () => {
+      const graphs = (many: number) => Array.from({ length: many }, (_, i) => graph(i + 1));
+      const few = await post(
+        "application/json",
+        json({ "default-graph-uri": graphs(50), "named-graph-uri": graphs(10) }),
+      );
+      expect(few.status).toBe(200);
+      const many = await post(
+        "application/json",
+        json({ "default-graph-uri": graphs(50), "named-graph-uri": graphs(50) }),
+      );
+      expect([many.status, await many.json()]).toEqual([
+        413,
+        expect.objectContaining({ error: "payload_too_large", message: expect.stringContaining("6000") }),
+      ]);
+      const short = await post("application/json", json({ "default-graph-uri": Array(300).fill("a:b") }));
+      expect(short.status).toBe(413);
+    });
     inEngine.each([
       ["that is no IRI", search({ query: count, "named-graph-uri": "data3.rdf" }), "named-graph-uri"],
       ["without a query", two, "query"],

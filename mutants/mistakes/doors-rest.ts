@@ -5,7 +5,7 @@ export const REST: readonly Mistake[] = [
   {
     rule: "what is about persons is kept by nobody, however its answer is made",
     file: "server/rest/door.ts",
-    before: "await route.handle(request, response, input), route.isPersonal);",
+    before: "await route.handle(request, response, input), route);",
     after: "await route.handle(request, response, input));",
     tests: ["http-answers"],
     only: "is kept by nobody",

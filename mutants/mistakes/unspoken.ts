@@ -122,7 +122,7 @@ export const UNSPOKEN: readonly Mistake[] = [
   {
     rule: "pages are kept by nobody",
     file: "server/pages/page.ts",
-    before: "await sendAnswer(request, response, String(page), true);",
+    before: "await sendAnswer(request, response, String(page), { isPersonal: true });",
     after: "await sendAnswer(request, response, String(page));",
     tests: ["graph-state-page"],
     only: "kept by nobody",

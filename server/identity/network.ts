@@ -1,12 +1,22 @@
 // Where a caller is, as limits count it.
-import { isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import type { Request, RequestHandler } from "express";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
-/** The address of a caller; of an IPv6 address the network, of which one customer usually has all. */
-export function networkOf({ ip = "" }: Request): string {
+/** What some proxies pass on: an address with the port of the connection, of which everybody has as many as they like. */
+const WITH_PORT = /^(?:(\d+(?:\.\d+){3})|\[([^\]]+)\]):\d+$/;
+
+/**
+ * The address of a caller; of an IPv6 address the network, of which one customer usually has all. What is no address is nobody's:
+ * all such callers are in one network.
+ */
+export function networkOf(request: Pick<Request, "ip">): string {
+  const given = request.ip ?? "";
+  const [, v4, v6] = WITH_PORT.exec(given) ?? [];
+  const ip = v4 ?? v6 ?? given;
+  if (!isIP(ip)) return "";
   if (!isIPv6(ip) || ip.startsWith("::ffff:")) return ip;
   const [left = "", right] = ip.split("::");
   const groups = left === "" ? [] : left.split(":");

@@ -92,6 +92,11 @@ export function ifKnown(guard: RequestHandler): RequestHandler {
   return (request, response, next) => ("identity" in request ? guard(request, response, next) : next());
 }
 
+/** Has a guard look at the others. */
+export function ifNobody(guard: RequestHandler): RequestHandler {
+  return (request, response, next) => ("identity" in request ? next() : guard(request, response, next));
+}
+
 function tooMany(over: unknown): never {
   refuse(over, "unknown API keys, tokens or sessions");
 }

@@ -29,9 +29,11 @@ export function docs(document: string): Page {
 
 /** The document itself; it needs no key. */
 export function openApiDoor(document: string): Door {
+  // The same for all who read it, however many and however slowly.
+  const bytes = Buffer.from(document);
   return (app) => {
     app.get("/docs/openapi.json", (_request, response) => {
-      response.type("application/json").set("cache-control", "no-cache").send(document);
+      response.type("application/json").set("cache-control", "no-cache").send(bytes);
     });
   };
 }

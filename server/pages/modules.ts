@@ -6,6 +6,7 @@ import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import type { Router } from "express";
 import { sendAnswer } from "../rest/answer.ts";
+import type { Packed } from "../rest/answer.ts";
 
 /** What scripts of assets/ import by name. */
 const IMPORTED = [
@@ -29,9 +30,10 @@ export const IMPORTS = JSON.stringify({
 
 export function serveModules(router: Router): void {
   for (const [name, file] of files) {
+    const packed: Packed = new Map();
     router.get(`${FOLDER}/${name}.js`, async (request, response) => {
       response.type("text/javascript");
-      await sendAnswer(request, response, await readFile(file, "utf8"));
+      await sendAnswer(request, response, await readFile(file, "utf8"), { packed });
     });
   }
 }

@@ -72,7 +72,7 @@ export async function sendPage(request: Request, response: Response, shown: Show
     .status(shown.status ?? 200)
     .set(headersFor(shown))
     .type("html");
-  await sendAnswer(request, response, String(page), true);
+  await sendAnswer(request, response, String(page), { isPersonal: true });
 }
 
 /** What a page is told of a request. */

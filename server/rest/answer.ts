@@ -21,16 +21,20 @@ const PACKERS: Readonly<Record<string, (text: string) => Promise<Buffer>>> = {
   gzip: promisify(gzip),
 };
 
+/** A text that is always the same, as it was packed, by packer. */
+export type Packed = Map<string, Promise<Buffer>>;
+
 /**
  * Sends a text, which is JSON unless the answer has a type already.
  * A client may keep what it has read, and is to ask with If-None-Match whether that still holds; nobody else may keep it.
- * @param isPersonal that nobody at all may keep it: the next person may sit before the same browser
+ * @param options.isPersonal that nobody at all may keep it: the next person may sit before the same browser
+ * @param options.packed remembers how a text is packed that never changes
  */
 export async function sendAnswer(
   request: Request,
   response: Response,
   body: string,
-  isPersonal = false,
+  { isPersonal = false, packed = new Map() }: { isPersonal?: boolean | undefined; packed?: Packed } = {},
 ): Promise<void> {
   if (!response.get("content-type")) response.type("application/json");
   response.vary("accept-encoding, authorization, cookie");
@@ -50,7 +54,9 @@ export async function sendAnswer(
     return;
   }
   response.set("content-encoding", packer);
-  response.send(await PACKERS[packer]!(body));
+  const bytes = packed.get(packer) ?? PACKERS[packer]!(body);
+  packed.set(packer, bytes);
+  response.send(await bytes);
 }
 
 /**

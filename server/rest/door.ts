@@ -56,7 +56,7 @@ function handler(route: RestRoute, database: Database) {
     requireAcceptable(request, types);
     const input = await readInput(request, response);
     if (route.handle) {
-      return sendAnswer(request, response, await route.handle(request, response, input), route.isPersonal);
+      return sendAnswer(request, response, await route.handle(request, response, input), route);
     }
     if (route.list) {
       return sendAnswer(
@@ -77,7 +77,7 @@ function handler(route: RestRoute, database: Database) {
     if (answer === null) throw new ApiError(route.missing ?? "not_found");
     response.status(route.answer.status);
     if (route.answer.status === 201) response.location(filled(route.answer.location, answer));
-    return sendAnswer(request, response, answer, route.isPersonal);
+    return sendAnswer(request, response, answer, route);
   };
 }
 

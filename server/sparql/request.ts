@@ -28,6 +28,9 @@ const jsonBody = z.strictObject({
   "named-graph-uri": graphs,
 });
 
+/** Of all graphs that are named, in characters: they are in the address by which the store is asked. */
+const LONGEST_DATASET = 6_000;
+
 /** An absolute IRI without the characters that an IRI reference cannot hold. */
 const ABSOLUTE_IRI = /^[a-z][a-z0-9+.-]*:[^<>"{}|^`\\\s]*$/i;
 
@@ -104,6 +107,13 @@ function withDataset(text: string, ...sources: URLSearchParams[]): SparqlRequest
   ];
   if (problems.length > 0) {
     throw validationFailed(problems.map((path) => ({ path, message: "must be an absolute IRI" })));
+  }
+  const named = request.defaultGraphs.concat(request.namedGraphs);
+  const address = new URLSearchParams(named.map((graph): [string, string] => ["default-graph-uri", graph]));
+  if (address.toString().length > LONGEST_DATASET) {
+    throw new ApiError("payload_too_large", {
+      message: `The graphs that a query names may have at most ${LONGEST_DATASET} characters, as in an address.`,
+    });
   }
   return request;
 }
