@@ -185,6 +185,10 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
     allowed: true,
     reasons: [{}, { place: { file: "db/rules/needs.sql" } }, {}, {}],
   });
+  // A rule that holds refuses with nothing.
+  expect(allowed.reasons.map((reason: { refusal: string | null }) => reason.refusal)).toEqual(
+    allowed.reasons.map(() => null),
+  );
   expect(await lineAt(allowed.reasons[0].place)).toMatch(/^create function app_private\.key_state/);
   expect(await lineAt(allowed.reasons[1].place)).toMatch(/^create policy \w+ on app_public\.needs /);
 

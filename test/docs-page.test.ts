@@ -153,10 +153,6 @@ inBrowser("who signs in next in a tab does not ask with the key of who was there
 inBrowser("a link to an operation opens it, on a phone and by keyboard", async () => {
   const context = await browser!.newContext({ viewport: { width: 390, height: 800 } });
   const { page, trouble } = await open(context);
-  // As from a mail, and from within the page.
-  const { page: fresh } = await watchedPage(context, service.url);
-  await fresh.goto(`${service.url}/docs#getNeed`);
-  await fresh.locator("#getNeed input").waitFor();
   await page.goto(`${service.url}/docs#getNeed`);
   const id = page.locator("#getNeed input");
   await id.focus();

@@ -52,6 +52,10 @@ test("is set aside at a start when it has become long, and not before", async ()
   const { size } = await stat(log);
   expect(size).toBeLessThan(LONG);
   await postgres.stop();
+  // Nobody is waited for who is still connected, and nothing is to be recovered at the next start.
+  expect((await readFile(log, "utf8")).match(/received \w+ shutdown request/g)?.at(-1)).toBe(
+    "received fast shutdown request",
+  );
   postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
   expect((await stat(`${log}.1`)).size).toBe(LONG);
   expect((await stat(log)).size).toBeGreaterThan(size);

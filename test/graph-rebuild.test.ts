@@ -370,6 +370,10 @@ onEachStore({}, (projection) => {
     const { code, value } = await runAdmin("status");
     expect(code).toBe(1);
     expect(value).toMatchObject({ storeAvailable: false, graphs: [{ pending: 1, triples: null }, {}, {}] });
+    const read = await admin(["graph", "status"], projection().settings);
+    expect(read.stderr).toContain("The graph store does not answer.");
+    // What nobody could count is not nothing.
+    expect(read.stdout).toMatch(/\n\S+ +1 +0 +1 +0 +\?\n/);
     expect((await admin(["graph", "rebuild"], projection().settings)).code).toBe(2);
   });
 });

@@ -5,6 +5,7 @@ import type { Request, Response } from "express";
 import type { Database } from "../server/database.ts";
 import { html } from "hono/html";
 import { ApiError } from "../server/errors.ts";
+import { layout } from "../server/pages/layout.ts";
 import { visitOf } from "../server/pages/page.ts";
 import type { Visit } from "../server/pages/page.ts";
 import { attempt } from "../server/pages/parts/attempt.ts";
@@ -157,6 +158,14 @@ test("of a text its first line is shown, by whole characters, and that there is 
     [family.repeat(11), `${family.repeat(10)}…`],
   ] as const)
     expect([text, begin(text, 10)]).toEqual([text, shown]);
+});
+
+test("a tab says what it shows before the service, in no more than there is room for", async () => {
+  const shown = { subject: "s".repeat(200), title: "t".repeat(121), content: html`` };
+  const text = String(await layout(shown, { address: "/", visitor: undefined }));
+  expect(/<title>(.*)<\/title>/.exec(text)?.[1]).toBe(
+    `${"s".repeat(120)}… · ${"t".repeat(120)}… · Engagement graph`,
+  );
 });
 
 test("a day is that of UTC wherever the service runs", () => {

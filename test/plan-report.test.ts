@@ -1,11 +1,25 @@
-// What a plan of a migration looks like to read, on a terminal and in a pull request.
+// What operators read on a terminal: tables, and plans of migrations, which go into a pull request too.
 import { expect, test } from "@jest/globals";
+import { table } from "../admin/context.ts";
 import { planReport } from "../admin/plan-report.ts";
 import { changesAnything } from "../db/plan.ts";
 import type { Plan } from "../db/plan.ts";
 
 const NOTHING: Plan = { pending: [], changes: [], rows: [], askedBy: {}, untried: [] };
 const lines = (...numbers: (number | string)[]) => numbers.map((number) => `line ${number}`).join("\n");
+
+test("a column is as wide as what is widest in it, its heading too, and nothing stands at the end of a line", () => {
+  const rows = [
+    ["one", 1, null],
+    ["more than that", 22, true],
+  ];
+  expect(table(["name", "a long number", "x"], rows)).toEqual([
+    "name            a long number  x",
+    "one             1",
+    "more than that  22             true",
+  ]);
+  expect(table(["name"], [])).toEqual(["name"]);
+});
 
 test("any of what it has is a change", () => {
   expect(changesAnything(NOTHING)).toBe(false);

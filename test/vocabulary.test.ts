@@ -260,6 +260,14 @@ describe("admin vocabulary import and people-groups import", () => {
       expect([header, wrong.code]).toEqual([header, 2]);
       expect(wrong.stderr).toContain("has no columns rop3 and name");
     }
+    const empty = await importFile("people-groups", "none.csv", "rop3,name\n");
+    expect([empty.code, empty.stderr]).toEqual([
+      2,
+      expect.stringContaining("none.csv contains no people groups"),
+    ]);
+    const missing = await admin(["people-groups", "import", join(dir, "missing.csv")], projection.settings);
+    expect([missing.code, missing.stdout]).toEqual([2, ""]);
+    expect(missing.stderr).toMatch(/\nerror: .*missing\.csv cannot be read: ENOENT.*\n$/);
     const result = await importFile("people-groups", "groups.csv", csv, "--json");
     expect(result.code).toBe(1);
     const told = [...result.stderr.matchAll(/groups\.csv:(\d+): (.*?)(?: a| characters)?; left out/g)];

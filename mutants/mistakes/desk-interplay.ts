@@ -108,12 +108,4 @@ export const INTERPLAY: readonly Mistake[] = [
     tests: ["docs-page"],
     only: "what is a list is sent",
   },
-  {
-    rule: "a link from elsewhere to an operation opens it",
-    file: "server/pages/assets/docs.js",
-    before: 'addEventListener("hashchange", open);\nopen();',
-    after: 'addEventListener("hashchange", open);',
-    tests: ["docs-page"],
-    only: "a link to an operation opens",
-  },
 ];

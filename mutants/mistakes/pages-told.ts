@@ -170,6 +170,20 @@ export const PAGES_TOLD: readonly Mistake[] = [
     ".split(/[\\r]/, 1)",
   ),
   onPage(
+    "layout",
+    ["pages", "a tab says what"],
+    "a name in a tab is cut where it is long",
+    "LONGEST_IN_TAB = 120",
+    "LONGEST_IN_TAB = 12_000",
+  ),
+  onPage(
+    "layout",
+    ["pages", "a tab says what"],
+    "a tab says which of many it shows before what they are",
+    "[...(subject === undefined ? [] : [subject]), title, ",
+    "[title, ...(subject === undefined ? [] : [subject]), ",
+  ),
+  onPage(
     "claims/fields",
     ["claim-decisions", "reject with a reason"],
     "a note may be as long as the rules let it",
