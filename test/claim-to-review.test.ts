@@ -44,6 +44,7 @@ describe("a claim", () => {
     ]);
     const { text } = await support.open(`${QUEUE}/${id}`);
     expect(text).toContain("2 organizations look like it.");
+    expect(text).not.toContain('<span class="warn">active</span>');
     expect(text).toContain('<a href="http://gorge.example" rel="noopener noreferrer nofollow"');
   });
 

@@ -72,10 +72,14 @@ test("only this machine reaches it", async () => {
   await client.connect();
   const { rows } = await client.query(
     `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
+       current_setting('max_connections') as connections,
        (select array_agg(distinct auth_method) from pg_hba_file_rules) as methods`,
   );
   await client.end();
-  expect(rows).toEqual([{ addresses: "127.0.0.1", sockets: "", methods: ["scram-sha-256"] }]);
+  // Server, worker, commands and tests at once.
+  expect(rows).toEqual([
+    { addresses: "127.0.0.1", sockets: "", connections: "200", methods: ["scram-sha-256"] },
+  ]);
 });
 
 describe("after a crash", () => {

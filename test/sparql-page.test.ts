@@ -82,6 +82,16 @@ describe("what is answered", () => {
     expect(described.text).toContain("a ns:Need");
   });
 
+  test("texts with their language, and an IRI by the prefix that it begins with", async () => {
+    const elsewhere = `https://elsewhere.example/?of=${DEFAULT_NAMESPACE}x`;
+    const { text } = await ask(
+      `SELECT ("hallo"@de AS ?text) ?iri { VALUES ?iri { <${elsewhere}> <${DEFAULT_NAMESPACE}Need> } }`,
+    );
+    expect(shown(text)).toContain('<bdi lang="de">hallo</bdi> <span class="quiet">de</span>');
+    expect(shown(text)).toContain(`>${elsewhere}</a>`);
+    expect(shown(text)).toContain(">ns:Need</a>");
+  });
+
   test("a graph, as Turtle with prefixes", async () => {
     const { text } = await ask(
       `PREFIX ns: <${DEFAULT_NAMESPACE}> CONSTRUCT { <${NEED}> a ns:Need ; ns:orgName "a" , _:b } {}`,

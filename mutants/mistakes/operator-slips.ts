@@ -141,6 +141,14 @@ export const OPERATOR_SLIPS: readonly Mistake[] = [
     only: "is set aside at a start",
   },
   {
+    rule: "the embedded database takes as many connections as its parts need",
+    file: "db/embedded.ts",
+    before: 'max_connections: "200"',
+    after: 'max_connections: "20"',
+    tests: ["embedded-postgres-log"],
+    only: "only this machine",
+  },
+  {
     rule: "a column of a table is as wide as its heading",
     file: "admin/context.ts",
     before: "Math.max(...cells.map((row) => row[column]!.length))",
@@ -159,8 +167,8 @@ export const OPERATOR_SLIPS: readonly Mistake[] = [
   {
     rule: "a number in a cell is one as a whole",
     file: "db/churches/conversions.ts",
-    before: "/^[\\s\\d.+-]+(e[+-]?\\d+)?\\s*$/i.test(String(value))\n        ? Number(value)",
-    after: "/^[\\s\\d.+-]+/i.test(String(value))\n        ? Number.parseFloat(String(value))",
+    before: "/^[\\d.+-]+(e[+-]?\\d+)?$/i.test(wordOf(value))\n        ? Number(value)",
+    after: "/^[\\d.+-]+/i.test(wordOf(value))\n        ? Number.parseFloat(wordOf(value))",
     tests: ["church-files"],
     only: "with more behind it",
   },
