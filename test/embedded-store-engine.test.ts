@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { Engine } from "../graph/embedded/engine.ts";
 import type { Entry } from "../graph/embedded/format.ts";
 import { Journal } from "../graph/embedded/journal.ts";
+import { Pace } from "../graph/embedded/pace.ts";
 import { ReaderPool } from "../graph/embedded/readers.ts";
 import { TaskTooLarge, ThreadGone } from "../graph/embedded/tasks.ts";
 import type { Image } from "../graph/embedded/tasks.ts";
@@ -242,6 +243,113 @@ describe("and an engine", () => {
     await expect(insert(3)).rejects.toThrow("No memory is left.");
     await eventually(() => expect(recovering).toHaveBeenCalledTimes(2));
     await insert(4);
+  });
+
+  test("a change is not written when the thread that took it has ended: its successor has not taken it", async () => {
+    await insert(1);
+    // oxlint-disable-next-line typescript/unbound-method -- it is called as what it was
+    const { ask } = StoreThread.prototype;
+    const asked = jest.spyOn(StoreThread.prototype, "ask").mockImplementation(async function (
+      this: StoreThread,
+      ...[task, ...rest]
+    ) {
+      const answer = await ask.call(this, task, ...rest);
+      if (task.kind === "change" && !task.checked) this.end();
+      return answer;
+    });
+    await expect(insert(2)).rejects.toThrow(ThreadGone);
+    asked.mockRestore();
+    await insert(3);
+    const answer = await engine.ask(question("SELECT ?o { <urn:s> <urn:p> ?o } ORDER BY ?o"));
+    expect(new TextDecoder().decode(answer as Uint8Array)).toBe("o\r\n1\r\n3\r\n");
+  });
+
+  test("who stops waits for the snapshot that is being written", async () => {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const sizes = jest.spyOn(Journal.prototype, "sizes", "get");
+    sizes.mockReturnValue({ journal: 33 * 1024 * 1024, snapshot: 0 });
+    const keep = jest.spyOn(Journal.prototype, "keep").mockImplementationOnce(() => gate);
+    await insert(1);
+    await eventually(() => expect(keep).toHaveBeenCalledTimes(1));
+    sizes.mockReturnValue({ journal: 0, snapshot: 0 });
+    const closed = jest.spyOn(Journal.prototype, "close");
+    const stopping = engine.stop();
+    try {
+      // Time for whoever does not wait.
+      for (let i = 0; i < 200; i += 1) await stat(dir);
+      expect(closed).not.toHaveBeenCalled();
+    } finally {
+      open();
+    }
+    await stopping;
+    expect(closed).toHaveBeenCalledTimes(1);
+  });
+
+  test("who stops starts no other thread in the place of the one that writes", async () => {
+    // One that was begun would keep the process.
+    const recovered = jest.spyOn(Journal.prototype, "recover").mockRejectedValue(new Error("stopped"));
+    await engine.stop();
+    expect(recovered).not.toHaveBeenCalled();
+  });
+
+  test("a snapshot waits while changes come in bulk, until there is time or there are three times as many", async () => {
+    const calm = jest.spyOn(Pace.prototype, "isCalm", "get").mockReturnValue(false);
+    const sizes = jest.spyOn(Journal.prototype, "sizes", "get");
+    const megabytes = (journal: number) =>
+      sizes.mockReturnValue({ journal: journal * 1024 * 1024, snapshot: 0 });
+    const keep = jest.spyOn(Journal.prototype, "keep").mockResolvedValue();
+    const rotated = jest.spyOn(Journal.prototype, "rotate");
+    megabytes(95);
+    await insert(1);
+    expect(rotated).not.toHaveBeenCalled();
+    megabytes(96);
+    await insert(2);
+    expect(rotated).toHaveBeenCalledTimes(1);
+    await eventually(() => expect(keep).toHaveBeenCalledTimes(1));
+    await turn();
+    megabytes(95);
+    await insert(3);
+    expect(rotated).toHaveBeenCalledTimes(1);
+    calm.mockReturnValue(true);
+    // Without another change.
+    await eventually(() => expect(keep).toHaveBeenCalledTimes(2), 30_000);
+    megabytes(0);
+  });
+
+  test("there is one snapshot at a time, and of a large store none before as much has changed", async () => {
+    const sizes = jest.spyOn(Journal.prototype, "sizes", "get");
+    const megabytes = (journal: number, snapshot: number) =>
+      sizes.mockReturnValue({ journal: journal * 1024 * 1024, snapshot: snapshot * 1024 * 1024 });
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const keep = jest.spyOn(Journal.prototype, "keep").mockReturnValue(gate);
+    const rotated = jest.spyOn(Journal.prototype, "rotate");
+    try {
+      megabytes(99, 100);
+      await insert(1);
+      expect(rotated).not.toHaveBeenCalled();
+      megabytes(100, 100);
+      await insert(2);
+      await eventually(() => expect(keep).toHaveBeenCalledTimes(1));
+      await insert(3);
+      expect(rotated).toHaveBeenCalledTimes(1);
+    } finally {
+      open();
+      megabytes(0, 0);
+    }
+  });
+
+  test("a snapshot is written by whoever stops once there are changes of a megabyte, for the next start", async () => {
+    const sizes = jest.spyOn(Journal.prototype, "sizes", "get");
+    const keep = jest.spyOn(Journal.prototype, "keep");
+    await insert(1);
+    sizes.mockReturnValue({ journal: 1024 * 1024, snapshot: 0 });
+    await engine.stop();
+    expect(keep).not.toHaveBeenCalled();
+    engine = await Engine.open({ dir, queryTimeoutMs: 60_000, warn: () => undefined });
+    sizes.mockReturnValue({ journal: 1024 * 1024 + 1, snapshot: 0 });
+    await engine.stop();
+    expect(keep).toHaveBeenCalledTimes(1);
+    expect((await readdir(dir)).filter((name) => name.startsWith("snapshot-"))).toHaveLength(1);
   });
 
   test("a snapshot that could not be written is told of, and not tried again at every change", async () => {

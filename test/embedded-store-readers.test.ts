@@ -5,7 +5,7 @@ import { Copy } from "../graph/embedded/copy.ts";
 import type { Entry } from "../graph/embedded/format.ts";
 import { Pace } from "../graph/embedded/pace.ts";
 import { ReaderPool } from "../graph/embedded/readers.ts";
-import { NotBegun, TaskRefused } from "../graph/embedded/tasks.ts";
+import { NotBegun, TaskRefused, TaskTooLarge } from "../graph/embedded/tasks.ts";
 import type { Image } from "../graph/embedded/tasks.ts";
 import { StoreThread } from "../graph/embedded/thread.ts";
 import { eventually } from "./support/eventually.ts";
@@ -53,6 +53,23 @@ describe("a thread", () => {
     expect(new TextDecoder().decode(answer.bytes)).toBe("n\r\n1\r\n");
     await expect(thread.ask({ ...HOW_MANY, after: 2 }, 60_000)).rejects.toThrow(NotBegun);
     expect(thread.gone).toBe(true);
+  });
+
+  test("takes no more memory than it may, and says how much it has", async () => {
+    const MIB = 1024 * 1024;
+    const fill = async (maxBytes: number) => {
+      const limited = new StoreThread({ background: true, maxBytes }, () => undefined);
+      try {
+        return await limited.ask({ kind: "fill", image: imageAt(1) }, 60_000);
+      } finally {
+        limited.end();
+      }
+    };
+    // Loading alone takes as much as that.
+    const { memoryBytes } = await fill(256 * MIB);
+    expect(memoryBytes).toBeGreaterThan(128 * MIB);
+    expect(memoryBytes).toBeLessThanOrEqual(256 * MIB);
+    await expect(fill(128 * MIB)).rejects.toThrow(TaskTooLarge);
   });
 
   test("that refuses a change has not taken it, and that is the change's fault", async () => {
@@ -172,6 +189,22 @@ describe("readers", () => {
     pool.tick();
     await eventually(() => expect(pool.idle).toBe(true));
     expect(await ask()).toBe(2);
+  });
+
+  test("answer who has waited longest first", async () => {
+    start(1, 1);
+    const order: number[] = [];
+    await Promise.all([1, 2, 3, 4].map((place) => ask().then(() => order.push(place))));
+    expect(order).toEqual([1, 2, 3, 4]);
+  });
+
+  test("are asked where there is the least to catch up with", async () => {
+    start(2, 2);
+    await made(2);
+    pool.push(counting(1, "x".repeat(1_000_000)));
+    const asked = jest.spyOn(Copy.prototype, "ask");
+    for (let i = 0; i < 3; i += 1) expect(await ask()).toBe(1);
+    expect(new Set(asked.mock.contexts).size).toBe(1);
   });
 
   test("that a short change has filled are used up", async () => {

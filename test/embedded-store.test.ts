@@ -1,11 +1,12 @@
 // What only the embedded store has to prove: that its threads can die and its process can be killed.
 import { spawn } from "node:child_process";
-import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
-import { request } from "node:http";
+import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { findEmbeddedStore, startEmbeddedStore, StoreInUse } from "../graph/embedded/index.ts";
 import type { EmbeddedStore } from "../graph/embedded/index.ts";
 import { createGraphStore, GraphTooExpensive, GraphUnreachable, storeUrls } from "../graph/store.ts";
@@ -185,9 +186,38 @@ test("that it was stopped is no failure to tell of", async () => {
   await store.stop();
   const failures: Error[] = [];
   const other = await startEmbeddedStore({ dir, onFailure: (error) => failures.push(error) });
-  await other.stop();
+  const timers = jest.spyOn(globalThis, "setTimeout");
+  const cleared = jest.spyOn(globalThis, "clearTimeout");
+  try {
+    await other.stop();
+    // Nobody has to wait for the end of the time that it might have taken.
+    const patience = timers.mock.calls.findIndex(([, ms]) => ms === 30_000);
+    expect(cleared).toHaveBeenCalledWith(timers.mock.results[patience]!.value as NodeJS.Timeout);
+  } finally {
+    jest.restoreAllMocks();
+  }
   expect(failures).toEqual([]);
   await start();
+});
+
+test("what listens where a store was that is gone is not taken for it", async () => {
+  await store.stop();
+  const stranger = createServer((_, response) => response.end("somebody else"));
+  await new Promise<void>((resolve) => void stranger.listen(0, "127.0.0.1", resolve));
+  try {
+    const { port } = stranger.address() as AddressInfo;
+    const claim = {
+      url: `http://127.0.0.1:${port}`,
+      instance: "the one that was killed",
+      password: "its own",
+    };
+    await writeFile(join(dir, "server.json"), JSON.stringify(claim));
+    expect(await findEmbeddedStore(dir)).toBeUndefined();
+    await start();
+    expect(await findEmbeddedStore(dir)).toBe(store.url);
+  } finally {
+    stranger.close();
+  }
 });
 
 test("another start has another password", async () => {

@@ -162,13 +162,15 @@ describe("RDF/XML", () => {
   test("has each group about its subject, with what XML gives a meaning to written out", async () => {
     const inSwahili = literal("maji", "sw");
     async function* groups() {
-      yield [[...about(`<&"\r\n\t`), triple(namedNode("urn:s"), namedNode("urn:p#q"), inSwahili)], []];
+      const group = [...about(`<&"\r\n\t`), ...about("x", 'urn:"&#r')];
+      yield [[...group, triple(namedNode("urn:s"), namedNode("urn:p#q"), inSwahili)], []];
       await Promise.resolve();
     }
     let text = "";
     for await (const piece of rdfXml(groups())) text += piece;
     expect(text).toContain("&#60;&#38;&#34;&#13;&#10;&#9;");
     expect(text).toContain(' xml:lang="sw">maji</p:q>');
+    expect(text).toContain('<p:r xmlns:p="urn:&#34;&#38;#" ');
     expect(text.match(/rdf:Description rdf:about/g)).toHaveLength(1);
     expect(text.endsWith("</rdf:RDF>\n")).toBe(true);
   });

@@ -170,3 +170,41 @@ test.each<[RecordKind, string, unknown[]]>([
     expect([value, await refused(kind, row)]).toEqual([value, [name]]);
   }
 });
+
+test.each<[RecordKind, string, string, Literal | NamedNode]>([
+  ["need", "id", "dct:identifier", literal("1")],
+  ["need", "id", "dct:identifier", literal("ABCDEF00-0000-4000-8000-000000000001")],
+  ["need", "createdAt", "prov:generatedAtTime", literal(`${MOMENT}Z`)],
+  ["need", "updatedAt", "dct:modified", at("2026-05-03", "date")],
+  ["need", "orgUri", "prov:wasAttributedTo", literal("https://data.example.org/org/a")],
+  ["need", "orgName", "ns:orgName", at("7", "integer")],
+  ["need", "needDescription", "ns:needDescription", at("7", "integer")],
+  ["need", "concernsCountryCode", "ns:concernsCountry", literal("KE")],
+  ["commitment", "commitmentDescription", "ns:commitmentDescription", at("7", "integer")],
+  ["commitment", "targetCompletionDate", "ns:targetCompletionDate", at("2030-05-03T10:00:00Z", "dateTime")],
+  ["engagement_claim", "description", "ns:attestationDescription", at("7", "integer")],
+])("%s.%s is refused in another form (%s)", async (kind, path, property, value) => {
+  const record = build({ kind, row: ROWS[kind] }, concepts);
+  const predicate = names.iri(property);
+  const quads = record.quads.map((quad) =>
+    quad.predicate.value === predicate ? triple(namedNode(record.iri), namedNode(predicate), value) : quad,
+  );
+  const context = { concepts: concepts.values(), peopleGroups: undefined, targets: TARGETS };
+  const found = await check([{ ...record, quads }], context);
+  const paths = found.get(record.iri)?.map((error) => error.path.replace(/\[\d+\]$/, ""));
+  expect([...new Set(paths)]).toEqual([path]);
+});
+
+test("a code that the vocabulary lacks is refused by its name, whatever is in it", async () => {
+  const code = "a b/<c>#d";
+  const { iri: subject, quads } = build(
+    { kind: "need", row: { ...ROWS.need, accelerators: [code] } },
+    concepts,
+  );
+  const links = quads.filter(({ predicate }) => predicate.value === names.ns("accelerator"));
+  expect(links.map(({ object }) => object.value)).toEqual([names.ns("a%20b%2F%3Cc%3E%23d")]);
+  const found = await check([{ kind: "need", id: id(1), iri: subject, quads }], {
+    ...{ concepts: concepts.values(), peopleGroups: undefined, targets: [] },
+  });
+  expect(found.get(subject)!.map(({ path }) => path)).toEqual(["accelerators[0]"]);
+});

@@ -1,5 +1,6 @@
 // What is sent to a graph store and what each of its answers means; and the answers of the embedded store, for which
 // another engine may stand in at any time.
+import { getEventListeners } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingHttpHeaders, RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -153,6 +154,73 @@ describe("a store that answers", () => {
     const asked = ({ body }: Sent) => /"([^"]+)" \}$/.exec(body)![1]!;
     const { store } = await storeThat(200, JSON_TYPE, (sent) => row(asked(sent)));
     expect(await store.select("SELECT ?asked {}")).toHaveLength(1);
+  });
+});
+
+describe("of a store that is asked", () => {
+  test("each question has its time, and a whole graph more of it", async () => {
+    const { store } = await storeThat(200, JSON_TYPE, '{"boolean":true,"results":{"bindings":[]}}');
+    const timers = jest.spyOn(globalThis, "setTimeout");
+    const limitOf = async (call: () => Promise<unknown>) => {
+      timers.mockClear();
+      await call().catch(() => undefined);
+      // The connection has timers of its own.
+      return timers.mock.calls.map(([, ms]) => ms).filter((ms) => ms !== undefined && LIMITS.has(ms));
+    };
+    const LIMITS = new Set([2_000, 30_000, 600_000, 7]);
+    try {
+      expect(await limitOf(() => store.isAvailable())).toEqual([2_000]);
+      expect(await limitOf(() => store.ask("ASK {}"))).toEqual([30_000]);
+      expect(await limitOf(() => store.update("CLEAR ALL"))).toEqual([30_000]);
+      expect(await limitOf(() => store.deleteGraph("urn:g"))).toEqual([30_000]);
+      expect(await limitOf(() => store.putGraph("urn:g", "", "text/turtle"))).toEqual([600_000]);
+      expect(await limitOf(() => store.postGraph("urn:g", "", "text/turtle"))).toEqual([600_000]);
+      expect(await limitOf(() => store.getGraph("urn:g"))).toEqual([600_000]);
+      expect(await limitOf(() => store.update("CLEAR ALL", { timeoutMs: 7 }))).toEqual([7]);
+    } finally {
+      timers.mockRestore();
+    }
+  });
+
+  test("nothing is left behind at a signal that outlives the answer", async () => {
+    const { store } = await storeThat(200, JSON_TYPE, '{"boolean":true}');
+    const { signal } = new AbortController();
+    const call = { signal, timeoutMs: 30_000 };
+    expect(await store.ask("ASK {}", call)).toBe(true);
+    const { store: failing } = await storeThat(500, "text/plain", "no");
+    await expect(failing.ask("ASK {}", call)).rejects.toThrow("500");
+    const nobody = createGraphStore(storeUrls("http://127.0.0.1:9/ds"));
+    clients.push(nobody);
+    await expect(nobody.ask("ASK {}", call)).rejects.toThrow("cannot be reached");
+    // Before its time would be over.
+    await eventually(() => expect(getEventListeners(signal, "abort")).toEqual([]), 10_000);
+  });
+
+  test("of a failure no more is read than is told", async () => {
+    const url = await listen((request, response) => {
+      request.resume();
+      // It never ends.
+      response.writeHead(500, { "content-type": "text/plain" }).write("x".repeat(20_000));
+    });
+    const store = createGraphStore(storeUrls(`${url}/ds`));
+    clients.push(store);
+    const failure = { name: "GraphFailed", message: `The graph store answered 500: ${"x".repeat(500)}` };
+    await expect(store.query("ASK {}")).rejects.toMatchObject(failure);
+  });
+
+  test("an answer of a type that was not asked for is not waited for", async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const url = await listen((request, response) => {
+      request.resume();
+      response.on("close", () => end());
+      // A page that never ends.
+      response.writeHead(200, { "content-type": "text/html" }).write("<p>");
+    });
+    const store = createGraphStore(storeUrls(`${url}/ds`));
+    clients.push(store);
+    const asking = store.query("ASK {}", { timeoutMs: 3_600_000 });
+    await expect(asking).rejects.toThrow("answered with text/html");
+    await ended;
   });
 });
 

@@ -1,11 +1,11 @@
 // The text of the graph's terms: no value may end its literal or its IRI early, since the text becomes part of updates.
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { Term } from "@rdfjs/types";
 import { Parser } from "n3";
 import { createNames } from "../graph/namespaces.ts";
 import { termText } from "../graph/ntriples.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
-import { createTurtleWriter } from "../graph/turtle.ts";
+import { createTurtleWriter, replaceRecords } from "../graph/turtle.ts";
 
 const names = createNames({
   graphDataUrl: "https://data.example.org",
@@ -58,4 +58,52 @@ test.each([
   ];
   const read = new Parser().parse(writer.header + writer.write(quads));
   expect(read.map((quad) => quad.object.value)).toEqual([value, value]);
+});
+
+describe("an update that replaces records", () => {
+  const need = (number: number) => {
+    const id = `need-${number}`;
+    const iri = names.record("need", id);
+    return { kind: "need" as const, id, iri, quads: [triple(namedNode(iri), predicate, literal("x"))] };
+  };
+  const withdrawal = (number: number) => ({
+    kind: "commitment" as const,
+    iri: names.record("commitment", String(number)),
+  });
+  const update = (records: number, withdrawals = 0) =>
+    replaceRecords(
+      writer,
+      names,
+      { note: "NOTE", condition: "CONDITION" },
+      Array.from({ length: records }, (_, number) => need(number)),
+      Array.from({ length: withdrawals }, (_, number) => withdrawal(number)),
+    );
+  const count = (text: string, part: string) => text.split(part).length - 1;
+
+  test.each([
+    [100, 1],
+    [101, 2],
+    [250, 3],
+  ])("has a hundred of them at most in each operation: %i in %i", (records, operations) => {
+    const text = update(records);
+    expect(count(text, "DELETE {")).toBe(operations);
+    expect(count(text, "INSERT {")).toBe(operations);
+    for (let number = 0; number < records; number += 1)
+      expect(count(text, `${need(number).iri}> <${predicate.value}>`)).toBe(1);
+  });
+
+  test("notes first, and does nothing else unless that has happened", () => {
+    const text = update(3, 2);
+    expect(text.slice(writer.header.length)).toMatch(/^NOTE ;\n/);
+    expect(count(text, "WHERE { CONDITION ")).toBe(count(text, "WHERE {"));
+    expect(count(text, "WHERE {")).toBe(3);
+  });
+
+  test("removes what is withdrawn from the graph of its kind, and puts nothing in its place", () => {
+    const text = update(0, 1);
+    expect(text).toContain(`DELETE { GRAPH <${names.graphs.commitment}>`);
+    expect(text).toContain(`VALUES ?s { <${withdrawal(0).iri}> }`);
+    expect(text).not.toContain("INSERT");
+    expect(text).not.toContain(names.graphs.need);
+  });
 });

@@ -6,9 +6,10 @@ import type { Pool } from "pg";
 import { createNames } from "../graph/namespaces.ts";
 import type { GraphSession } from "../graph/session.ts";
 import { GraphTimeout, GraphUnconfirmed } from "../graph/store.ts";
-import type { CallOptions, GraphStore } from "../graph/store.ts";
+import type { CallOptions, GraphStore, QueryOptions } from "../graph/store.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
 import { isShownAsGraph } from "../graph/turns.ts";
+import { createProjector, write } from "../worker/projection.ts";
 import { replaceGraph } from "../worker/replace.ts";
 import { strangersAmongRecords } from "../worker/strangers.ts";
 
@@ -81,8 +82,12 @@ test("whoever has seen enough of what a graph holds ends the question", async ()
   const iris = Array.from({ length: 500 }, (_, n) => names.record("need", id(n)));
   const body = new Readable({ read: () => undefined });
   body.push(`?s\n${iris.map((iri) => `<${iri}>\n`).join("")}`);
+  const asked: QueryOptions[] = [];
   const store = {
-    query: () => Promise.resolve({ status: 200, contentType: "text/tab-separated-values", body }),
+    query: (_: string, options: QueryOptions) => {
+      asked.push(options);
+      return Promise.resolve({ status: 200, contentType: "text/tab-separated-values", body });
+    },
     // One of them has been removed while the graph was being listed.
     select: () => Promise.resolve(iris.slice(1).map((value) => ({ s: { type: "uri", value } }))),
   } as unknown as GraphStore;
@@ -90,9 +95,52 @@ test("whoever has seen enough of what a graph holds ends the question", async ()
   const strangers = strangersAmongRecords({ pool, store, names }, "need");
   const { value } = await strangers.next();
   expect(value).toEqual(iris.slice(1).map((iri) => ({ iri })));
+  // It may be as long as a graph, and is read from the store itself.
+  const accept = "text/tab-separated-values";
+  expect(asked).toEqual([{ accept, priority: "public", fresh: true, timeoutMs: 600_000 }]);
   expect(body.destroyed).toBe(false);
   await strangers.return(undefined);
   expect(body.destroyed).toBe(true);
+});
+
+describe("an update of records", () => {
+  const LONGEST = 8_000_000;
+  const projector = createProjector(names);
+  const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+
+  /** Writes needs with texts of these lengths. @returns the lengths of the updates, and what became of the records */
+  async function send(...lengths: number[]) {
+    const sent: number[] = [];
+    const session = {
+      update: (_: unknown, build: (parts: { note: string; condition: string }) => string) => {
+        sent.push(build({ note: "NOTE", condition: "CONDITION" }).length);
+        return Promise.resolve(1n);
+      },
+    } as unknown as GraphSession;
+    const accepted = lengths.map((length, n) => {
+      const iri = names.record("need", id(n));
+      const quads = [triple(namedNode(iri), namedNode("urn:p"), literal("x".repeat(length)))];
+      const revision = { kind: "need" as const, id: id(n), revision: "1", record: undefined };
+      return { revision, triples: { kind: "need" as const, id: id(n), iri, quads } };
+    });
+    const outcomes = await write(projector, session, { accepted, refused: [], gone: [] });
+    return { sent, states: outcomes.map(({ state }) => state) };
+  }
+
+  test("is sent whole up to eight million characters, and in halves beyond", async () => {
+    const [overhead] = (await send(0, 0)).sent;
+    const most = await send(LONGEST - overhead!, 0);
+    expect(most).toEqual({ sent: [LONGEST], states: ["synced", "synced"] });
+    const { sent, states } = await send(LONGEST - overhead!, 1);
+    expect(sent).toHaveLength(2);
+    expect(states).toEqual(["synced", "synced"]);
+  });
+
+  test("of which there is one is sent however long it is: a store may take it", async () => {
+    const { sent, states } = await send(LONGEST + 1);
+    expect(sent).toHaveLength(1);
+    expect(states).toEqual(["synced"]);
+  });
 });
 
 describe("an update is shown by a whole graph", () => {

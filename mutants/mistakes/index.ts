@@ -21,6 +21,7 @@ import { NOTES } from "./graph-noted.ts";
 import { GRAPH_PARTS } from "./graph-parts.ts";
 import { SAID } from "./graph-said.ts";
 import { STORES } from "./graph-stores.ts";
+import { UNSPOKEN_GRAPH } from "./graph-unspoken.ts";
 import { OPERATOR } from "./operator.ts";
 import { OPERATOR_GRAPH } from "./operator-graph.ts";
 import { OPERATOR_SLIPS } from "./operator-slips.ts";
@@ -102,6 +103,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...FUSEKI,
   ...SAID,
   ...NOTES,
+  ...UNSPOKEN_GRAPH,
   ...EMBEDDED_STORE,
   ...EMBEDDED_POOL,
   ...SERVER,

@@ -1,0 +1,88 @@
+// That a machine which loses its power at any moment finds its graph again: nothing of the embedded store is deleted or
+// cut off before what takes its place is on the disk, by its content and by its name.
+import { mkdtemp, open, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { cutOff, nameOf, setAside } from "../graph/embedded/files.ts";
+import { snapshotHeader } from "../graph/embedded/format.ts";
+import { Journal } from "../graph/embedded/journal.ts";
+
+const [BEFORE, AFTER] = [nameOf("journal", 0), nameOf("journal", 1)];
+const SNAPSHOT = nameOf("snapshot", 1);
+
+let dir: string;
+/** What was in the folder, with the sizes, each time that the disk was told to keep something. */
+let kept: Record<string, number>[];
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "embedded-durable-"));
+  const anyFile = await open(join(dir, "any"), "w");
+  await anyFile.close();
+  await rm(join(dir, "any"));
+  kept = [];
+  const files = Object.getPrototypeOf(anyFile) as typeof anyFile;
+  jest.spyOn(files, "sync").mockImplementation(async () => void kept.push(await sizes()));
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await rm(dir, { recursive: true });
+});
+
+async function sizes(): Promise<Record<string, number>> {
+  const names = await readdir(dir);
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, (await stat(join(dir, name))).size] as const)),
+  );
+}
+const namesOf = (listing: Record<string, number> | undefined) => Object.keys(listing ?? {}).toSorted();
+
+async function openJournal(): Promise<Journal> {
+  const journal = new Journal(dir, () => undefined);
+  await journal.recover();
+  return journal;
+}
+const append = (journal: Journal, sequence: number) =>
+  journal.append({
+    sequence,
+    change: { kind: "update", sparql: `INSERT DATA { <urn:s> <urn:p> ${sequence} }` },
+  });
+
+test("a journal has its name before changes are written to it", async () => {
+  const journal = await openJournal();
+  expect(kept.map(namesOf)).toEqual([[BEFORE]]);
+  await append(journal, 1);
+  kept.length = 0;
+  await journal.rotate();
+  expect(kept.map(namesOf)).toEqual([[BEFORE, AFTER]]);
+  await journal.close();
+});
+
+test("a snapshot is whole, and then has its name, before the changes go that it holds", async () => {
+  const journal = await openJournal();
+  await append(journal, 1);
+  const rotatedAt = await journal.rotate();
+  kept.length = 0;
+  const quads = new TextEncoder().encode("<urn:s> <urn:p> 1 <urn:g> .\n");
+  await journal.keep({ sequence: 1, quads }, rotatedAt);
+  expect(kept.map(namesOf)).toEqual([
+    [BEFORE, AFTER, `${SNAPSHOT}.part`],
+    [BEFORE, AFTER, SNAPSHOT],
+  ]);
+  expect(kept[0]![`${SNAPSHOT}.part`]).toBe(snapshotHeader(quads).length + quads.length);
+  expect(namesOf(await sizes())).toEqual([AFTER, SNAPSHOT]);
+  await journal.close();
+});
+
+test("what is damaged is kept whole before it is cut off, under a name that is kept as well", async () => {
+  await writeFile(join(dir, BEFORE), "0123456789");
+  const copy = await cutOff(dir, BEFORE, 4);
+  const whole = { [BEFORE]: 10, [copy]: 10 };
+  expect(kept).toEqual([whole, whole, { ...whole, [BEFORE]: 4 }]);
+});
+
+test("what is set aside has its new name, and no other", async () => {
+  await writeFile(join(dir, BEFORE), "0123456789");
+  const copy = await setAside(dir, BEFORE, "orphaned");
+  expect(copy).toMatch(/^journal-0{16}\.v2\.log\.orphaned-\d+T\d+Z$/);
+  expect(kept).toEqual([{ [copy]: 10 }]);
+});
