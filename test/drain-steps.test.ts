@@ -14,6 +14,7 @@ import { drain } from "../worker/drain.ts";
 import { hold, tryHold } from "../worker/hold.ts";
 import type { Hold } from "../worker/hold.ts";
 import { rebuild, rebuildNext } from "../worker/rebuild.ts";
+import type { RebuildProgress } from "../worker/rebuild.ts";
 import { projectionStatus } from "../worker/status.ts";
 import { watch } from "../worker/watch.ts";
 import { eventually } from "./support/eventually.ts";
@@ -154,6 +155,11 @@ describe("a drain", () => {
     expect((await states()).map(({ state }) => state)).toEqual(["pending"]);
   });
 
+  test("counts the records of all its batches", async () => {
+    await graph.declareNeeds(5);
+    expect(await drain({ ...graph.options, batchSize: 2 })).toEqual({ state: "drained", records: 5 });
+  });
+
   test("is busy, and writes nothing, while somebody else has the right to write", async () => {
     await graph.declareNeeds(1);
     await hold(graph.options, async () => {
@@ -175,6 +181,22 @@ describe("the right to write", () => {
       await Promise.resolve();
     });
     expect(every(10_000)).toEqual([]);
+  });
+
+  test("ends with a machine that is gone without a word, and leaves nothing at its connection", async () => {
+    const seen: { client: unknown; listeners: number; idle: string }[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      await hold(graph.options, async ({ client }) => {
+        const { rows } = await client.query<{ idle: string }>(
+          "select reset_val || ' ' || setting as idle from pg_settings where name = 'tcp_keepalives_idle'",
+        );
+        seen.push({ client, listeners: client.listenerCount("error"), idle: rows[0]!.idle });
+      });
+    }
+    // The same connection each time.
+    expect(new Set(seen.map(({ client }) => client)).size).toBe(1);
+    expect(new Set(seen.map(({ listeners }) => listeners)).size).toBe(1);
+    expect(seen[0]!.idle).toMatch(/ 10$/);
   });
 
   test("is given back when work fails, and the failure is told", async () => {
@@ -291,6 +313,21 @@ describe("an update", () => {
     expect(between.count("'lagging'")).toBe(1);
   });
 
+  test("beside which another one is seen does not count", async () => {
+    await inSession(async ({ session }) => {
+      const { names } = graph.options.projector;
+      graph.store.after = async ({ name }) => {
+        if (name !== "update") return;
+        graph.store.after = () => undefined;
+        // Of the same drain, as from an engine that does one while it does the other.
+        await graph.store.update(
+          `INSERT DATA { GRAPH <${names.turnsGraph}> { <${names.turnsGraph}> <${names.ns("projectionTurn")}> 1 } }`,
+        );
+      };
+      await expect(session.update([], nothing)).rejects.toThrow("Two updates have overlapped");
+    });
+  });
+
   test("after which somebody else's is seen does not count", async () => {
     await inSession(async ({ session, drain: number }) => {
       const { names } = graph.options.projector;
@@ -351,7 +388,8 @@ describe("a rebuild", () => {
     // The lists are there already, and the other graphs are empty.
     await drain(graph.options);
     await graph.database.owner.query(
-      "update app_private.graph_rebuilds set requested_at = now() where kind = 'need'",
+      `update app_private.graph_rebuilds set requested_at = now() where kind = 'need';
+       update app_private.graph_verification set urgent = false`,
     );
     expect(await rebuildNext({ ...graph.options, store })).toBe(true);
     // What takes too long would take as long again.
@@ -363,6 +401,25 @@ describe("a rebuild", () => {
     expect(await requested()).toEqual([]);
     // What cannot be sent whole is sent record by record, and looked at.
     expect((await states()).filter(({ state }) => state === "pending")).toHaveLength(1_500);
+    const { rows: verification } = await graph.database.owner.query(
+      "select urgent from app_private.graph_verification",
+    );
+    expect(verification).toEqual([{ urgent: true }]);
+  });
+
+  test("tells how far it is, for the last time when it is over", async () => {
+    await graph.declareNeeds(2);
+    const told: RebuildProgress[] = [];
+    const end = { total: 2, written: 2, rejected: 0 };
+    graph.store.before = async ({ name, text }) => {
+      if (name !== "putGraph" || !text.includes("Wells")) return;
+      for (const look of every(200)) look();
+      await eventually(() => expect(told).toEqual([{ ...end, written: expect.any(Number) }]));
+    };
+    expect(await rebuild(graph.options, (progress) => void told.push(progress))).toEqual(end);
+    expect(told.at(-1)).toEqual(end);
+    expect(told).toHaveLength(2);
+    expect(every(200)).toEqual([]);
   });
 
   test("that nobody answers is still wanted, whole", async () => {
@@ -397,5 +454,11 @@ test("what the graph holds is counted for each kind; a graph that is not there h
   graph.store.before = () => {
     throw new GraphTimeout("late");
   };
-  expect(await count()).toMatchObject({ storeAvailable: false, triples: { need: null, commitment: null } });
+  const unknown = { storeAvailable: false, triples: { need: null, commitment: null } };
+  expect(await count()).toMatchObject(unknown);
+  // One that is silent would be waited for as long as counting may take.
+  graph.store.isAvailable = () => Promise.resolve(false);
+  graph.store.calls.length = 0;
+  expect(await count()).toMatchObject(unknown);
+  expect(graph.store.calls).toEqual([]);
 });

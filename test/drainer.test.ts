@@ -113,6 +113,38 @@ test("a store that comes back empty is looked at before anything else is written
   expect(await graph.described()).toBe(4);
 });
 
+test("the store is asked every ten seconds what it holds, also when nobody writes", async () => {
+  drainer = createDrainer(graph.options);
+  await drainer.wake();
+  const asked = () => graph.store.count("select", "VALUES ?g");
+  const before = asked();
+  now += 9_999;
+  await drainer.wake();
+  expect(asked()).toBe(before);
+  now += 1;
+  await drainer.wake();
+  expect(asked()).toBe(before + 1);
+  now += 10_000;
+  tick();
+  await eventually(() => expect(asked()).toBe(before + 2));
+});
+
+test("a store that is back is said to be behind as soon as it has been looked at, and current when nothing waits", async () => {
+  await graph.declareNeeds(1);
+  start();
+  isDown();
+  await drainer.wake();
+  expect((await state())[0]).toBe("unavailable");
+  const seen: unknown[] = [];
+  graph.store.before = async ({ name, text }) => {
+    if (name === "update" && text.includes("Wells")) seen.push(await state());
+  };
+  now += 1_000;
+  await drainer.wake();
+  expect(seen).toEqual([["behind", "Changes that had to wait are being written."]]);
+  expect(await state()).toEqual(["current", null]);
+});
+
 test("a store that is too slow gets half as much at a time, not less than 25, and as much as before once it can", async () => {
   await graph.declareNeeds(130);
   let limit = 20;
@@ -180,6 +212,46 @@ test("a store that is found silent is said to be, and one that answers again is 
   heard[0]!(false);
   await eventually(async () => expect(await pending()).toBe(0));
   await eventually(async () => expect(await state()).toEqual(["current", null]));
+});
+
+test("a store that was found silent and answers again is asked what it holds, though nobody has written", async () => {
+  const heard: ((isDown: boolean) => void)[] = [];
+  const pulse = {
+    onChange: (listener: (isDown: boolean) => void) => heard.push(listener),
+  } as unknown as Pulse;
+  const between = standBetween(graph.database.owner);
+  await graph.declareNeeds(2);
+  start({ pulse, pool: between.pool });
+  await drainer.wake();
+  const drains = between.count("note_graph_current");
+  await graph.store.update("DROP ALL");
+  heard[0]!(true);
+  heard[0]!(false);
+  await eventually(() => expect(between.count("note_graph_current")).toBeGreaterThan(drains));
+  expect(await graph.described()).toBe(2);
+});
+
+test("after the database was away the store is asked what it holds: it may be one that was set back", async () => {
+  const between = standBetween(graph.database.owner);
+  await graph.declareNeeds(2);
+  start({ pool: between.pool });
+  await drainer.wake();
+  await graph.store.update("DROP ALL");
+  const looks = () => between.count("or exists (select from app_private.graph_rebuilds");
+  between.before = (text) => {
+    if (text.includes("or exists (select from app_private.graph_rebuilds")) throw new Error("gone");
+  };
+  tick();
+  await eventually(() => expect(looks()).toBe(1));
+  between.before = () => undefined;
+  let described = 0;
+  await eventually(async () => {
+    tick();
+    described = await graph.described();
+    // Whoever asks the database again has not asked the store first.
+    expect(described === 2 || looks() > 2).toBe(true);
+  });
+  expect(described).toBe(2);
 });
 
 test("who is told to stop lets what is under way arrive, and begins nothing else", async () => {

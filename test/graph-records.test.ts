@@ -1,10 +1,13 @@
 // What the database knows of records, drains and marks, asked as the worker asks.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
+import { loadConfig } from "../config.ts";
+import { createNames } from "../graph/namespaces.ts";
 import { drawRun, noteTurns, readKnownTurns, readOwn, readRuns } from "../worker/marks.ts";
 import { noteOutcomes } from "../worker/projection.ts";
 import type { Confirmed } from "../worker/projection.ts";
 import { existingIds, readDirty, readLists, readPage, readRecords } from "../worker/records.ts";
+import { referenceTriples } from "../worker/references.ts";
 import { differ } from "../worker/compare.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -65,6 +68,22 @@ describe("records", () => {
       expect(await readDirty(db(), 9, false)).toHaveLength(3);
     } finally {
       await writer.end();
+    }
+  });
+
+  test("have their times in UTC, whatever the time zone of whoever reads them", async () => {
+    const reader = new pg.Client(database.url);
+    await reader.connect();
+    try {
+      await reader.query("set time zone 'Asia/Kathmandu'");
+      await reader.query(
+        "update app_public.needs set created_at = '2026-01-02T03:04:05.678901Z' where need_id = $1",
+        [ids[0]],
+      );
+      const [read] = await readRecords(reader, "need", [ids[0]!]);
+      expect(read!.record!.row["created_at"]).toBe("2026-01-02T03:04:05.678901");
+    } finally {
+      await reader.end();
     }
   });
 
@@ -285,4 +304,24 @@ describe("what a graph says of a subject", () => {
   ])("%s", (_, actual, expected) => {
     expect(differ(now, actual)).toBe(expected);
   });
+});
+
+test("of organizations the graph gets those that are active and have a URI, with a website only if it is one", async () => {
+  const names = createNames(loadConfig({}));
+  // Older rows were not checked as closely.
+  await db().query(`set session_replication_role = replica;
+    insert into app_public.organizations (org_uri, name, website, status) values
+      ('https://data.example.org/org/one', 'One', 'https://one.example', 'active'),
+      ('https://data.example.org/org/two', 'Two', 'not <a> website', 'active'),
+      ('not <a> uri', 'Three', null, 'active'),
+      ('https://data.example.org/org/four', 'Four', 'https://four.example', 'proposed');
+    set session_replication_role = default`);
+  const quads = await referenceTriples(db(), names, "organizations");
+  const said = (property: string) =>
+    quads
+      .filter(({ predicate }) => predicate.value.endsWith(property))
+      .map(({ subject, object }) => `${subject.value.replace(/^.*\//, "")} ${object.value}`)
+      .filter((line) => /^(one|two|three|four|.*uri) /.test(line));
+  expect(said("prefLabel")).toEqual(["one One", "two Two"]);
+  expect(said("homepage")).toEqual(["one https://one.example"]);
 });

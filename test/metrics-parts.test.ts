@@ -186,5 +186,9 @@ describe("of the worker", () => {
       'job_duration_seconds_count{task="send_mails",outcome="done"}': 1,
       'job_duration_seconds_count{task="forget_answers",outcome="failed"}': 1,
     });
+    // From what takes a moment to what takes a minute.
+    const buckets = Object.keys(await scrape(metrics, /^job_duration_seconds_bucket.*send_mails/));
+    const bounds = buckets.map((series) => /le="([^"]+)"/.exec(series)![1]);
+    expect(bounds).toEqual(["0.005", "0.02", "0.1", "0.5", "2", "10", "60", "+Inf"]);
   });
 });

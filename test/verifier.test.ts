@@ -98,6 +98,13 @@ test.each([
   expect(taken.after).toBe(after);
 });
 
+test("how many steps there are is counted anew for each round", async () => {
+  // One step of the second round is taken.
+  const { after } = await round({}, (all) => DAY_MS / all - 10);
+  expect(after).toBe(1);
+  expect(between.count("select count(*) from app_public.needs")).toBe(2);
+});
+
 test("whoever has stopped leaves the verification to another process, which goes on", async () => {
   // Whose connections stay open.
   const lasting = createPool(graph.database.url, { max: 4, idleTimeoutMillis: 0 });

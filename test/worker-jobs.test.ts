@@ -1,10 +1,10 @@
 // A job runner that cannot end must not keep the worker from having another one, or from stopping.
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, jest, test } from "@jest/globals";
 import type { Runner, WorkerEvents } from "graphile-worker";
 import type { Pool } from "pg";
 import { pino } from "pino";
-import { forgiving, superviseJobs } from "../worker/jobs.ts";
+import type { Logger } from "pino";
+import { forgiving, graphileLogger, superviseJobs } from "../worker/jobs.ts";
 import { eventually } from "./support/eventually.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
@@ -52,11 +52,17 @@ test("a runner that has begun to end and does not is replaced", async () => {
 test("a runner that is ending is left to finish the job that it is at", async () => {
   const { jobs, started } = await superviseEndless();
   const [events] = started;
-  events!.emit("job:start", {} as never);
-  events!.emit("pool:gracefulShutdown", {} as never);
-  await sleep(10 * patience.endingMs);
-  expect(started).toHaveLength(1);
-  events!.emit("job:complete", {} as never);
+  const timers = jest.spyOn(globalThis, "setTimeout");
+  const waits = () => timers.mock.calls.filter(([, ms]) => ms === patience.endingMs).length;
+  try {
+    events!.emit("job:start", {} as never);
+    events!.emit("pool:gracefulShutdown", {} as never);
+    expect(waits()).toBe(0);
+    events!.emit("job:complete", {} as never);
+    expect(waits()).toBe(1);
+  } finally {
+    timers.mockRestore();
+  }
   await eventually(() => Promise.resolve(expect(started).toHaveLength(2)));
   await jobs.stop();
 });
@@ -103,6 +109,27 @@ test("a runner that comes when the worker has been stopped already is stopped as
   // Without waiting for the pause that comes before another one.
   await stopping;
   expect(stops).toBe(1);
+});
+
+const FAILURE = { code: "57P01" };
+const JOB = { id: "7", task_identifier: "send_mails", payload: { quoted: true } };
+const ABOUT = { task: "send_mails", jobId: "7" };
+test.each<["error" | "warn" | "info" | "debug", Record<string, unknown>, unknown[]]>([
+  ["error", { job: JOB, error: FAILURE }, ["warn", { ...ABOUT, err: FAILURE }]],
+  ["error", { fatalError: FAILURE }, ["warn", { err: FAILURE }]],
+  ["warn", { error: FAILURE }, ["warn", { err: FAILURE }]],
+  ["info", { job: JOB, duration: 1.5 }, ["debug", { ...ABOUT, durationMs: 1.5 }]],
+  ["info", {}, []],
+])("of what a runner says as %s with %j the log has no message, which quotes", (level, meta, expected) => {
+  const said: unknown[] = [];
+  const say =
+    (as: string) =>
+    (about: object, text: string): void => {
+      expect(text).not.toContain("quotes");
+      said.push(as, about);
+    };
+  graphileLogger({ warn: say("warn"), debug: say("debug") } as unknown as Logger)[level]("it quotes", meta);
+  expect(said).toEqual(expected);
 });
 
 test("a connection that a runner gives back twice goes back once, also as a broken one", async () => {

@@ -1,7 +1,10 @@
 // How a worker begins and ends: what it takes up, and what it gives back.
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import pg from "pg";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
+import { GraphUnreachable } from "../graph/store.ts";
 import { startWorker } from "../worker/main.ts";
 import type { Worker, WorkerOptions } from "../worker/main.ts";
 import { eventually } from "./support/eventually.ts";
@@ -56,10 +59,61 @@ test("one that cannot start gives its connections back", async () => {
   await nothingHeld();
 });
 
+test("one that is told to stop lets the step of the verification that it is at come to its end", async () => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  let isAt = false;
+  graph.store.before = async ({ name }) => {
+    if (name !== "query") return;
+    isAt = true;
+    await gate;
+  };
+  const worker = await start({ GRAPH_VERIFY_SHARE: "1" });
+  const ended = jest.spyOn(pg.Pool.prototype, "end");
+  try {
+    await eventually(() => expect(isAt).toBe(true));
+    const stopping = worker.stop();
+    // All else has ended when nobody listens for jobs any more.
+    const listens = `select from pg_stat_activity
+      where datname = current_database() and application_name = 'engagement-worker' and query ilike 'listen%'`;
+    await eventually(async () => expect((await graph.database.owner.query(listens)).rows).toHaveLength(0));
+    for (let i = 0; i < 50; i += 1) await graph.database.owner.query("select");
+    expect(ended).not.toHaveBeenCalled();
+    open();
+    await stopping;
+    expect(ended).toHaveBeenCalledTimes(1);
+  } finally {
+    open();
+    ended.mockRestore();
+    await worker.stop();
+  }
+  await nothingHeld();
+});
+
+test("one that is told to stop no longer asks whether a store is back that is away", async () => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  graph.store.before = () => gate;
+  let asked = 0;
+  const ask = () => {
+    asked += 1;
+    return Promise.reject(new GraphUnreachable("gone"));
+  };
+  const worker = await start({}, { store: { ...graph.store, ask } });
+  // Again and again.
+  await eventually(() => expect(asked).toBeGreaterThan(2));
+  open();
+  await worker.stop();
+  const before = asked;
+  await sleep(1_000);
+  expect(asked).toBe(before);
+});
+
 test("one that is told to stop, twice even, gives back its port, its connections and its locks", async () => {
+  const signals = process.listenerCount("SIGTERM");
   const worker = await start({ METRICS_PORT: "0", GRAPH_VERIFY_SHARE: "1" });
   const metrics = `http://127.0.0.1:${worker.metricsPort}/metrics`;
   expect((await fetch(metrics)).status).toBe(200);
+  // Whoever runs it hears of signals, not the job runner.
+  expect(process.listenerCount("SIGTERM")).toBe(signals);
   // It verifies, and is the only one who does.
   await eventually(async () => expect((await held()).locks).toBeGreaterThan(0));
   await Promise.all([worker.stop(), worker.stop()]);

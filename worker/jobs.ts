@@ -62,7 +62,7 @@ export function forgiving(pool: Pool): Pool {
 }
 
 /** Graphile-worker logs every job, which is only a detail here. Its messages quote what jobs failed on, and stay outside. */
-function graphileLogger(logger: Logger): GraphileLogger {
+export function graphileLogger(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, _message, meta) => {
     const { job, error, fatalError, duration: durationMs } = (meta ?? {}) as Partial<Told>;
     const about = { task: job?.task_identifier, jobId: job?.id, durationMs, err: fatalError ?? error };

@@ -60,6 +60,7 @@ import { TABLES } from "./tables.ts";
 import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
 import { WORKER } from "./worker.ts";
+import { UNSPOKEN_WORKER } from "./worker-unspoken.ts";
 import { WORKER_MAIN } from "./worker-main.ts";
 import { STEPS } from "./worker-steps.ts";
 import { SETTINGS } from "./settings.ts";
@@ -95,6 +96,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...WORKER,
   ...WORKER_MAIN,
   ...STEPS,
+  ...UNSPOKEN_WORKER,
   ...RACES,
   ...GRAPH,
   ...GRAPH_PARTS,

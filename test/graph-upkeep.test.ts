@@ -1,0 +1,171 @@
+// What the worker finds out about the graph and mends in it, with a store in memory that fails at a chosen step.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import {
+  GraphFailed,
+  GraphRejected,
+  GraphTimeout,
+  GraphUnavailable,
+  GraphUnconfirmed,
+} from "../graph/store.ts";
+import { drain } from "../worker/drain.ts";
+import { rebuild, rebuildNext } from "../worker/rebuild.ts";
+import { verify } from "../worker/verify.ts";
+import type { Difference } from "../worker/verify.ts";
+import { watch } from "../worker/watch.ts";
+import { startMemoryGraph } from "./support/memory-graph.ts";
+import type { MemoryGraph } from "./support/memory-graph.ts";
+
+let graph: MemoryGraph;
+beforeEach(async () => {
+  graph = await startMemoryGraph();
+});
+afterEach(() => graph.database.drop());
+
+/** What the graph has made of each record, in order of their ids. */
+const states = async () => {
+  const { rows } = await graph.database.owner.query<{ state: string }>(
+    "select state from app_private.graph_records order by record_id",
+  );
+  return rows.map(({ state }) => state);
+};
+
+test.each([
+  ["fails on it: the graph is behind", () => new GraphFailed("heap"), "behind"],
+  ["refuses it: the graph is behind", () => new GraphRejected(413, "long"), "behind"],
+  ["does not answer to it: it is away", () => new GraphTimeout("late"), "unavailable"],
+  ["does not show it: nothing is confirmed", () => new GraphUnconfirmed("gone"), "unconfirmed"],
+])("notes why a list is not there. The store %s", async (_, error, trouble) => {
+  await graph.database.owner.query("select app_private.mark_references('countries')");
+  graph.store.before = ({ name }) => {
+    if (name === "putGraph") throw error();
+  };
+  // Once: it is due again after a second.
+  await drain(graph.options, undefined, 0);
+  const { rows } = await graph.database.owner.query(
+    "select trouble, reason from app_private.graph_references where name = 'countries'",
+  );
+  expect(rows).toEqual([{ trouble, reason: error().message }]);
+});
+
+test("a list is not blamed for whoever stops while it is being sent", async () => {
+  await graph.database.owner.query("select app_private.mark_references('countries')");
+  const stopping = new AbortController();
+  graph.store.before = ({ name }) => {
+    if (name !== "putGraph") return;
+    stopping.abort();
+    throw new GraphUnavailable("broken off");
+  };
+  expect(await drain(graph.options, stopping.signal)).toMatchObject({ state: "store_unavailable" });
+  const { rows } = await graph.database.owner.query(
+    "select name, reason from app_private.graph_references where refusals > 0 or trouble is not null",
+  );
+  expect(rows).toEqual([]);
+});
+
+test("an update that nobody noted is looked after at once, without waiting for it to be shown to be none", async () => {
+  await graph.declareNeeds(1);
+  await drain(graph.options);
+  await graph.database.owner.query(
+    "update app_private.graph_marks set turn = turn - 1; update app_private.graph_store set turn = turn - 1",
+  );
+  let looks = 0;
+  graph.store.before = ({ name, text }) => {
+    if (name === "select" && text.includes("VALUES ?g") && (looks += 1) > 2) throw new Error("waited");
+  };
+  expect(await watch({ ...graph.options, patienceMs: 3_600_000 })).toBe("mended");
+});
+
+test("a graph that seems to lack something is looked at until it does not, or for as long as is allowed", async () => {
+  await graph.declareNeeds(1);
+  await drain(graph.options);
+  const select = graph.store.select.bind(graph.store);
+  let looks = 0;
+  // From a copy that is behind.
+  graph.store.select = async (text) => {
+    if (text.includes("VALUES ?g") && (looks += 1) <= 3)
+      return [{ asked: { type: "literal", value: "now" } }];
+    return select(text);
+  };
+  expect(await watch({ ...graph.options, patienceMs: 3_600_000 })).toBe("whole");
+  expect(await states()).toEqual(["synced"]);
+});
+
+describe("a rebuild", () => {
+  test("has what no trigger has seen noted as well", async () => {
+    const [id] = await graph.declareNeeds(2);
+    await drain(graph.options);
+    await graph.database.owner.query("delete from app_private.graph_records where record_id = $1", [id]);
+    await rebuild(graph.options);
+    await drain(graph.options);
+    expect(await states()).toEqual(["synced", "synced"]);
+  });
+
+  test("that is refused once begins from nothing, and has what is in doubt noted", async () => {
+    const [id] = await graph.declareNeeds(2);
+    await drain(graph.options);
+    await graph.database.owner.query("delete from app_private.graph_records where record_id = $1", [id]);
+    await graph.database.owner.query(
+      "update app_private.graph_rebuilds set requested_at = now() where kind = 'need'",
+    );
+    let refusals = 1;
+    graph.store.before = ({ name }) => {
+      if (name === "putGraph" && refusals-- > 0) throw new GraphRejected(400, "no");
+    };
+    expect(await rebuildNext(graph.options)).toBe(true);
+    const { rows } = await graph.database.owner.query(
+      "select written::integer, rejected::integer from app_private.graph_rebuilds where kind = 'need'",
+    );
+    expect(rows).toEqual([{ written: 2, rejected: 0 }]);
+    await drain(graph.options);
+    expect(await states()).toEqual(["synced", "synced"]);
+  });
+
+  test("that mends a graph is one once: the next is an operator's, during which readers see a whole graph", async () => {
+    await graph.declareNeeds(1);
+    const foreign = `GRAPH <${graph.needs}> { <urn:x-foreign> <urn:p> "o" }`;
+    await graph.store.update(`DROP ALL ; INSERT DATA { ${foreign} }`);
+    expect(await watch(graph.options)).toBe("mended");
+    expect(await watch(graph.options)).toBe("whole");
+    const said: string[] = [];
+    graph.store.before = async ({ name, text }) => {
+      if (name !== "putGraph" || !text.includes("Wells")) return;
+      const { rows } = await graph.database.owner.query<{ state: string }>(
+        "select state from app_private.graph_store",
+      );
+      said.push(rows[0]!.state);
+    };
+    while (await rebuildNext(graph.options));
+    await rebuild(graph.options);
+    expect(said).toEqual(["behind", "rebuilding"]);
+    expect(graph.store.count("putGraph", "x-foreign")).toBe(0);
+  });
+});
+
+test("what the load check keeps out of the graph is no difference, but what it would keep out by now is one", async () => {
+  const [id] = await graph.declareNeeds(3);
+  const { projector } = graph.options;
+  const check: typeof projector.check = async (records) =>
+    new Map(
+      records.filter((record) => record.id === id).map(({ iri }) => [iri, [{ path: "", message: "No." }]]),
+    );
+  const refusing = { ...graph.options, projector: { ...projector, check } };
+  await drain(refusing, undefined, 0);
+  expect((await states())[0]).toBe("rejected");
+  const none = { missing: 0, stale: 0, altered: 0, foreign: 0 };
+  expect(await verify(refusing)).toMatchObject({ records: 3, pending: 0, differences: none });
+  await graph.database.owner.query("select app_private.mark_records('need', array[$1::uuid])", [id]);
+  await drain(graph.options);
+  expect(await verify(refusing)).toMatchObject({ pending: 0, differences: { ...none, foreign: 1 } });
+  // It counts as refused, and is there all the same.
+  await graph.database.owner.query(
+    "update app_private.graph_records set state = 'rejected' where record_id = $1",
+    [id],
+  );
+  const found: Difference[] = [];
+  const onDifference = (difference: Difference) => void found.push(difference);
+  expect(await verify({ ...refusing, repair: true, onDifference })).toMatchObject({ repaired: 1 });
+  const iri = projector.names.record("need", id!);
+  expect(found).toEqual([{ kind: "foreign", graph: graph.needs, iri, record: { kind: "need", id } }]);
+  await drain(refusing);
+  expect(await graph.described()).toBe(2);
+});
