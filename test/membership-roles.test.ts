@@ -420,6 +420,20 @@ test("in SQL too the last platform admin's role is neither deleted nor changed i
     });
 });
 
+test("a platform role is given where nobody says that it is to be taken away", async () => {
+  const email = "given@roles.example";
+  await db().query("select app_private.remember_user($1, null, null)", [email]);
+  const { rows } = await db().query<{ roles: string }>(
+    "select (app_public.set_platform_role($1, 'support', $2, null)).platform_roles::text as roles",
+    [email, m.platformAdmin],
+  );
+  expect(rows).toEqual([{ roles: "{support}" }]);
+  await db().query("select app_public.set_platform_role($1, 'support', $2, 'revoke')", [
+    email,
+    m.platformAdmin,
+  ]);
+});
+
 test("a platform role that is changed into another in SQL, or handed on, is lost and given in the history", async () => {
   const [one, other] = ["one@roles.example", "other@roles.example"];
   const idOf = "(select user_id from app_public.users where email = $1)";

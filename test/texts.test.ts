@@ -192,6 +192,14 @@ test("roles that a claimant states are as short as codes", async () => {
   const claim = (role: string) => rest("/v0/onboarding/claim-org", { ...claimOf(), roles: [role] });
   expect(await claim("x".repeat(64))).toBeNull();
   expect(await claim("x".repeat(65))).toMatch(/^400 validation_failed: /);
+  const inSql = (role: string) =>
+    alone(
+      `select app_public.claim_organization('${++claims}.${stranger}', 'A', 'B', array['a', $1], 'New ${claims}', true)`,
+      role,
+    );
+  expect(await inSql("x".repeat(64))).toBeNull();
+  for (const role of ["x".repeat(65), "", "a\nb"])
+    expect(await inSql(role)).toMatch(/^400 validation_failed: roles\[1\] /);
 });
 
 test("a code that the vocabulary gets is one", async () => {
@@ -251,7 +259,7 @@ describe("what was accepted under earlier rules", () => {
   const long = "Old ".repeat(60).trim();
   beforeAll(async () => {
     await sql(`set session_replication_role = replica;
-      update app_public.organizations set name = '${long}' where org_uri = '${ORG}';
+      update app_public.organizations set name = '${long}', website = 'ftp://old.example' where org_uri = '${ORG}';
       insert into app_public.users (email, first_name, last_name) values ('old@river.example', E'A\\u202EB', '${long}');
       insert into app_public.churches (church_id, name, church_summary) values ('old', '${long}', E'a\\u0007b');
       set session_replication_role = default`);
@@ -259,6 +267,7 @@ describe("what was accepted under earlier rules", () => {
 
   test("does not stand in the way of a change of something else", async () => {
     const change = { orgUri: ORG, adminEmail: admin, website: "https://river.example" };
+    expect(await rest("/v0/orgs/metadata", { ...change, website: undefined, type: "Mission" })).toBeNull();
     expect(await rest("/v0/orgs/metadata", change)).toBeNull();
     expect(await rest("/v0/orgs/metadata", { ...change, name: long })).toBeNull();
     const old = { ...claimOf(), userEmail: "old@river.example", isNewOrg: false, orgUri: ORG };
