@@ -153,6 +153,21 @@ describe("people groups", () => {
     expect(await found("people-groups", q)).toEqual(names);
   });
 
+  test("of one name come in the order of their codes", async () => {
+    const { owner } = service.database;
+    await owner.query(
+      "insert into app_public.people_groups (rop3, name) values ('300002', 'Twins'), ('300001', 'Twins')",
+    );
+    try {
+      const { peopleGroups } = await get("people-groups?q=twins");
+      expect((peopleGroups as { peopleGroupRop3: string }[]).map((each) => each.peopleGroupRop3)).toEqual([
+        ...["300001", "300002"],
+      ]);
+    } finally {
+      await owner.query("delete from app_public.people_groups where name = 'Twins'");
+    }
+  });
+
   test("are listed by name, in pages", async () => {
     expect(await get("people-groups?limit=1&offset=2")).toEqual({
       status: 200,

@@ -89,9 +89,11 @@ test("what is read from totals is what a count gives, folded or not", async () =
       ["COUNTRY_CODE"],
       ["STATUS", "COUNTRY_CODE"],
       ["COUNTRY_CODE", "ENGAGEMENT_ACCELERATORS"],
+      ["COUNTRY_CODE", "ORG_URI"],
     ],
   };
   lists["needs"]!.push(["ACCELERATORS", "ORG_URI"], ["CONCERNS_COUNTRY_CODE", "STATUS", "ACCELERATORS"]);
+  lists["needs"]!.push(["CONCERNS_COUNTRY_CODE", "ORG_URI"]);
   for (const turn of ["noted", "folded"]) {
     for (const [list, groupings] of Object.entries(lists)) {
       for (const groupBy of groupings) {

@@ -68,21 +68,25 @@ describe("a refusal", () => {
     ["rejects", () => Promise.reject(failure)],
     ["hands on", (_request, _response, next) => next(failure)],
     ["hands on later", (_request, _response, next) => void setImmediate(() => next(failure))],
-  ])("that a guard %s is one, whoever asks the guard", async (_, guard) => {
-    jest.useRealTimers();
-    const request = { ip: "10.0.0.1" } as Request;
-    let passed = 0;
-    for (const asked of [holdBack.slowly(guard), holdBack.slowly(holdBack.slowly(guard))])
-      await expect(asked(request, {} as Response, () => (passed += 1))).rejects.toBe(failure);
-    expect(passed).toBe(0);
-    await orNobody(guard)(request, {} as Response, () => (passed += 1));
-    await holdBack.slowly((_request, _response, next) => next())(
-      request,
-      {} as Response,
-      () => (passed += 1),
-    );
-    expect(passed).toBe(2);
-  });
+  ])(
+    "that a guard %s is one, whoever asks the guard",
+    async (_, guard) => {
+      jest.useRealTimers();
+      const request = { ip: "10.0.0.1" } as Request;
+      let passed = 0;
+      for (const asked of [holdBack.slowly(guard), holdBack.slowly(holdBack.slowly(guard))])
+        await expect(asked(request, {} as Response, () => (passed += 1))).rejects.toBe(failure);
+      expect(passed).toBe(0);
+      await orNobody(guard)(request, {} as Response, () => (passed += 1));
+      await holdBack.slowly((_request, _response, next) => next())(
+        request,
+        {} as Response,
+        () => (passed += 1),
+      );
+      expect(passed).toBe(2);
+    },
+    30_000,
+  );
 
   test("waits no more once the service ends", async () => {
     refuse("a");
@@ -96,6 +100,7 @@ test("who is not known waits as well, at every door, and those who are do not", 
   const service = await startTestService({ world: false });
   const server = await startAnotherServer(service, { UNKNOWN_KEYS_PER_MINUTE: "10" });
   const waits = jest.spyOn(HoldBack.prototype, "wait").mockResolvedValue();
+  const ends = jest.spyOn(HoldBack.prototype, "end");
   try {
     const known = () => call(`${server.url}/v0/accelerators`, "GET", service.keys.read);
     expect((await known()).status).toBe(200);
@@ -120,6 +125,9 @@ test("who is not known waits as well, at every door, and those who are do not", 
     await server.stop();
     await service.stop();
   }
+  // Who waits for a refusal keeps neither of them from stopping.
+  expect(ends).toHaveBeenCalledTimes(2);
+  ends.mockRestore();
 });
 
 test("who is not signed in sees so many pages a minute, and who is sees them all the same", async () => {

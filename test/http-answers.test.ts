@@ -1,5 +1,8 @@
 // What HTTP has for answers: validators, packing, where things are, which methods there are, problem details.
+import { once } from "node:events";
 import { request as send } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { json } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { allRoutes } from "../server/resources/index.ts";
@@ -276,16 +279,21 @@ describe("what is sent is named", () => {
     }
   });
 
-  test("a body in pieces, whose length nobody has said, is a body", async () => {
-    const answer = await fetch(`${service.url}/v0/needs`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${service.keys.write}`, "content-type": "application/json" },
-      body: new Blob([JSON.stringify(need)]).stream(),
-      duplex: "half",
-    });
-    expect({ status: answer.status, body: await answer.json() }).toMatchObject({
-      status: 201,
-      body: { status: "open" },
+  test("a body in pieces, whose length nobody has said, is a body, unless there is nothing in it", async () => {
+    const inPieces = async (text: string) => {
+      const headers = {
+        ...{ authorization: `Bearer ${service.keys.write}`, "content-type": "application/json" },
+        "transfer-encoding": "chunked",
+      };
+      const asked = send(`${service.url}/v0/needs`, { method: "POST", headers });
+      asked.end(text);
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      return { status: answer.statusCode, body: (await json(answer)) as object };
+    };
+    expect(await inPieces(JSON.stringify(need))).toMatchObject({ status: 201, body: { status: "open" } });
+    expect(await inPieces("")).toMatchObject({
+      status: 400,
+      body: { message: "The body is empty; send a JSON object with the fields of this request." },
     });
   });
 

@@ -108,6 +108,9 @@ test("a missing record is 404 with its own code", async () => {
     statusCode: 404,
     error: "engagement_claim_not_found",
   });
+  // Of whatever version: some are made by hand.
+  const byHand = "12345678-1234-0234-1234-123456789abc";
+  expect((await call(`${service.url}/v0/needs/${byHand}`, "GET", service.keys.read)).status).toBe(404);
 });
 
 test("no answer reveals the server's internals", async () => {

@@ -8,9 +8,10 @@ import type { Socket } from "node:net";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import type { Request, Response } from "express";
 import { DatabaseError } from "pg";
+import type { Logger } from "pino";
 import { GraphRejected, GraphTimeout } from "../graph/store.ts";
 import type { CallOptions, Row } from "../graph/store.ts";
-import { ApiError, apiErrorFrom } from "../server/errors.ts";
+import { ApiError, apiErrorFrom, errorHandler } from "../server/errors.ts";
 import { GraphReads } from "../server/graph-reads.ts";
 import { requireIdentity } from "../server/identity/identify.ts";
 import type { Credentials } from "../server/identity/identify.ts";
@@ -107,6 +108,28 @@ test("what never changes is packed once", async () => {
     { packed },
   );
   expect(sent.map(String)).toEqual(["as it was packed"]);
+});
+
+describe("what goes wrong once an answer has begun", () => {
+  const answering = (state: { headersSent: boolean; writableEnded: boolean }) => {
+    const done: string[] = [];
+    const logger = { error: () => done.push("logged") } as unknown as Logger;
+    const socket = { destroy: () => done.push("cut") };
+    const response = { ...state, status: () => done.push("answered") };
+    errorHandler(logger)(
+      ...[new Error("no"), { socket, method: "GET" } as unknown as Request, response as unknown as Response],
+      () => done.push("handed on"),
+    );
+    return done;
+  };
+
+  test("cuts the connection, so that nobody takes half of it for the whole", () => {
+    expect(answering({ headersSent: true, writableEnded: false })).toEqual(["logged", "cut"]);
+  });
+
+  test("is nobody's affair any more when it has ended", () => {
+    expect(answering({ headersSent: true, writableEnded: true })).toEqual([]);
+  });
 });
 
 describe("a caller is", () => {
