@@ -65,6 +65,9 @@ import { WORKER_MAIN } from "./worker-main.ts";
 import { STEPS } from "./worker-steps.ts";
 import { SETTINGS } from "./settings.ts";
 import { SLIPS_OF_AUTHORITY } from "./slips-authority.ts";
+import { DESCRIBED } from "./doors-described.ts";
+import { ROUTES } from "./doors-routes.ts";
+import { SERVER_SLIPS } from "./server-slips.ts";
 import { SLIPS_OF_LISTS } from "./slips-lists.ts";
 import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
 import { SLIPS_OF_VALUES } from "./slips-values.ts";
@@ -135,6 +138,9 @@ export const MISTAKES: readonly Mistake[] = [
   ...STANDING,
   ...SLIPS_OF_PEOPLE,
   ...SLIPS_OF_LISTS,
+  ...ROUTES,
+  ...DESCRIBED,
+  ...SERVER_SLIPS,
   ...SLIPS_OF_AUTHORITY,
   ...SLIPS_OF_VALUES,
   ...TOLD,
