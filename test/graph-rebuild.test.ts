@@ -143,6 +143,46 @@ onEachStore({}, (projection) => {
     expect(sent.filter((graph) => graph === needsGraph)).toHaveLength(2);
   });
 
+  test("a rebuild notes as written what was waiting, but for what changed meanwhile or does not pass", async () => {
+    const { owner } = projection().database;
+    const remove = (id: string) => owner.query("delete from app_public.needs where need_id = $1", [id]);
+    // More than are read at once.
+    const ids = await projection().declareNeeds(1_004);
+    const [changed, deleted, gone, refused, ...others] = ids as [string, string, string, string];
+    await remove(gone);
+    await owner.query("update app_public.needs set concerns_country_code = '{kenya}' where need_id = $1", [
+      refused,
+    ]);
+    const { proxy } = projection();
+    const sent: string[] = [];
+    proxy.refuses = (graph) => {
+      if (graph) sent.push(graph);
+      return undefined;
+    };
+    proxy.holds = (body) => body.includes("<rdf:RDF") && sent.at(-1) === needsGraph;
+    const rebuilt = rebuild({ ...parts(), store: projection().store });
+    await eventually(() => expect(sent.at(-1)).toBe(needsGraph));
+    await projection().setNeedStatus(changed, "met");
+    await remove(deleted);
+    proxy.holds = undefined;
+    await proxy.release();
+    await rebuilt;
+    const { rows } = await owner.query<{ id: string }>(
+      "select record_id as id from app_private.dirty_records where kind = 'need'",
+    );
+    expect(rows.map(({ id }) => id).toSorted()).toEqual([changed, deleted, refused].toSorted());
+    expect((await projection().graphStatus("need", others.at(-1)!)).status).toBe("synced");
+    await projection().startWorker();
+    await projection().equal();
+    expect((await projection().graphStatus("need", refused)).status).toBe("rejected");
+    // What is known of a store that is set back is from when on it lacks them.
+    const { rows: turns } = await owner.query(
+      `select from app_private.graph_records as r join app_private.graph_rebuilds as whole using (kind)
+       where r.turn is null or r.turn < whole.turn`,
+    );
+    expect(turns).toEqual([]);
+  });
+
   test("a rebuild that was left is taken up by the worker although somebody writes all the time", async () => {
     await projection().startWorker(WATCH_MS);
     const ids = await projection().declareNeeds(20);

@@ -1,7 +1,6 @@
 // Writes the whole graph anew from the tables, while both are in use. That it is wanted is noted in the database, graph by
 // graph: a rebuild that is killed, or whose store is, is taken up again by the next worker or the next call.
 import type { Pool, PoolClient } from "pg";
-import type { Quad } from "@rdfjs/types";
 import { requireSameNames } from "../db/settings.ts";
 import { requireUpdates } from "../graph/session.ts";
 import {
@@ -17,9 +16,9 @@ import type { DrainOptions } from "./drain.ts";
 import { hold, tryHold } from "./hold.ts";
 import type { Hold } from "./hold.ts";
 import { noteTurns } from "./marks.ts";
-import { markAgain, prepare } from "./projection.ts";
-import type { Projector } from "./projection.ts";
-import { countRecords, NEVER_MARKED, readPage } from "./records.ts";
+import { asOfOneMoment, noteWritten, recordsAt } from "./moment.ts";
+import { markAgain } from "./projection.ts";
+import { countRecords } from "./records.ts";
 import { writeDirtyReferences } from "./references.ts";
 import { replaceGraph } from "./replace.ts";
 import type { Replaced } from "./replace.ts";
@@ -34,7 +33,6 @@ export interface RebuildProgress {
   rejected: number;
 }
 
-const PAGE_SIZE = 1_000;
 const LOOK_MS = 200;
 
 /**
@@ -155,10 +153,15 @@ async function replaceTwice(
   { client, session, lost }: Hold,
   doubtful: string[],
 ): Promise<Replaced> {
-  const replace = () => {
-    const subjects = records(kind, pool, projector, doubtful);
-    return replaceGraph({ store, session, names: projector.names, name: kind, subjects, signal: lost });
-  };
+  const replace = () =>
+    asOfOneMoment(pool, async (tables) => {
+      const moment = { tables, pool, projector, doubtful, refused: new Set<string>() };
+      const subjects = recordsAt(moment, kind);
+      const names = projector.names;
+      const replaced = await replaceGraph({ store, session, names, name: kind, subjects, signal: lost });
+      await noteWritten(client, moment, kind, replaced.shown);
+      return replaced;
+    });
   try {
     return await replace();
   } catch (error) {
@@ -189,41 +192,4 @@ async function removeStrangers(
     turn = await session.update([kind], (parts) => removalOf(parts, names, graph, iris), lost);
   }
   return turn;
-}
-
-/** The triples of all records of a kind that pass the load check, as of one moment. */
-async function* records(
-  kind: RecordKind,
-  pool: Pool,
-  projector: Projector,
-  doubtful: string[],
-): AsyncGenerator<Quad[][]> {
-  const client = await pool.connect();
-  let isDone = false;
-  try {
-    await client.query("begin transaction isolation level repeatable read, read only");
-    let after: string | undefined;
-    for (;;) {
-      const page = await readPage(client, kind, after, PAGE_SIZE);
-      if (page.length === 0) break;
-      const { accepted, refused } = await prepare(projector, client, page);
-      // A record whose check now comes out differently, as after a change to the shapes, is left for the drain to decide.
-      const rejected = new Set(refused.map(({ revision }) => revision.id));
-      for (const { id, revision, state } of page) {
-        // What is waiting for the drain anyway may be everything. (What has never been marked seems to be waiting.)
-        if (state === "pending" && revision !== NEVER_MARKED) continue;
-        if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);
-      }
-      yield accepted.map(({ triples }) => triples.quads);
-      await pool.query(
-        "update app_private.graph_rebuilds set written = written + $2, rejected = rejected + $3 where kind = $1",
-        [kind, accepted.length, refused.length],
-      );
-      after = page.at(-1)!.id;
-    }
-    await client.query("commit");
-    isDone = true;
-  } finally {
-    client.release(!isDone);
-  }
 }

@@ -71,7 +71,8 @@ export async function strangersAmongTurns(store: GraphStore, names: Names): Prom
 
 /** The subjects of a graph in groups, streamed: there may be as many as there are records. */
 async function* subjectsOf(store: GraphStore, names: Names, graph: string): AsyncGenerator<string[]> {
-  const { body } = await store.query(`SELECT DISTINCT ?s WHERE { ${contentOf(names, graph)} }`, {
+  // A store need not remember them all to give each once: it finds the triples of a subject together.
+  const { body } = await store.query(`SELECT REDUCED ?s WHERE { ${contentOf(names, graph)} }`, {
     accept: "text/tab-separated-values",
     // As a query of the public: the embedded store makes the answers to the service's own at once, for which this may be
     // too long.
@@ -80,10 +81,12 @@ async function* subjectsOf(store: GraphStore, names: Names, graph: string): Asyn
     timeoutMs: TIMEOUT_MS,
   });
   let subjects: string[] = [];
+  let last: string | undefined;
   try {
     for await (const line of createInterface({ input: body, crlfDelay: Infinity })) {
       const found = /^<(.*)>$|^(_:.*)$/.exec(line);
-      if (!found) continue;
+      if (!found || line === last) continue;
+      last = line;
       subjects.push(found[1] ?? found[2]!);
       if (subjects.length < SUBJECTS_AT_ONCE) continue;
       yield subjects;

@@ -164,9 +164,9 @@ export const STEPS: readonly Mistake[] = [
   {
     ...DRAIN,
     rule: "a connection on which a snapshot of a rebuild is open goes to nobody else",
-    file: "worker/rebuild.ts",
-    before: "client.release(!isDone);",
-    after: "client.release();",
+    file: "worker/moment.ts",
+    before: "tables.release(!isDone);",
+    after: "tables.release();",
     only: "breaks off in the middle",
   },
   {
@@ -477,9 +477,9 @@ export const STEPS: readonly Mistake[] = [
   {
     ...PAGES,
     rule: "a rebuild reads on after a full page, from its last record",
-    file: "worker/rebuild.ts",
-    before: "      if (page.length === 0) break;",
-    after: "      if (page.length === 0 || after !== undefined) break;",
+    file: "worker/moment.ts",
+    before: "    if (page.length === 0) break;",
+    after: "    if (page.length === 0 || after !== undefined) break;",
     only: "1,001",
   },
   {

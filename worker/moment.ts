@@ -1,0 +1,93 @@
+// The tables as of one moment: what a graph that is replaced as a whole is made of, and what of it was waiting to be written.
+import type { Quad } from "@rdfjs/types";
+import type { Pool, PoolClient } from "pg";
+import type { Turn } from "../graph/turns.ts";
+import type { RecordKind } from "../records/record.ts";
+import { noteOutcomes, prepare } from "./projection.ts";
+import type { Projector } from "./projection.ts";
+import { NEVER_MARKED, readPage } from "./records.ts";
+
+const PAGE_SIZE = 1_000;
+
+export interface Moment {
+  /** sees the tables as they were then */
+  tables: PoolClient;
+  pool: Pool;
+  projector: Projector;
+  /** receives the records of which the database says something else than the load check does now */
+  doubtful: string[];
+  /** receives the records that are waiting and do not pass */
+  refused: Set<string>;
+}
+
+/** Does some work that sees the tables as they are now, however long it takes. */
+export async function asOfOneMoment<T>(pool: Pool, work: (tables: PoolClient) => Promise<T>): Promise<T> {
+  const tables = await pool.connect();
+  let isDone = false;
+  try {
+    await tables.query("begin transaction isolation level repeatable read, read only");
+    // A store may take minutes to load what it was sent, in which nothing is asked.
+    await tables.query("set local idle_in_transaction_session_timeout = 0");
+    const result = await work(tables);
+    await tables.query("commit");
+    isDone = true;
+    return result;
+  } finally {
+    tables.release(!isDone);
+  }
+}
+
+/** The triples of all records of a kind that pass the load check. */
+export async function* recordsAt(moment: Moment, kind: RecordKind): AsyncGenerator<Quad[][]> {
+  const { tables, pool, projector, doubtful, refused: waiting } = moment;
+  let after: string | undefined;
+  for (;;) {
+    const page = await readPage(tables, kind, after, PAGE_SIZE);
+    if (page.length === 0) break;
+    const { accepted, refused } = await prepare(projector, tables, page);
+    // A record whose check now comes out differently, as after a change to the shapes, is left for the drain to decide.
+    const rejected = new Set(refused.map(({ revision }) => revision.id));
+    for (const { id, revision, state } of page) {
+      // What has never been marked seems to be waiting.
+      if (state !== "pending" || revision === NEVER_MARKED) {
+        if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);
+      } else if (rejected.has(id)) waiting.add(id);
+    }
+    yield accepted.map(({ triples }) => triples.quads);
+    await pool.query(
+      "update app_private.graph_rebuilds set written = written + $2, rejected = rejected + $3 where kind = $1",
+      [kind, accepted.length, refused.length],
+    );
+    after = page.at(-1)!.id;
+  }
+}
+
+/**
+ * Notes as written what was waiting, which after a loss is everything: the next drain would write all of it once more. What has
+ * changed since, and what does not pass the load check, is left to it.
+ * @param shown the update that showed the graph to have arrived
+ */
+export async function noteWritten(
+  db: PoolClient,
+  { tables, refused }: Moment,
+  kind: RecordKind,
+  shown: Turn,
+): Promise<void> {
+  let after: string | undefined;
+  for (;;) {
+    // What has been deleted is not in the graph either.
+    const { rows } = await tables.query<{ id: string; revision: string }>(
+      `select record_id as id, revision from app_private.graph_records
+       where kind = $1 and state = 'pending' and ($2::uuid is null or record_id > $2)
+       order by record_id limit ${PAGE_SIZE}`,
+      [kind, after],
+    );
+    if (rows.length === 0) return;
+    const written = rows.filter(({ id }) => !refused.has(id));
+    await noteOutcomes(
+      db,
+      written.map((row) => ({ ...row, kind, state: "synced", errors: [], byStore: false, turn: shown })),
+    );
+    after = rows.at(-1)!.id;
+  }
+}
