@@ -264,6 +264,9 @@ describe("the state of the graph", () => {
       "select records::integer, pending::integer, synced::integer from app_private.graph_counts() where kind = 'need'",
     );
     expect(rows).toEqual([{ records: 1, pending: 1, synced: 0 }]);
+    expect(await values("select app_public.needs_graph_status(n)::text from app_public.needs as n")).toEqual([
+      "pending",
+    ]);
   });
 
   test.each([

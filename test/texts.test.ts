@@ -214,6 +214,17 @@ test("a code that the vocabulary gets is one", async () => {
   await sql("delete from app_public.accelerators where pref_label = 'A'");
 });
 
+test("within a church's JSON too no control character is let in, by itself", async () => {
+  const ministries = (text: string) =>
+    alone(
+      `insert into app_public.churches (church_id, name, ministries_json)
+       values (gen_random_uuid(), 'x', jsonb_build_object('a', jsonb_build_array($1::text)))`,
+      text,
+    );
+  expect(await ministries("Choir")).toBeNull();
+  expect(await ministries("a\u001B[2J")).toMatch(/^400 validation_failed: ministries_json /);
+});
+
 describe("texts with lines", () => {
   const LINED = {
     "a need": (needDescription: string) => rest("/v0/needs", { ...need, needDescription }),

@@ -152,8 +152,8 @@ export const SLIPS_OF_AUTHORITY: readonly Mistake[] = [
   {
     rule: "a second mail comes after a day and no sooner",
     file: "db/rules/address-proofs.sql",
-    before: "s.browser_hash is null and s.created_at > now() - interval '1 day'",
-    after: "s.browser_hash is null and s.created_at > now() - interval '1 hour'",
+    before: "s.created_at > now() - interval '1 day'",
+    after: "s.created_at > now() - interval '1 hour'",
     tests: ["confirm-address"],
     only: "once a day",
   },

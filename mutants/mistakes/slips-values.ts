@@ -59,6 +59,23 @@ export const SLIPS_OF_VALUES: readonly Mistake[] = [
     only: "begun anew",
   },
   {
+    rule: "a control character within a church's JSON is refused",
+    file: "db/rules/churches.sql",
+    before:
+      "\n  -- Within JSON a control character is written as an escape.\n  or ministries::text like E'%\\\\\\\\%'",
+    after: "",
+    tests: ["texts"],
+    only: "JSON too",
+  },
+  {
+    rule: "a record that was never marked is pending",
+    file: "db/rules/graph-projection.sql",
+    before: "    'pending');\nend;\ncomment on function app_public.record_graph_status",
+    after: "    'synced');\nend;\ncomment on function app_public.record_graph_status",
+    tests: ["graph-marking"],
+    only: "never marked",
+  },
+  {
     rule: "the second page of what answers a commitment begins after the first",
     file: "db/rules/chain.sql",
     before: "order by e.created_at desc, e.claim_id desc limit own offset passed)",
