@@ -228,6 +228,16 @@ test("groups follow one another in time, whichever way", async () => {
   expect(await months("NEWEST")).toEqual([february, january]);
 });
 
+test("of groups that overlap in time the one with the oldest record comes first, or with the newest", async () => {
+  const { needs } = await ask(
+    service,
+    `{ needs { oldest: groupedAggregates(groupBy: [STATUS], orderBy: OLDEST) { keys }
+               newest: groupedAggregates(groupBy: [STATUS], orderBy: NEWEST) { keys } } }`,
+  );
+  const open = [{ keys: ["open"] }, { keys: ["met"] }];
+  expect(needs).toEqual({ oldest: open, newest: open });
+});
+
 test("a hundred groups are returned where nothing is said, and a thousand at most", async () => {
   const days = async (args: string) => {
     const { commitments } = await ask(

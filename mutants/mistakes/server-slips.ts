@@ -218,4 +218,20 @@ export const SERVER_SLIPS: readonly Mistake[] = [
     tests: ["key-bounds"],
     only: "a key for certain networks from 203\\.0\\.113\\.7 is open",
   },
+  {
+    rule: "the newest groups are those with the newest record",
+    file: "server/graphql/groups.ts",
+    before: "sql`max(${created})`",
+    after: "sql`min(${created})`",
+    tests: ["graphql-aggregates"],
+    only: "overlap in time",
+  },
+  {
+    rule: "the oldest groups are those with the oldest record",
+    file: "server/graphql/groups.ts",
+    before: "sql`min(${created})`",
+    after: "sql`max(${created})`",
+    tests: ["graphql-aggregates"],
+    only: "overlap in time",
+  },
 ];
