@@ -93,9 +93,10 @@ test("one that is told to stop no longer asks whether a store is back that is aw
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   graph.store.before = () => gate;
   let asked = 0;
+  let isAway = true;
   const ask = () => {
     asked += 1;
-    return Promise.reject(new GraphUnreachable("gone"));
+    return isAway ? Promise.reject(new GraphUnreachable("gone")) : Promise.resolve(true);
   };
   const worker = await start({}, { store: { ...graph.store, ask } });
   // Again and again.
@@ -104,6 +105,8 @@ test("one that is told to stop no longer asks whether a store is back that is aw
   await worker.stop();
   const before = asked;
   await sleep(1_000);
+  // Whoever goes on asking is told, and comes to an end.
+  isAway = false;
   expect(asked).toBe(before);
 });
 

@@ -204,24 +204,10 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   },
   {
     ...MAIN,
-    rule: "who stops lets the verification come to the end of its step",
-    before: "jobs.stop(), drainer.stop(), verifier.stop(), metricsServer?.stop()",
-    after: "jobs.stop(), drainer.stop(), metricsServer?.stop()",
-    only: "step of the verification",
-  },
-  {
-    ...MAIN,
     rule: "who has stopped no longer asks for a store that is away",
     before: "    await pulse.stop();\n",
     after: "",
     only: "no longer asks",
-  },
-  {
-    ...MAIN,
-    rule: "who has stopped serves no metrics",
-    before: "verifier.stop(), metricsServer?.stop()]",
-    after: "verifier.stop()]",
-    only: "twice even",
   },
   {
     rule: "a website that is none keeps no organization out of the graph",
@@ -254,14 +240,6 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
     before: "      watchAt = performance.now() + watchMs;\n",
     after: "",
     only: "every ten seconds what",
-  },
-  {
-    rule: "signals are for whoever runs the worker, not for the job runner",
-    file: "worker/jobs.ts",
-    before: "    noHandleSignals: true,\n",
-    after: "",
-    tests: ["worker-main"],
-    only: "twice even",
   },
   {
     ...DRAIN,
