@@ -461,6 +461,7 @@ describe("who may connect", () => {
       const closed = once(socket, "close");
       const deep = "[".repeat(45_000) + "]".repeat(45_000);
       socket.send(JSON.stringify(message).replace('"deep"', deep));
+      await eventually(() => expect(socket.readyState).toBe(socket.CLOSED), 30_000);
       expect((await closed)[0]).toBe(4400);
       expect(written).not.toHaveBeenCalled();
       written.mockRestore();

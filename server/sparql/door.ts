@@ -11,6 +11,7 @@ import { hungUp } from "../hang-up.ts";
 import { descriptionQuery } from "./description.ts";
 import { DOWNLOADS } from "./downloads.ts";
 import type { SparqlEndpoint } from "./endpoint.ts";
+import { breakOffIfSlow } from "./slow-readers.ts";
 import { readSparqlRequest } from "./request.ts";
 
 type Parts = { endpoint: SparqlEndpoint; logger?: Pick<Logger, "warn"> };
@@ -82,6 +83,7 @@ async function answer(
     response.destroy();
   });
   body.pipe(response);
+  breakOffIfSlow(response, body, () => endpoint.isWaitedFor);
 }
 
 /** Where this service is, as its caller sees it: a proxy that ends TLS says so in X-Forwarded-Proto. */

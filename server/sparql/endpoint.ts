@@ -77,6 +77,11 @@ export class SparqlEndpoint {
     });
   }
 
+  /** Whether somebody waits for a place. */
+  get isWaitedFor(): boolean {
+    return this.#shares.usage.waiting > 0;
+  }
+
   /**
    * What may be run of what was sent.
    * @throws ApiError 400 malformed_query, 403 read_only or federation_disabled; CallerGone, ServiceBusy

@@ -1,0 +1,74 @@
+// Callers who take slowly, or not at all, what they have asked of the graph.
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { breakOffIfSlow } from "../server/sparql/slow-readers.ts";
+import { startSparqlDoor } from "./support/sparql-door.ts";
+
+describe("an answer", () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  /** How many half seconds it lasts, of ten, if so many bytes of it are taken in each. */
+  async function lasts(
+    bytes: number,
+    isWaitedFor: (halfSecond: number) => boolean,
+    writableNeedDrain = true,
+  ) {
+    const destroy = jest.fn();
+    const socket = { bytesWritten: 0 };
+    const body = new Readable({ read: () => undefined });
+    let passed = 0;
+    breakOffIfSlow({ socket, writableNeedDrain, destroy } as unknown as ServerResponse, body, () =>
+      isWaitedFor(passed),
+    );
+    while (passed < 10 && !body.destroyed) {
+      passed += 1;
+      socket.bytesWritten += bytes;
+      await jest.advanceTimersByTimeAsync(500);
+    }
+    expect(destroy).toHaveBeenCalledTimes(body.destroyed ? 1 : 0);
+    body.destroy();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(jest.getTimerCount()).toBe(0);
+    return passed;
+  }
+
+  test("of which nothing is taken, or little, is broken off while others wait", async () => {
+    expect(await lasts(0, () => true)).toBe(2);
+    expect(await lasts(32_767, () => true)).toBe(2);
+    expect(await lasts(32_768, () => true)).toBe(10);
+    expect(await lasts(0, (halfSecond) => halfSecond > 5)).toBe(7);
+  });
+
+  test("is not, while nobody waits, nobody waits for long, or all of it has been taken so far", async () => {
+    expect(await lasts(0, () => false)).toBe(10);
+    expect(await lasts(0, (halfSecond) => halfSecond % 2 === 0)).toBe(10);
+    expect(await lasts(0, () => true, false)).toBe(10);
+  });
+});
+
+test("who does not read makes room for who waits", async () => {
+  const endless = new Readable({ read: () => void endless.push("x".repeat(65_536)) });
+  const answers = [endless, Readable.from(["here it is"])];
+  const query = () => Promise.resolve({ status: 200, body: answers.shift()!, contentType: "text/csv" });
+  const door = await startSparqlDoor({
+    ...{ store: { query }, timeoutMs: 60_000, concurrency: 1, waitMs: 30_000 },
+  });
+  const { hostname, port, pathname } = new URL(door.url);
+  const deaf = connect(Number(port), hostname);
+  try {
+    const path = `${pathname}?query=${encodeURIComponent("select * {?s ?p ?o}")}`;
+    deaf.on("error", () => undefined).write(`GET ${path} HTTP/1.1\r\nhost: x\r\naccept: text/csv\r\n\r\n`);
+    await once(deaf, "readable");
+    const answer = await fetch(`http://${hostname}:${port}${path}`, {
+      headers: { accept: "text/csv", "x-key": "another" },
+    });
+    expect([answer.status, await answer.text()]).toEqual([200, "here it is"]);
+  } finally {
+    deaf.destroy();
+    await door.stop();
+  }
+});
