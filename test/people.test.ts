@@ -181,6 +181,10 @@ test("what was used at every door is nowhere afterwards, and one pseudonym stand
     (step: { to_status: string }) => step.to_status,
   );
   expect(ownSteps).toContain("approved");
+  // Of their claim also the steps that others took, which do not mention them.
+  expect(exported.kept["app_public.organization_claim_history"]).toContainEqual(
+    expect.objectContaining({ changed_by_email: boss, to_status: "approved" }),
+  );
   // Rows that mention nobody are in the trail of their claim; what has a column of its own is there with all others.
   expect(Object.keys(exported.kept)).toEqual(expect.arrayContaining(before));
   expect(JSON.stringify(exported.kept)).not.toContain("key_hash");
