@@ -167,14 +167,6 @@ export const FLOODS: readonly Mistake[] = [
     only: "turns out not to be HTTP",
   },
   {
-    rule: "a message that cannot be handled closes its connection, and does not end the service",
-    file: "server/graphql/speech.ts",
-    before: "heard(data, ids, hear).catch(",
-    after: "Promise.resolve(ids.heard((data as Buffer).toString())).then((text) => hear(text!)).catch(",
-    tests: ["graphql-subscriptions"],
-    only: "nested too deeply",
-  },
-  {
     rule: "what is nested too deeply is its sender's mistake",
     file: "server/graphql/speech.ts",
     before: "error instanceof RangeError",

@@ -44,9 +44,9 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   {
     ...UPKEEP,
     rule: "a rebuild has what no trigger has seen noted",
-    file: "worker/rebuild.ts",
-    before: 'if (state === "pending" && revision !== NEVER_MARKED) continue;',
-    after: 'if (state === "pending") continue;',
+    file: "worker/moment.ts",
+    before: 'state !== "pending" || revision === NEVER_MARKED',
+    after: 'state !== "pending"',
     only: "no trigger has seen",
   },
   {
