@@ -125,21 +125,30 @@ onEachStore({}, (projection) => {
     expect(ids).toHaveLength(300);
   });
 
-  test("a rebuild that is asked for again while a graph is on its way sends that graph again", async () => {
-    await projection().declareNeeds(3);
-    const { proxy } = projection();
+  /** A rebuild whose graph of needs has been read and is on its way; `goOn` lets it arrive, and waits for the end. */
+  async function rebuildOnItsWay(): Promise<{ sent: string[]; goOn: () => Promise<void> }> {
+    const { proxy, store } = projection();
     const sent: string[] = [];
     proxy.refuses = (graph) => {
       if (graph) sent.push(graph);
       return undefined;
     };
     proxy.holds = (body) => body.includes("<rdf:RDF") && sent.at(-1) === needsGraph;
-    const rebuilt = rebuild({ ...parts(), store: projection().store });
+    const rebuilt = rebuild({ ...parts(), store });
     await eventually(() => expect(sent.at(-1)).toBe(needsGraph));
+    const goOn = async () => {
+      proxy.holds = undefined;
+      await proxy.release();
+      await rebuilt;
+    };
+    return { sent, goOn };
+  }
+
+  test("a rebuild that is asked for again while a graph is on its way sends that graph again", async () => {
+    await projection().declareNeeds(3);
+    const { sent, goOn } = await rebuildOnItsWay();
     await projection().database.owner.query("select app_private.request_rebuild()");
-    proxy.holds = undefined;
-    await proxy.release();
-    await rebuilt;
+    await goOn();
     expect(sent.filter((graph) => graph === needsGraph)).toHaveLength(2);
   });
 
@@ -153,20 +162,10 @@ onEachStore({}, (projection) => {
     await owner.query("update app_public.needs set concerns_country_code = '{kenya}' where need_id = $1", [
       refused,
     ]);
-    const { proxy } = projection();
-    const sent: string[] = [];
-    proxy.refuses = (graph) => {
-      if (graph) sent.push(graph);
-      return undefined;
-    };
-    proxy.holds = (body) => body.includes("<rdf:RDF") && sent.at(-1) === needsGraph;
-    const rebuilt = rebuild({ ...parts(), store: projection().store });
-    await eventually(() => expect(sent.at(-1)).toBe(needsGraph));
+    const { goOn } = await rebuildOnItsWay();
     await projection().setNeedStatus(changed, "met");
     await remove(deleted);
-    proxy.holds = undefined;
-    await proxy.release();
-    await rebuilt;
+    await goOn();
     const { rows } = await owner.query<{ id: string }>(
       "select record_id as id from app_private.dirty_records where kind = 'need'",
     );

@@ -16,12 +16,12 @@ import type { DrainOptions } from "./drain.ts";
 import { hold, tryHold } from "./hold.ts";
 import type { Hold } from "./hold.ts";
 import { noteTurns } from "./marks.ts";
-import { asOfOneMoment, noteWritten, recordsAt } from "./moment.ts";
 import { markAgain } from "./projection.ts";
 import { countRecords } from "./records.ts";
 import { writeDirtyReferences } from "./references.ts";
 import { replaceGraph } from "./replace.ts";
 import type { Replaced } from "./replace.ts";
+import { inSnapshot, noteWritten, recordsIn } from "./snapshot.ts";
 import { removalOf, strangersAmongRecords } from "./strangers.ts";
 import { markRecords, watchUntilDone } from "./watch.ts";
 
@@ -154,12 +154,12 @@ async function replaceTwice(
   doubtful: string[],
 ): Promise<Replaced> {
   const replace = () =>
-    asOfOneMoment(pool, async (tables) => {
-      const moment = { tables, pool, projector, doubtful, refused: new Set<string>() };
-      const subjects = recordsAt(moment, kind);
+    inSnapshot(pool, async (tables) => {
+      const snapshot = { tables, pool, projector, doubtful, refused: new Set<string>() };
+      const subjects = recordsIn(snapshot, kind);
       const names = projector.names;
       const replaced = await replaceGraph({ store, session, names, name: kind, subjects, signal: lost });
-      await noteWritten(client, moment, kind, replaced.shown);
+      await noteWritten(client, snapshot, kind, replaced.shown);
       return replaced;
     });
   try {

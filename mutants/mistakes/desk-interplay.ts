@@ -1,14 +1,7 @@
 // What the scripts of the pages do while somebody writes, chooses or decides, and answers come when they come.
 import type { Mistake } from "../mistake.ts";
+import { inQueue } from "./desk-scripts.ts";
 
-const inQueue = (
-  script: string,
-  only: string,
-  ...[rule, before, after]: [string, string, string]
-): Mistake => ({
-  ...{ rule, file: `server/pages/assets/claims/${script}.js`, before, after },
-  ...{ tests: ["claims-script"], only },
-});
 const WRITES = "whoever writes while another claim";
 const CHOSEN = "claims that are chosen stay chosen";
 const HELD = "decision is held is told, and takes nothing";

@@ -1,7 +1,7 @@
 // What the scripts of the pages do in a browser: the queue of claims, the API reference, the editor of queries.
 import type { Mistake } from "../mistake.ts";
 
-const inQueue = (
+export const inQueue = (
   script: string,
   only: string,
   ...[rule, before, after]: [string, string, string]

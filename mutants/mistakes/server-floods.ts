@@ -168,7 +168,7 @@ export const FLOODS: readonly Mistake[] = [
   },
   {
     rule: "what is nested too deeply is its sender's mistake",
-    file: "server/graphql/speech.ts",
+    file: "server/graphql/websocket.ts",
     before: "error instanceof RangeError",
     after: "error instanceof TypeError",
     tests: ["graphql-subscriptions"],

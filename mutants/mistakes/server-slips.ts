@@ -12,7 +12,7 @@ export const SERVER_SLIPS: readonly Mistake[] = [
   },
   {
     rule: "what guards hand on is a refusal",
-    file: "server/identity/passing.ts",
+    file: "server/identity/guards.ts",
     before: "error === undefined ? passed() : refused(error),",
     after: "passed(),",
     tests: ["hold-back"],
@@ -148,7 +148,7 @@ export const SERVER_SLIPS: readonly Mistake[] = [
   },
   {
     rule: "what a guard throws is a refusal",
-    file: "server/identity/passing.ts",
+    file: "server/identity/guards.ts",
     before: "Promise.resolve(outcome).catch(refused);",
     after: "Promise.resolve(outcome).catch(() => undefined);",
     tests: ["hold-back"],

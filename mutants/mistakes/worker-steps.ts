@@ -164,7 +164,7 @@ export const STEPS: readonly Mistake[] = [
   {
     ...DRAIN,
     rule: "a connection on which a snapshot of a rebuild is open goes to nobody else",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: "tables.release(!isDone);",
     after: "tables.release();",
     only: "breaks off in the middle",
@@ -477,7 +477,7 @@ export const STEPS: readonly Mistake[] = [
   {
     ...PAGES,
     rule: "a rebuild reads on after a full page, from its last record",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: "    if (page.length === 0) break;",
     after: "    if (page.length === 0 || after !== undefined) break;",
     only: "1,001",

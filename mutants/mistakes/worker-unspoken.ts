@@ -44,7 +44,7 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   {
     ...UPKEEP,
     rule: "a rebuild has what no trigger has seen noted",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: 'state !== "pending" || revision === NEVER_MARKED',
     after: 'state !== "pending"',
     only: "no trigger has seen",

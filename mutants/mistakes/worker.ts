@@ -64,7 +64,7 @@ export const WORKER: readonly Mistake[] = [
   },
   {
     rule: "a record whose check comes out differently in a rebuild is decided by a drain",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: 'if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);',
     after: "",
     tests: ["graph-rebuild"],
@@ -72,7 +72,7 @@ export const WORKER: readonly Mistake[] = [
   },
   {
     rule: "what was waiting for a graph that was replaced is noted as written",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: "    after = rows.at(-1)!.id;\n",
     after: "    return;\n",
     tests: ["graph-rebuild"],
@@ -80,7 +80,7 @@ export const WORKER: readonly Mistake[] = [
   },
   {
     rule: "what does not pass the load check is not noted as written",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: "else if (rejected.has(id)) waiting.add(id);",
     after: "",
     tests: ["graph-rebuild"],
@@ -88,7 +88,7 @@ export const WORKER: readonly Mistake[] = [
   },
   {
     rule: "what is noted as written is what was read, not what has come since",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: "    const { rows } = await tables.query<{ id: string; revision: string }>(",
     after: "    const { rows } = await db.query<{ id: string; revision: string }>(",
     tests: ["graph-rebuild"],
@@ -96,7 +96,7 @@ export const WORKER: readonly Mistake[] = [
   },
   {
     rule: "what a rebuild noted as written is known to be lost when the store is set back",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: "turn: shown }",
     after: "turn: 0n }",
     tests: ["graph-rebuild"],
@@ -112,7 +112,7 @@ export const WORKER: readonly Mistake[] = [
   },
   {
     rule: "what XML cannot hold, and a rebuild's records that do not pass, are counted",
-    file: "worker/moment.ts",
+    file: "worker/snapshot.ts",
     before: "[kind, accepted.length, refused.length],",
     after: "[kind, accepted.length, 0],",
     tests: ["graph-rebuild"],

@@ -10,7 +10,7 @@ import type { WebSocket } from "ws";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
-import { pass } from "../identity/passing.ts";
+import { pass } from "../identity/guards.ts";
 import { takeOver } from "../listener.ts";
 import type { LoopTurns } from "../loop-turns.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
@@ -20,9 +20,9 @@ import { Places } from "../live/places.ts";
 import { Conversation } from "./conversation.ts";
 import type { Documents } from "./documents.ts";
 import { checkForm } from "./http.ts";
-import { speak } from "./speech.ts";
-import type { Speaker } from "./speech.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+import { serveWebSocket } from "./websocket.ts";
+import type { Extra } from "./websocket.ts";
 
 const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
@@ -70,7 +70,7 @@ export class Transports {
     allowSynchronousEvents: false,
     handleProtocols,
   });
-  readonly #protocol: Server<Speaker>;
+  readonly #protocol: Server<Extra>;
   readonly #streams = new Set<Response>();
   readonly #parties = new WeakMap<WebSocket, Party>();
   readonly #conversations = new WeakMap<WebSocket, Conversation>();
@@ -82,7 +82,7 @@ export class Transports {
   constructor({ subscriptions, documents, turns }: Parts, guards: Guards) {
     this.#subscriptions = subscriptions;
     this.#guards = guards;
-    this.#protocol = makeServer<ConnectionInitMessage["payload"], Speaker>({
+    this.#protocol = makeServer<ConnectionInitMessage["payload"], Extra>({
       onConnect: async ({ connectionParams, extra: { socket, request } }) => {
         const given = connectionParams?.["authorization"];
         try {
@@ -122,7 +122,7 @@ export class Transports {
       response.statusCode = 101;
       const conversation = new Conversation(socket, (refusal) => socket.close(...closing(refusal, OVER)));
       this.#conversations.set(socket, conversation);
-      speak(this.#protocol, { socket, request });
+      serveWebSocket(this.#protocol, { socket, request });
     });
   };
 

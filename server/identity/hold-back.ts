@@ -4,8 +4,8 @@ import type { RequestHandler } from "express";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { apiErrorFrom } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
+import { pass } from "./guards.ts";
 import { networkOf } from "./network.ts";
-import { pass } from "./passing.ts";
 
 /** In a minute. */
 export const REFUSED_AT_ONCE = 50;

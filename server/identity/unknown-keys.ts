@@ -4,10 +4,10 @@ import type { RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { ApiError } from "../errors.ts";
+import { pass } from "./guards.ts";
 import { credentialOf, requireIdentity } from "./identify.ts";
 import type { Credential, Credentials } from "./identify.ts";
 import { networkOf, refuse } from "./network.ts";
-import { pass } from "./passing.ts";
 
 const WINDOW_SECONDS = 60;
 const REMEMBERED_KEYS = 10_000;
@@ -85,16 +85,6 @@ export function orNobody(identify: RequestHandler): RequestHandler {
     }
     next();
   };
-}
-
-/** Has a guard look at those requests only of which is known whose they are. */
-export function ifKnown(guard: RequestHandler): RequestHandler {
-  return (request, response, next) => ("identity" in request ? guard(request, response, next) : next());
-}
-
-/** Has a guard look at the others. */
-export function ifNobody(guard: RequestHandler): RequestHandler {
-  return (request, response, next) => ("identity" in request ? next() : guard(request, response, next));
 }
 
 function tooMany(over: unknown): never {

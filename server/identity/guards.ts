@@ -1,4 +1,4 @@
-// What guards a request, asked by another guard.
+// Guards that ask other guards.
 import type { Request, RequestHandler, Response } from "express";
 
 /**
@@ -12,4 +12,14 @@ export function pass(guard: RequestHandler, request: Request, response: Response
     );
     Promise.resolve(outcome).catch(refused);
   });
+}
+
+/** Has a guard look at those requests only of which is known whose they are. */
+export function ifKnown(guard: RequestHandler): RequestHandler {
+  return (request, response, next) => ("identity" in request ? guard(request, response, next) : next());
+}
+
+/** Has a guard look at the others. */
+export function ifNobody(guard: RequestHandler): RequestHandler {
+  return (request, response, next) => ("identity" in request ? next() : guard(request, response, next));
 }

@@ -1,19 +1,19 @@
-// The protocol of graphql-ws over one WebSocket.
+// One WebSocket in the protocol of graphql-ws.
 import type { Request } from "express";
 import { CloseCode } from "graphql-ws";
 import type { Server } from "graphql-ws";
 import type { RawData, WebSocket } from "ws";
 import { OperationIds } from "./operation-ids.ts";
 
-/** What an operation knows of where it came in. */
-export type Speaker = { socket: WebSocket; request: Request };
+/** What the library keeps with a connection. */
+export type Extra = { socket: WebSocket; request: Request };
 
 /** Whoever has not answered a ping by the next is gone. */
 const PING_MS = 12_000;
 const PROTOCOL_ERROR = 1002;
 
 /** Has what is said over a WebSocket answered, each operation under an id of its own, until it is closed. */
-export function speak(server: Server<Speaker>, { socket, request }: Speaker): void {
+export function serveWebSocket(server: Server<Extra>, { socket, request }: Extra): void {
   const ids = new OperationIds();
   const closed = server.opened(
     {

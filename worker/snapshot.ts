@@ -1,4 +1,4 @@
-// The tables as of one moment: what a graph that is replaced as a whole is made of, and what of it was waiting to be written.
+// A snapshot of the tables: what a graph that is replaced as a whole is made of, and what of it was waiting to be written.
 import type { Quad } from "@rdfjs/types";
 import type { Pool, PoolClient } from "pg";
 import type { Turn } from "../graph/turns.ts";
@@ -9,8 +9,8 @@ import { NEVER_MARKED, readPage } from "./records.ts";
 
 const PAGE_SIZE = 1_000;
 
-export interface Moment {
-  /** sees the tables as they were then */
+export interface Snapshot {
+  /** sees the tables as they were when it was taken */
   tables: PoolClient;
   pool: Pool;
   projector: Projector;
@@ -21,7 +21,7 @@ export interface Moment {
 }
 
 /** Does some work that sees the tables as they are now, however long it takes. */
-export async function asOfOneMoment<T>(pool: Pool, work: (tables: PoolClient) => Promise<T>): Promise<T> {
+export async function inSnapshot<T>(pool: Pool, work: (tables: PoolClient) => Promise<T>): Promise<T> {
   const tables = await pool.connect();
   let isDone = false;
   try {
@@ -38,8 +38,8 @@ export async function asOfOneMoment<T>(pool: Pool, work: (tables: PoolClient) =>
 }
 
 /** The triples of all records of a kind that pass the load check. */
-export async function* recordsAt(moment: Moment, kind: RecordKind): AsyncGenerator<Quad[][]> {
-  const { tables, pool, projector, doubtful, refused: waiting } = moment;
+export async function* recordsIn(snapshot: Snapshot, kind: RecordKind): AsyncGenerator<Quad[][]> {
+  const { tables, pool, projector, doubtful, refused: waiting } = snapshot;
   let after: string | undefined;
   for (;;) {
     const page = await readPage(tables, kind, after, PAGE_SIZE);
@@ -69,7 +69,7 @@ export async function* recordsAt(moment: Moment, kind: RecordKind): AsyncGenerat
  */
 export async function noteWritten(
   db: PoolClient,
-  { tables, refused }: Moment,
+  { tables, refused }: Snapshot,
   kind: RecordKind,
   shown: Turn,
 ): Promise<void> {
