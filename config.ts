@@ -44,6 +44,8 @@ export type Config = Readonly<{
         queryUrl: string;
         updateUrl: string;
         graphStoreUrl: string;
+        /** see graph/store.ts */
+        takesTimeout?: boolean;
         user?: string;
         password?: string;
       }>
@@ -350,6 +352,7 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
     queryUrl,
     updateUrl,
     graphStoreUrl,
+    takesTimeout: e.SPARQL_QUERY_URL === undefined,
     user: e.FUSEKI_USER,
     password: e.FUSEKI_PASSWORD,
   });

@@ -29,6 +29,8 @@ export interface StoreUrls {
 export interface GraphStoreOptions extends StoreUrls {
   user?: string;
   password?: string;
+  /** whether the engine takes the time limit of a query from its address, in seconds, as `timeout`: Fuseki does */
+  takesTimeout?: boolean;
   /** for a query or an update, in milliseconds; 30,000 by default */
   timeoutMs?: number;
 }
@@ -126,8 +128,12 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     const conditions = { signal: call.signal, timeoutMs: call.timeoutMs ?? timeoutMs, repeatable };
     const send = (url: URL, request: Parameters<typeof transport.send>[1]) =>
       transport.send(url, request, conditions);
+    const endpointUrl = new URL(options.queryUrl);
+    // Or the engine goes on with what nobody waits for any more, or ends what somebody does wait for.
+    if (options.takesTimeout)
+      endpointUrl.searchParams.set("timeout", String(Math.ceil(conditions.timeoutMs / 1_000)));
     return new SimpleClient({
-      endpointUrl: options.queryUrl,
+      endpointUrl: endpointUrl.href,
       updateUrl: options.updateUrl,
       // Like the library's own fetch on Node, this one returns a Node stream, which its types leave out.
       fetch: send as unknown as typeof fetch,

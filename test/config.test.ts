@@ -83,6 +83,7 @@ describe("the configuration", () => {
       queryUrl: "http://store.example:3030/engagement/query",
       updateUrl: "http://store.example:3030/engagement/update",
       graphStoreUrl: "http://store.example:3030/engagement/data",
+      takesTimeout: true,
       user: "u",
       password: "p",
     });
@@ -90,6 +91,8 @@ describe("the configuration", () => {
     expect(loadConfig({ FUSEKI_URL, SPARQL_QUERY_URL }).graphStore).toMatchObject({
       queryUrl: SPARQL_QUERY_URL,
       updateUrl: "http://store.example:3030/engagement/update",
+      // To some engines `timeout` means something else.
+      takesTimeout: false,
     });
   });
 

@@ -101,7 +101,7 @@ function assignments(text: string): [name: string, value: string][] {
 // Settings of Node and of what stands beside the service.
 const OTHERS: Record<string, readonly string[]> = {
   database: ["POSTGRES_USER", "POSTGRES_PASSWORD_FILE", "POSTGRES_DB"],
-  fuseki: ["FUSEKI_PASSWORD_FILE", "SPARQL_TIMEOUT_MS", "JAVA_OPTS"],
+  fuseki: ["FUSEKI_PASSWORD_FILE", "JAVA_OPTS"],
 };
 const OURS: readonly string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`), "NODE_ENV"];
 

@@ -53,10 +53,15 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   const usual = await run("start.sh", env);
   expect(usual[0]).toBe("-Xmx2g");
   expect(usual).toEqual(
-    expect.arrayContaining(["--port=3030", "--timeout=30000", "--no-cors", `--config=${FOLDER}/config.ttl`]),
+    expect.arrayContaining([
+      "--port=3030",
+      "--timeout=3600000",
+      "--no-cors",
+      `--config=${FOLDER}/config.ttl`,
+    ]),
   );
   expect(usual).not.toContain("--localhost");
-  const more = { FUSEKI_PORT: "3131", FUSEKI_HOST: "loopback", SPARQL_TIMEOUT_MS: "7", FUSEKI_JAR: "/x.jar" };
+  const more = { FUSEKI_PORT: "3131", FUSEKI_HOST: "loopback", FUSEKI_TIMEOUT_MS: "7", FUSEKI_JAR: "/x.jar" };
   const asked = await run("start.sh", { ...env, ...more, JAVA_OPTS: "-Xmx4g -Xss8m" });
   expect(asked.slice(0, 4)).toEqual(["-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
   expect(asked).toEqual(expect.arrayContaining(["--port=3131", "--timeout=7", "--localhost"]));

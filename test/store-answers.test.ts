@@ -50,7 +50,7 @@ async function storeThat(status: number, type: string, text: string | ((sent: Se
   });
   const store = createGraphStore(storeUrls(`${url}/ds`));
   clients.push(store);
-  return { store, all };
+  return { store, all, url: `${url}/ds` };
 }
 
 const JSON_TYPE = "application/sparql-results+json";
@@ -79,6 +79,19 @@ describe("a store that answers", () => {
     const { store } = await storeThat(status, "text/plain", text);
     await expect(store.query("ASK {}")).rejects.toMatchObject({ name, message });
     await expect(store.update("CLEAR ALL")).rejects.toMatchObject({ name, message });
+  });
+
+  test("where the engine takes it a query carries its own time limit, in whole seconds", async () => {
+    const { url, all } = await storeThat(200, JSON_TYPE, '{"boolean": true}');
+    const limited = createGraphStore({ ...storeUrls(url), takesTimeout: true, timeoutMs: 29_001 });
+    clients.push(limited);
+    await limited.ask("ASK {}");
+    await limited.query("ASK {}", { timeoutMs: 3_600_000, defaultGraphs: ["urn:g"] });
+    const { store: usual, all: unlimited } = await storeThat(200, JSON_TYPE, '{"boolean": true}');
+    await usual.ask("ASK {}");
+    const asked = [...all, ...unlimited].map((sent) => new URL(sent.url, url).searchParams);
+    expect(asked.map((each) => each.get("timeout"))).toEqual(["30", "3600", null]);
+    expect(asked[1]!.get("default-graph-uri")).toBe("urn:g");
   });
 
   test.each([

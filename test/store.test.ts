@@ -7,10 +7,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Parser } from "n3";
 import { tripleText } from "../graph/ntriples.ts";
-import { GraphRejected, GraphTimeout, GraphUnavailable, type StoreUrls } from "../graph/store.ts";
+import {
+  createGraphStore,
+  GraphRejected,
+  GraphTimeout,
+  GraphUnavailable,
+  storeUrls,
+  type StoreUrls,
+} from "../graph/store.ts";
 import { readAll } from "../graph/store-http.ts";
 import { namedNode, triple } from "../graph/terms.ts";
 import { LITERALS } from "../graph/triples.ts";
+import { fusekiIsAvailable, startFuseki } from "./support/fuseki.ts";
 import { testStores } from "./support/stores.ts";
 import { eventually } from "./support/eventually.ts";
 import type { RunningStore } from "./support/stores.ts";
@@ -471,4 +479,28 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
     expect(await count()).toBe(3);
     expect(name).toBeDefined();
   });
+});
+
+(fusekiIsAvailable ? test : test.skip)("Fuseki ends a query at the limit that comes with it", async () => {
+  const own = await mkdtemp(join(tmpdir(), "graph-store-"));
+  const fuseki = await startFuseki({ dir: own });
+  try {
+    const { user, password, url } = fuseki;
+    const client = createGraphStore({ ...storeUrls(url), user, password });
+    const subjects = Array.from({ length: 100 }, (_, n) => `<urn:${n}> <urn:p> <urn:o>`);
+    await client.update(`INSERT DATA { GRAPH <${A}> { ${subjects.join(" . ")} } }`);
+    client.close();
+    const answer = await fetch(`${url}/query?timeout=1`, {
+      method: "POST",
+      headers: {
+        authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
+        "content-type": "application/sparql-query",
+      },
+      body: RUNAWAY,
+    });
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringMatching(/tim(ed|e) ?out/i)]);
+  } finally {
+    await fuseki.stop();
+    await rm(own, { recursive: true });
+  }
 });

@@ -43,7 +43,7 @@ export async function launchFuseki(options: FusekiOptions): Promise<Fuseki> {
       FUSEKI_PASSWORD: password,
       FUSEKI_PORT: String(port),
       FUSEKI_HOST: "loopback",
-      SPARQL_TIMEOUT_MS: String(options.queryTimeoutMs ?? 30_000),
+      ...(options.queryTimeoutMs !== undefined && { FUSEKI_TIMEOUT_MS: String(options.queryTimeoutMs) }),
       JAVA_OPTS: options.javaOptions ?? "-Xmx1g",
     },
     probe: new Request(`http://localhost:${port}/$/ping`, { headers: { authorization } }),

@@ -6,7 +6,8 @@
 #   FUSEKI_DATA        folder of the database; default /var/lib/fuseki
 #   FUSEKI_PORT        default 3030
 #   FUSEKI_HOST        "loopback" to listen on this machine only; default all interfaces
-#   SPARQL_TIMEOUT_MS  the longest that a query may take; default 30000
+#   FUSEKI_TIMEOUT_MS  the longest that a query may take, whatever limit comes with it; default 3600000, for the
+#                      service looks at whole graphs. What it passes on for callers comes with SPARQL_TIMEOUT_MS.
 #   JAVA_OPTS          for instance -Xmx4g
 set -eu
 if [ -z "${FUSEKI_PASSWORD:-}" ]; then
@@ -46,4 +47,4 @@ if [ "${FUSEKI_HOST:-}" = loopback ]; then host_option=--localhost; fi
 exec java ${JAVA_OPTS:--Xmx2g} -cp "$jar" org.apache.jena.fuseki.main.cmds.FusekiMainCmd \
   --config="$here/config.ttl" --passwd=passwd --auth=basic \
   --port="${FUSEKI_PORT:-3030}" $host_option --no-cors --ping --compact \
-  --timeout="${SPARQL_TIMEOUT_MS:-30000}"
+  --timeout="${FUSEKI_TIMEOUT_MS:-3600000}"

@@ -44,8 +44,8 @@ export const FUSEKI: readonly Mistake[] = [
   {
     ...START,
     rule: "Fuseki has the time limit that it is given",
-    before: '--timeout="${SPARQL_TIMEOUT_MS:-30000}"',
-    after: "--timeout=30000",
+    before: '--timeout="${FUSEKI_TIMEOUT_MS:-3600000}"',
+    after: "--timeout=3600000",
     only: "listens where",
   },
   {

@@ -11,6 +11,30 @@ const UPDATE = { file: "graph/turtle.ts", tests: ["turtle"] };
 export const UNSPOKEN_GRAPH: readonly Mistake[] = [
   {
     ...ASKED,
+    rule: "a query carries its own time limit, not the usual one, in seconds and no shorter",
+    file: "graph/store.ts",
+    before: "String(Math.ceil(conditions.timeoutMs / 1_000))",
+    after: "String(Math.floor(timeoutMs / 1_000))",
+    only: "carries its own time limit",
+  },
+  {
+    ...ASKED,
+    rule: "an engine that may mean something else by it is given no time limit",
+    file: "graph/store.ts",
+    before: "if (options.takesTimeout)",
+    after: "if (options.takesTimeout !== false)",
+    only: "carries its own time limit",
+  },
+  {
+    rule: "only Fuseki is known to take a time limit with a query",
+    file: "config.ts",
+    before: "takesTimeout: e.SPARQL_QUERY_URL === undefined,",
+    after: "takesTimeout: true,",
+    tests: ["config"],
+    only: "derives the endpoints",
+  },
+  {
+    ...ASKED,
     rule: "whether a store is there is known within two seconds",
     file: "graph/store.ts",
     before: "AVAILABILITY_TIMEOUT_MS = 2_000",

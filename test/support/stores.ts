@@ -1,6 +1,7 @@
 // The graph stores that every graph test runs against.
 import { startEmbeddedStore } from "../../graph/embedded/index.ts";
-import { createGraphStore, storeUrls, type GraphStore, type StoreUrls } from "../../graph/store.ts";
+import { createGraphStore, storeUrls } from "../../graph/store.ts";
+import type { GraphStore, GraphStoreOptions, StoreUrls } from "../../graph/store.ts";
 import { fusekiIsAvailable, startFuseki } from "./fuseki.ts";
 import { rdf4jIsAvailable, startRdf4j } from "./rdf4j.ts";
 
@@ -48,7 +49,7 @@ export const testStores: readonly TestStore[] = [
     peculiarities: new Set(),
     start: async (options) => {
       const fuseki = await startFuseki(options);
-      return running(storeUrls(fuseki.url), fuseki, () => fuseki.stop());
+      return running({ ...storeUrls(fuseki.url), takesTimeout: true }, fuseki, () => fuseki.stop());
     },
   },
   {
@@ -76,7 +77,7 @@ export function withoutCredentials(url: string): string {
 }
 
 function running(
-  urls: StoreUrls,
+  urls: StoreUrls & Pick<GraphStoreOptions, "takesTimeout">,
   { user, password }: { user?: string; password?: string },
   stop: () => Promise<void>,
 ): RunningStore {
