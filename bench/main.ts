@@ -7,7 +7,7 @@ const { positionals: asked, values } = parseArgs({
   allowPositionals: true,
   options: { rows: { type: "string" } },
 });
-/** How many records `scale` fills at most. */
+/** How many records `scale` and `graph-scale` fill at most. */
 const rows = values.rows === undefined ? undefined : Number(values.rows);
 if (rows !== undefined && !(rows >= 300)) {
   process.stderr.write("--rows takes a number of records, 300 or more.\n");
@@ -23,6 +23,7 @@ const PARTS: Record<string, () => Promise<Figure[]>> = {
   delivery: async () => (await import("./delivery.ts")).benchDelivery(),
   projection: async () => (await import("./projection.ts")).benchProjection(),
   graph: async () => (await import("./graph.ts")).benchGraph(),
+  "graph-scale": async () => (await import("./graph-scale.ts")).benchGraphScale(rows),
   commitments: async () => (await import("./commitments.ts")).benchCommitments(),
   answers: async () => (await import("./answers.ts")).benchAnswers(),
   churches: async () => (await import("./churches.ts")).benchChurches(),
