@@ -483,7 +483,7 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
 
 (fusekiIsAvailable ? test : test.skip)("Fuseki ends a query at the limit that comes with it", async () => {
   const own = await mkdtemp(join(tmpdir(), "graph-store-"));
-  const fuseki = await startFuseki({ dir: own });
+  const fuseki = await startFuseki({ dir: own, queryTimeoutMs: 3_600_000 });
   try {
     const { user, password, url } = fuseki;
     const client = createGraphStore({ ...storeUrls(url), user, password });

@@ -8,5 +8,6 @@ export const fusekiIsAvailable = await isAvailable(fetchFuseki());
 
 /** Starts a Fuseki on a folder; a second one on the same folder finds what the first one left. */
 export function startFuseki(options: FusekiOptions): Promise<Fuseki> {
-  return launchFuseki({ javaOptions: JAVA_OPTIONS.join(" "), ...options });
+  // No test looks at a graph for longer, and what one leaves behind is not to burn a processor for an hour.
+  return launchFuseki({ javaOptions: JAVA_OPTIONS.join(" "), queryTimeoutMs: 30_000, ...options });
 }
