@@ -113,6 +113,19 @@ test("a mail at which the server falls silent keeps no other waiting for ever, a
   expect(await send(away)).toMatchObject({ tried: ["fresh", "old", "silent"], sent: 2 });
 });
 
+test("nor do several such mails, one after the other", async () => {
+  await wait({ first: { age: 60 }, second: { age: 50 }, a: { age: 40 }, b: { age: 30 } });
+  const away = (name: string) => (name.length > 1 ? new MailServerUnavailable("x") : undefined);
+  const dueNow = "update app_private.mails set next_attempt_at = next_attempt_at - interval '1 hour'";
+  expect((await send(away)).tried).toEqual(["first"]);
+  await db().query(dueNow);
+  expect((await send(away)).tried).toEqual(["second"]);
+  await db().query(dueNow);
+  expect((await send(away)).tried).toEqual(["a", "b", "first"]);
+  await db().query(dueNow);
+  expect((await send(away)).tried).toEqual(["second"]);
+});
+
 test("the longer a server is away the longer mails wait, half of the time so far, up to a minute", async () => {
   for (const [seconds, half] of [
     [1, 1],

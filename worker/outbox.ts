@@ -142,27 +142,37 @@ async function noteRefusal(client: pg.PoolClient, row: MailRow, refusal: MailRef
   );
 }
 
-/** Puts off all that are due, the one that could not be sent last: the server may fall silent at that one alone. */
+/**
+ * Puts off all that are due, the one that could not be sent behind the others: the server may fall silent at that one alone. The
+ * others stay in their order, or several such mails would change places before them for ever.
+ */
 async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promise<number> {
   const { rows } = await client.query<{ seconds: number }>(
     `with due as (
-       select mail_id from app_private.mails
+       select mail_id, delayed_since, next_attempt_at, created_at from app_private.mails
        where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
        for update skip locked
      ),
      delay as (
-       select least(60, greatest(1, extract(epoch from now() - min(m.delayed_since)) / 2))::float8 as seconds,
+       select least(60, greatest(1, extract(epoch from now() - min(delayed_since)) / 2))::float8 as seconds,
+         count(*) as mails,
          -- The transaction may have begun a minute ago.
          clock_timestamp() as failed_at
-       from app_private.mails as m join due using (mail_id)
+       from due
+     ),
+     in_order as (
+       select mail_id,
+         row_number() over (order by mail_id = $2, delayed_since is not null, next_attempt_at, created_at) as place
+       from due
      ),
      put_off as (
        update app_private.mails as m set
          delayed_since = coalesce(m.delayed_since, now()), last_error = $1,
-         next_attempt_at = delay.failed_at + make_interval(secs => delay.seconds + case when m.mail_id = $2 then 0.001 else 0 end)
-       from due, delay where m.mail_id = due.mail_id
+         next_attempt_at = delay.failed_at + make_interval(secs => delay.seconds) + in_order.place * interval '1 microsecond'
+       from in_order, delay where m.mail_id = in_order.mail_id
      )
-     select seconds, graphile_worker.add_job('send_mails', run_at => failed_at + make_interval(secs => seconds + 0.001))
+     select seconds, graphile_worker.add_job('send_mails',
+       run_at => failed_at + make_interval(secs => seconds) + mails * interval '1 microsecond')
      from delay`,
     [reason.message, row.mail_id],
   );
