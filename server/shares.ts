@@ -80,6 +80,12 @@ export class Shares {
     return { used: this.#limits.slots - this.#free, waiting: this.#queued };
   }
 
+  /** Whether somebody else waits for nothing but a slot. */
+  isWantedBesides(name: string): boolean {
+    const others = this.#callers.entries().filter(([other]) => other !== name);
+    return others.some(([other, caller]) => isWaiting(caller) && this.#mayRun(other, caller));
+  }
+
   /**
    * Takes a slot, when it is the caller's turn.
    * @param gone ends the waiting

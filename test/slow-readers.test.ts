@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { Shares } from "../server/shares.ts";
 import { breakOffIfSlow } from "../server/sparql/slow-readers.ts";
 import { startSparqlDoor } from "./support/sparql-door.ts";
 
@@ -11,9 +12,9 @@ describe("an answer", () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  /** How many half seconds it lasts, of ten, if so many bytes of it are taken in each. */
+  /** How many half seconds it lasts, of twenty, if so many bytes of it are taken in each. */
   async function lasts(
-    bytes: number,
+    bytes: number | ((halfSecond: number) => number),
     isWaitedFor: (halfSecond: number) => boolean,
     writableNeedDrain = true,
   ) {
@@ -24,9 +25,9 @@ describe("an answer", () => {
     breakOffIfSlow({ socket, writableNeedDrain, destroy } as unknown as ServerResponse, body, () =>
       isWaitedFor(passed),
     );
-    while (passed < 10 && !body.destroyed) {
+    while (passed < 20 && !body.destroyed) {
       passed += 1;
-      socket.bytesWritten += bytes;
+      socket.bytesWritten += typeof bytes === "number" ? bytes : bytes(passed);
       await jest.advanceTimersByTimeAsync(500);
     }
     expect(destroy).toHaveBeenCalledTimes(body.destroyed ? 1 : 0);
@@ -37,16 +38,21 @@ describe("an answer", () => {
   }
 
   test("of which nothing is taken, or little, is broken off while others wait", async () => {
-    expect(await lasts(0, () => true)).toBe(2);
-    expect(await lasts(32_767, () => true)).toBe(2);
-    expect(await lasts(32_768, () => true)).toBe(10);
-    expect(await lasts(0, (halfSecond) => halfSecond > 5)).toBe(7);
+    expect(await lasts(0, () => true)).toBe(6);
+    expect(await lasts(32_767, () => true)).toBe(6);
+    expect(await lasts(32_768, () => true)).toBe(20);
+    expect(await lasts(0, (halfSecond) => halfSecond > 5)).toBe(11);
+  });
+
+  test("is not, if it is taken a megabyte every three seconds", async () => {
+    const megabytes = (halfSecond: number) => (halfSecond % 6 === 0 ? 2 ** 20 : 0);
+    expect(await lasts(megabytes, () => true)).toBe(20);
   });
 
   test("is not, while nobody waits, nobody waits for long, or all of it has been taken so far", async () => {
-    expect(await lasts(0, () => false)).toBe(10);
-    expect(await lasts(0, (halfSecond) => halfSecond % 2 === 0)).toBe(10);
-    expect(await lasts(0, () => true, false)).toBe(10);
+    expect(await lasts(0, () => false)).toBe(20);
+    expect(await lasts(0, (halfSecond) => halfSecond % 6 !== 0)).toBe(20);
+    expect(await lasts(0, () => true, false)).toBe(20);
   });
 });
 
@@ -71,4 +77,21 @@ test("who does not read makes room for who waits", async () => {
     deaf.destroy();
     await door.stop();
   }
+});
+
+test("who asks for more meanwhile is not in the own way, nor is who keeps what others may not have", async () => {
+  const shares = new Shares({
+    ...{ slots: 3, perCaller: 2, slowMs: 60_000, patienceMs: 60_000, queuePerCaller: 8, queue: 8 },
+  });
+  const gone = new AbortController();
+  const take = (name: string) => shares.take(name, gone.signal);
+  const back = await Promise.all([take("a"), take("a")]);
+  const waiting = [take("a")];
+  expect(["a", "b"].map((name) => shares.isWantedBesides(name))).toEqual([false, false]);
+  back.push(await take("b"));
+  waiting.push(take("c"));
+  expect(["a", "b", "c"].map((name) => shares.isWantedBesides(name))).toEqual([true, true, false]);
+  gone.abort();
+  await Promise.allSettled(waiting);
+  for (const give of back) give();
 });

@@ -285,8 +285,8 @@ export const NOTES: readonly Mistake[] = [
     ...MAILS,
     rule: "mails wait half as long as the server has been away",
     file: "worker/outbox.ts",
-    before: "min(m.delayed_since)) / 2))",
-    after: "min(m.delayed_since))))",
+    before: "min(delayed_since)) / 2))",
+    after: "min(delayed_since))))",
     only: "half of the time",
   },
   {

@@ -316,8 +316,8 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   {
     rule: "mails wait for as long as the server has been away, not the last of them",
     file: "worker/outbox.ts",
-    before: "min(m.delayed_since)",
-    after: "max(m.delayed_since)",
+    before: "min(delayed_since)",
+    after: "max(delayed_since)",
     tests: ["outbox"],
     only: "half of the time",
   },

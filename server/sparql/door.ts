@@ -83,7 +83,7 @@ async function answer(
     response.destroy();
   });
   body.pipe(response);
-  breakOffIfSlow(response, body, () => endpoint.isWaitedFor);
+  breakOffIfSlow(response, body, () => endpoint.isInTheWay(caller));
 }
 
 /** Where this service is, as its caller sees it: a proxy that ends TLS says so in X-Forwarded-Proto. */

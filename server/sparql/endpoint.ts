@@ -77,9 +77,9 @@ export class SparqlEndpoint {
     });
   }
 
-  /** Whether somebody waits for a place. */
-  get isWaitedFor(): boolean {
-    return this.#shares.usage.waiting > 0;
+  /** Whether others could go on if this caller gave a place back. */
+  isInTheWay(caller: string): boolean {
+    return this.#shares.isWantedBesides(caller);
   }
 
   /**

@@ -6,8 +6,11 @@ import { requestOf } from "../request-context.ts";
 const LOOK_MS = 500;
 /** Whoever takes less between two looks, while others wait, is slow. */
 const LEAST_BYTES = 32_768;
-/** So often in a row: those who wait do so for five seconds. */
-const TIMES = 2;
+/**
+ * So often in a row. What is taken shows by the megabyte: the system keeps as much for a caller, and takes more when a third of
+ * that is gone. Those who wait do so for five seconds.
+ */
+const TIMES = 6;
 
 /**
  * Breaks an answer off whose caller is slow to take it, while others wait for the place in the store.
