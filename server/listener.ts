@@ -218,7 +218,8 @@ export class Listener {
   #closeSilent(): void {
     for (const socket of this.#sockets) {
       const latest = this.#answers.get(socket);
-      if (!latest || !this.#answering.has(latest)) socket.destroy();
+      // The latest may wait behind one that is being answered.
+      if (!latest || !this.#pipelining.isBusy(socket)) socket.destroy();
       else if (this.#hasFallenSilent(latest)) cutShort(new ApiError("request_timeout"), latest);
     }
   }

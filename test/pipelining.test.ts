@@ -96,6 +96,24 @@ test("what waits behind the last answer of a connection, or of who has gone, is 
   expect(paths()).toEqual(["/last", "/gone"]);
 });
 
+test("what has begun is finished when the server ends, also where something waits behind it", async () => {
+  const ending = new Listener((request, response) => void begun.push({ path: request.url!, response }), {
+    keepAliveMs: 60_000,
+    onRefused: () => undefined,
+  });
+  const to = await ending.listen(0, "127.0.0.1");
+  const answer = text(send(get("/first") + get("/second"), to));
+  await eventually(() => expect(paths()).toEqual(["/first"]));
+  const silent = connect(to, "127.0.0.1");
+  await once(silent, "connect");
+  const drained = ending.drain({ delayMs: 0, timeoutMs: 86_400_000 });
+  // Both connections are looked at then.
+  await once(silent.resume(), "close");
+  begun[0]!.response.end("here it is");
+  expect(await answer).toMatch(/here it is$/);
+  await drained;
+});
+
 test("what is not HTTP, behind a request, has that one answered as the last", async () => {
   const answer = text(send(get("/first") + "nonsense\r\n\r\n"));
   await eventually(() => expect(paths()).toEqual(["/first"]));

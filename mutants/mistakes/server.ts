@@ -285,10 +285,18 @@ export const SERVER: readonly Mistake[] = [
   {
     rule: "a connection that never said anything does not hold up the end",
     file: "server/listener.ts",
-    before: "if (!latest || !this.#answering.has(latest)) socket.destroy();",
-    after: "if (latest && !this.#answering.has(latest)) socket.destroy();",
+    before: "if (!latest || !this.#pipelining.isBusy(socket)) socket.destroy();",
+    after: "if (latest && !this.#pipelining.isBusy(socket)) socket.destroy();",
     tests: ["draining"],
     only: "nothing was ever sent",
+  },
+  {
+    rule: "what has begun is finished at the end, whatever waits behind it",
+    file: "server/listener.ts",
+    before: "!latest || !this.#pipelining.isBusy(socket)",
+    after: "!latest || !this.#answering.has(latest)",
+    tests: ["pipelining"],
+    only: "when the server ends",
   },
   {
     rule: "a WebSocket that is asked for behind a request ends the connection, and not the service",
