@@ -60,10 +60,10 @@ test.each<[string, string, unknown, string | null]>([
   ["a time", "created_at", "2026-05-01T12:00:00Z", "2026-05-01T12:00:00Z"],
   ["a time with a space", "created_at", "2026-05-01 12:00", "2026-05-01 12:00"],
   ["a day", "created_at", "2026-05-01", "2026-05-01"],
-  ...[null, undefined, ""].flatMap((value) =>
-    ["name", "latitude", "service_times", "is_weekly_church"].map(
+  ...[null, undefined, "", " \t"].flatMap((value) =>
+    ["name", "latitude", "service_times", "is_weekly_church", "belief_type", "ministries_json"].map(
       (column): [string, string, unknown, null] => [
-        `nothing for ${column}, as ${String(value)}`,
+        `nothing for ${column}, as ${JSON.stringify(value)}`,
         column,
         value,
         null,

@@ -19,7 +19,12 @@ export type Conversion = (value: unknown) => string | null;
  */
 export function conversionOf(column: ChurchColumn, countries: ReadonlyMap<string, string>): Conversion {
   const convert = conversions(column, countries)[column.kind];
-  return (value) => (value === null || value === undefined || value === "" ? null : convert(value));
+  return (value) => (isBlank(value) ? null : convert(value));
+}
+
+/** Spaces are nothing as well: to JavaScript they would be the number 0. */
+function isBlank(value: unknown): boolean {
+  return value === null || value === undefined || (typeof value === "string" && value.trim() === "");
 }
 
 function conversions(

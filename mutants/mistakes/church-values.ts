@@ -17,6 +17,14 @@ export const CHURCH_VALUES: readonly Mistake[] = [
     tests: ["generated"],
   },
   {
+    rule: "spaces are no number",
+    file: "db/churches/conversions.ts",
+    before: 'value.trim() === "")',
+    after: 'value === "")',
+    tests: ["church-files"],
+    only: "nothing for",
+  },
+  {
     rule: "an id has at most 128 characters",
     file: "db/churches/conversions.ts",
     before: "textOf(value, 128)",
