@@ -34,6 +34,11 @@ const MAX_HEADER_BYTES = 128 * 1024;
 
 const upgrades = new WeakMap<IncomingMessage, Buffer>();
 
+/** Whether a request asks to go on in another protocol, and may. */
+export function mayBeTakenOver(request: IncomingMessage): boolean {
+  return upgrades.has(request);
+}
+
 /** The connection of a request that asks to go on in another protocol, for who speaks it; undefined for other requests. */
 export function takeOver(
   request: IncomingMessage,

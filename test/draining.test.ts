@@ -152,6 +152,18 @@ test("requests are taken for SHUTDOWN_DELAY_MS, while /readyz says that it ends"
   expect(server.child.exitCode).toBeNull();
 });
 
+test("who wants a WebSocket meanwhile is refused, and not left waiting", async () => {
+  await start({ SHUTDOWN_DELAY_MS: "86400000" });
+  server.child.kill("SIGTERM");
+  await eventually(async () => expect((await get("/readyz")).status).toBe(503));
+  const socket = connect(port, "127.0.0.1");
+  socket.write(
+    "GET /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n" +
+      "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+  );
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 503 [^]*service_busy/);
+});
+
 test("what has begun lasts no longer than SHUTDOWN_TIMEOUT_MS", async () => {
   await start({ SHUTDOWN_TIMEOUT_MS: "100", STATEMENT_TIMEOUT_MS: "86400000" });
   const { answer } = await begin();

@@ -11,7 +11,7 @@ import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
 import { pass } from "../identity/guards.ts";
-import { takeOver } from "../listener.ts";
+import { mayBeTakenOver, takeOver } from "../listener.ts";
 import type { LoopTurns } from "../loop-turns.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
 import type { Party } from "../live/feed.ts";
@@ -112,9 +112,10 @@ export class Transports {
 
   /** Takes a request to upgrade to WebSocket; its key may come with the first message, as browsers have no other way. */
   readonly socket: RequestHandler = (request, response, next) => {
+    // As long as there is a connection over which it can be said.
+    if (this.#isClosing && mayBeTakenOver(request)) throw new ApiError("service_busy");
     const taken = takeOver(request, response);
     if (!taken) return next();
-    if (this.#isClosing) throw new ApiError("service_busy");
     response.statusCode = 400;
     // Also of one that `ws` refuses by itself.
     taken.socket.once("close", () => response.emit("close"));
