@@ -1,5 +1,8 @@
 // What subscriptions are made of: what waits, who has a place, who is read for together, and what ends them.
+import { EventEmitter } from "node:events";
 import { describe, expect, jest, test } from "@jest/globals";
+import type { Request, Response } from "express";
+import { Transports } from "../server/graphql/transports.ts";
 import { ApiError } from "../server/errors.ts";
 import type { Database } from "../server/database.ts";
 import type { Identity } from "../server/identity/identity.ts";
@@ -367,4 +370,23 @@ describe("a feed", () => {
     ended.abort();
     await Promise.all(all);
   });
+});
+
+test.each([true, false])("a stream to who has gone (%s) is no failure, and any other is one", async (isGone) => {
+  const request = {
+    ...{ method: "POST", body: { query: "subscription { a }" } },
+    headers: { accept: "text/event-stream", "content-type": "application/json" },
+    socket: { destroyed: isGone },
+  };
+  const response = Object.assign(new EventEmitter(), {
+    writable: true,
+    writeHead: () => undefined,
+    write: (_: string, done: (error: Error) => void) => done(new Error("write EPIPE")),
+  });
+  const subscriptions = { prepare: () => [], subscribe: () => undefined };
+  const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
+  const { stream } = new Transports(parts, { key: [], again: () => undefined, keyInQuery: [], page: [] });
+  const streaming = stream(request as unknown as Request, response as unknown as Response, () => undefined);
+  if (isGone) await streaming;
+  else await expect(streaming).rejects.toThrow("EPIPE");
 });

@@ -7,6 +7,22 @@ const WINDOW = { tests: ["rate-window"] };
 
 export const LIVE: readonly Mistake[] = [
   {
+    ...PARTS,
+    rule: "who leaves a stream is no failure",
+    file: "server/graphql/transports.ts",
+    before: "if (!request.socket.destroyed) throw error;",
+    after: "throw error;",
+    only: "a stream to",
+  },
+  {
+    ...PARTS,
+    rule: "a stream that fails is a failure",
+    file: "server/graphql/transports.ts",
+    before: "if (!request.socket.destroyed) throw error;",
+    after: "void error;",
+    only: "a stream to",
+  },
+  {
     ...READS,
     rule: "once a replica is of no use to a request, it is not asked again in it",
     file: "server/postgres/reads.ts",

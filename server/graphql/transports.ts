@@ -149,7 +149,9 @@ export class Transports {
       },
       subscribe: this.#subscriptions.subscribe,
     });
-    await handle(request, response);
+    await handle(request, response).catch((error: unknown) => {
+      if (!request.socket.destroyed) throw error;
+    });
   };
 
   /** Ends all of them, and takes no more. */
