@@ -224,9 +224,10 @@ describe("a key for certain networks", () => {
     ["2001:DB8:1:0:0:0:0:5", "open"],
     ["2001:db8:2::5", CLOSED],
     ["127.0.0.1", CLOSED],
-    // What a proxy may pass on that is no address.
+    // What a proxy may pass on: an address with a port, and what is none.
+    ["203.0.113.7:4711", "open"],
+    ["198.51.100.1:4711", CLOSED],
     ["unknown", CLOSED],
-    ["203.0.113.7:4711", CLOSED],
     ["fe80::1%eth0", CLOSED],
   ])("from %s is %s", async (address, expected) => {
     const key = await issue({ networks: ["203.0.113.0/24", "2001:db8:1::/48"] }, "api_read");

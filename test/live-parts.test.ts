@@ -372,21 +372,24 @@ describe("a feed", () => {
   });
 });
 
-test.each([true, false])("a stream to who has gone (%s) is no failure, and any other is one", async (isGone) => {
-  const request = {
-    ...{ method: "POST", body: { query: "subscription { a }" } },
-    headers: { accept: "text/event-stream", "content-type": "application/json" },
-    socket: { destroyed: isGone },
-  };
-  const response = Object.assign(new EventEmitter(), {
-    writable: true,
-    writeHead: () => undefined,
-    write: (_: string, done: (error: Error) => void) => done(new Error("write EPIPE")),
-  });
-  const subscriptions = { prepare: () => [], subscribe: () => undefined };
-  const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
-  const { stream } = new Transports(parts, { key: [], again: () => undefined, keyInQuery: [], page: [] });
-  const streaming = stream(request as unknown as Request, response as unknown as Response, () => undefined);
-  if (isGone) await streaming;
-  else await expect(streaming).rejects.toThrow("EPIPE");
-});
+test.each([true, false])(
+  "a stream to who has gone (%s) is no failure, and any other is one",
+  async (isGone) => {
+    const request = {
+      ...{ method: "POST", body: { query: "subscription { a }" } },
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+      socket: { destroyed: isGone },
+    };
+    const response = Object.assign(new EventEmitter(), {
+      writable: true,
+      writeHead: () => undefined,
+      write: (_: string, done: (error: Error) => void) => done(new Error("write EPIPE")),
+    });
+    const subscriptions = { prepare: () => [], subscribe: () => undefined };
+    const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
+    const { stream } = new Transports(parts, { key: [], again: () => undefined, keyInQuery: [], page: [] });
+    const streaming = stream(request as unknown as Request, response as unknown as Response, () => undefined);
+    if (isGone) await streaming;
+    else await expect(streaming).rejects.toThrow("EPIPE");
+  },
+);

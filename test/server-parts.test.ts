@@ -145,6 +145,11 @@ describe("a caller is", () => {
     // As some proxies pass them on: whoever opens another connection is where they were.
     ["10.0.0.1:5678", "10.0.0.1"],
     ["[2001:db8::6]:443", "2001:db8:0:0"],
+    ["[2001:db8::6]", "2001:db8:0:0"],
+    // However they are written.
+    ["2001:0DB8:0001::6", "2001:db8:1:0"],
+    ["::FFFF:10.0.0.1", "::ffff:10.0.0.1"],
+    ["0:0:0:0:0:ffff:a00:2", "::ffff:10.0.0.2"],
     ["unknown", ""],
     ["10.0.0.1, 10.0.0.2", ""],
   ])("%s in the network %s", (ip, network) => {
@@ -155,7 +160,8 @@ describe("a caller is", () => {
     ["10.0.0.1", "10.0.0.1"],
     ["fe80::1%eth0", "fe80::1"],
     ["unknown", "::"],
-    ["10.0.0.1:4711", "::"],
+    ["10.0.0.1:4711", "10.0.0.1"],
+    ["[2001:DB8::1]:4711", "2001:db8::1"],
     [undefined, "::"],
   ])("%s, which a key is for or not as %s", async (ip, address) => {
     const asked: unknown[] = [];

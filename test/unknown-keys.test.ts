@@ -113,6 +113,31 @@ test("valid keys do not count, however many come at once", async () => {
   }
 });
 
+test("nor does one that comes over many connections, of which a proxy passes on the ports", async () => {
+  const url = await start({ TRUST_PROXY: "1" });
+  const key = await issueTestKey(service.database.owner, "api_read");
+  const holder = await service.database.owner.connect();
+  let statuses: Promise<number[]>;
+  try {
+    await holder.query("begin; lock table app_private.api_keys");
+    const ports = Array.from({ length: 2 * LIMIT }, (_, i) => 4_000 + i);
+    statuses = Promise.all(
+      ports.map((port) => statusOf(url, key, { "x-forwarded-for": `203.0.113.7:${port}` })),
+    );
+    await eventually(async () => {
+      const { rowCount } = await service.database.owner.query(
+        `select from pg_stat_activity
+         where datname = current_database() and usename = 'engagement_server' and wait_event_type = 'Lock'`,
+      );
+      expect(rowCount).toBeGreaterThan(0);
+    });
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
+  expect(new Set(await statuses)).toEqual(new Set([200]));
+});
+
 test("requests with a key that is being looked up share what comes of it, a failure too", async () => {
   const url = await start();
   const key = await issueTestKey(service.database.owner, "api_read");

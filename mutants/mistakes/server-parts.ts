@@ -22,8 +22,8 @@ export const SERVER_PARTS: readonly Mistake[] = [
     tests: ["server-parts"],
     rule: "an address that is none is nobody's",
     file: "server/identity/identify.ts",
-    before: 'return isIP(ip) ? ip.replace(/%.*/, "") : "::";',
-    after: 'return ip.replace(/%.*/, "");',
+    before: "addressOf(request) ?? NOWHERE",
+    after: "addressOf(request) ?? request.ip!",
     only: "a caller is",
   },
   {
@@ -61,9 +61,9 @@ export const SERVER_PARTS: readonly Mistake[] = [
   {
     tests: ["server-parts"],
     rule: "a zone is no part of an address",
-    file: "server/identity/identify.ts",
-    before: 'ip.replace(/%.*/, "")',
-    after: "ip",
+    file: "server/identity/network.ts",
+    before: '.replace(/%.*/, "")',
+    after: "",
     only: "a caller is",
   },
   {

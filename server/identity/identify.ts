@@ -1,5 +1,4 @@
 // From the Authorization header, or the cookie of a session, to the identity of a request.
-import { isIP } from "node:net";
 import type { Request, RequestHandler } from "express";
 import { ApiError } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
@@ -10,7 +9,7 @@ import type { KeyRing } from "./keys.ts";
 import { requireOwnPage } from "./own-page.ts";
 import type { Sessions } from "./sessions.ts";
 import type { PersonTokens } from "./tokens.ts";
-import { networkOf } from "./network.ts";
+import { addressOf, networkOf } from "./network.ts";
 
 /** Those who know who is calling. */
 export type Credentials = {
@@ -30,6 +29,9 @@ type Places = {
 
 /** Of a page, which is opened from anywhere and changes nothing but by a form of its own, the session and nothing else. */
 export type Credential = Places | "session of a page";
+
+/** The address of nobody, which stands for what is none: a key that is for certain networks is not for it. */
+const NOWHERE = "::";
 
 /** What a request is identified by. */
 export function credentialOf(
@@ -65,18 +67,10 @@ export function requireIdentity(credentials: Credentials, expected: Credential):
     }
     const caller = isToken(text)
       ? await personBy(text, credentials, given.in === "header")
-      : callerWith(await credentials.keys.identify(text, addressOf(request)));
+      : callerWith(await credentials.keys.identify(text, addressOf(request) ?? NOWHERE));
     request.identity = { ...caller, gone };
     next();
   };
-}
-
-/**
- * The address of a caller, as TRUST_PROXY has it. A proxy may pass on what is no address; that of nobody stands for it, which
- * a key that is for certain networks is not for.
- */
-function addressOf({ ip = "" }: Request): string {
-  return isIP(ip) ? ip.replace(/%.*/, "") : "::";
 }
 
 /** A key is ek_ and base64url, in which there is no dot; the parts of a token are separated by dots. */

@@ -1,22 +1,27 @@
 // Where a caller is, as limits count it.
-import { isIP, isIPv6 } from "node:net";
+import { isIP, isIPv6, SocketAddress } from "node:net";
 import type { Request, RequestHandler } from "express";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
-/** What some proxies pass on: an address with the port of the connection, of which everybody has as many as they like. */
-const WITH_PORT = /^(?:(\d+(?:\.\d+){3})|\[([^\]]+)\]):\d+$/;
+/** What some proxies pass on: an address in brackets, or with the port of the connection, of which everybody has as many as they like. */
+const WITH_PORT = /^(?:(\d+(?:\.\d+){3})|\[([^\]]+)\])(?::\d+)?$/;
+
+/** The address of a caller, as TRUST_PROXY has it, in the one way of writing it; undefined of what is none, as a proxy may pass on. */
+export function addressOf({ ip = "" }: Pick<Request, "ip">): string | undefined {
+  const [, v4, v6] = WITH_PORT.exec(ip) ?? [];
+  const address = (v4 ?? v6 ?? ip).replace(/%.*/, "");
+  if (!isIP(address)) return undefined;
+  return new SocketAddress({ address, family: isIPv6(address) ? "ipv6" : "ipv4" }).address;
+}
 
 /**
  * The address of a caller; of an IPv6 address the network, of which one customer usually has all. What is no address is nobody's:
  * all such callers are in one network.
  */
 export function networkOf(request: Pick<Request, "ip">): string {
-  const given = request.ip ?? "";
-  const [, v4, v6] = WITH_PORT.exec(given) ?? [];
-  const ip = v4 ?? v6 ?? given;
-  if (!isIP(ip)) return "";
+  const ip = addressOf(request) ?? "";
   if (!isIPv6(ip) || ip.startsWith("::ffff:")) return ip;
   const [left = "", right] = ip.split("::");
   const groups = left === "" ? [] : left.split(":");

@@ -7,7 +7,7 @@ import { ApiError } from "../errors.ts";
 import { pass } from "./guards.ts";
 import { credentialOf, requireIdentity } from "./identify.ts";
 import type { Credential, Credentials } from "./identify.ts";
-import { networkOf, refuse } from "./network.ts";
+import { addressOf, networkOf, refuse } from "./network.ts";
 
 const WINDOW_SECONDS = 60;
 const REMEMBERED_KEYS = 10_000;
@@ -50,7 +50,7 @@ export function limitUnknownKeys(
       return;
     }
     const name = createHash("sha256").update(given.text).digest("base64");
-    const here = `${name} ${request.ip}`;
+    const here = `${name} ${addressOf(request)}`;
     const identified = () => pass(identify, request, response);
     // What comes of it is for all of them, a failure too: one after the other they would wait for as many time limits.
     await checking.get(here)?.catch(async (error: unknown) => {
