@@ -97,7 +97,7 @@ test("whoever has seen enough of what a graph holds ends the question", async ()
   expect(value).toEqual(iris.slice(1).map((iri) => ({ iri })));
   // It may be as long as a graph, and is read from the store itself.
   const accept = "text/tab-separated-values";
-  expect(asked).toEqual([{ accept, priority: "public", fresh: true, timeoutMs: 600_000 }]);
+  expect(asked).toEqual([{ accept, priority: "public", fresh: true, timeoutMs: 3_600_000 }]);
   expect(body.destroyed).toBe(false);
   await strangers.return(undefined);
   expect(body.destroyed).toBe(true);
