@@ -254,6 +254,21 @@ test("after the database was away the store is asked what it holds: it may be on
   expect(described).toBe(2);
 });
 
+test("what is left when it is time to ask the store again is written right after that", async () => {
+  start({ watchMs: 10_000 });
+  await drainer.wake();
+  await graph.declareNeeds(1);
+  let more = 2;
+  graph.store.before = async ({ name, text }) => {
+    if (name !== "update" || !text.includes("Wells") || more-- <= 0) return;
+    now += 10_000;
+    await graph.declareNeeds(1);
+  };
+  await drainer.wake();
+  expect([await pending(), await graph.described()]).toEqual([0, 3]);
+  expect(await state()).toEqual(["current", null]);
+});
+
 test("who is told to stop lets what is under way arrive, and begins nothing else", async () => {
   await graph.declareNeeds(1);
   const between = standBetween(graph.database.owner);

@@ -55,6 +55,26 @@ test.each([500, 501])("of %i subjects that no table contains each is found, and 
   expect((await compare()).differences).toEqual(NONE);
 });
 
+test("a list that lacks, adds or changes something differs by as much, and is written again whole when that is repaired", async () => {
+  await drain(graph.options);
+  const { names } = graph.options.projector;
+  const list = `GRAPH <${names.countriesGraph}>`;
+  const [lost, told] = [names.country("KE"), names.country("UG")];
+  await graph.store.update(
+    `DELETE WHERE { ${list} { <${lost}> ?p ?o } } ;
+     INSERT DATA { ${list} { <urn:x-foreign> <urn:p> 1 . <${told}> <${names.iri("dct:modified")}> "2020" } }`,
+  );
+  const kinds = { missing: 1, altered: 1, foreign: 1, stale: 0 };
+  const seen = await compare();
+  expect(seen).toMatchObject({ differences: kinds, repaired: 0, drift: 3 });
+  // Of a list nobody keeps earlier versions.
+  const found = seen.found.map(({ kind, iri }) => `${kind} ${iri}`).toSorted();
+  expect(found).toEqual([`altered ${told}`, "foreign urn:x-foreign", `missing ${lost}`]);
+  expect(await compare({ repair: true })).toMatchObject({ differences: kinds, repaired: 3, drift: 0 });
+  await drain(graph.options);
+  expect((await compare()).differences).toEqual(NONE);
+});
+
 test("what was left in place counts as drift after a repair, and what was put right does not", async () => {
   await graph.store.update(
     `INSERT DATA { GRAPH <urn:x-unlisted> { <urn:a> <urn:b> 1 } GRAPH <${graph.needs}> { <urn:a> <urn:b> 2 } }`,

@@ -9,6 +9,7 @@ import { Pieces } from "../graph/embedded/pieces.ts";
 import { shapeOf } from "../graph/embedded/query-form.ts";
 import { itemReader } from "../graph/items.ts";
 import { createLoadCheck } from "../graph/load-check.ts";
+import { mediaType, negotiate } from "../graph/media-types.ts";
 import { createNames } from "../graph/namespaces.ts";
 import { tripleText } from "../graph/ntriples.ts";
 import { fitsXml, rdfXml } from "../graph/rdf-xml.ts";
@@ -74,6 +75,30 @@ describe("a body", () => {
     expect(await readAll(body())).toBe("abcdefghi");
     expect(await readAll(body(), 6)).toBe("abcdef");
     expect(await readAll(body(), 4)).toBe("abcd");
+  });
+});
+
+describe("a media type", () => {
+  test.each([
+    ["Text/Turtle; charset=UTF-8", "text/turtle"],
+    [" application/SPARQL-Results+JSON ;q=1", "application/sparql-results+json"],
+    ["", ""],
+    [undefined, ""],
+  ])("%j is %j, whatever is said beside it", (header, type) => {
+    expect(mediaType(header)).toBe(type);
+  });
+
+  test.each([
+    [undefined, "text/csv"],
+    ["", "text/csv"],
+    ["*/*", "text/csv"],
+    ["TEXT/TURTLE", "text/turtle"],
+    ["text/turtle;charset=utf-8, text/csv;q=0.5", "text/turtle"],
+    ["text/turtle;q=0.5, text/csv;q=0.6", "text/csv"],
+    ["text/turtle;q=0, text/csv;q=0", undefined],
+    ["image/png", undefined],
+  ])("who accepts %j gets %j", (accept, type) => {
+    expect(negotiate(accept, ["text/csv", "text/turtle"])).toBe(type);
   });
 });
 
@@ -157,6 +182,21 @@ describe("RDF/XML", () => {
       false,
     ]);
     expect(fitsXml(new Parser().parse("<urn:s> <urn:p#q> [] ."))).toBe(false);
+  });
+
+  test("has no end when what it is made of breaks off: nobody takes half of it for the whole", async () => {
+    async function* groups() {
+      yield [[triple(namedNode("urn:s"), namedNode("urn:p"), literal("o"))]];
+      await Promise.resolve();
+      throw new Error("broken off");
+    }
+    let text = "";
+    const reading = (async () => {
+      for await (const piece of rdfXml(groups())) text += piece;
+    })();
+    await expect(reading).rejects.toThrow("broken off");
+    expect(text).toContain("urn:s");
+    expect(text).not.toContain("</rdf:RDF>");
   });
 
   test("has each group about its subject, with what XML gives a meaning to written out", async () => {

@@ -1,5 +1,6 @@
 // What the worker finds out about the graph and mends in it, with a store in memory that fails at a chosen step.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Pool } from "pg";
 import {
   GraphFailed,
   GraphRejected,
@@ -9,11 +10,16 @@ import {
 } from "../graph/store.ts";
 import { drain } from "../worker/drain.ts";
 import { rebuild, rebuildNext } from "../worker/rebuild.ts";
+import { countRecords } from "../worker/records.ts";
+import { inSnapshot } from "../worker/snapshot.ts";
+import { startVerifier } from "../worker/verifier.ts";
 import { verify } from "../worker/verify.ts";
 import type { Difference } from "../worker/verify.ts";
 import { watch } from "../worker/watch.ts";
+import { eventually } from "./support/eventually.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
+import { standBetween } from "./support/statements.ts";
 
 let graph: MemoryGraph;
 beforeEach(async () => {
@@ -45,6 +51,18 @@ test.each([
     "select trouble, reason from app_private.graph_references where name = 'countries'",
   );
   expect(rows).toEqual([{ trouble, reason: error().message }]);
+});
+
+test("a list is not blamed for a store that takes nothing", async () => {
+  await graph.database.owner.query("select app_private.mark_references('countries')");
+  graph.store.before = ({ name }) => {
+    if (name === "update" || name === "putGraph") throw new GraphFailed("read only");
+  };
+  expect(await drain(graph.options, undefined, 0)).toMatchObject({ state: "store_unavailable" });
+  const { rows } = await graph.database.owner.query(
+    "select name, reason from app_private.graph_references where refusals > 0 or trouble is not null",
+  );
+  expect(rows).toEqual([]);
 });
 
 test("a list is not blamed for whoever stops while it is being sent", async () => {
@@ -90,7 +108,49 @@ test("a graph that seems to lack something is looked at until it does not, or fo
   expect(await states()).toEqual(["synced"]);
 });
 
+test.each([
+  ["another graph", "INSERT DATA { GRAPH <urn:graph> { <urn:a> <urn:b> 1 } }", true],
+  ["nothing", "", false],
+])(
+  "a store that says nothing of itself and holds %s is mended, and verified if need be",
+  async (_, content, isAsked) => {
+    const inGraph = content.replace("urn:graph", graph.needs);
+    await graph.store.update(`DROP ALL ; ${inGraph}`);
+    await graph.database.owner.query("update app_private.graph_verification set urgent = false");
+    expect(await watch(graph.options)).toBe("mended");
+    const { rows } = await graph.database.owner.query<{ urgent: boolean }>(
+      "select urgent from app_private.graph_verification",
+    );
+    expect(rows).toEqual([{ urgent: isAsked }]);
+  },
+);
+
+describe("a snapshot", () => {
+  test("shows the tables as they were when it was taken, and lasts however long nothing is asked of it", async () => {
+    const client = await graph.database.owner.connect();
+    await client.query("set idle_in_transaction_session_timeout = '1min'");
+    const pool = { connect: () => Promise.resolve(client) } as unknown as Pool;
+    await graph.declareNeeds(1);
+    const seen = await inSnapshot(pool, async (tables) => {
+      const before = await countRecords(tables, "need");
+      await graph.declareNeeds(1);
+      const { rows } = await tables.query("show idle_in_transaction_session_timeout");
+      return [before, await countRecords(tables, "need"), rows];
+    });
+    expect(seen).toEqual([1, 1, [{ idle_in_transaction_session_timeout: "0" }]]);
+  });
+});
+
 describe("a rebuild", () => {
+  test("writes the lists anew as well", async () => {
+    await drain(graph.options);
+    const { names } = graph.options.projector;
+    const country = `GRAPH <${names.countriesGraph}> { <${names.country("KE")}> ?p ?o }`;
+    await graph.store.update(`DELETE WHERE { ${country} }`);
+    await rebuild(graph.options);
+    expect(await graph.store.ask(`ASK { ${country} }`)).toBe(true);
+  });
+
   test("has what no trigger has seen noted as well", async () => {
     const [id] = await graph.declareNeeds(2);
     await drain(graph.options);
@@ -168,4 +228,34 @@ test("what the load check keeps out of the graph is no difference, but what it w
   expect(found).toEqual([{ kind: "foreign", graph: graph.needs, iri, record: { kind: "need", id } }]);
   await drain(refusing);
   expect(await graph.described()).toBe(2);
+});
+
+test.each([
+  ["asked for", "urgent = true, verified_at = now()"],
+  ["the first", "urgent = false, verified_at = null"],
+])("a verification that is %s goes on at once where its last step ended, page by page", async (_, as) => {
+  const ids = await graph.declareNeeds(501);
+  while ((await drain(graph.options)).state !== "drained");
+  const between = standBetween(graph.database.owner);
+  const positions: unknown[] = [];
+  between.before = async (text) => {
+    if (!text.includes("from app_private.graph_verification as v")) return;
+    const { rows } = await graph.database.owner.query<{ part: number; after: string | null }>(
+      "select part::integer, after from app_private.graph_verification",
+    );
+    positions.push([rows[0]!.part, rows[0]!.after]);
+  };
+  await graph.database.owner.query(`update app_private.graph_verification set part = 0, after = null, ${as}`);
+  await graph.database.owner.query("select app_private.note_graph_current()");
+  const verifier = startVerifier({ ...graph.options, pool: between.pool, share: 1, days: 1 });
+  try {
+    await eventually(() => expect(positions.length).toBeGreaterThan(2));
+  } finally {
+    await verifier.stop();
+  }
+  expect(positions.slice(0, 3)).toEqual([
+    [0, null],
+    [0, ids[499]],
+    [1, null],
+  ]);
 });

@@ -98,4 +98,14 @@ test("the graph is given each document under its own name, and again only when i
   };
   const first = await published();
   expect(await published()).toEqual(first);
+  const { rows } = await database.owner.query<{ name: string; document: string }>(
+    "select name, document from app_private.graph_references where document is not null order by name",
+  );
+  const said = ["owl:Ontology", "sh:NodeShape"];
+  expect(
+    rows.map(({ name, document }) => [name, said.filter((each) => document.includes(` a ${each}`))]),
+  ).toEqual([
+    ["ontology", ["owl:Ontology"]],
+    ["shapes", ["sh:NodeShape"]],
+  ]);
 });

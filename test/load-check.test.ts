@@ -208,3 +208,23 @@ test("a code that the vocabulary lacks is refused by its name, whatever is in it
   });
   expect(found.get(subject)!.map(({ path }) => path)).toEqual(["accelerators[0]"]);
 });
+
+test("a rule about what many records have in common is applied to each of them", async () => {
+  const own = createLoadCheck(
+    names,
+    `@prefix ns: <${names.namespaceUrl}> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+     @prefix prov: <http://www.w3.org/ns/prov#> .
+     [] a sh:NodeShape ; sh:targetClass ns:Need ; sh:property [
+       sh:path prov:wasAttributedTo ; sh:message "Nobody knows it." ;
+       sh:node [ a sh:NodeShape ; sh:property [ sh:path ns:isKnown ; sh:minCount 1 ] ] ] .`,
+  );
+  const records = Array.from({ length: 120 }, (_, n) => {
+    const need_id = `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+    return build({ kind: "need", row: { ...ROWS.need, need_id } }, concepts);
+  });
+  const found = await own(records, { concepts: [], peopleGroups: undefined, targets: [] });
+  expect([...found.keys()]).toEqual(records.map(({ iri: subject }) => subject));
+  // A rule that names no field is told by its property.
+  const said = { path: "wasAttributedTo", message: `Nobody knows it. Found: ${common.org_uri}` };
+  expect([...found.values()]).toEqual(records.map(() => [said]));
+});

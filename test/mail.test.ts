@@ -396,6 +396,20 @@ describe("a mail server that", () => {
   });
 });
 
+test("a mail is addressed to a name where there is one, and is known to be a program's", async () => {
+  const { send: hand } = createMailer(smtp.url, FROM);
+  const mail = { to: "ana@river.example", subject: "s", text: "t", html: "<p>t</p>" };
+  await hand({ ...mail, id: "first", toName: "Ana, of the River" });
+  await hand({ ...mail, id: "second", toName: null });
+  const said = smtp.received.map(({ headers }) =>
+    ["to", "from", "message-id", "auto-submitted"].map((name) => headers.get(name)),
+  );
+  expect(said).toEqual([
+    ['"Ana, of the River" <ana@river.example>', FROM, "<first@service.example>", "auto-generated"],
+    ["ana@river.example", FROM, "<second@service.example>", "auto-generated"],
+  ]);
+});
+
 test("a mail of a kind that only a later version knows waits for that version, and holds up no other", async () => {
   await waitingClaim();
   await db().query("alter table app_private.mails drop constraint mails_kind_check");

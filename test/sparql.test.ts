@@ -421,6 +421,9 @@ describe("without a store", () => {
       `SELECT * { \\u0053\\u0045\\u0052\\u0056\\u0049\\u0043\\u0045 <http://127.0.0.1:9/> { ?s ?p ?o } }`,
       `SELECT * { S\\U00000045RVICE <http://127.0.0.1:9/> \\u007b ?s ?p ?o \\u007D }`,
       `SELECT * { ?s ?p "\\u0022 . SERVICE <http://127.0.0.1:9/> { ?a ?b "x" } }`,
+      // In a comment, unless the escape in it ends the line; in a text, unless an escape is read within it.
+      `SELECT * { # \\u000ASERVICE <http://127.0.0.1:9/> { ?s ?p ?o }\n}`,
+      `SELECT * { ?s ?p "\\u0022" . SERVICE <http://127.0.0.1:9/> { ?a ?b ?c } # """\n}`,
     ])("%s", async (text) => {
       expect(await query(text)).toMatchObject({ status: 403, body: { error: "federation_disabled" } });
     });

@@ -45,6 +45,14 @@ test("an IRI that looks like a prefixed name stays an IRI", () => {
   expect(new Parser().parse(text).map((quad) => quad.object.value)).toEqual(["ns:Need"]);
 });
 
+test("a property with a prefix and more than a name behind it is written out", () => {
+  const properties = ["Need", "shape/Need", "need-1", "1"].map((local) => names.ns(local));
+  const quads = properties.map((property) => triple(subject, namedNode(property), literal("x")));
+  const text = writer.write(quads);
+  expect(text).toContain(" ns:Need ");
+  for (const property of properties.slice(1)) expect(text).toContain(` <${property}> `);
+});
+
 test.each([
   `" . } } ; DROP ALL ; INSERT DATA { GRAPH <urn:x> { <urn:a> <urn:b> "`,
   '\\" \\u0022 \\',

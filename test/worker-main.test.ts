@@ -1,12 +1,14 @@
 // How a worker begins and ends: what it takes up, and what it gives back.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { parseCrontab } from "graphile-worker";
 import pg from "pg";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { GraphUnreachable } from "../graph/store.ts";
 import { startWorker } from "../worker/main.ts";
 import type { Worker, WorkerOptions } from "../worker/main.ts";
+import { crontab } from "../worker/tasks/index.ts";
 import { eventually } from "./support/eventually.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
@@ -45,6 +47,23 @@ test("what the last one has left behind is written without anything that says so
   const worker = await start({}, { lookMs: 1_000_000 });
   try {
     await eventually(async () => expect(await graph.described()).toBe(3), 20_000);
+  } finally {
+    await worker.stop();
+  }
+});
+
+test("what runs on a schedule is known to whatever runs jobs", async () => {
+  const worker = await start();
+  try {
+    const known = async () => {
+      const { rows } = await graph.database.owner.query<{ identifier: string }>(
+        "select identifier from graphile_worker._private_known_crontabs order by identifier",
+      );
+      return rows.map(({ identifier }) => identifier);
+    };
+    const planned = parseCrontab(crontab()).map(({ identifier }) => identifier);
+    expect(planned.length).toBeGreaterThan(3);
+    await eventually(async () => expect(await known()).toEqual(planned.toSorted()));
   } finally {
     await worker.stop();
   }

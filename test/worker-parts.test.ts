@@ -72,6 +72,41 @@ describe("a whole graph", () => {
     },
   );
 
+  test("has what XML cannot hold written after it, where it is still the one that was sent, and counts with the last of it", async () => {
+    const updates: { graphs: readonly string[]; text: string }[] = [];
+    const counting = {
+      ...session,
+      update: (graphs: readonly string[], build: (parts: { note: string; condition: string }) => string) => {
+        updates.push({ graphs, text: build({ note: "NOTE", condition: "CONDITION" }) });
+        return Promise.resolve(BigInt(1 + updates.length));
+      },
+    } as unknown as GraphSession;
+    const bell = (n: number) => [triple(namedNode(`urn:bell${n}`), namedNode("urn:p"), literal("\u0007"))];
+    let xml = "";
+    const store = {
+      putGraph: async (_: string, body: Readable) => {
+        for await (const piece of body) xml += String(piece);
+      },
+      select: () => Promise.resolve([{ n: { type: "literal", value: "202" } }]),
+    } as unknown as GraphStore;
+    async function* subjects() {
+      yield [subject(1), ...Array.from({ length: 201 }, (_, n) => bell(n))];
+      await Promise.resolve();
+    }
+    const name = "need" as const;
+    const replaced = await replaceGraph({ store, session: counting, names, name, subjects: subjects() });
+    expect(replaced).toEqual({ turn: 3n, shown: 4n });
+    expect([xml.includes("urn:s1"), xml.includes("urn:bell")]).toEqual([true, false]);
+    expect(updates.map(({ graphs }) => graphs)).toEqual([["need"], ["need"], ["need"]]);
+    const texts = updates.map(({ text }) => text);
+    expect(texts.map((text) => text.split("urn:bell").length - 1)).toEqual([200, 1, 0]);
+    const conditional = new RegExp(
+      `^NOTE ;\\nINSERT \\{ GRAPH <${names.graphs.need}> \\{[^{}]*\\} \\} WHERE \\{ CONDITION \\}$`,
+    );
+    for (const text of texts.slice(0, 2)) expect(text).toMatch(conditional);
+    expect(texts[2]).toBe("NOTE");
+  });
+
   test.each([2, 4])("of which the store shows %i triples of three has not arrived", async (shown) => {
     await expect(replace(0, shown).done).rejects.toThrow(GraphUnconfirmed);
   });

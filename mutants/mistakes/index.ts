@@ -9,6 +9,7 @@ import { INTERPLAY } from "./desk-interplay.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { ANSWERS } from "./doors-answers.ts";
+import { GRAPH_SLIPS } from "./graph-slips.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
 import { PARTNERS } from "./doors-partners.ts";
 import { RESOURCES } from "./doors-resources.ts";
@@ -78,6 +79,7 @@ import { START } from "./start.ts";
 import { STATEMENTS } from "./statements.ts";
 import { TRACES } from "./tracing.ts";
 import { WORKER_PARTS } from "./worker-parts.ts";
+import { WORKER_SLIPS } from "./worker-slips.ts";
 
 export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
@@ -159,4 +161,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...INTERPLAY,
   ...PAGES_TOLD,
   ...OPERATOR_SLIPS,
+  ...GRAPH_SLIPS,
+  ...WORKER_SLIPS,
 ];

@@ -1,0 +1,108 @@
+// What a session changes and what it must not, update by update, in a graph store in memory: no database, no clock.
+import { expect, jest, test } from "@jest/globals";
+import type { Quad } from "@rdfjs/types";
+import { createNames } from "../graph/namespaces.ts";
+import { tripleText } from "../graph/ntriples.ts";
+import { createSession, requireUpdates } from "../graph/session.ts";
+import { GraphUnconfirmed } from "../graph/store.ts";
+import { literal, namedNode, triple } from "../graph/terms.ts";
+import { markTriples, readMark, readMarks, turnOf } from "../graph/turns.ts";
+import type { GraphMarks, GraphTurns, Turn } from "../graph/turns.ts";
+import { createMemoryStore } from "./support/memory-store.ts";
+
+jest.setTimeout(60_000);
+const names = createNames({
+  graphDataUrl: "https://data.example.org",
+  namespaceUrl: "https://ontology.example.org/core#",
+});
+const RUNS = ["first", "second"];
+const FIRST = turnOf(1n, 1);
+
+const note = ({ note: noted }: { note: string }) => noted;
+const nothing: GraphMarks = new Map();
+const all = (turn: Turn): GraphTurns =>
+  new Map(Object.keys(names.contents).map((name) => [name as "need", turn]));
+
+/** A store, and the sessions of two drains one after the other; the first has made the store its own. */
+async function start(seen = nothing, before?: string) {
+  const store = createMemoryStore();
+  if (before) await store.update(before);
+  const open = (drain: bigint, last: Turn, graphs: GraphTurns) => {
+    const origin = { identity: "ours", run: RUNS[Number(drain) - 1]!, runs: RUNS };
+    return createSession({ store, names, origin, drain, last, graphs, patienceMs: 0 });
+  };
+  const first = open(1n, 0n, new Map());
+  expect(await first.adopt(seen)).toBe(FIRST);
+  return { store, first, second: open(2n, FIRST, all(FIRST)) };
+}
+
+/** Sends a graph whole: what it says of itself, and one text. */
+const sendWhole = (store: ReturnType<typeof createMemoryStore>, mark: Quad[], text: string) => {
+  const content = triple(namedNode("urn:s"), namedNode("urn:p"), literal(text));
+  const lines = [...mark, content].map(tripleText).join("\n");
+  return store.putGraph(names.contents.need, lines, "application/n-triples");
+};
+
+test.each([
+  ["another drain", "b", { turn: 5n, run: "a" }],
+  ["the drain that was seen", "a", { turn: FIRST, run: "first" }],
+])("a graph that says the number that was seen, of %s, is not taken for another", async (_, run, says) => {
+  const own = markTriples(names, "need", 5n, "a").map(tripleText).join("\n");
+  const before = `INSERT DATA { GRAPH <${names.contents.need}> { ${own} } }`;
+  const { store } = await start(new Map([["need", { turn: 5n, run }]]), before);
+  const { graphs } = await readMarks(store, names);
+  expect(graphs.get("need")).toEqual(says);
+  expect(graphs.get("commitment")).toEqual({ turn: FIRST, run: "first" });
+});
+
+test("what follows a graph that was sent whole has an effect on that one", async () => {
+  const { store, second } = await start();
+  const turn = await second.replace("need", (mark) => sendWhole(store, mark, "new"));
+  await second.update(["need"], note);
+  expect((await readMarks(store, names)).graphs.get("need")).toEqual({ turn: turn + 1n, run: "second" });
+});
+
+test("what follows a graph that was sent whole has no effect on one that is there in its place", async () => {
+  const { store, second } = await start();
+  await second.replace("need", (mark) => sendWhole(store, mark, "new"));
+  await sendWhole(store, markTriples(names, "need", FIRST, "first"), "old");
+  await expect(second.update(["need"], note)).rejects.toThrow(GraphUnconfirmed);
+  expect((await readMarks(store, names)).graphs.get("need")).toEqual({ turn: FIRST, run: "first" });
+});
+
+test("an update has no effect on a graph with one that nobody noted: that is looked after first", async () => {
+  const { store, first, second } = await start();
+  const unnoted = await first.update(["need"], note);
+  await expect(second.update([], note)).rejects.toThrow(GraphUnconfirmed);
+  expect(await readMark(store, names)).toMatchObject({ turn: unnoted, run: "first" });
+});
+
+test("an update does not count where the graph has become another database's as well", async () => {
+  const { store, second } = await start();
+  const whole = names.turnsGraph;
+  store.after = async ({ name }) => {
+    if (name !== "update") return;
+    store.after = () => undefined;
+    await store.update(
+      `INSERT DATA { GRAPH <${whole}> { <${whole}> <${names.ns("projectionStore")}> "theirs" } }`,
+    );
+  };
+  // Or the queries would be taken for those of a copy that is behind, and waited for.
+  store.getGraph = () => Promise.resolve(undefined);
+  await expect(second.update([], note)).rejects.toThrow(GraphUnconfirmed);
+  expect(second.last()).toBe(FIRST);
+});
+
+test("a graph that was refused whole has another number from then on: should it arrive all the same, it is out of date", async () => {
+  const { store, second } = await start();
+  const sent: Quad[][] = [];
+  const refused = second.replace("need", (mark) => {
+    sent.push(mark);
+    return Promise.reject(new Error("refused"));
+  });
+  await expect(refused).rejects.toThrow("refused");
+  const turn = await requireUpdates(second, "need");
+  expect((await readMarks(store, names)).graphs.get("need")).toEqual({ turn, run: "second" });
+  await sendWhole(store, sent[0]!, "late");
+  await expect(second.update(["need"], note)).rejects.toThrow(GraphUnconfirmed);
+});
