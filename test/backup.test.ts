@@ -75,7 +75,11 @@ describeWithDistribution("a dump of a database that is in use", ({ folder, ...pr
       const [before, after] = pools as [pg.Pool, pg.Pool];
       expect(await columnsOf(after)).toEqual(await columnsOf(before));
       expect(await rowsOf(after)).toEqual(await rowsOf(before));
-      // What the roles may do came with the rules, not with the dump.
+      // What the roles may do came with the rules, not with the dump; the server's login has none of it by itself.
+      const login = await after.query(
+        "select rolcanlogin, rolinherit from pg_roles where rolname = 'engagement_server'",
+      );
+      expect(login.rows).toEqual([{ rolcanlogin: true, rolinherit: false }]);
       const client = await after.connect();
       await client.query("begin; grant api_read to current_user; set local role api_read");
       expect((await client.query("select need_id from app_public.needs")).rowCount).toBe(6);

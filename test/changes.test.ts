@@ -344,6 +344,29 @@ describe("what is kept", () => {
     expect((await page()).changes.map(({ position }) => position)).toEqual([last, expect.any(String)]);
   });
 
+  test("is as many days old as the operator has set", async () => {
+    const needs = [await declareNeed(), await declareNeed()];
+    await age(29, (await page({ after: "now" })).position);
+    const left = async () => {
+      await tend();
+      const { rows } = await db.query("select from app_private.changes where record_id = any ($1)", [needs]);
+      return rows.length;
+    };
+    const keep = (days: number) =>
+      db.query(
+        "update app_private.settings set value = to_jsonb($1::integer) where name = 'changes_kept_days'",
+        [days],
+      );
+    expect(await left()).toBe(2);
+    await keep(28);
+    try {
+      // The last is what whoever is up to date goes on from.
+      expect(await left()).toBe(1);
+    } finally {
+      await keep(30);
+    }
+  });
+
   test("is forgotten as many at a time as is asked for, down to the last", async () => {
     for (let count = 0; count < 3; count++) await declareNeed();
     const { position: last } = await page({ after: "now" });
@@ -422,6 +445,9 @@ describe("of organization claims", () => {
       toStatus: "approved",
       record: listed.claims[0],
     });
+    // When a claim was decided is not when it was made.
+    const times = [pending.body, decided].map((body) => Date.parse((body as Page).changes.at(-1)!.changedAt));
+    expect(times[1]).toBeGreaterThan(times[0]!);
     const all = (await claims(platformAdmin)).body as Page;
     expect(new Set(all.changes.map(({ orgUri }) => orgUri))).toEqual(new Set([ORG, organization.uri]));
     // Nor do they wait for what they may not see.

@@ -55,6 +55,17 @@ test("the words of a church's names count for more than those of its place", asy
   await owner.query("delete from app_public.churches where church_id in ('a-town', 'b-campus')");
 });
 
+test("what is called so comes before what is called much else besides", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [
+    { church_id: "a-much", name: "Ebenezer Valley Community" },
+    // Its document is the longer one.
+    { church_id: "b-so", name: "Ebenezer", denomination: "First Second Third Fourth Fifth Sixth Seventh" },
+  ]);
+  expect(ids(await found("q=ebenezer"))).toEqual(["b-so", "a-much"]);
+  await owner.query("delete from app_public.churches where church_id in ('a-much', 'b-so')");
+});
+
 test("after the last church that has the words as they are spelt comes none that is only like it", async () => {
   const { owner } = service.database;
   await insertChurches(owner, [
@@ -210,6 +221,17 @@ describe("by words and names", () => {
       has_more: true,
       next_cursor: expect.any(String),
     });
+  });
+
+  test("a church of which no place is known has none, and no geometry", async () => {
+    const { body } = await search("id=w2&format=geojson&fields=name");
+    expect(body.features).toEqual([
+      {
+        ...{ type: "Feature", id: "w2", geometry: null },
+        properties: { church_id: "w2", name: "Grace Chapel of the Valley" },
+      },
+    ]);
+    expect((await search("id=w2&fields=geojson")).body.items).toEqual([{ church_id: "w2", geojson: null }]);
   });
 
   test("one church by its id, or 404", async () => {

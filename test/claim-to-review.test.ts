@@ -183,6 +183,47 @@ describe("a claim", () => {
       expect(text).toContain(said);
   });
 
+  test("of a decided one everything, each under its own name", async () => {
+    const email = `${crypto.randomUUID()}@gmail.com`;
+    const id = await queue.propose("Shape of Water", {
+      ...{ newOrgType: "sending agency", newOrgWebsite: "https://shape.example", orgDomain: "shape.example" },
+      ...{ userEmail: email, roles: ["digs"] },
+    });
+    const decide = (claimId: string, role: string, notes: string) =>
+      queue.door.review({ claimId, action: "approve", role, notes, adminEmail: m.support });
+    await decide(id, "org_contributor", "Welcome.");
+    const uri = (await queue.told(m.support, `claim_to_review('${id}')`)).organization.uri as string;
+    const rival = { id: "", email: `${crypto.randomUUID()}@elsewhere.example` };
+    rival.id = await queue.claim({ uri, name: "Shape of Water", domain: "" }, { userEmail: rival.email });
+    await decide(rival.id, "org_admin", "You too.");
+    const at = expect.any(String);
+    const line = { createdAt: at, reviewedAt: at, reviewedBy: m.support, status: "approved" };
+    const signs = { isProven: false, domainMatch: false, isOpen: false, isOwn: false };
+    expect(await queue.told(m.platformAdmin, `claim_to_review('${id}')`)).toEqual({
+      ...{ ...line, ...signs, id, email, name: "Ben Ode", orgName: "Shape of Water", isNewOrg: true },
+      ...{ sentTo: "platform", newOrgType: "sending agency", newOrgWebsite: "https://shape.example" },
+      ...{ statedRoles: ["digs"], emailDomain: "gmail.com", isFreeMail: true, orgDomain: "shape.example" },
+      ...{ isAtDomain: false, isDomainStated: true, notes: "Welcome.", role: "org_contributor" },
+      steps: [
+        { to: "pending", by: email, at },
+        { to: "approved", by: m.support, at },
+      ],
+      ...{ roles: [], reasons: expect.any(Array), similar: [], earlier: [], othersTotal: 1 },
+      organization: {
+        ...{ uri, name: "Shape of Water", status: "active", type: "sending agency" },
+        ...{ website: "https://shape.example", domain: "shape.example", members: 2, administrators: 1 },
+        administratorsNamed: [{ email: rival.email, name: "Ana Silva" }],
+        ...{ needs: 0, commitments: 0, engagementClaims: 0 },
+      },
+      others: [
+        {
+          ...{ ...line, ...signs, id: rival.id, email: rival.email, name: "Ana Silva", isNewOrg: false },
+          ...{ orgName: "Shape of Water", orgUri: uri, notes: "You too.", role: "org_admin" },
+        },
+      ],
+    });
+  });
+
   test("of many claims to one organization the latest are beside it, and a link leads to all of them", async () => {
     const org = await m.addOrganization(db(), { head: "org_admin" });
     const ids: string[] = [];

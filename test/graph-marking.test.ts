@@ -73,6 +73,16 @@ test("an emptied table has its own records marked, and those of no other", async
   expect(await values("select count(*)::integer from app_private.graph_records")).toEqual([3]);
 });
 
+test("a record that was written or refused waits again once it has changed", async () => {
+  await refuse("commitment", "null");
+  await client.query(
+    "update app_public.needs set status = 'met'; update app_public.commitments set status = 'funded'",
+  );
+  expect(await values("select state::text from app_private.graph_records as r order by r.kind")).toEqual([
+    ...["pending", "pending", "synced"],
+  ]);
+});
+
 describe("checked again", () => {
   const recheck = (codes = "{}") => values("select app_private.recheck_records($1)::integer", [codes]);
 
@@ -116,6 +126,24 @@ describe("a list", () => {
     expect(await due()).toEqual([]);
     await client.query("update app_public.accelerators set pref_label = 'Prayer' where code = 'PRA'");
     expect(await due()).toEqual(["accelerators"]);
+  });
+
+  test("of organizations is written again once the table has been emptied", async () => {
+    expect(await due()).toEqual([]);
+    await client.query("truncate app_public.organizations cascade");
+    expect(await due()).toEqual(["organizations"]);
+  });
+
+  test("that is a file is written again when its text is another, and only then", async () => {
+    const publish = (text: string) =>
+      client.query("select app_private.publish_document('ontology', $1)", [text]);
+    await publish("# One");
+    expect(await due()).toEqual(["ontology"]);
+    await settle();
+    await publish("# One");
+    expect(await due()).toEqual([]);
+    await publish("# Another");
+    expect(await due()).toEqual(["ontology"]);
   });
 
   test("that was written at last is refused anew: the next wait is the shortest again", async () => {

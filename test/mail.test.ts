@@ -115,6 +115,43 @@ describe("who is told what", () => {
     expect(decision.body).toContain("Your role there is now contributor (org_contributor).");
   });
 
+  test("all that is known of a claim is in what its mails are made from, and whom they greet", async () => {
+    const named = "update app_public.users set first_name = $2 where email = $1";
+    await db().query(named, [m.support, "Sue"]);
+    const { value } = await door.claim({
+      ...m.claimOf({ uri: "", name: "Delta Relief", domain: "" }, "ana@delta.example"),
+      ...{ isNewOrg: true, orgUri: undefined, orgDomain: "delta.example" },
+      ...{ newOrgType: "sending agency", newOrgWebsite: "https://delta.example" },
+    });
+    const said = {
+      ...{ claimId: value.claimId, orgName: "Delta Relief", orgUri: value.orgUri, isNewOrg: true },
+      ...{ newOrgType: "sending agency", newOrgWebsite: "https://delta.example", orgDomain: "delta.example" },
+      ...{ domainMatch: true, orgDomainStated: true, emailVerified: false },
+      ...{
+        claimantEmail: "ana@delta.example",
+        claimantName: "Ana Silva",
+        statedRoles: ["field coordinator"],
+      },
+    };
+    const sent = async (kind: string, recipient: string) =>
+      (
+        await db().query(
+          "select recipient_name as name, data from app_private.mails where kind = $1 and recipient = $2",
+          [kind, recipient],
+        )
+      ).rows;
+    expect(await sent("claim_queue", m.support)).toEqual([{ name: "Sue", data: said }]);
+    const decision = { role: "org_admin", notes: "Welcome." };
+    await door.review({ claimId: value.claimId, action: "approve", adminEmail: m.support, ...decision });
+    expect(await sent("claim_approved", "ana@delta.example")).toEqual([
+      { name: "Ana", data: { ...said, ...decision, roleTitle: "administrator" } },
+    ]);
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    await db().query(named, [`head@${org.domain}`, "Hal"]);
+    await door.claim(m.claimOf(org, "ana@elsewhere.example"));
+    expect(await sent("claim_request", `head@${org.domain}`)).toMatchObject([{ name: "Hal" }]);
+  });
+
   test("the claimant of the rejection, with the reason", async () => {
     const { claimId, head } = await waitingClaim();
     await door.review({

@@ -369,6 +369,38 @@ describe("what its forms do", () => {
   });
 });
 
+test("the page knows of its visitors their own names, role and claim, and what they may do", async () => {
+  const standing = async (email: string) => {
+    const client = await service.database.owner.connect();
+    try {
+      await client.query("begin");
+      await client.query("select set_config('app.person', $1, true)", [JSON.stringify({ email })]);
+      await client.query("set local role api_person");
+      const { rows } = await client.query<{ standing: unknown }>(
+        "select app_private.own_standing_in($1) as standing",
+        [org.uri],
+      );
+      return rows[0]!.standing;
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  };
+  const claimant = `ana@${crypto.randomUUID()}.example`;
+  const claimId = await claimBy(claimant);
+  const nobody = { firstName: null, lastName: null, appoints: false, reviews: false };
+  const none = { role: null, membership: null, permissions: [], waitingClaim: null };
+  expect(await standing(claimant)).toEqual({
+    ...{ ...none, ...nobody, firstName: "Ana", lastName: "Silva" },
+    waitingClaim: { claimId, since: expect.any(String) },
+  });
+  expect(await standing("nobody@elsewhere.example")).toEqual({ ...none, ...nobody });
+  expect(await standing(people.reader)).toEqual({
+    ...{ ...none, ...nobody, role: "org_member", membership: "active", permissions: ["members:read"] },
+  });
+  expect(await standing(people.head)).toMatchObject({ role: "org_admin", reviews: true, waitingClaim: null });
+});
+
 test("the database decides who sees claims, whoever asks it", async () => {
   const claimId = await claimBy("claimant@elsewhere.example");
   const other = await m.addOrganization(service.database.owner, { boss: "org_admin" });

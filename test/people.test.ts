@@ -154,7 +154,7 @@ test("what was used at every door is nowhere afterwards, and one pseudonym stand
     "create table app_private.later (words varchar, many text[], document json, words_b jsonb)",
   );
   await db().query(
-    "insert into app_private.later values ($1::text, array['to', $1::text], to_json($2::text), null)",
+    "insert into app_private.later values ($1::text, array['to', $1::text], to_json($2::text), jsonb_build_object($1::text, 1))",
     [person, `first\n${person}`],
   );
   const before = await tablesWith(person);

@@ -18,6 +18,22 @@ jest.setTimeout(30_000);
 const turn = () => new Promise(setImmediate);
 const at = (place: number): Position => ({ database: "a", timeline: "1", at: place });
 
+test("where commits are told before they are flushed, the log of the primary is as far as it is written", async () => {
+  const { owner, drop } = await createTestDatabase();
+  const client = await owner.connect();
+  try {
+    await client.query("begin; set local synchronous_commit = off");
+    const { rows } = await client.query<{ is_before: boolean }>(
+      `with said as materialized (select pg_logical_emit_message(false, 'test', repeat('x', 10000)) - pg_lsn '0/0' as at)
+       select said.at <= (app_private.log_position() ->> 'at')::numeric as is_before from said`,
+    );
+    expect(rows).toEqual([{ is_before: true }]);
+  } finally {
+    client.release(true);
+    await drop();
+  }
+});
+
 describe("a replica", () => {
   let database: TestDatabase;
   let primary: () => Promise<Position>;

@@ -363,6 +363,24 @@ describe("the cookie", () => {
     expect(await statusOf(thief)).toBe(401);
     expect(await statusOf(visitor)).toBe(200);
   });
+
+  test("is not ended by a sign-in of the same person elsewhere, or once more in another browser", async () => {
+    const [here, elsewhere] = [new Visitor(service), new Visitor(service)];
+    for (const visitor of [here, elsewhere, elsewhere]) await visitor.signIn("in-two-places@river.example");
+    expect([await statusOf(here), await statusOf(elsewhere)]).toEqual([200, 200]);
+  });
+});
+
+test("of who begins to sign in, what counts them knows neither network nor address, but their hashes", async () => {
+  await new Visitor(service, { "x-forwarded-for": "192.0.2.77" }).linkFor("counted@river.example");
+  const { rows } = await db().query<{ key: string }>(
+    "select key from app_private.rate_limits where key like 'sign-in%' order by key",
+  );
+  expect(rows.map(({ key }) => key.replace(/[0-9a-f]{64}$/, "…"))).toEqual([
+    "sign-in address …",
+    "sign-in address …",
+    "sign-in network …",
+  ]);
 });
 
 test("on one's own machine the sign-in has one name; a name of somewhere else is not led away from", async () => {

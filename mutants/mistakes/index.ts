@@ -71,6 +71,7 @@ import { ROUTES } from "./doors-routes.ts";
 import { SERVER_SLIPS } from "./server-slips.ts";
 import { SLIPS_OF_LISTS } from "./slips-lists.ts";
 import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
+import { SLIPS_IN_SQL } from "./slips-sql.ts";
 import { SLIPS_OF_VALUES } from "./slips-values.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
@@ -145,6 +146,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SERVER_SLIPS,
   ...SLIPS_OF_AUTHORITY,
   ...SLIPS_OF_VALUES,
+  ...SLIPS_IN_SQL,
   ...TOLD,
   ...TABLES,
   ...PAGES_LISTS,
