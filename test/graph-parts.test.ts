@@ -125,6 +125,28 @@ describe("an item of the graph", () => {
   });
 });
 
+test("a record's values are in the graph in the one form in which every store gives them back", () => {
+  const row = {
+    ...{ commitment_id: id(1), org_uri: "https://river.example/", concerns_need_id: id(2) },
+    ...{ created_at: "2026-01-02T03:04:05.120000", updated_at: "2026-01-02T03:04:05.000000" },
+    ...{ target_completion_date: "2030-05-03", commitment_description: null },
+  };
+  const { iri, quads } = createTripleBuilder(names)({ kind: "commitment", row }, new Map());
+  const values = new Map(quads.map(({ predicate, object }) => [predicate.value, object]));
+  const value = (property: string) => {
+    const object = values.get(names.iri(property))!;
+    return object.termType === "Literal" ? [object.value, object.datatype.value.split("#")[1]] : object.value;
+  };
+  expect(iri).toBe(`${names.graphs.commitment}${id(1)}`);
+  expect(value("prov:wasAttributedTo")).toBe("https://river.example/");
+  expect(value("ns:concernsNeed")).toBe(`${names.graphs.need}${id(2)}`);
+  expect(value("prov:generatedAtTime")).toEqual(["2026-01-02T03:04:05.12Z", "dateTime"]);
+  expect(value("dct:modified")).toEqual(["2026-01-02T03:04:05Z", "dateTime"]);
+  expect(value("ns:targetCompletionDate")).toEqual(["2030-05-03", "date"]);
+  expect(value("dct:identifier")).toEqual([id(1), "string"]);
+  expect(values.has(names.iri("ns:commitmentDescription"))).toBe(false);
+});
+
 describe("numbers and times", () => {
   test.each([
     ["12.000", "12"],

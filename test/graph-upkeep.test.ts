@@ -1,6 +1,7 @@
 // What the worker finds out about the graph and mends in it, with a store in memory that fails at a chosen step.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Pool } from "pg";
+import { pino } from "pino";
 import {
   GraphFailed,
   GraphRejected,
@@ -106,6 +107,24 @@ test("a graph that seems to lack something is looked at until it does not, or fo
   };
   expect(await watch({ ...graph.options, patienceMs: 3_600_000 })).toBe("whole");
   expect(await states()).toEqual(["synced"]);
+});
+
+test("a record keeps an accelerator that is deprecated, which is said of those that are, and of no others", async () => {
+  const [id] = await graph.declareNeeds(1);
+  await graph.database.owner.query(
+    `update app_public.accelerators set deprecated_at = now() where code = 'PRA';
+     select app_private.mark_records('need', array['${id}'::uuid]), app_private.mark_references('accelerators')`,
+  );
+  await drain(graph.options);
+  expect(await states()).toEqual(["synced"]);
+  const { names } = graph.options.projector;
+  const rows = await graph.store.select(
+    `SELECT ?code { GRAPH <${names.lists.accelerators}> {
+       ?s <http://www.w3.org/2002/07/owl#deprecated> true ; <http://www.w3.org/2004/02/skos/core#notation> ?code } }
+     ORDER BY ?code`,
+  );
+  // One has been for long; others are not.
+  expect(rows.map(({ code }) => code?.value)).toEqual(["OLD-ONE", "PRA"]);
 });
 
 test.each([
@@ -258,4 +277,28 @@ test.each([
     [0, ids[499]],
     [1, null],
   ]);
+});
+
+test("an operator is told what differs although nothing has failed", async () => {
+  await graph.declareNeeds(1);
+  await drain(graph.options);
+  await graph.store.update(
+    `INSERT DATA { GRAPH <${graph.needs}> { <urn:x-foreign> <urn:p> "o" } } ;
+     DELETE WHERE { GRAPH <${graph.needs}> { ?s <${graph.options.projector.names.iri("dct:identifier")}> ?o } }`,
+  );
+  await graph.database.owner.query(
+    "select app_private.request_verification(), app_private.note_graph_current()",
+  );
+  const told: Record<string, unknown>[] = [];
+  const logger = pino({ level: "warn" }, { write: (line) => void told.push(JSON.parse(line)) });
+  const verifier = startVerifier({ ...graph.options, logger, share: 1, days: 1 });
+  try {
+    await eventually(() => expect(told.length).toBeGreaterThan(1));
+  } finally {
+    await verifier.stop();
+  }
+  const nothing = { missing: 0, stale: 0, altered: 0, foreign: 0, repaired: 0 };
+  const msg = "the graph differs from the tables, though nothing has failed";
+  expect(told[0]).toMatchObject({ ...nothing, altered: 1, msg });
+  expect(told[1]).toMatchObject({ ...nothing, foreign: 1, msg });
 });

@@ -178,6 +178,14 @@ describe("of the worker", () => {
     });
   });
 
+  test("its connections are told of as its own, and so is how the graph is doing", async () => {
+    expect(Object.keys(await scrape(metrics, /^database_pool_connections/))).toEqual([
+      'database_pool_connections{pool="worker",state="idle"}',
+      'database_pool_connections{pool="worker",state="used"}',
+    ]);
+    expect(Object.keys(await scrape(metrics, /^graph_/))).not.toEqual([]);
+  });
+
   test("a job that fails fails, and is counted as one that did", async () => {
     const helpers = {} as JobHelpers;
     await tasks["send_mails"]!(undefined, helpers);

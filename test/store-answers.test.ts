@@ -209,6 +209,27 @@ describe("of a store that is asked", () => {
     await eventually(() => expect(getEventListeners(signal, "abort")).toEqual([]), 10_000);
   });
 
+  test("nothing is sent for who has left before, and the work for who leaves meanwhile is ended", async () => {
+    const arrived = Promise.withResolvers<void>();
+    let asked = 0;
+    let ended = 0;
+    const url = await listen((_, response) => {
+      asked += 1;
+      response.on("close", () => (ended += 1));
+      arrived.resolve();
+    });
+    const store = createGraphStore(storeUrls(`${url}/ds`));
+    clients.push(store);
+    const signal = AbortSignal.abort(new Error("left before"));
+    await expect(store.update("CLEAR ALL", { signal })).rejects.toThrow("left before");
+    await expect(store.ask("ASK {}", { signal })).rejects.toThrow("left before");
+    const leaving = new AbortController();
+    const asking = store.ask("ASK {}", { signal: leaving.signal });
+    void arrived.promise.then(() => leaving.abort(new Error("left")));
+    await expect(asking).rejects.toThrow("left");
+    await eventually(() => expect([asked, ended]).toEqual([1, 1]));
+  });
+
   test("of a failure no more is read than is told", async () => {
     const url = await listen((request, response) => {
       request.resume();

@@ -1,6 +1,8 @@
 // What a tired colleague gets wrong in the graph's parts: the second of two conditions, the other one of two readings.
 import type { Mistake } from "../mistake.ts";
 
+const VALUES = { file: "graph/triples.ts", tests: ["graph-parts"], only: "one form" };
+const LEAVING = { file: "graph/store-http.ts", tests: ["store-answers"], only: "who has left before" };
 const SESSION = { tests: ["graph-sessions"] };
 
 export const GRAPH_SLIPS: readonly Mistake[] = [
@@ -104,5 +106,35 @@ export const GRAPH_SLIPS: readonly Mistake[] = [
     after: "/^[A-Za-z].*$/.test(",
     tests: ["turtle"],
     only: "more than a name",
+  },
+  {
+    ...VALUES,
+    rule: "times have no zeros that add nothing: stores give them back without",
+    before: "(utc) => `${withoutTrailingZeros(utc)}Z`",
+    after: "(utc) => `${utc}Z`",
+  },
+  {
+    ...VALUES,
+    rule: "an organization is a resource, not a text",
+    before: "return (add, value) => add(predicate, namedNode(String(value)));",
+    after: "return (add, value) => add(predicate, literal(String(value)));",
+  },
+  {
+    ...VALUES,
+    rule: "of what a record does not say the graph says nothing",
+    before: "if (value !== null && value !== undefined) write",
+    after: "if (value !== undefined) write",
+  },
+  {
+    ...LEAVING,
+    rule: "nothing is sent for who has left before: a worker who has lost the right to write sends no update",
+    before: "  if (signal?.aborted) return Promise.reject(abortReason(signal));\n",
+    after: "",
+  },
+  {
+    ...LEAVING,
+    rule: "a store's work ends with the wish for it",
+    before: "    given.abort(error);\n",
+    after: "",
   },
 ];

@@ -3,6 +3,7 @@ import type { Mistake } from "../mistake.ts";
 
 const UPKEEP = { tests: ["graph-upkeep"] };
 const WHOLE = { file: "worker/replace.ts", tests: ["worker-parts"], only: "what XML cannot hold" };
+const ASKED = { tests: ["graph-by-pages"], only: "nobody asked" };
 const LIST = { file: "worker/verify.ts", tests: ["graph-by-pages"], only: "a list that lacks" };
 
 export const WORKER_SLIPS: readonly Mistake[] = [
@@ -118,5 +119,58 @@ export const WORKER_SLIPS: readonly Mistake[] = [
     after: 'to: { name: "", address: to },',
     tests: ["mail"],
     only: "addressed to a name",
+  },
+  {
+    ...UPKEEP,
+    rule: "a record may keep an accelerator that is deprecated",
+    file: "worker/records.ts",
+    before: "from app_public.accelerators) as concepts",
+    after: "from app_public.accelerators where deprecated_at is null) as concepts",
+    only: "that is deprecated",
+  },
+  {
+    ...UPKEEP,
+    rule: "an accelerator is said to be deprecated when it is",
+    file: "worker/references.ts",
+    before: "deprecated_at is not null as deprecated",
+    after: "deprecated_at is null as deprecated",
+    only: "that is deprecated",
+  },
+  {
+    ...ASKED,
+    rule: "what is among the marks of the graph is removed only where that is wanted",
+    file: "worker/verify.ts",
+    before: "if (!step.repair || strangers.length === 0) return;",
+    after: "if (strangers.length === 0) return;",
+  },
+  {
+    ...ASKED,
+    rule: "what is beside the service's graphs is not removed by a repair",
+    file: "worker/verify.ts",
+    before: "if (!dropUnlisted) continue;",
+    after: "if (!dropUnlisted && !step.repair) continue;",
+  },
+  {
+    ...ASKED,
+    rule: "what is in no graph is not removed by a repair",
+    file: "worker/verify.ts",
+    before: "  if (!dropUnlisted) return;\n",
+    after: "  if (!dropUnlisted && !step.repair) return;\n",
+  },
+  {
+    rule: "the connections of the worker are told of",
+    file: "worker/metrics.ts",
+    before: '  metrics.watchPool("worker", pool);\n',
+    after: "",
+    tests: ["metrics-parts"],
+    only: "as its own",
+  },
+  {
+    ...UPKEEP,
+    rule: "an operator is told what a verification has found",
+    file: "worker/verifier.ts",
+    before: "if (found > 0) {",
+    after: "if (result.repaired > 0) {",
+    only: "is told what differs",
   },
 ];
