@@ -137,4 +137,12 @@ export const GRAPH_SLIPS: readonly Mistake[] = [
     before: "    given.abort(error);\n",
     after: "",
   },
+  {
+    rule: "what is too deep to be read is said to be nested too deeply",
+    file: "graph/sparql-guard.ts",
+    before: "  if (error instanceof RangeError) return tooDeep();\n",
+    after: "",
+    tests: ["sparql"],
+    only: "so many levels",
+  },
 ];
