@@ -183,3 +183,34 @@ test("a bare SQL session cannot set what the database decides, or write in nobod
   // Before it becomes an API role, the server's login can reach nothing.
   await expect(psql.query("select * from app_public.needs")).rejects.toMatchObject({ code: "42501" });
 });
+
+test("each kind of record asks for the permission of its own kind, to declare one and to change its status", async () => {
+  const { service } = doors;
+  const { owner } = service.database;
+  const allowed = async () => {
+    const names: string[] = [];
+    for (const { name, path, input } of OPERATIONS) {
+      const body = input(world.contributor);
+      const { status } = await call(`${service.url}${path}`, "POST", service.keys.write, body);
+      if (status < 300) names.push(name);
+    }
+    return names;
+  };
+  const permissions = ["needs:write", "commitments:write", "engagement_claims:write"];
+  for (const [kind, permission] of permissions.entries()) {
+    const values = ["org_contributor", permission];
+    await owner.query(
+      "delete from app_public.organization_permissions where role = $1 and permission = $2",
+      values,
+    );
+    try {
+      const others = OPERATIONS.filter((_, place) => Math.floor(place / 2) !== kind);
+      expect(await allowed()).toEqual(others.map(({ name }) => name));
+    } finally {
+      await owner.query(
+        "insert into app_public.organization_permissions (role, permission) values ($1, $2)",
+        values,
+      );
+    }
+  }
+});

@@ -55,6 +55,17 @@ test("the words of a church's names count for more than those of its place", asy
   await owner.query("delete from app_public.churches where church_id in ('a-town', 'b-campus')");
 });
 
+test("within a radius the nearest comes first, whatever words are asked for", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [
+    { church_id: "b-near", name: "Siloam Tabernacle of the Hills", latitude: 10, longitude: 10 },
+    { church_id: "a-far", name: "Siloam", latitude: 10.1, longitude: 10 },
+  ]);
+  expect(ids(await found("q=siloam"))).toEqual(["a-far", "b-near"]);
+  expect(ids(await found("q=siloam&center_lat=10&center_lng=10&radius_km=50"))).toEqual(["b-near", "a-far"]);
+  await owner.query("delete from app_public.churches where church_id in ('b-near', 'a-far')");
+});
+
 test("what is called so comes before what is called much else besides", async () => {
   const { owner } = service.database;
   await insertChurches(owner, [

@@ -187,7 +187,7 @@ describe("a claim", () => {
     const email = `${crypto.randomUUID()}@gmail.com`;
     const id = await queue.propose("Shape of Water", {
       ...{ newOrgType: "sending agency", newOrgWebsite: "https://shape.example", orgDomain: "shape.example" },
-      ...{ userEmail: email, roles: ["digs"] },
+      ...{ userEmail: email, roles: ["digs", "prays", "digs"] },
     });
     const decide = (claimId: string, role: string, notes: string) =>
       queue.door.review({ claimId, action: "approve", role, notes, adminEmail: m.support });
@@ -202,7 +202,12 @@ describe("a claim", () => {
     expect(await queue.told(m.platformAdmin, `claim_to_review('${id}')`)).toEqual({
       ...{ ...line, ...signs, id, email, name: "Ben Ode", orgName: "Shape of Water", isNewOrg: true },
       ...{ sentTo: "platform", newOrgType: "sending agency", newOrgWebsite: "https://shape.example" },
-      ...{ statedRoles: ["digs"], emailDomain: "gmail.com", isFreeMail: true, orgDomain: "shape.example" },
+      ...{
+        statedRoles: ["digs", "prays"],
+        emailDomain: "gmail.com",
+        isFreeMail: true,
+        orgDomain: "shape.example",
+      },
       ...{ isAtDomain: false, isDomainStated: true, notes: "Welcome.", role: "org_contributor" },
       steps: [
         { to: "pending", by: email, at },

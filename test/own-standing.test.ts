@@ -122,7 +122,8 @@ describe.each(m.DOORS)("through %s", (name) => {
       expect((await byKey.claims(head, { status: "withdrawn" })).value.claims).toMatchObject([{ claimId }]);
       const decided = { refusal: "409 already_reviewed" };
       expect(await byKey.review({ claimId, action: "approve", adminEmail: head })).toEqual(decided);
-      expect(await door.withdraw({ claimId, userEmail })).toEqual(decided);
+      for (const named of [userEmail, userEmail?.toUpperCase()])
+        expect(await door.withdraw({ claimId, userEmail: named })).toEqual(decided);
       const { rows } = await db().query(
         "select kind from app_private.mails where data ->> 'claimId' = $1 and kind <> 'claim_request'",
         [claimId],

@@ -117,3 +117,23 @@ describe.each(KINDS)("$record.kind", ({ record, create, input, id, key, statuses
     expect((await history(recordId)).statusHistory.nodes).toHaveLength(2);
   });
 });
+
+test("an organization has changed when it was changed, and not when it was saved as it is", async () => {
+  const { owner } = service.database;
+  const changedSince = async (change: string) => {
+    const {
+      rows: [before],
+    } = await owner.query<{ at: string }>(
+      "select updated_at::text as at from app_public.organizations where org_uri = $1",
+      [ORG],
+    );
+    const { rows } = await owner.query<{ later: boolean }>(
+      `update app_public.organizations set ${change} where org_uri = $1 returning updated_at > $2::timestamptz as later`,
+      [ORG, before!.at],
+    );
+    return rows.map(({ later }) => later);
+  };
+  expect(await changedSince("name = name")).toEqual([false]);
+  expect(await changedSince("type = 'network'")).toEqual([true]);
+  expect(await changedSince("type = null")).toEqual([true]);
+});

@@ -160,6 +160,12 @@ describe("admin vocabulary import and people-groups import", () => {
     expect(result.code).toBe(0);
     expect(JSON.parse(result.stdout)).toMatchObject({ added: 1, changed: 1, deprecated: 1, problems: [] });
     expect(await codes()).toEqual({ PRA: true, "PRA-NEW": true, "PRA-INT": false, "OLD-ONE": false });
+    const { rows: listed } = await projection.database.owner.query<{ code: string; deprecated: boolean }>(
+      "select code, deprecated from rest.accelerators",
+    );
+    expect(Object.fromEntries(listed.map(({ code, deprecated }) => [code, deprecated]))).toEqual({
+      ...{ PRA: false, "PRA-NEW": false, "PRA-INT": true, "OLD-ONE": true },
+    });
     await expect(projection.declareNeed({ accelerators: ["PRA-INT"] })).rejects.toMatchObject({
       code: "PT422",
       detail: "unknown_accelerator_code",

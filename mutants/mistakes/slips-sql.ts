@@ -123,4 +123,63 @@ export const SLIPS_IN_SQL: readonly Mistake[] = [
     tests: ["replica-parts"],
     only: "before they are flushed",
   },
+  {
+    rule: "within a radius the nearest comes first, and not who is called as was asked",
+    file: "db/rules/church-search.sql",
+    before:
+      "    when query.radius_km is not null then 'distance'\n    when query.q is not null then 'rank'\n",
+    after: "    when query.q is not null then 'rank'\n    when query.radius_km is not null then 'distance'\n",
+    tests: ["churches"],
+    only: "the nearest comes first",
+  },
+  {
+    rule: "what a claimant wants to be is in the claim once each",
+    file: "db/rules/organization-claims.sql",
+    before: "     app_private.distinct_items(roles), app_private.email_domain(user_email)",
+    after: "     roles, app_private.email_domain(user_email)",
+    tests: ["claim-to-review"],
+    only: "under its own name",
+  },
+  {
+    rule: "an engagement claim's status is changed by those who write engagement claims",
+    file: "db/rules/engagement-claims.sql",
+    before: "app_private.current_actor(), 'engagement_claims:write')",
+    after: "app_private.current_actor(), 'needs:write')",
+    tests: ["authorization"],
+    only: "of its own kind",
+  },
+  {
+    rule: "the organizations are written again once their table was emptied",
+    file: "db/rules/graph-references.sql",
+    before:
+      "create trigger project_truncate after truncate on app_public.organizations\n  for each statement execute function app_private.mark_reference();\n",
+    after: "",
+    tests: ["graph-marking"],
+    only: "has been emptied",
+  },
+  {
+    rule: "an organization that changes says when",
+    file: "db/rules/organizations.sql",
+    before:
+      "create trigger touch before update on app_public.organizations\n  for each row when (old.* is distinct from new.*) execute function app_private.touch();\n",
+    after: "",
+    tests: ["times"],
+    only: "an organization has changed",
+  },
+  {
+    rule: "who takes a claim back is found in any case of their address",
+    file: "db/rules/own-standing.sql",
+    before: "where c.claim_id = withdraw_organization_claim.claim_id and lower(u.email) = lower(user_email)",
+    after: "where c.claim_id = withdraw_organization_claim.claim_id and u.email = user_email",
+    tests: ["own-standing"],
+    only: "withdraws their own claim",
+  },
+  {
+    rule: "a code is listed as deprecated when it is",
+    file: "db/rules/vocabulary.sql",
+    before: "a.deprecated_at is not null as deprecated",
+    after: "a.deprecated_at is null as deprecated",
+    tests: ["vocabulary"],
+    only: "is deprecated: records keep it",
+  },
 ];
