@@ -17,6 +17,7 @@ import {
   url,
   whole,
 } from "./forms.ts";
+import { storeUrls, type StoreUrls } from "./graph/store-urls.ts";
 import { misspelt } from "./misspelt.ts";
 
 /** The configuration of the whole service; frozen. Durations are in milliseconds. */
@@ -40,15 +41,14 @@ export type Config = Readonly<{
   statementTimeoutMs: number;
   /** Undefined: the embedded graph store under dataDir. */
   graphStore:
-    | Readonly<{
-        queryUrl: string;
-        updateUrl: string;
-        graphStoreUrl: string;
-        /** see graph/store.ts */
-        takesTimeout?: boolean;
-        user?: string;
-        password?: string;
-      }>
+    | Readonly<
+        StoreUrls & {
+          /** see graph/store.ts */
+          takesTimeout?: boolean;
+          user?: string;
+          password?: string;
+        }
+      >
     | undefined;
   graphDataUrl: string;
   namespaceUrl: string;
@@ -338,10 +338,10 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
 }
 
 function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
-  const base = e.FUSEKI_URL?.replace(/\/$/, "");
-  const queryUrl = e.SPARQL_QUERY_URL ?? (base && `${base}/query`);
-  const updateUrl = e.SPARQL_UPDATE_URL ?? (base && `${base}/update`);
-  const graphStoreUrl = e.SPARQL_GRAPH_STORE_URL ?? (base && `${base}/data`);
+  const fuseki = e.FUSEKI_URL === undefined ? undefined : storeUrls(e.FUSEKI_URL);
+  const queryUrl = e.SPARQL_QUERY_URL ?? fuseki?.queryUrl;
+  const updateUrl = e.SPARQL_UPDATE_URL ?? fuseki?.updateUrl;
+  const graphStoreUrl = e.SPARQL_GRAPH_STORE_URL ?? fuseki?.graphStoreUrl;
   if (!queryUrl && !updateUrl && !graphStoreUrl) return undefined;
   if (!queryUrl || !updateUrl || !graphStoreUrl) {
     throw new ConfigError(

@@ -6,6 +6,7 @@ import SimpleClient from "sparql-http-client/SimpleClient.js";
 import { N_TRIPLES, RESULTS_JSON, mediaType, negotiate } from "./media-types.ts";
 import { GraphNotFound, GraphRejected, GraphUnavailable } from "./store-errors.ts";
 import { createTransport, readAll, type StoreResponse } from "./store-http.ts";
+import type { StoreUrls } from "./store-urls.ts";
 
 export {
   GraphFailed,
@@ -18,13 +19,7 @@ export {
   type Position,
 } from "./store-errors.ts";
 export type { StoreResponse } from "./store-http.ts";
-
-/** Where a store listens. */
-export interface StoreUrls {
-  queryUrl: string;
-  updateUrl: string;
-  graphStoreUrl: string;
-}
+export { storeUrls, type StoreUrls } from "./store-urls.ts";
 
 export interface GraphStoreOptions extends StoreUrls {
   user?: string;
@@ -112,12 +107,6 @@ const AVAILABILITY_TIMEOUT_MS = 2_000;
 const LONGEST_UPDATE_ANSWER = 65_536;
 // For a cache that listens; others are not asked twice for the same.
 const UNCACHED = { "cache-control": "no-cache, no-store", pragma: "no-cache" };
-
-/** The endpoints under a dataset's URL, named as in Fuseki. */
-export function storeUrls(datasetUrl: string): StoreUrls {
-  const base = datasetUrl.replace(/\/$/, "");
-  return { queryUrl: `${base}/query`, updateUrl: `${base}/update`, graphStoreUrl: `${base}/data` };
-}
 
 export function createGraphStore(options: GraphStoreOptions): GraphStore {
   const transport = createTransport(options);

@@ -150,7 +150,7 @@ export const GRAPH_NAMES: readonly Mistake[] = [
   {
     ...ANSWERS,
     rule: "an address with a slash at its end is the same one",
-    file: "graph/store.ts",
+    file: "graph/store-urls.ts",
     before: 'datasetUrl.replace(/\\/$/, "")',
     after: "datasetUrl",
     only: "names its graphs",

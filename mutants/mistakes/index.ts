@@ -17,6 +17,7 @@ import { REST } from "./doors-rest.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { FUSEKI } from "./fuseki-scripts.ts";
 import { GRAPH } from "./graph.ts";
+import { GRAPHQL_TOLD } from "./graphql-told.ts";
 import { GRAPH_NAMES } from "./graph-names.ts";
 import { NOTES } from "./graph-noted.ts";
 import { GRAPH_PARTS } from "./graph-parts.ts";
@@ -34,6 +35,7 @@ import { METRICS } from "./metrics.ts";
 import { MIGRATING } from "./migrating.ts";
 import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
+import { PAGES_DRAWN } from "./pages-drawn.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
 import { PAGES_TOLD } from "./pages-told.ts";
@@ -53,6 +55,7 @@ import { RECORDS } from "./rules-records.ts";
 import { STANDING } from "./rules-standing.ts";
 import { TOLD } from "./rules-told.ts";
 import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
+import { SIGN_IN } from "./sign-in.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
 import { FLOODS } from "./server-floods.ts";
@@ -105,6 +108,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNSPOKEN_WORKER,
   ...RACES,
   ...GRAPH,
+  ...GRAPHQL_TOLD,
   ...GRAPH_PARTS,
   ...GRAPH_NAMES,
   ...STORES,
@@ -115,6 +119,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...EMBEDDED_STORE,
   ...EMBEDDED_POOL,
   ...SERVER,
+  ...SIGN_IN,
   ...DOORS,
   ...LIVE,
   ...FLOODS,
@@ -150,6 +155,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...TOLD,
   ...TABLES,
   ...PAGES_LISTS,
+  ...PAGES_DRAWN,
   ...PAGES_FRAME,
   ...UNSPOKEN_RULES,
   ...UNSPOKEN,

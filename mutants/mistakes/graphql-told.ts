@@ -1,0 +1,131 @@
+// Mistakes in subscriptions, in what groups have in common, in the types of lists and in the search of records.
+import type { Mistake } from "../mistake.ts";
+
+const SUBSCRIPTIONS = { file: "server/graphql/subscriptions.ts", tests: ["graphql-subscriptions"] } as const;
+const KEYS = { file: "server/graphql/group-keys.ts", tests: ["graphql-aggregates"] } as const;
+const LISTS = { file: "server/graphql/lists.ts", tests: ["graphql-schema"] } as const;
+const SEARCH = { file: "server/graphql/search.ts", tests: ["search"] } as const;
+
+export const GRAPHQL_TOLD: readonly Mistake[] = [
+  {
+    ...SUBSCRIPTIONS,
+    rule: "a query is not run where subscriptions are",
+    before: "if (operation !== OperationTypeNode.SUBSCRIPTION) {",
+    after: "if (operation === OperationTypeNode.MUTATION) {",
+  },
+  {
+    ...SUBSCRIPTIONS,
+    rule: "a subscription has the bounds of a query",
+    before: '      measure(this.#schema, document, operationName ?? undefined, variables ?? {}, new Map());\n',
+    after: "",
+  },
+  {
+    ...SUBSCRIPTIONS,
+    rule: "of several subscriptions in a text the named one is begun",
+    before: "operationName: operationName ?? null,",
+    after: "operationName: null,",
+  },
+  {
+    ...SUBSCRIPTIONS,
+    rule: "a subscription has the variables that were sent with it",
+    before: "variableValues: variables ?? {},",
+    after: "variableValues: {},",
+  },
+  {
+    ...SUBSCRIPTIONS,
+    rule: "what goes wrong in an event has its code",
+    before: "yield event.errors ? { ...event, errors: event.errors.map(publicError) } : event;",
+    after: "yield event;",
+  },
+  {
+    ...SUBSCRIPTIONS,
+    rule: "what ends a subscription is its last event",
+    before: "if (failure !== undefined && !ended.signal.aborted) yield",
+    after: "if (failure !== undefined && ended.signal.aborted) yield",
+  },
+  {
+    ...SUBSCRIPTIONS,
+    rule: "more changes come when those before were taken",
+    before: "    this.#underWay -= 1;\n",
+    after: "",
+  },
+  {
+    ...SUBSCRIPTIONS,
+    rule: "who does not take what comes is not sent more",
+    before: "|| !this.#party.isReady()",
+    after: "",
+  },
+  {
+    ...KEYS,
+    rule: "a group of a country leads to it",
+    before: 'column: /country_code$/, list: "countries", key: "alpha2"',
+    after: 'column: /country$/, list: "countries", key: "alpha2"',
+  },
+  {
+    ...KEYS,
+    rule: "a group of a people group leads to it",
+    before: 'field: "peopleGroup"',
+    after: 'field: "country"',
+  },
+  {
+    ...KEYS,
+    rule: "what all records have in common is nothing",
+    before: "asked.has($group.getClassStep()) ? $group : build.grafast.constant(null)",
+    after: "$group",
+  },
+  {
+    ...KEYS,
+    rule: "a month has the name of no organization",
+    before: 'grouping.suffix === "" ? linkOf',
+    after: 'grouping.suffix !== "" ? linkOf',
+  },
+  {
+    ...KEYS,
+    rule: "what the records are not grouped by is null",
+    before: "const at = (groupBy as readonly string[]).indexOf(name);",
+    after: "const at = Math.max(0, (groupBy as readonly string[]).indexOf(name));",
+  },
+  {
+    ...LISTS,
+    rule: "a list that is given has no nulls",
+    before: "return pgConnectionFilterOperators || isMutationInput",
+    after: "return pgConnectionFilterOperators",
+  },
+  {
+    ...LISTS,
+    rule: "a record always has its status in the graph",
+    before: 'type: new GraphQLNonNull(build.getOutputTypeByName("GraphStatus") as GraphQLEnumType),',
+    after: 'type: build.getOutputTypeByName("GraphStatus") as GraphQLEnumType,',
+  },
+  {
+    ...LISTS,
+    rule: "what is wrong with a record has a message",
+    before: "message: { type: new GraphQLNonNull(GraphQLString)",
+    after: "message: { type: GraphQLString",
+  },
+  {
+    ...SEARCH,
+    rule: "no words are no search",
+    before: " && !$search.evalIs(null)",
+    after: "",
+    tests: ["search", "graphql-records"],
+  },
+  {
+    ...SEARCH,
+    rule: "an order that is asked for comes before the rank",
+    before: "order === undefined || order === null || JSON.stringify(order) === byDefault",
+    after: "true",
+  },
+  {
+    ...SEARCH,
+    rule: "the best match comes first",
+    before: 'codec: TYPES.float4, direction: "DESC"',
+    after: 'codec: TYPES.float4, direction: "ASC"',
+  },
+  {
+    ...SEARCH,
+    rule: "the order by default is no order that was asked for",
+    before: " || JSON.stringify(order) === byDefault",
+    after: "",
+  },
+];
