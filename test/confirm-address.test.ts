@@ -195,6 +195,20 @@ describe("the link", () => {
     expect(await claims(email)).toEqual([["pending_review", status === 200]]);
   });
 
+  test("is about its own address, whoever is signed in where it is opened", async () => {
+    const [email, other] = [somebody(), somebody()];
+    await claim(email);
+    await claim(other);
+    const visitor = await new Visitor(service).signIn(other);
+    const page = await visitor.open((await links(email))[0]!);
+    expect(page.text).toContain(`says that ${email} belongs to`);
+    expect((await visitor.submit(page, PAGE, {})).status).toBe(200);
+    expect([await claims(email), await claims(other)]).toEqual([
+      [["pending_review", true]],
+      [["pending_review", false]],
+    ]);
+  });
+
   test("is of no use to sign in, nor one to sign in here", async () => {
     const email = somebody();
     await claim(email);
@@ -538,7 +552,10 @@ describe("signed in", () => {
     const { claimId } = await claim(email);
     const visitor = await new Visitor(service).signIn(email);
     const page = await visitor.open(PAGE);
-    for (const _ of ["once", "again"]) expect((await visitor.submit(page, PAGE, {})).status).toBe(200);
+    for (const said of ["Your address is confirmed.", "Nothing waits any more."]) {
+      const { status, text } = await visitor.submit(page, PAGE, {});
+      expect([status, text]).toEqual([200, expect.stringContaining(said)]);
+    }
     expect(await proofs(claimId)).toHaveLength(1);
   });
 

@@ -10,11 +10,14 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
   await service.database.owner.query(`
+    insert into app_public.people_groups (rop3, name) values ('109392', 'Somali')
+      on conflict (rop3) do update set name = excluded.name;
     insert into app_public.needs
-      (org_uri, org_name, declared_by_email, need_description, accelerators, concerns_country_code, status, created_at)
+      (org_uri, org_name, declared_by_email, need_description, accelerators, concerns_people_group_rop3,
+       concerns_country_code, status, created_at)
     values
-      ('${ORG}', 'River Mission', '${admin}', 'a', '{PRA,PRA-INT}', '{KE}', 'open', '2026-01-31 23:59:59Z'),
-      ('${OTHER_ORG}', 'Harbor Trust', '${admin}', 'b', '{PRA}', '{}', 'met', '2026-02-01Z');
+      ('${ORG}', 'River Mission', '${admin}', 'a', '{PRA,PRA-INT}', '{109392}', '{KE}', 'open', '2026-01-31 23:59:59Z'),
+      ('${OTHER_ORG}', 'Harbor Trust', '${admin}', 'b', '{PRA}', '{}', '{}', 'met', '2026-02-01Z');
     insert into app_public.commitments
       (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope, target_completion_date)
     values
@@ -168,6 +171,18 @@ test("groups say what they have in common by name and type, and lead to it", asy
     },
   });
   expect(found).toEqual([group("met", "PRA"), group("open", "PRA"), group("open", "PRA-INT")]);
+});
+
+test("a group of a country, or a people group, leads to it", async () => {
+  const { needs } = await ask(
+    service,
+    `{ needs { countries: groupedAggregates(groupBy: [CONCERNS_COUNTRY_CODE]) { group { country { name } } }
+         peopleGroups: groupedAggregates(groupBy: [CONCERNS_PEOPLE_GROUP_ROP3]) {
+           group { peopleGroup { rop3 name } } } } }`,
+  );
+  expect(needs.countries).toEqual([{ group: { country: { name: "Kenya" } } }]);
+  const somali = { rop3: "109392", name: "Somali" };
+  expect(needs.peopleGroups).toEqual([{ group: { peopleGroup: somali } }]);
 });
 
 test("groups of organizations, months and target months", async () => {

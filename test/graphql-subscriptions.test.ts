@@ -61,7 +61,11 @@ describe.each([
   ["WebSocket", overWebSocket],
   ["server-sent events", overServerSentEvents],
 ])("over %s", (_, subscribe: Subscribe) => {
-  const listen = (variables: Record<string, unknown> = {}, query = CHANGES, key = service.keys.read) => {
+  const listen = (
+    variables: Record<string, unknown> = {},
+    query: Parameters<Subscribe>[2] = CHANGES,
+    key = service.keys.read,
+  ) => {
     const subscriber = subscribe(service.url, key, query, variables);
     open.push(subscriber);
     return subscriber;
@@ -74,6 +78,16 @@ describe.each([
     const { body } = await call(`${service.url}/v0/changes?needId=${needId}`, "GET", service.keys.read);
     const { id, ...shown } = body.changes[0];
     expect(subscriber.events).toEqual([{ data: { changes: { ...shown, changedId: id } } }]);
+  });
+
+  test("of several subscriptions in a text the one that is named", async () => {
+    const after = await now();
+    const query = `subscription All($after: String) { changes(after: $after) { kind } }
+      subscription Places($after: String) { changes(after: $after) { position } }`;
+    const subscriber = listen({ after }, { query, operationName: "Places" });
+    await insertNeed();
+    await eventually(() => expect(subscriber.events).toHaveLength(1));
+    expect(subscriber.events).toEqual([{ data: { changes: { position: expect.any(String) } } }]);
   });
 
   test("without a position: what changes from now on", async () => {

@@ -174,6 +174,24 @@ describe("what the page shows", () => {
     expect(await open(people.head)).toContain("members=2");
     const second = await open(people.head, `${path}?members=2`);
     expect([second.includes(last), second.includes(people.writer)]).toEqual([true, false]);
+    const page = await open(people.head);
+    const places = [people.head, "member1@crowd.example", people.reader].map((email) =>
+      page.indexOf(email, page.indexOf('id="members"')),
+    );
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+  });
+
+  test("claims that are more than a page on several", async () => {
+    const made: string[] = [];
+    for (let n = 0; n < 26; n++) made.push(await claimBy(`claim${n}@elsewhere.example`));
+    const shown = async (address: string) =>
+      Array.from(
+        (await open(people.head, address)).matchAll(/href="\/admin\/claims\/([^"]+)"/g),
+        ([, id]) => id!,
+      );
+    const [first, second] = [await shown(path), await shown(`${path}?claims=2`)];
+    expect([first.length, second.length]).toEqual([25, 1]);
+    expect(new Set([...first, ...second])).toEqual(new Set(made));
   });
 
   test("claims to those who review them, each as far as they do", async () => {
@@ -209,13 +227,16 @@ describe("what the page shows", () => {
   });
 
   test("records by lists, each with a way to its chain", async () => {
-    for (let n = 0; n < 27; n++) {
+    const declare = async ({ uri, name }: m.TestOrganization, writer: string, needDescription: string) => {
       const { status } = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {
-        ...{ orgUri: org.uri, orgName: org.name, declaredByEmail: people.writer },
-        ...{ needDescription: `Need ${n} & more`, accelerators: ["PRA-INT"] },
+        ...{ orgUri: uri, orgName: name, declaredByEmail: writer },
+        ...{ needDescription, accelerators: ["PRA-INT"] },
       });
       expect(status).toBe(201);
-    }
+    };
+    const other = await m.addOrganization(service.database.owner, { writer: "org_contributor" });
+    await declare(other, `writer@${other.domain}`, "Of others");
+    for (let n = 0; n < 27; n++) await declare(org, people.writer, `Need ${n} & more`);
     const text = await open(stranger);
     expect(text).toContain("Needs: 27");
     const first = [...text.matchAll(/href="(\/needs\/[^"]*)"/g)].map(([, href]) => href!);
@@ -224,6 +245,7 @@ describe("what the page shows", () => {
     const second = await open(stranger, `${path}?page=2`);
     const rest = [...second.matchAll(/href="(\/needs\/[^"]*)"/g)].map(([, href]) => href!);
     expect(new Set([...first, ...rest]).size).toBe(27);
+    expect(second).not.toContain("Of others");
     // Another list begins with its first page.
     expect(second).toContain(`href="${path}?list=commitments#records"`);
     expect(await open(stranger, `${path}?list=commitments`)).toContain("No commitments here.");

@@ -45,6 +45,19 @@ beforeAll(async () => {
      where need_id = (select min(need_id::text)::uuid from app_public.needs)`,
   );
   await owner.query("update app_public.accelerators set pref_label = $1 where code = 'PRA-INT'", [HOSTILE]);
+  // So that somebody has committed to a need of which no work is attested.
+  await owner.query(
+    `update app_public.commitments set concerns_need_id = (
+       select need_id from app_public.needs as n
+       where not exists (select from app_public.commitments as c where c.concerns_need_id = n.need_id) limit 1)
+     where concerns_need_id is null`,
+  );
+  // So that not all needs of a country are open.
+  await owner.query(
+    `update app_public.needs set status = 'met'
+     where need_id in (
+       select need_id from app_public.needs where 'NE' = any (concerns_country_code) order by need_id desc limit 1)`,
+  );
   visitor = await new Visitor(service).signIn("somebody@elsewhere.example");
   overview = (await visitor.open("/")).text;
 });
@@ -105,6 +118,26 @@ test("each number is that of the list to which it leads", async () => {
   }
 });
 
+test("how far needs have come is what the tables say of them, as a share of all", async () => {
+  const [card] = /<section class="card" id="funnel"[\s\S]*?<\/section>/.exec(overview)!;
+  const rows = card.matchAll(/<td class="number"><a [^>]*>(\d+)<\/a>[\s\S]*?<rect width="([\d.]+)"/g);
+  const { rows: counted } = await service.database.owner.query<Record<string, number>>(
+    `select count(distinct need_id)::integer as declared,
+       count(distinct concerns_need_id)::integer as committed,
+       count(distinct concerns_need_id) filter (where claim_id is not null)::integer as attested,
+       count(distinct need_id) filter (where n.status = 'met')::integer as met
+     from app_public.needs as n
+       left join app_public.commitments on concerns_need_id = need_id
+       left join app_public.engagement_claims on fulfills_commitment_id = commitment_id`,
+  );
+  const stages = Object.values(counted[0]!);
+  // All of them are different, so that none stands for another.
+  expect([...new Set(stages)]).toEqual(stages);
+  expect(Array.from(rows, ([, number, width]) => [Number(number), width])).toEqual(
+    stages.map((number) => [number, ((number / stages[0]!) * 100).toFixed(2)]),
+  );
+});
+
 test("the map shows each country: as an outline, a point, or in words", async () => {
   const [map] = /<svg\s+class="map"[\s\S]*?<\/svg>/.exec(overview)!;
   const drawn = new Map(
@@ -116,7 +149,14 @@ test("the map shows each country: as an outline, a point, or in words", async ()
   expect(new Set([...drawn.keys(), "ZZ"])).toEqual(new Set(rows.map(({ code }) => code)));
   expect([drawn.get("SG"), drawn.get("NE")]).toEqual(["circle", "path"]);
   expect(overview).toContain("Not on this map: Nowhere.");
-  expect(map).toMatch(/aria-label="Niger: \d needs?, \d open"/);
+  const needs = Array.from(map.matchAll(/aria-label="[^":]*: (\d+ \w+), /g), ([, number]) => number!);
+  expect(needs).toContain("1 need");
+  for (const number of needs) expect(number).toMatch(/^(1 need|([2-9]|\d\d+) needs)$/);
+  const [, all, open] = /aria-label="Niger: (\d) needs, (\d) open"/.exec(map)!;
+  expect(Number(open)).toBe(Number(all) - 1);
+  const table =
+    /<bdi>Niger<\/bdi><\/th>\s*<td class="number"><a [^>]*>(\d)<\/a><\/td>\s*<td class="number"><a [^>]*>(\d)</;
+  expect(table.exec(overview)!.slice(1)).toEqual([all, open]);
 });
 
 test("the months say what was fulfilled of what ended", () => {

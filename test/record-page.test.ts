@@ -251,6 +251,17 @@ test("each code is called by what it stands for in its own list", async () => {
   ]);
 });
 
+test("what a record does not say is left out, a list of nothing too", async () => {
+  const names = { accelerators: {}, countries: {}, peopleGroups: {} };
+  const item = { accelerators: ["PRA-INT"], concernsCountryCode: [], declaredByEmail: null };
+  const said = { needDescription: "Audio Scriptures for the village", createdAt: "2031-02-28T08:00:00Z" };
+  const shown = { ...item, ...said, graphStatus: "synced" };
+  const text = String(await details(RECORDS.need, shown, names, new Map()));
+  const told = Array.from(text.matchAll(/<dt>([^<]*)<\/dt>/g), ([, label]) => label);
+  expect(told.toSorted()).toEqual(["Accelerators", "Created at", "In the graph", "What is needed"]);
+  expect(text).toContain(said.needDescription);
+});
+
 test("what the load check refused says why, and a status that nobody set is the service's own", async () => {
   const id = paths.alone.split("/")[2]!;
   const { owner } = service.database;

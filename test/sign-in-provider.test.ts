@@ -1,6 +1,10 @@
 // Signing in at an OpenID provider: a real one, in this process (test/support/oidc.ts).
 import { createHash } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { generateKeyPair } from "jose";
+import { formToken } from "../server/pages/form.ts";
+import { SignInProvider } from "../server/pages/sign-in/provider.ts";
 import { AUDIENCE, subjectOf, TestProvider } from "./support/oidc.ts";
 import { startAnotherServer, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -86,11 +90,73 @@ test("the provider is asked with PKCE, state and nonce, which are new each time 
     expect(new Set(asked.map((parameters) => parameters.get(name))).size).toBe(3);
   }
   expect(asked[0]!.get("code_challenge_method")).toBe("S256");
+  // The nonce is in the open, so that nothing may follow from it.
+  const nonce = createHash("sha256").update(asked[0]!.get("nonce")!).digest("base64url");
+  expect(asked[0]!.get("code_challenge")).not.toBe(nonce);
   const { rows } = await db().query<{ kept: string }>(
     "select to_jsonb(s)::text as kept from app_private.sign_ins as s",
   );
   for (const secret of asked.flatMap((parameters) => [parameters.get("state"), parameters.get("nonce")])) {
     expect(rows.map(({ kept }) => kept).join()).not.toContain(secret);
+  }
+});
+
+test("what an attempt is bound to follows from the secret of its browser, and not from what the provider reads", async () => {
+  const issuer = { issuer: provider.issuer, clientId: CLIENT, clientSecret: SECRET, domains: {} };
+  const signIn = new SignInProvider(issuer, { warn: () => undefined });
+  const begun = async (browser: string) =>
+    new URL(await signIn.begin({ state: "the same", browser }, `${service.url}/sign-in/callback`)).searchParams;
+  const [one, another] = [await begun("one"), await begun("another")];
+  for (const name of ["nonce", "code_challenge"]) expect(one.get(name)).not.toBe(another.get(name));
+});
+
+test("where persons sign in at a provider nobody is mailed a link", async () => {
+  const visitor = new Visitor(service);
+  await begin(visitor);
+  const form = formToken(visitor.cookies.get("engagement-sign-in")!);
+  const refused = await visitor.submit({ text: "" }, "/sign-in", { form, email: contributor });
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("Sign in at the provider.")]);
+  const { rows } = await db().query("select from app_private.mails where kind = 'sign_in'");
+  expect(rows).toEqual([]);
+});
+
+test("whom the provider vouches for is signed with its key, and with no other", async () => {
+  const stranger = (await generateKeyPair("RS256")).privateKey;
+  for (const [key, status] of [
+    [undefined, 303],
+    [stranger, 403],
+  ] as const) {
+    const visitor = new Visitor(service);
+    provider.person = contributor;
+    const asked = await begin(visitor);
+    const address = await provider.follow(asked);
+    const nonce = new URL(asked).searchParams.get("nonce");
+    const token = await provider.sign({ aud: CLIENT, nonce }, key && { key });
+    provider.answer((request, response) => {
+      const answer = request.url!.startsWith("/jwks")
+        ? { keys: [provider.publicJwk] }
+        : { access_token: "any", token_type: "Bearer", id_token: token };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    });
+    try {
+      expect((await comeBack(visitor, address)).status).toBe(status);
+    } finally {
+      provider.answer();
+    }
+  }
+});
+
+test.each([
+  ["cuts the connection", (response: ServerResponse) => void response.destroy()],
+  ["gives no answer", () => undefined],
+])("a provider that %s when it is asked who has come is away", async (_how, answer) => {
+  const visitor = new Visitor(service);
+  const address = await vouched(visitor, contributor);
+  provider.answer((_request, response) => answer(response));
+  try {
+    expect((await comeBack(visitor, address)).status).toBe(503);
+  } finally {
+    provider.answer();
   }
 });
 

@@ -33,6 +33,9 @@ describe("a link", () => {
       expect(JSON.parse((await visitor.open("/sign-in/session")).text)).toEqual({ email: null });
       const answer = await visitor.open(link);
       expect([answer.status, answer.location]).toEqual([303, "/admin/claims?status=all#first"]);
+      // It has the session in it, and the link's secret in its address.
+      const kept = ["cache-control", "referrer-policy"].map((name) => answer.headers.get(name));
+      expect(kept).toEqual(["no-store", "no-referrer"]);
       expect(JSON.parse((await visitor.open("/sign-in/session")).text)).toEqual({ email });
       expect(await statusOf(visitor)).toBe(200);
       // What the attempt was bound to is good for nothing any more.

@@ -2,8 +2,8 @@
 import type { Mistake } from "../mistake.ts";
 
 const SUBSCRIPTIONS = { file: "server/graphql/subscriptions.ts", tests: ["graphql-subscriptions"] } as const;
-const KEYS = { file: "server/graphql/group-keys.ts", tests: ["graphql-aggregates"] } as const;
-const LISTS = { file: "server/graphql/lists.ts", tests: ["graphql-schema"] } as const;
+const KEYS = { file: "server/graphql/group-keys.ts", tests: ["graphql-objects"] } as const;
+const LISTS = { file: "server/graphql/lists.ts", tests: ["generated"] } as const;
 const SEARCH = { file: "server/graphql/search.ts", tests: ["search"] } as const;
 
 export const GRAPHQL_TOLD: readonly Mistake[] = [
@@ -16,7 +16,8 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
   {
     ...SUBSCRIPTIONS,
     rule: "a subscription has the bounds of a query",
-    before: '      measure(this.#schema, document, operationName ?? undefined, variables ?? {}, new Map());\n',
+    before:
+      "      measure(this.#schema, document, operationName ?? undefined, variables ?? {}, new Map());\n",
     after: "",
   },
   {

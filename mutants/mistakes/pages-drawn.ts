@@ -50,7 +50,7 @@ export const PAGES_DRAWN: readonly Mistake[] = [
   },
   {
     ...DETAILS,
-    rule: "a long text is cut on the page of its record as well",
+    rule: "a text of a line or two is there as it is",
     before: "return cut(text, 600);",
     after: "return cut(text, 6);",
   },

@@ -27,13 +27,13 @@ export const SIGN_IN: readonly Mistake[] = [
   {
     ...PROVIDER,
     rule: "a provider whose connection fails is away",
-    before: "return error instanceof TypeError;",
-    after: "return false;",
+    before: "error.cause instanceof Unreachable || ",
+    after: "",
   },
   {
     ...PROVIDER,
-    rule: "a provider that does not answer in time is away",
-    before: 'error.code === "OAUTH_TIMEOUT" || ',
+    rule: "a proxy that answers in the provider's place is no refusal of it",
+    before: ' || error.code === "OAUTH_RESPONSE_IS_NOT_CONFORM"',
     after: "",
   },
   {
@@ -149,6 +149,7 @@ export const SIGN_IN: readonly Mistake[] = [
     rule: "pages elsewhere are not told who is signed in",
     before: "session !== undefined && isFromOwnPage(request)",
     after: "session !== undefined",
+    tests: ["sessions"],
   },
   {
     ...DOOR,
@@ -162,6 +163,7 @@ export const SIGN_IN: readonly Mistake[] = [
     rule: "signing out ends the other sessions only when that was asked for",
     before: 'everywhere === "yes"',
     after: "true",
+    tests: ["sessions"],
   },
   {
     ...DOOR,
@@ -169,12 +171,14 @@ export const SIGN_IN: readonly Mistake[] = [
     before:
       '    if (session !== undefined) await sessions.end(session, networkOf(request), everywhere === "yes");\n',
     after: "",
+    tests: ["sessions"],
   },
   {
     ...DOOR,
     rule: "signing out takes the cookie",
     before: "    clearCookie(response, SESSION);\n",
     after: "",
+    tests: ["sessions"],
   },
   {
     ...DOOR,
@@ -203,7 +207,8 @@ export const SIGN_IN: readonly Mistake[] = [
   {
     ...DOOR,
     rule: "where persons sign in at a provider no links are mailed",
-    before: '    if (provider) throw new ApiError("sign_in_refused", { message: "Sign in at the provider." });\n',
+    before:
+      '    if (provider) throw new ApiError("sign_in_refused", { message: "Sign in at the provider." });\n',
     after: "",
     tests: ["sign-in-provider"],
   },
@@ -226,6 +231,7 @@ export const SIGN_IN: readonly Mistake[] = [
     rule: "a network has a limit on the pages of sign-in",
     before: "      parts.holdBack.slowly(limitNetwork(REQUESTS_PER_MINUTE)),\n",
     after: "",
+    tests: ["hold-back"],
   },
   {
     ...DOOR,

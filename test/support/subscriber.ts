@@ -15,8 +15,8 @@ export type TestSubscriber = {
 export type Subscribe = (
   url: string,
   key: string,
-  /** or the name of one that is registered */
-  query: string | { documentId: string },
+  /** or the name of one that is registered, or a text with the name of one of its operations */
+  query: string | { documentId: string } | { query: string; operationName: string },
   variables?: Record<string, unknown>,
 ) => TestSubscriber;
 

@@ -90,6 +90,7 @@ export class SignInProvider {
       clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
       {
         timeout: PATIENCE_SECONDS,
+        [oidc.customFetch]: reach,
         // The configuration lets http through for this machine alone.
         ...(issuer.startsWith("http:") && { execute: [oidc.allowInsecureRequests] }),
       },
@@ -103,11 +104,16 @@ function derived(purpose: "nonce" | "verifier", { state, browser }: Attempt): st
   return createHmac("sha256", browser).update(`${purpose} ${state}`).digest("base64url");
 }
 
+class Unreachable extends Error {}
+
+/** As fetch, whose failures look like anybody's own. */
+const reach: oidc.CustomFetch = (url, options) =>
+  fetch(url, options).catch((cause: unknown) => {
+    throw new Unreachable("The provider cannot be reached.", { cause });
+  });
+
 /** Whether the provider cannot be reached, or answers with something that is not its own: a proxy's page. */
 function isAway(error: unknown): boolean {
-  if (error instanceof oidc.ClientError) {
-    return error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_RESPONSE_IS_NOT_CONFORM";
-  }
-  // What fetch throws.
-  return error instanceof TypeError;
+  if (!(error instanceof oidc.ClientError)) return false;
+  return error.cause instanceof Unreachable || error.code === "OAUTH_RESPONSE_IS_NOT_CONFORM";
 }
