@@ -37,6 +37,8 @@ describe("a link", () => {
       const kept = ["cache-control", "referrer-policy"].map((name) => answer.headers.get(name));
       expect(kept).toEqual(["no-store", "no-referrer"]);
       expect(JSON.parse((await visitor.open("/sign-in/session")).text)).toEqual({ email });
+      const elsewhere = { headers: { "sec-fetch-site": "same-site" } };
+      expect(JSON.parse((await visitor.open("/sign-in/session", elsewhere)).text)).toEqual({ email: null });
       expect(await statusOf(visitor)).toBe(200);
       // What the attempt was bound to is good for nothing any more.
       expect([...visitor.cookies.keys()]).toEqual([SESSION]);
@@ -252,6 +254,16 @@ describe("whoever asks for links", () => {
       expect((await db().query("select count(*) from app_private.mails")).rows).toEqual(before.rows);
     },
   );
+
+  test("may have typed a space before or behind the address", async () => {
+    const visitor = new Visitor(service);
+    const page = await visitor.open("/sign-in");
+    expect((await visitor.submit(page, "/sign-in", { email: " spaced@river.example\t" })).status).toBe(303);
+    const { rows } = await db().query(
+      "select from app_private.mails where kind = 'sign_in' and recipient = 'spaced@river.example'",
+    );
+    expect(rows).toHaveLength(1);
+  });
 
   test("must have the page of this service open: no other site sends the form", async () => {
     const visitor = new Visitor(service);

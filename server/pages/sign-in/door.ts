@@ -151,7 +151,7 @@ function finish({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
     if (!signedIn) throw new ApiError("sign_in_refused");
     clearCookie(response, BROWSER);
     setCookie(response, SESSION, signedIn.session);
-    response.set("cache-control", "no-store").set("referrer-policy", "no-referrer");
+    response.set("cache-control", "no-store");
     // What applications have claimed in somebody's name is for them to confirm, not for their sign-in.
     const waiting = await sessions.claimsToConfirm(signedIn.session, browser.network);
     const { returnTo } = signedIn;
