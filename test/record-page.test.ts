@@ -258,7 +258,7 @@ test("what a record does not say is left out, a list of nothing too", async () =
   const shown = { ...item, ...said, graphStatus: "synced" };
   const text = String(await details(RECORDS.need, shown, names, new Map()));
   const told = Array.from(text.matchAll(/<dt>([^<]*)<\/dt>/g), ([, label]) => label);
-  expect(told.toSorted()).toEqual(["Accelerators", "Created at", "In the graph", "What is needed"]);
+  expect(new Set(told)).toEqual(new Set(["Accelerators", "Created at", "In the graph", "What is needed"]));
   expect(text).toContain(said.needDescription);
 });
 

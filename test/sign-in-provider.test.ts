@@ -105,7 +105,8 @@ test("what an attempt is bound to follows from the secret of its browser, and no
   const issuer = { issuer: provider.issuer, clientId: CLIENT, clientSecret: SECRET, domains: {} };
   const signIn = new SignInProvider(issuer, { warn: () => undefined });
   const begun = async (browser: string) =>
-    new URL(await signIn.begin({ state: "the same", browser }, `${service.url}/sign-in/callback`)).searchParams;
+    new URL(await signIn.begin({ state: "the same", browser }, `${service.url}/sign-in/callback`))
+      .searchParams;
   const [one, another] = [await begun("one"), await begun("another")];
   for (const name of ["nonce", "code_challenge"]) expect(one.get(name)).not.toBe(another.get(name));
 });

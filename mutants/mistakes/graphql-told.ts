@@ -12,6 +12,7 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
     rule: "a query is not run where subscriptions are",
     before: "if (operation !== OperationTypeNode.SUBSCRIPTION) {",
     after: "if (operation === OperationTypeNode.MUTATION) {",
+    only: "over WebSocket refuses a query",
   },
   {
     ...SUBSCRIPTIONS,
@@ -19,42 +20,21 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
     before:
       "      measure(this.#schema, document, operationName ?? undefined, variables ?? {}, new Map());\n",
     after: "",
+    only: "over WebSocket refuses more names",
   },
   {
     ...SUBSCRIPTIONS,
     rule: "of several subscriptions in a text the named one is begun",
     before: "operationName: operationName ?? null,",
     after: "operationName: null,",
-  },
-  {
-    ...SUBSCRIPTIONS,
-    rule: "a subscription has the variables that were sent with it",
-    before: "variableValues: variables ?? {},",
-    after: "variableValues: {},",
-  },
-  {
-    ...SUBSCRIPTIONS,
-    rule: "what goes wrong in an event has its code",
-    before: "yield event.errors ? { ...event, errors: event.errors.map(publicError) } : event;",
-    after: "yield event;",
-  },
-  {
-    ...SUBSCRIPTIONS,
-    rule: "what ends a subscription is its last event",
-    before: "if (failure !== undefined && !ended.signal.aborted) yield",
-    after: "if (failure !== undefined && ended.signal.aborted) yield",
-  },
-  {
-    ...SUBSCRIPTIONS,
-    rule: "more changes come when those before were taken",
-    before: "    this.#underWay -= 1;\n",
-    after: "",
+    only: "over WebSocket of several subscriptions",
   },
   {
     ...SUBSCRIPTIONS,
     rule: "who does not take what comes is not sent more",
     before: "|| !this.#party.isReady()",
     after: "",
+    only: "over server-sent events: who does not read",
   },
   {
     ...KEYS,

@@ -49,12 +49,6 @@ export const PAGES_DRAWN: readonly Mistake[] = [
     after: "LABELS[field.name] ?? field.name",
   },
   {
-    ...DETAILS,
-    rule: "a text of a line or two is there as it is",
-    before: "return cut(text, 600);",
-    after: "return cut(text, 6);",
-  },
-  {
     ...ORGANIZATION,
     rule: "the newest records of an organization come first",
     before: "order by r.created_at desc, r.${id} desc",
@@ -142,7 +136,7 @@ export const PAGES_DRAWN: readonly Mistake[] = [
     file: "server/pages/overview/funnel.ts",
     rule: "a bar is a share of the needs that were declared",
     before: "totalCount / declared.totalCount",
-    after: "totalCount / commitments.totalCount",
+    after: "totalCount / committed.totalCount",
   },
   {
     ...OVERVIEW,
