@@ -2,6 +2,7 @@
 import type { Mistake } from "../mistake.ts";
 
 const SUBSCRIPTIONS = { file: "server/graphql/subscriptions.ts", tests: ["graphql-subscriptions"] } as const;
+const OWN = { file: "server/graphql/connections.ts", tests: ["graphql-own-connection"] } as const;
 const KEYS = { file: "server/graphql/group-keys.ts", tests: ["graphql-objects"] } as const;
 const LISTS = { file: "server/graphql/lists.ts", tests: ["generated"] } as const;
 const SEARCH = { file: "server/graphql/search.ts", tests: ["search"] } as const;
@@ -35,6 +36,18 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
     before: "|| !this.#party.isReady()",
     after: "",
     only: "over server-sent events: who does not read",
+  },
+  {
+    ...OWN,
+    rule: "a connection that breaks under PostGraphile's own question is replaced",
+    before: "return withOwnClient(null, work);",
+    after: "throw error;",
+  },
+  {
+    ...OWN,
+    rule: "what the database refuses PostGraphile is not asked again",
+    before: "                  if (error instanceof DatabaseError) throw error;\n",
+    after: "",
   },
   {
     ...KEYS,

@@ -1,6 +1,7 @@
 // PostGraphile's way to the database: one connection a request. Which request a statement belongs to is told by the
 // settings object, which PostGraphile passes on from the request's context to each statement, always the same one.
 import type { ServerResponse } from "node:http";
+import { DatabaseError } from "pg";
 import type { Pool } from "pg";
 import { makePgService } from "postgraphile/adaptors/pg";
 import type { NodePostgresPgClient } from "postgraphile/@dataplan/pg/adaptors/pg";
@@ -81,7 +82,11 @@ export class RequestConnections {
           const withOwnClient = await createWithPgClient(...options);
           return <T>(settings: Settings | null, work: Work<T>): Promise<T> =>
             settings === null
-              ? withOwnClient(null, work)
+              ? withOwnClient(null, work).catch((error: unknown) => {
+                  if (error instanceof DatabaseError) throw error;
+                  // PostGraphile gives a connection back as good that is about to break. It only reads, and may ask again.
+                  return withOwnClient(null, work);
+                })
               : // Nobody gets at the connection itself, past its turns and bounds.
                 this.of(settings).use((client) => work(client as NodePostgresPgClient));
         },
