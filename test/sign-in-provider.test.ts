@@ -147,9 +147,21 @@ test("whom the provider vouches for is signed with its key, and with no other", 
   }
 });
 
+const page = (status: number) => (response: ServerResponse) =>
+  void response.writeHead(status, { "content-type": "text/html" }).end("<p>Sorry</p>");
+
 test.each([
   ["cuts the connection", (response: ServerResponse) => void response.destroy()],
   ["gives no answer", () => undefined],
+  ["has a proxy before it that is sorry", page(502)],
+  ["has a proxy before it that is sorry and calls that a success", page(200)],
+  [
+    "breaks off its answer",
+    (response: ServerResponse) => {
+      response.writeHead(200, { "content-type": "application/json" }).write('{"access_token":');
+      setImmediate(() => response.destroy());
+    },
+  ],
 ])("a provider that %s when it is asked who has come is away", async (_how, answer) => {
   const visitor = new Visitor(service);
   const address = await vouched(visitor, contributor);

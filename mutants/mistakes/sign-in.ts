@@ -33,7 +33,19 @@ export const SIGN_IN: readonly Mistake[] = [
   {
     ...PROVIDER,
     rule: "a proxy that answers in the provider's place is no refusal of it",
-    before: ' || error.code === "OAUTH_RESPONSE_IS_NOT_CONFORM"',
+    before: '  "OAUTH_RESPONSE_IS_NOT_CONFORM",\n',
+    after: "",
+  },
+  {
+    ...PROVIDER,
+    rule: "a page that is called a success is no answer of the provider",
+    before: '  "OAUTH_RESPONSE_IS_NOT_JSON",\n',
+    after: "",
+  },
+  {
+    ...PROVIDER,
+    rule: "half an answer is none",
+    before: '  "OAUTH_PARSE_ERROR",\n',
     after: "",
   },
   {

@@ -112,8 +112,15 @@ const reach: oidc.CustomFetch = (url, options) =>
     throw new Unreachable("The provider cannot be reached.", { cause });
   });
 
-/** Whether the provider cannot be reached, or answers with something that is not its own: a proxy's page. */
+/** What is not the provider's own answer, but a proxy's page, or not all of it. */
+const NO_ANSWER = new Set([
+  "OAUTH_RESPONSE_IS_NOT_CONFORM",
+  "OAUTH_RESPONSE_IS_NOT_JSON",
+  "OAUTH_PARSE_ERROR",
+]);
+
+/** Whether the provider cannot be reached, or has not answered itself. */
 function isAway(error: unknown): boolean {
   if (!(error instanceof oidc.ClientError)) return false;
-  return error.cause instanceof Unreachable || error.code === "OAUTH_RESPONSE_IS_NOT_CONFORM";
+  return error.cause instanceof Unreachable || NO_ANSWER.has(error.code ?? "");
 }
