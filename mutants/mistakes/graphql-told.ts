@@ -40,14 +40,20 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
   {
     ...OWN,
     rule: "a connection that breaks under PostGraphile's own question is replaced",
-    before: "return withOwnClient(null, work);",
+    before: "if (error instanceof DatabaseError) throw error;",
     after: "throw error;",
   },
   {
     ...OWN,
     rule: "what the database refuses PostGraphile is not asked again",
-    before: "                  if (error instanceof DatabaseError) throw error;\n",
+    before: "    if (error instanceof DatabaseError) throw error;\n",
     after: "",
+  },
+  {
+    ...OWN,
+    rule: "where no connection lasts the database is away",
+    before: "throw cause instanceof DatabaseError ? cause : new DatabaseUnavailable({ cause });",
+    after: "throw cause;",
   },
   {
     ...KEYS,

@@ -9,7 +9,7 @@ import { traceParent } from "../../process/tracing.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Connections } from "../postgres/connections.ts";
 import { Reads } from "../postgres/reads.ts";
-import { CallerGone } from "../postgres/unavailable.ts";
+import { CallerGone, DatabaseUnavailable } from "../postgres/unavailable.ts";
 import { hungUp } from "../hang-up.ts";
 import { currentRequest } from "../request-context.ts";
 import { RequestConnection } from "./connection.ts";
@@ -82,15 +82,28 @@ export class RequestConnections {
           const withOwnClient = await createWithPgClient(...options);
           return <T>(settings: Settings | null, work: Work<T>): Promise<T> =>
             settings === null
-              ? withOwnClient(null, work).catch((error: unknown) => {
-                  if (error instanceof DatabaseError) throw error;
-                  // PostGraphile gives a connection back as good that is about to break. It only reads, and may ask again.
-                  return withOwnClient(null, work);
-                })
+              ? onceMoreIfLost(() => withOwnClient(null, work))
               : // Nobody gets at the connection itself, past its turns and bounds.
                 this.of(settings).use((client) => work(client as NodePostgresPgClient));
         },
       },
     };
+  }
+}
+
+/**
+ * For what only reads: PostGraphile gives a connection back to the pool as good that is about to break.
+ * @throws what PostgreSQL raised; DatabaseUnavailable where the second connection is lost as well
+ */
+async function onceMoreIfLost<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof DatabaseError) throw error;
+  }
+  try {
+    return await ask();
+  } catch (cause) {
+    throw cause instanceof DatabaseError ? cause : new DatabaseUnavailable({ cause });
   }
 }
