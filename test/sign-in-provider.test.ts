@@ -289,6 +289,14 @@ test("while the provider is away, nobody is signed in, and it works again withou
     provider.answer((_request, response) => response.writeHead(500).end());
     expect((await visitor.open(`${fresh.url}/sign-in/provider`)).status).toBe(503);
     expect((await comeBack(visitor, started)).status).toBe(503);
+    // What says only who it is, is not the provider as it was set up.
+    for (const door of ["authorization_endpoint", "token_endpoint"]) {
+      const said = { issuer: provider.issuer, [door]: `${provider.issuer}/there` };
+      provider.answer((_request, response) => {
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(said));
+      });
+      expect((await visitor.open(`${fresh.url}/sign-in/provider`)).status).toBe(503);
+    }
     provider.answer();
     expect((await visitor.open(`${fresh.url}/sign-in/provider`)).status).toBe(303);
   } finally {

@@ -73,6 +73,12 @@ export const SIGN_IN: readonly Mistake[] = [
     after: 'createHmac("sha256", state)',
   },
   {
+    ...PROVIDER,
+    rule: "what a provider says of itself is kept only where it says where persons sign in",
+    before: "if (!URL.canParse(String(page)) || !URL.canParse(String(door)))",
+    after: "if (!URL.canParse(String(door)))",
+  },
+  {
     ...CONFIRM,
     rule: "confirming with a session takes the form's own proof",
     before: ": requireForm(request, response, next);",

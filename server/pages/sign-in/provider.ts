@@ -95,6 +95,10 @@ export class SignInProvider {
         ...(issuer.startsWith("http:") && { execute: [oidc.allowInsecureRequests] }),
       },
     );
+    const { authorization_endpoint: page, token_endpoint: door } = found.serverMetadata();
+    // It would be kept, and nobody could sign in any more.
+    if (!URL.canParse(String(page)) || !URL.canParse(String(door)))
+      throw new Unreachable("The provider does not say where persons sign in.");
     oidc.enableNonRepudiationChecks(found);
     return found;
   }
