@@ -82,6 +82,7 @@ const accepted = new LRUCache<string, GuardedQuery>({
 
 /**
  * Decides whether a query from outside may be run.
+ * @param text may take long, with the square of its length
  * @throws QueryRefused with the reason, and the position where the text breaks the grammar
  */
 export function guardQuery(text: string): GuardedQuery {

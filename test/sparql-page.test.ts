@@ -50,6 +50,25 @@ describe("the examples", () => {
     ]);
   });
 
+  test("find in the demo what there is of it, and nothing else", async () => {
+    const found = async (title: string) => {
+      const { text } = await ask(EXAMPLES.find((example) => example.title === title)!.query);
+      return { title: titleOf(text), text: shown(text)! };
+    };
+    for (const [title, expected] of [
+      // Two of the commitments are attested, one of them twice.
+      ["From a need to what was done about it", "4 rows"],
+      ["Needs that nobody has committed to", "2 rows"],
+      ["Needs by country", "4 rows"],
+      ["The chains as a graph of their own", "6 triples"],
+    ] as const)
+      expect([title, (await found(title)).title]).toEqual([title, expected]);
+    const others = await found("Attestations that are about work of others");
+    expect(others.title).toBe("1 row");
+    expect(others.text).toMatch(/Northern Light Fellowship[^]*Harbor Scripture/);
+    expect((await found("All that is known of the latest need")).text).toContain("Pioneer teams");
+  });
+
   test("have the prefixes that they use, and no others", () => {
     for (const { title, query } of EXAMPLES) {
       const prefixes = [...query.matchAll(/^PREFIX (\w+):/gm)].map(([, prefix]) => prefix!);
@@ -252,7 +271,10 @@ describe("downloads", () => {
     for (const [label, link] of links) {
       const file = await visitor.open(link);
       expect([file.status, file.headers.get("content-type")]).toEqual([200, types[label]]);
-      expect(file.headers.get("content-disposition")).toMatch(/^attachment; filename=result\.\w+$/);
+      const [, name] = /^\/sparql\/(result\.\w+)\?/.exec(link)!;
+      expect(file.headers.get("content-disposition")).toMatch(
+        new RegExp(`^attachment; filename="?${name}"?$`),
+      );
       const same = await visitor.open(link.replace(/^[^?]*/, "/v0/sparql"), {
         headers: { accept: types[label]! },
       });

@@ -459,6 +459,77 @@ describe("without a store", () => {
     });
   });
 
+  describe("a text that the parser would read for minutes", () => {
+    const ENDLESS = `${"a.".repeat(22_000)}:a`;
+    const LONG = `ASK { ${"<urn:s> <urn:p> <urn:o> .".repeat(100)} }`;
+    let patient: RunningDoor;
+    beforeAll(async () => {
+      const { createGraphStore, storeUrls } = await import("../graph/store.ts");
+      const store = createGraphStore(storeUrls(NOWHERE));
+      patient = await startSparqlDoor({ store, timeoutMs: 5_000, waitMs: 60_000 });
+    });
+    afterAll(() => patient.stop());
+
+    const ask = async (key: string, body: string, signal?: AbortSignal) => {
+      const headers = { "content-type": "application/sparql-query", "x-key": key };
+      const answer = await fetch(patient.url, { method: "POST", body, headers, ...(signal && { signal }) });
+      return [answer.status, ((await answer.json()) as { error: string }).error];
+    };
+    const READ = [503, "graph_unavailable"];
+
+    test("is read for longer than its time by nobody, and meanwhile others are answered", async () => {
+      let ended = 0;
+      const endless = [ENDLESS, ENDLESS].map(async (text) => {
+        const answer = await ask("one", text);
+        ended += 1;
+        return answer;
+      });
+      expect(await ask("another", "ASK {}")).toEqual(READ);
+      expect(await ask("another", LONG)).toEqual(READ);
+      expect(ended).toBe(0);
+      const late = [504, "query_timeout"];
+      expect(await Promise.all(endless)).toEqual([late, late]);
+      expect(await ask("one", LONG)).toEqual(READ);
+    });
+
+    test("is not read on for a caller who has hung up", async () => {
+      const leaving = new AbortController();
+      let isLate = false;
+      const left = ask("two", ENDLESS, leaving.signal);
+      const other = ask("three", ENDLESS).then(() => (isLate = true));
+      await ask("two", "ASK {}");
+      leaving.abort();
+      await expect(left).rejects.toThrow();
+      expect(await ask("two", LONG)).toEqual(READ);
+      expect(isLate).toBe(false);
+      await other;
+    });
+  });
+
+  test("a text is read alike however long it is", async () => {
+    const long = "a".repeat(5_000);
+    const name = "a".repeat(300);
+    for (const text of [
+      `PREFIX ${name}: <urn:${long}> ASK { ?s ${name}:${long} ?${long} . _:${long} ?p "${long}" }`,
+      `ASK { ?s ?p """${long}"\\"""${long}""", '''${long}'${long}'''@${"a".repeat(60)} } # ${long}`,
+    ])
+      expect(await query(text)).toMatchObject({ status: 503 });
+    const after = (text: string) => query(`# ${long}\n${text}`);
+    expect(await after("ASK {} <urn:s>")).toMatchObject({
+      status: 400,
+      body: {
+        error: "malformed_query",
+        message: 'Unexpected "<urn:s>".',
+        details: [{ message: "line 2, column 8" }],
+      },
+    });
+    expect(await after("CLEAR ALL")).toMatchObject({ status: 403, body: { error: "read_only" } });
+    expect(await after("ASK { SERVICE <urn:s> {} }")).toMatchObject({
+      status: 403,
+      body: { error: "federation_disabled" },
+    });
+  });
+
   test("a query has so many levels as any store answers, and no more", async () => {
     const sum = (terms: number) => `ASK { FILTER(${"1+".repeat(terms)}1) }`;
     expect(await query(sum(496))).toMatchObject({ status: 503 });

@@ -63,6 +63,7 @@ const SPARQL_ERRORS = [
   "payload_too_large",
   "internal_error",
   "database_unavailable",
+  "identity_provider_unavailable",
   "graph_unavailable",
   "query_timeout",
   "query_too_expensive",

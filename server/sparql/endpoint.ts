@@ -1,14 +1,14 @@
 // Queries of the graph, whoever asks: what may be asked, whose turn it is, and what a failure of the store is to the caller.
 import type { Readable } from "node:stream";
 import { ALIASES } from "../../graph/media-types.ts";
-import { guardQuery, QueryRefused } from "../../graph/sparql-guard.ts";
+import { QueryRefused } from "../../graph/sparql-guard.ts";
 import type { GuardedQuery } from "../../graph/sparql-guard.ts";
 import { GraphRejected, GraphTimeout, GraphTooExpensive, GraphUnavailable } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
-import { LoopTurns } from "../loop-turns.ts";
 import { halfOf, Shares } from "../shares.ts";
+import { QueryReader } from "./reader.ts";
 
 export type SparqlOptions = {
   store: Pick<GraphStore, "query">;
@@ -52,8 +52,7 @@ export class SparqlEndpoint {
   readonly #store: Pick<GraphStore, "query">;
   readonly #timeoutMs: number;
   readonly #shares: Shares;
-  // To read a text of 64 KiB keeps everybody waiting.
-  readonly #turns = new LoopTurns();
+  readonly #reader: QueryReader;
 
   constructor({
     store,
@@ -67,6 +66,8 @@ export class SparqlEndpoint {
     this.maxBytes = maxBytes;
     this.#store = store;
     this.#timeoutMs = timeoutMs;
+    const waiting = { perCaller: WAITING_PER_KEY, all: WAITING };
+    this.#reader = new QueryReader({ timeoutMs, waitMs, waiting });
     this.#shares = new Shares({
       slots: concurrency,
       perCaller: halfOf(concurrency),
@@ -84,11 +85,17 @@ export class SparqlEndpoint {
 
   /**
    * What may be run of what was sent.
-   * @throws ApiError 400 malformed_query, 403 read_only or federation_disabled; CallerGone, ServiceBusy
+   * @throws ApiError 400 malformed_query, 403 read_only or federation_disabled, 504 query_timeout; CallerGone, ServiceBusy
    */
-  async guard(text: string, { caller, gone }: Pick<Wanted, "caller" | "gone">): Promise<GuardedQuery> {
-    await this.#turns.take(caller, gone);
-    return guarded(text);
+  async guard(text: string, asking: Pick<Wanted, "caller" | "gone">): Promise<GuardedQuery> {
+    try {
+      return await this.#reader.read(text, asking);
+    } catch (error) {
+      if (!(error instanceof QueryRefused)) throw error;
+      if (error.reason === "update") throw new ApiError("read_only");
+      if (error.reason === "federation") throw new ApiError("federation_disabled");
+      throw malformed(error.message, error.position);
+    }
   }
 
   /**
@@ -121,17 +128,6 @@ export class SparqlEndpoint {
       end(gone.aborted || error instanceof GraphTimeout);
       throw failure(error);
     }
-  }
-}
-
-function guarded(text: string): GuardedQuery {
-  try {
-    return guardQuery(text);
-  } catch (error) {
-    if (!(error instanceof QueryRefused)) throw error;
-    if (error.reason === "update") throw new ApiError("read_only");
-    if (error.reason === "federation") throw new ApiError("federation_disabled");
-    throw malformed(error.message, error.position);
   }
 }
 
