@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { composeMail } from "../worker/mail-texts.ts";
 import type { ClaimMailData } from "../worker/mail-texts.ts";
-import { createMailer } from "../worker/mailer.ts";
+import { createMailer, MailServerSilent } from "../worker/mailer.ts";
 import { sendMails } from "../worker/outbox.ts";
 import { taskList } from "../worker/tasks/index.ts";
 import { createDrainer } from "../worker/drainer.ts";
@@ -148,8 +148,25 @@ describe("who is told what", () => {
     ]);
     const org = await m.addOrganization(db(), { head: "org_admin" });
     await db().query(named, [`head@${org.domain}`, "Hal"]);
-    await door.claim(m.claimOf(org, "ana@elsewhere.example"));
-    expect(await sent("claim_request", `head@${org.domain}`)).toMatchObject([{ name: "Hal" }]);
+    // Whom an operator knows by one name is called by it.
+    await db().query(
+      "insert into app_public.users (email, first_name) values ('ben@elsewhere.example', 'Ben')",
+    );
+    await door.claim(m.claimOf(org, "ben@elsewhere.example"));
+    expect(await sent("claim_request", `head@${org.domain}`)).toMatchObject([
+      { name: "Hal", data: { claimantName: "Ben" } },
+    ]);
+    // That of an organization that there is, is not only stated, whether theirs or not.
+    await door.claim(m.claimOf(org, `colleague@${org.domain}`));
+    const { rows: told } = await db().query(
+      `select data -> 'domainMatch' as matches, data -> 'orgDomainStated' as is_stated from app_private.mails
+       where kind = 'claim_request' and data ->> 'orgUri' = $1 order by created_at`,
+      [org.uri],
+    );
+    expect(told).toEqual([
+      { matches: false, is_stated: false },
+      { matches: true, is_stated: false },
+    ]);
   });
 
   test("the claimant of the rejection, with the reason", async () => {
@@ -358,11 +375,24 @@ describe("a mail server that", () => {
       }, 20);
       socket.on("close", () => clearInterval(dripping));
     });
-    const mailer = createMailer(url, FROM, 200);
+    const mailer = createMailer(url, FROM, { mailMs: 200, silenceMs: 30_000 });
+    // It may be about this mail alone.
+    const to = { toName: null, subject: "s", text: "t", html: "h" };
+    await expect(mailer.send({ id: "x", to: "ana@b.example", ...to })).rejects.toThrow(MailServerSilent);
     const result = await sendMails({ pool: db(), mailer, platformUrl: PLATFORM, logger });
     close();
     expect(result).toMatchObject({ sent: 0, refused: 0, delayedSeconds: 1 });
     expect((await mails())[0]).toMatchObject({ state: "waiting", last_error: "Message sending aborted" });
+  });
+
+  test("falls silent is told from one that is away", async () => {
+    const mail = { id: "x", to: "ana@b.example", toName: null, subject: "s", text: "t", html: "h" };
+    const { url, close } = await speaking(() => undefined);
+    const mailer = createMailer(url, FROM, { mailMs: 60_000, silenceMs: 50 });
+    await expect(mailer.send(mail)).rejects.toThrow(MailServerSilent);
+    close();
+    await smtp.stop();
+    await expect(createMailer(smtp.url, FROM).send(mail)).rejects.not.toThrow(MailServerSilent);
   });
 
   test("answers with what PostgreSQL cannot store, and at length, is quoted all the same", async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { pino } from "pino";
-import { MailRefused, MailServerUnavailable } from "../worker/mailer.ts";
+import { MailRefused, MailServerSilent, MailServerUnavailable } from "../worker/mailer.ts";
 import type { Mailer } from "../worker/mailer.ts";
 import { sendMails } from "../worker/outbox.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -17,9 +17,12 @@ const db = () => database.owner;
 beforeEach(() => db().query("delete from app_private.mails; delete from graphile_worker._private_jobs"));
 
 /** Mails that have been composed, by name, each due so many seconds from now and written so many ago. */
-async function wait(mails: Record<string, { due?: number; age?: number; attempts?: number }>): Promise<void> {
+async function wait(
+  mails: Record<string, { due?: number; age?: number; attempts?: number; to?: string }>,
+): Promise<void> {
   const rows = Object.entries(mails).map(([name, times]) => ({
     name,
+    to: "b.example",
     due: 0,
     age: 0,
     attempts: 0,
@@ -28,9 +31,9 @@ async function wait(mails: Record<string, { due?: number; age?: number; attempts
   await db().query(
     `insert into app_private.mails
        (unique_key, kind, recipient, data, subject, text_body, html_body, next_attempt_at, created_at, attempts)
-     select name, 'claim_queue', name || '@b.example', '{}', name, name, name,
+     select name, 'claim_queue', name || '@' || "to", '{}', name, name, name,
        now() + make_interval(secs => due), now() - make_interval(secs => age), attempts
-     from jsonb_to_recordset($1) as m (name text, due integer, age integer, attempts integer)`,
+     from jsonb_to_recordset($1) as m (name text, "to" text, due integer, age integer, attempts integer)`,
     [JSON.stringify(rows)],
   );
 }
@@ -111,6 +114,23 @@ test("a mail at which the server falls silent keeps no other waiting for ever, a
   await db().query(dueNow);
   await wait({ fresh: {} });
   expect(await send(away)).toMatchObject({ tried: ["fresh", "old", "silent"], sent: 2 });
+});
+
+test("where a server falls silent at one mail, only those of the same domain wait; a job that is due at once sends the others", async () => {
+  const silent = { to: "Silent.example" };
+  await wait({ a: { ...silent, age: 60 }, b: { age: 50 }, c: { to: "silent.example", age: 40 } });
+  await wait({ d: { to: "not-silent.example", age: 30 } });
+  await db().query("delete from graphile_worker._private_jobs");
+  const silence = () => new MailServerSilent("x");
+  expect(await send(silence)).toMatchObject({ tried: ["a"], delayedSeconds: 1 });
+  const { rows } = await db().query("select from graphile_worker.jobs where run_at <= now()");
+  expect(rows).toHaveLength(1);
+  const later = "update app_private.mails set next_attempt_at = next_attempt_at + interval '1 hour'";
+  const { rowCount } = await db().query(`${later} where delayed_since is not null`);
+  expect(rowCount).toBe(2);
+  expect(await send()).toMatchObject({ tried: ["b", "d"], sent: 2, delayedSeconds: undefined });
+  const waiting = { attempts: 0, due: 3_601 };
+  expect(await left()).toMatchObject({ a: waiting, c: waiting });
 });
 
 test("nor do several such mails, one after the other", async () => {

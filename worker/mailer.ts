@@ -17,6 +17,7 @@ export type Mailer = {
   /**
    * @throws MailRefused when the server does not accept this mail
    * @throws MailServerUnavailable when it does not accept any, or cannot be reached
+   * @throws MailServerSilent when it is there, and says no more
    */
   send: (mail: OutgoingMail) => Promise<void>;
 };
@@ -38,8 +39,13 @@ export class MailServerUnavailable extends Error {
   override name = "MailServerUnavailable";
 }
 
-/** For one mail, however much the server says meanwhile. */
-const PATIENCE_MS = 60_000;
+/** The server was there, and then fell silent: perhaps because the one where this mail goes does not answer it. */
+export class MailServerSilent extends MailServerUnavailable {
+  override name = "MailServerSilent";
+}
+
+/** For one mail, however much the server says meanwhile, and for it to say anything. */
+const PATIENCE = { mailMs: 60_000, silenceMs: 30_000 };
 /** Of what a server said, in characters. */
 const LONGEST_REASON = 1_000;
 
@@ -48,12 +54,12 @@ const LONGEST_REASON = 1_000;
  * @param smtpUrl smtp://user:password@host:port or smtps://…
  * @param from the sender, as in "Name <address@example.org>"
  */
-export function createMailer(smtpUrl: string, from: string, patienceMs = PATIENCE_MS): Mailer {
+export function createMailer(smtpUrl: string, from: string, { mailMs, silenceMs } = PATIENCE): Mailer {
   const transport = createTransport({
     url: smtpUrl,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
-    socketTimeout: 30_000,
+    socketTimeout: silenceMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -70,7 +76,7 @@ export function createMailer(smtpUrl: string, from: string, patienceMs = PATIENC
           messageId: `<${id}@${domain}>`,
           // Nobody's out-of-office note should answer a program.
           headers: { "Auto-Submitted": "auto-generated" },
-          signal: AbortSignal.timeout(patienceMs),
+          signal: AbortSignal.timeout(mailMs),
         });
       } catch (error) {
         throw classify(error);
@@ -79,17 +85,28 @@ export function createMailer(smtpUrl: string, from: string, patienceMs = PATIENC
   };
 }
 
-type SmtpError = Error & { code?: string; responseCode?: number; response?: string };
+type SmtpError = Error & {
+  code?: string;
+  command?: string;
+  responseCode?: number;
+  response?: string;
+  timeoutType?: string;
+};
+
+// 421: the service as a whole is closing down; 530: whoever sends must log in first.
+const ABOUT_NO_MAIL = new Set<number | undefined>([421, 530]);
 
 function classify(error: unknown): Error {
   if (!(error instanceof Error)) return new MailServerUnavailable(String(error));
-  const { code, responseCode, response, message } = error as SmtpError;
+  const { name, code, command, responseCode, response, message, timeoutType } = error as SmtpError;
   // PostgreSQL cannot store a NUL.
   const reason = (response ?? message).replaceAll("\0", "").slice(0, LONGEST_REASON);
-  const aboutThisMail = code === "EENVELOPE" || code === "EMESSAGE";
-  // 421: the service as a whole is closing down.
-  if (aboutThisMail && responseCode !== 421) {
+  // A sender who is refused is so for every mail.
+  const aboutThisMail = code === "EMESSAGE" || (code === "EENVELOPE" && command !== "MAIL FROM");
+  if (aboutThisMail && !ABOUT_NO_MAIL.has(responseCode)) {
     return new MailRefused(reason, responseCode === undefined || responseCode >= 500, { cause: error });
   }
-  return new MailServerUnavailable(reason, { cause: error });
+  // Before its greeting the limits are others, and are met sooner.
+  const isSilent = timeoutType === "SOCKET_TIMEOUT" || name === "AbortError";
+  return new (isSilent ? MailServerSilent : MailServerUnavailable)(reason, { cause: error });
 }

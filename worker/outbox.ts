@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { composeMail, MAIL_KINDS } from "./mail-texts.ts";
 import type { MailData, MailKind } from "./mail-texts.ts";
-import { MailRefused, MailServerUnavailable } from "./mailer.ts";
+import { MailRefused, MailServerSilent, MailServerUnavailable } from "./mailer.ts";
 import type { Mailer } from "./mailer.ts";
 
 /** What sending needs. */
@@ -142,15 +142,26 @@ async function noteRefusal(client: pg.PoolClient, row: MailRow, refusal: MailRef
   );
 }
 
+/** Where a mail goes, with the sign before it. */
+function domainOf(recipient: string): string {
+  return recipient.slice(recipient.lastIndexOf("@")).toLowerCase();
+}
+
 /**
  * Puts off all that are due, the one that could not be sent behind the others: the server may fall silent at that one alone. The
  * others stay in their order, or several such mails would change places before them for ever.
+ *
+ * Of a server that was there and fell silent only those that go where this one goes: it may wait for the server there. Another job
+ * sees to the others.
  */
 async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promise<number> {
+  const to = reason instanceof MailServerSilent ? domainOf(row.recipient) : "";
+  if (to !== "") await client.query("select graphile_worker.add_job('send_mails')");
   const { rows } = await client.query<{ seconds: number }>(
     `with due as (
        select mail_id, delayed_since, next_attempt_at, created_at from app_private.mails
        where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
+         and right(lower(recipient), length($3::text)) = $3
        for update skip locked
      ),
      delay as (
@@ -174,7 +185,7 @@ async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promi
      select seconds, graphile_worker.add_job('send_mails',
        run_at => failed_at + make_interval(secs => seconds) + mails * interval '1 microsecond')
      from delay`,
-    [reason.message, row.mail_id],
+    [reason.message, row.mail_id, to],
   );
   return rows[0]!.seconds;
 }

@@ -51,6 +51,10 @@ begin
   elsif new.status = 'pending_review' and not new.email_verified then
     perform app_private.ask_for_proof(new);
   end if;
+  if new.status not in ('approved', 'rejected') then
+    -- Two claims at the same time would each count without the mails of the other.
+    perform pg_advisory_xact_lock(hashtextextended('app_private.claim_mails', 0));
+  end if;
   if new.status in ('approved', 'rejected') then
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
     select format('claim:%s:%s', new.claim_id, new.status), 'claim_' || new.status, u.email, u.first_name,
