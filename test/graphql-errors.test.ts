@@ -3,8 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import express from "express";
 import type { AddressInfo } from "node:net";
+import { buildSchema, GraphQLError, parse } from "postgraphile/graphql";
+import { answerWithin } from "../server/graphql/ask.ts";
 import { createGraphql } from "../server/graphql/door.ts";
 import { publicErrors } from "../server/graphql/errors.ts";
+import type { Execution } from "../server/graphql/execution.ts";
 import { callerWith } from "../server/identity/identity.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import { CallerGone } from "../server/postgres/unavailable.ts";
@@ -206,6 +209,18 @@ describe("over HTTP", () => {
     expect(answer.body.errors[0].extensions).toMatchObject({ code, statusCode: status });
   });
 
+  test.each([
+    ["a UUID", "query ($v: UUID!) { need(needId: $v) { needId } }"],
+    ["a cursor", "query ($v: Cursor) { needs(first: 1, after: $v) { totalCount } }"],
+  ])("what cannot be made a text is refused as %s, as any other wrong value", async (_name, text) => {
+    const { errors } = (await post(JSON.stringify({ query: text, variables: { v: { toString: "x" } } })))
+      .body;
+    expect(errors[0]).toMatchObject({
+      message: 'Variable "$v" has a value that is not of its type.',
+      extensions: { code: "validation_failed", statusCode: 400 },
+    });
+  });
+
   test("other methods answer 405", async () => {
     const answer = await call(`${service.url}/graphql`, "PUT", service.keys.read);
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, POST, OPTIONS"]);
@@ -283,6 +298,19 @@ describe("what is our own fault", () => {
       client.release();
       expect([code, status]).toEqual(["query_timeout", 504]);
     });
+  });
+
+  test("a page of ours says no more of it than any caller is told", async () => {
+    const publicError = publicErrors({ error: () => undefined });
+    const execution = {
+      ...{ publicError, parserOf: () => () => ({ document: parse("{ a }") }) },
+      run: () => ({ errors: [new GraphQLError("", { originalError: new Error("app_private.secrets") })] }),
+    } as unknown as Execution;
+    const parts = { execution, schema: buildSchema("type Query { a: Int }") };
+    const context = { expressv4: { req: { countAs: () => Promise.resolve() } } } as never;
+    const { errors } = await answerWithin({ ...parts, resolvedPreset: {} as never }, "{ a }", context);
+    expect(errors).toMatchObject([{ extensions: { code: "internal_error" } }]);
+    expect(JSON.stringify(errors)).not.toContain("secrets");
   });
 
   test("that a caller has gone is not", () => {

@@ -88,6 +88,23 @@ describe("by GET", () => {
   });
 });
 
+test.each([
+  ["", "application/json"],
+  ["text/html, image/gif, *; q=.2, */*; q=.2", "application/json"],
+  ["application/*;q=2", "application/json"],
+  ["application/graphql-response+json, *", "application/graphql-response+json"],
+])("an Accept that is not well-formed does no harm: %s", async (accept, type) => {
+  const { status, headers, body } = await call(
+    `${service.url}/graphql`,
+    "POST",
+    service.keys.read,
+    { query: "{ __typename }" },
+    { accept },
+  );
+  expect([status, body]).toEqual([200, { data: { __typename: "Query" } }]);
+  expect(headers.get("content-type")).toContain(type);
+});
+
 test.each(["application/json", "application/graphql-response+json", "*/*", "text/event-stream, */*"])(
   "a subscription is refused to who accepts %s",
   async (accept) => {

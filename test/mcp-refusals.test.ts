@@ -81,6 +81,23 @@ describe("errors of JSON-RPC", () => {
     expect(answer.body.error.message).not.toMatch(INTERNAL);
   });
 
+  test("a message of more than a hundred levels, which the SDK would fail on", async () => {
+    const nested = (levels: number) =>
+      post(
+        service,
+        `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":
+          {"name":"x","version":"1"},"capabilities":{"experimental":${'{"a":'.repeat(levels)}{}${"}".repeat(levels)}}}}`,
+        { "content-type": "application/json" },
+      );
+    // Around them are the message, its params and its capabilities.
+    expect(await nested(97)).toMatchObject({ status: 200, body: { result: { serverInfo: {} } } });
+    for (const levels of [98, 15_000]) {
+      const { status, body } = await nested(levels);
+      expect([status, body.error.code]).toEqual([400, -32600]);
+      expect(body.error.message).toBe("A message may be nested 100 levels deep.");
+    }
+  });
+
   test("quotes sixty characters of a name, and no more", async () => {
     const told = async (length: number) => {
       const { body } = await post(service, { ...ping, method: "x".repeat(length) });

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { isSafeError } from "postgraphile/grafast";
-import { GraphQLError } from "postgraphile/graphql";
+import { GraphQLError, Kind } from "postgraphile/graphql";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
@@ -73,6 +73,10 @@ function toldOf(at: GraphQLError | undefined, cause: unknown): ApiError {
   const invalid = (message: string) => new ApiError("validation_failed", { message, cause });
   // Syntax, validation and the values of variables: reported by GraphQL itself, before anything ran.
   if (cause instanceof GraphQLError && at?.path === undefined) return invalid(cause.message);
+  // PostGraphile makes a text of the value first, and what has a toString of its own is none.
+  if (at?.nodes?.[0]?.kind === Kind.VARIABLE_DEFINITION) {
+    return invalid(`Variable "$${at.nodes[0].variable.name.value}" has a value that is not of its type.`);
+  }
   // Thrown by a plugin with a message meant for the caller, such as an empty object in a filter.
   if (cause instanceof Error && isSafeError(cause)) return invalid(cause.message);
   return apiErrorFrom(cause);

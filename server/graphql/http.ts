@@ -15,6 +15,9 @@ const NEWER_TYPE = "application/graphql-response+json";
 const MEDIA_TYPES = [NEWER_TYPE, "application/json"];
 /** What becomes of a field that fails; Grafast has them, and so far only a draft of the specification. */
 const BEHAVIORS: readonly unknown[] = GraphQLSpecifiedErrorBehaviors;
+/** A media range as Grafserv reads it. */
+const RANGE =
+  /^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))(?:;(?:q=(?:0(?:\.\d*)?|\.\d+|1(?:\.0*)?)|(?!q=)[\w!#$&^.+-]+=[\w!#$&^.+-]+))*$/;
 const parseBody = express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson });
 
 /**
@@ -27,6 +30,7 @@ export function readRequest(documents: Documents): RequestHandler {
     if (!request.accepts(MEDIA_TYPES)) {
       throw new ApiError("not_acceptable", { message: `GraphQL answers ${MEDIA_TYPES.join(" or ")}.` });
     }
+    request.headers.accept = withoutOddities(request.headers.accept);
     if (request.method === "GET") {
       // A caller may see what another may not, and people's claims. Without a validator nothing is gained by keeping it.
       response.set("cache-control", "no-store").vary("Accept, Authorization, Cookie");
@@ -35,6 +39,12 @@ export function readRequest(documents: Documents): RequestHandler {
     }
     readBody(request, response, documents, next);
   };
+}
+
+/** What a caller accepts without the parts that are not well-formed, on which Grafserv would fail. */
+function withoutOddities(accept = "*/*"): string {
+  const parts = accept.split(",").map((part) => part.replaceAll(/\s/g, "").toLowerCase());
+  return parts.filter((part) => RANGE.test(part)).join(",") || "*/*";
 }
 
 /** The same of a subscription, whose answer is a stream. */
