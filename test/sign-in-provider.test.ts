@@ -147,12 +147,16 @@ test("whom the provider vouches for is signed with its key, and with no other", 
   }
 });
 
+const json = (status: number, body: object) => (response: ServerResponse) =>
+  void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 const page = (status: number) => (response: ServerResponse) =>
   void response.writeHead(status, { "content-type": "text/html" }).end("<p>Sorry</p>");
 
 test.each([
   ["cuts the connection", (response: ServerResponse) => void response.destroy()],
   ["gives no answer", () => undefined],
+  ["says that it cannot just now", json(400, { error: "temporarily_unavailable" })],
+  ["says that something is wrong with it", json(500, { error: "invalid_grant" })],
   ["has a proxy before it that is sorry", page(502)],
   ["has a proxy before it that is sorry and calls that a success", page(200)],
   [
@@ -168,6 +172,28 @@ test.each([
   provider.answer((_request, response) => answer(response));
   try {
     expect((await comeBack(visitor, address)).status).toBe(503);
+  } finally {
+    provider.answer();
+  }
+});
+
+test.each([
+  ["temporarily_unavailable", 503],
+  ["server_error", 503],
+  ["access_denied", 403],
+])("a provider that sends the person back with %s is answered with %i", async (error, status) => {
+  const visitor = new Visitor(service);
+  const state = new URL(await begin(visitor)).searchParams.get("state")!;
+  const said = new URLSearchParams({ error, state, iss: provider.issuer });
+  expect((await comeBack(visitor, `${service.url}/sign-in/callback?${said.toString()}`)).status).toBe(status);
+});
+
+test("a provider that does not take the code refuses the person", async () => {
+  const visitor = new Visitor(service);
+  const address = await vouched(visitor, contributor);
+  provider.answer((_request, response) => json(400, { error: "invalid_grant" })(response));
+  try {
+    expect((await comeBack(visitor, address)).status).toBe(403);
   } finally {
     provider.answer();
   }

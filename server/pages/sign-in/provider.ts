@@ -61,11 +61,12 @@ export class SignInProvider {
     } catch (cause) {
       if (cause instanceof ApiError) throw new ApiError("sign_in_refused", { cause, message: cause.message });
       this.#logger.warn({ err: cause }, "a sign-in at the provider has failed");
+      if (isAway(cause)) throw new ApiError("identity_provider_unavailable", { cause });
       if (cause instanceof oidc.AuthorizationResponseError) {
         const message = "The provider has not signed you in. Begin again.";
         throw new ApiError("sign_in_refused", { cause, message });
       }
-      throw new ApiError(isAway(cause) ? "identity_provider_unavailable" : "sign_in_refused", { cause });
+      throw new ApiError("sign_in_refused", { cause });
     }
   }
 
@@ -123,8 +124,13 @@ const NO_ANSWER = new Set([
   "OAUTH_PARSE_ERROR",
 ]);
 
-/** Whether the provider cannot be reached, or has not answered itself. */
+/** How a provider says that it is its own fault, and not the person's (RFC 6749, 4.1.2.1). */
+const ITS_OWN_FAULT = new Set(["server_error", "temporarily_unavailable"]);
+
+/** Whether the provider cannot be reached, has not answered itself, or says that it cannot. */
 function isAway(error: unknown): boolean {
+  if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError)
+    return ITS_OWN_FAULT.has(error.error);
   if (!(error instanceof oidc.ClientError)) return false;
   return error.cause instanceof Unreachable || NO_ANSWER.has(error.code ?? "");
 }
