@@ -186,6 +186,43 @@ inBrowser("what is a list is sent as one, and what is left empty is not sent", a
   await context.close();
 });
 
+inBrowser("a key that no header can carry is said to be none, and the next one is sent", async () => {
+  const context = await browser!.newContext();
+  const { page, trouble } = await open(context);
+  const operation = page.locator("details.operation", { has: page.locator("#listAccelerators") });
+  await operation.locator("summary").first().click();
+  // As a word processor writes the line of an instruction.
+  await enterKey(page, "ek_\u2026");
+  await operation.getByRole("button", { name: "Send" }).click();
+  await operation
+    .getByRole("status")
+    .getByText(/^No answer: /)
+    .waitFor();
+  await enterKey(page, service.demoKey);
+  expect((await execute(page, "listAccelerators")).status).toContain("200");
+  expect(trouble).toEqual([]);
+  await context.close();
+});
+
+inBrowser("an example that is chosen is sent as what it is", async () => {
+  const context = await browser!.newContext();
+  const { page } = await open(context);
+  const operation = page.locator("details.operation", { has: page.locator("#querySparql") });
+  await operation.locator("summary").first().click();
+  for (const type of ["application/x-www-form-urlencoded", "application/sparql-query"]) {
+    const value = await operation
+      .locator(`select.examples option[data-type="${type}"]`)
+      .first()
+      .getAttribute("value");
+    await operation.locator("select.examples").selectOption(value);
+    const asked = page.waitForRequest(/\/v0\/sparql$/);
+    await operation.getByRole("button", { name: "Send" }).click();
+    const request = await asked;
+    expect([request.headers()["content-type"], request.postData()]).toEqual([type, value]);
+  }
+  await context.close();
+});
+
 test.each<[Parameters<typeof typeOf>[0], string]>([
   [{ type: "integer", minimum: 1 }, "integer, at least 1"],
   [{ type: "integer", maximum: 5 }, "integer, at most 5"],

@@ -7,7 +7,7 @@ export function choosingExamples(orgUri: string): Record<string, Example> {
     orgUri,
     orgName: "Northern Light Fellowship",
     orgType: "sending agency",
-    orgWebsite: "https://northern-light.example/",
+    orgWebsite: "https://northern-light.example",
     orgDomain: "northern-light.example",
   };
   const kenya = { countryCode: "KE", countryCodeAlpha3: "KEN", countryName: "Kenya" };

@@ -27,7 +27,7 @@ export function churchExamples(): Record<string, Example> {
     name: church.name,
     locality: church.locality,
     country: church.country,
-    distance_m: 4941.2,
+    distance_m: 4941.1,
   };
   const page = { limit: 3, has_more: true, next_cursor: "eyJkIjo0OTQxLjJ9" };
   return {

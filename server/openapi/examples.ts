@@ -22,7 +22,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
     userEmail: "member@northern-light.example",
     firstName: "Mei",
     lastName: "Tan",
-    role: "org_contributor",
+    role: "org_member",
     status: "active",
     createdAt: WHEN,
     updatedAt: WHEN,
@@ -139,7 +139,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
       headers: { [REQUEST_HEADERS.adminEmail]: PLATFORM_ADMIN },
       answer: {
         claims: [claim],
-        total: 1,
+        total: 3,
       },
     },
     listOrganizationClaimChanges: {
@@ -181,7 +181,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
       scope: "api_review",
       query: { orgUri: northernLight },
       headers: { [REQUEST_HEADERS.adminEmail]: admin },
-      answer: { members: [member], total: 1 },
+      answer: { members: [member], total: 3 },
     },
     leaveOrganization: {
       scope: "api_write",
@@ -192,6 +192,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
         userEmail: "contributor@sahel-prayer.example",
         firstName: "Jonas",
         lastName: "Lindqvist",
+        role: "org_contributor",
         status: "revoked",
       },
     },
@@ -219,12 +220,12 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
         role: "org_contributor",
         adminEmail: admin,
       },
-      answer: member,
+      answer: { ...member, role: "org_contributor" },
     },
     setMemberStatus: {
       scope: "api_review",
       body: { orgUri: northernLight, userEmail: member.userEmail, status: "suspended", adminEmail: admin },
-      answer: { ...member, status: "suspended" },
+      answer: { ...member, role: "org_contributor", status: "suspended" },
     },
     updateOrganization: {
       scope: "api_review",
@@ -241,7 +242,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
 
     listUsers: {
       scope: "api_review",
-      query: { limit: 1 },
+      query: { limit: 20 },
       headers: { [REQUEST_HEADERS.adminEmail]: PLATFORM_ADMIN },
       answer: { users: [platformUser(northernLight, [])], total: 17 },
     },

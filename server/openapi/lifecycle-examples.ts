@@ -82,7 +82,7 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
     listNeeds: {
       scope: "api_read",
       query: { status: "open", countryCode: "NE", limit: 10 },
-      answer: { needs: [needItem], total: 1 },
+      answer: { needs: [needItem], total: 2 },
     },
     getNeed: { scope: "api_read", params: { needId }, answer: needItem },
     declareNeed: {
@@ -189,13 +189,13 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
             code: "SRA-AUD",
             kind: "function",
             prefLabel: "Audio Scripture",
-            definition: null,
+            definition: "Recording and distributing Scripture in audio form.",
             broader: "SRA",
-            conceptUri: "https://ontology.example.org/core#accelerator-SRA-AUD",
+            conceptUri: "https://ontology.example.org/core#SRA-AUD",
             deprecated: false,
           },
         ],
-        total: 1,
+        total: 61,
       },
     },
 

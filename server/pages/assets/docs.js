@@ -34,8 +34,9 @@ open();
 async function send(form) {
   const answer = form.querySelector(".answer");
   answer.replaceChildren();
-  const request = requestOf(form);
   try {
+    // A header takes no character beyond Latin-1: what somebody has pasted may have one.
+    const request = requestOf(form);
     const response = await fetch(request.address, request.options);
     const text = await response.text();
     const type = response.headers.get("content-type") ?? "";
