@@ -60,16 +60,26 @@ async function measureAt(needs: number): Promise<Taken> {
   const store = createGraphStore({ ...storeUrls(url), takesTimeout: true, user, password });
   try {
     await fill(database, needs, COMMITMENTS_EACH);
+    const records = needs * (1 + COMMITMENTS_EACH);
+    told(`${records} records filled`);
     const rebuildMs = await timed(() => rebuildAll(database, store));
+    told(`rebuilt in ${round(rebuildMs)} ms`);
     const lags = await lag(database, store, fuseki, WRITES_PER_SECOND);
+    told(`visible after ${round(percentile(lags, 0.5))} ms, p99 ${round(percentile(lags, 0.99))} ms`);
     const verifyMs = await timed(() => verifyAll(database, store));
-    return { records: needs * (1 + COMMITMENTS_EACH), rebuildMs, lags, verifyMs };
+    told(`verified in ${round(verifyMs)} ms`);
+    return { records, rebuildMs, lags, verifyMs };
   } finally {
     store.close();
     await fuseki.stop();
     await database.stop();
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+/** Ten million records take two hours: each step is told as it ends, so that one that fails takes only itself. */
+function told(step: string): void {
+  process.stderr.write(`${new Date().toISOString()} ${step}\n`);
 }
 
 /** Builds the graph from the tables, and leaves them as autovacuum would. */

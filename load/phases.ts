@@ -1,4 +1,6 @@
 // The three things that are tried: a long day, three times too much, and one caller who wants everything.
+import { spawn } from "node:child_process";
+import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { percentile, round, timed } from "../bench/support.ts";
 import { countWrong } from "../faults/count.ts";
@@ -99,7 +101,7 @@ export async function overload(
 /** What an ordinary caller sees while another one does its worst. */
 export async function hostile(service: LoadedService, { attack: seconds }: Size): Promise<Outcome[]> {
   const [attacker, victim] = [await service.issueKey("api_read"), service.keys[0]!];
-  const outcomes: Outcome[] = [];
+  const outcomes: Outcome[] = [await besideBusyProcessors(service, victim, seconds)];
   for (const each of ATTACKS) {
     const idle = await probe(service, victim, seconds);
     const end = await attack(each, service.url, attacker);
@@ -118,6 +120,29 @@ export async function hostile(service: LoadedService, { attack: seconds }: Size)
     await sleep(1_000);
   }
   return outcomes;
+}
+
+/**
+ * The yardstick for the others: what anybody waits for where something keeps the processors busy that has nothing to do with
+ * the service and asks nothing of it.
+ */
+async function besideBusyProcessors(service: LoadedService, key: string, seconds: number): Promise<Outcome> {
+  const idle = await probe(service, key, seconds);
+  // It ends by itself, should nobody be left to end it.
+  const loop = `const end = Date.now() + ${(seconds + 10) * 1_000}; while (Date.now() < end);`;
+  const busy = cpus().map(() => spawn(process.execPath, ["--eval", loop], { stdio: "ignore" }));
+  try {
+    await sleep(500);
+    const { p99, failed } = await probe(service, key, seconds);
+    return {
+      subject: `p99 beside ${busy.length} processes that keep the processors busy and ask nothing`,
+      measured: `${round(p99 / idle.p99)} (${round(p99)} against ${round(idle.p99)} ms), ${failed} failed`,
+      aim: "–",
+      kept: true,
+    };
+  } finally {
+    for (const each of busy) each.kill("SIGKILL");
+  }
 }
 
 const ASKED = [
