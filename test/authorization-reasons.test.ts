@@ -60,6 +60,15 @@ test("who is refused, and with what, is told as the rules decide it: everybody, 
   }
 });
 
+test("who is refused for their role is told which role it is, and which permission it lacks", async () => {
+  await expect(
+    database.owner.query("select app_private.authorize($1, $2, 'members:manage')", [ORG, world.contributor]),
+  ).rejects.toMatchObject({
+    detail: "insufficient_role",
+    message: "In this organization the role org_contributor does not include the permission members:manage.",
+  });
+});
+
 test("who-can names exactly those whom the rules let through", async () => {
   const { rows } = await database.owner.query<Record<"org_uri" | "permission", string>>(
     `select o.org_uri, p.permission from app_public.organizations as o
@@ -117,6 +126,7 @@ test("each reason has the file and line of its rule", async () => {
   const yes = await explain(world.contributor.toUpperCase(), "needs:write");
   expect(yes).toMatchObject({ allowed: true, refusal: null });
   const [standing, role] = yes.reasons;
+  expect(standing.reason).toContain("org_contributor");
   expect(await lineAt(standing.place)).toMatch(/^create view app_private\.standings /);
   expect(await lineAt(role.place)).toContain("('org_contributor', 'needs:write')");
 
@@ -124,7 +134,7 @@ test("each reason has the file and line of its rule", async () => {
   expect(no).toMatchObject({ allowed: false, refusal: "insufficient_role" });
   expect(await lineAt(no.reasons[1].place)).toMatch(/^insert into app_public\.organization_permissions /);
 
-  const platform = await explain(support, "roles:assign");
+  const platform = await explain(support.toUpperCase(), "roles:assign");
   expect(platform).toMatchObject({ allowed: false, refusal: "permission_required" });
   expect(await lineAt(platform.reasons[0].place)).toMatch(/^insert into app_public\.platform_permissions /);
 
@@ -202,6 +212,13 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
   expect(await explain(world.contributor, "needs:write", "--key", write.id)).toMatchObject({
     refusal: "invalid_api_key",
     reasons: [{ reason: expect.stringContaining("revoked") }, {}, {}, {}],
+  });
+  const expired = await issueTestKey(database.owner, "api_write", { expiresAt: "2020-01-01" });
+  expect(
+    await explain(world.contributor, "needs:write", "--key", await keyIdOf(database.owner, expired)),
+  ).toMatchObject({
+    refusal: "invalid_api_key",
+    reasons: [{ reason: expect.stringContaining("expired") }, {}, {}, {}],
   });
   expect(await explain(world.contributor, "needs:write", "--key", "no-such-key")).toMatchObject({
     refusal: "invalid_api_key",

@@ -107,6 +107,9 @@ test("tells of deletions, of updates that leave the status, and not of those tha
     ["updated", "open", "open", null],
     ["deleted", "open", null, null],
   ]);
+  // Whoever follows this need alone is told of its end too.
+  const own = await page({ after: start, needId });
+  expect(own.changes.map(({ change }) => change)).toEqual(["created", "updated", "deleted"]);
 });
 
 test("a change that commits late is not passed over", async () => {

@@ -1,6 +1,7 @@
 // Cursors that nobody was given: whatever one says, it costs no more than a page that could have been asked for.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertChurches } from "./support/churches.ts";
+import { ask } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
@@ -127,4 +128,9 @@ describe("words that too many churches have to be ranked", () => {
     expect(rest.status).toBe(200);
     expect(rest.body.items.length).toBeGreaterThanOrEqual(FEW - 200);
   });
+});
+
+test("twenty are found where nobody says how many, through REST and through GraphQL", async () => {
+  const { churches } = await ask(service, `{ churches(q: "common") { cursor } }`);
+  expect([(await search({ q: "common" })).body.items.length, churches.length]).toEqual([20, 20]);
 });

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { churchSearch, ids } from "./support/church-search.ts";
 import { insertChurches } from "./support/churches.ts";
-import { refusal } from "./support/graphql.ts";
+import { ask, refusal } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
@@ -386,6 +386,10 @@ describe("by words and names", () => {
         serviceLanguages: ["English", "Spanish"],
       },
     });
+    const beliefs = (count: number) =>
+      `{ churches(id: "w5", belief: [${"orthodox ".repeat(count)}]) { cursor } }`;
+    expect((await ask(service, beliefs(100))).churches).toHaveLength(1);
+    expect(await refusal(service, beliefs(101))).toEqual(["validation_failed", 400]);
     expect(await refusal(service, "{ churches(centerLat: 1) { cursor } }")).toEqual([
       "validation_failed",
       400,

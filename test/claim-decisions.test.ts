@@ -1,6 +1,9 @@
 // Deciding claims by the forms of the pages, without script: what they do and refuse.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { longestText } from "../db/catalog.ts";
+import { ApiError } from "../server/errors.ts";
+import { act } from "../server/pages/claims/decision.ts";
+import type { Visit } from "../server/pages/page.ts";
 import { ClaimQueue, NO_CLAIM, QUEUE } from "./support/claim-queue.ts";
 import * as m from "./support/membership.ts";
 import { startTestService } from "./support/service.ts";
@@ -144,6 +147,26 @@ describe("the forms, without script", () => {
     const asMany = await unknown(20);
     expect([asMany.status, asMany.text.match(/class="bad"/g)?.length]).toEqual([200, 20]);
     expect([(await unknown(21)).status, (await send([])).status]).toEqual([400, 400]);
+  });
+
+  test("end where something has failed, and say what became of those alone that are claims", async () => {
+    const broken = new ApiError("database_unavailable");
+    const sent: Record<string, string[]> = { action: ["approve"], claim: [NO_CLAIM], confirmed: ["yes"] };
+    const visit = {
+      query: () => undefined,
+      field: (name: string) => sent[name]?.[0],
+      fields: (name: string) => sent[name] ?? [],
+      ask: (statement: string) => {
+        if (statement.includes("review_organization_claim")) return Promise.reject(broken);
+        return Promise.resolve(statement.includes("claims_in_brief") ? [] : { following: null });
+      },
+    } as unknown as Visit;
+    // A refusal would say that the claim was looked at.
+    await expect(act(visit)).rejects.toBe(broken);
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const id = await queue.claim(org, { firstName: "Still-here" });
+    const { status, text } = await support.open(`${QUEUE}?done=x,${id},`);
+    expect([status, text.includes("still waits.")]).toEqual([200, true]);
   });
 
   test("refuse who may not, in the page's name and by hand", async () => {

@@ -90,7 +90,8 @@ describe("who sees what", () => {
     await queue.propose(`${own.name}s`);
     const told = await queue.told(`head@${own.domain}`, `claim_to_review('${here}')`);
     expect([told.earlier, told.similar]).toEqual([[], []]);
-    expect(told.organization.administratorsNamed).toHaveLength(1);
+    // Whoever has not said how they are called is known by their address.
+    expect(told.organization.administratorsNamed).toEqual([{ email: `head@${own.domain}`, name: null }]);
     const toSupport = await queue.told(m.support, `claim_to_review('${here}')`);
     expect(toSupport.earlier).toHaveLength(1);
     expect(toSupport.similar).toMatchObject([{ name: `${own.name}s`, status: "proposed", waiting: 1 }]);
@@ -237,9 +238,9 @@ describe("the list", () => {
     expect([status, / of (\d+), /.exec(text)?.[1] ?? "0"]).toEqual([200, String(total)]);
   });
 
-  test("search finds an organization by its name as it is now, and by its domain", async () => {
+  test("search finds an organization by its name as it is now, by its domain, and by a word that its claimant is called by too", async () => {
     const renamed = await m.addOrganization(db(), { head: "org_admin" });
-    const id = await queue.claim(renamed);
+    const id = await queue.claim(renamed, { firstName: "Zanzibar" });
     await db().query("update app_public.organizations set name = 'Zanzibar Straße' where org_uri = $1", [
       renamed.uri,
     ]);

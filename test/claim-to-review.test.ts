@@ -48,6 +48,29 @@ describe("a claim", () => {
     expect(text).toContain('<a href="http://gorge.example" rel="noopener noreferrer nofollow"');
   });
 
+  test("organizations that have its name among other words are like it, the likeliest eight first, and none that has two words of it", async () => {
+    const call = async (name: string) => {
+      const { uri } = await m.addOrganization(db());
+      await db().query("update app_public.organizations set name = $2 where org_uri = $1", [uri, name]);
+      return uri;
+    };
+    for (let n = 0; n < 8; n++)
+      await call(`Lantern Hill Fellowship, whose people go to all the villages around lake ${n}`);
+    const likeliest = await call("Zion Lantern Hill Felowship");
+    await call("Lantern Hill Makers");
+    const id = await queue.propose("Lantern Hill Fellowship");
+    const { similar } = await queue.told(m.support, `claim_to_review('${id}')`);
+    expect(
+      similar.map(({ uri, name }: { uri: string; name: string }) => (uri === likeliest ? "it" : name)),
+    ).toEqual([
+      "it",
+      ...Array.from(
+        { length: 7 },
+        (_, n) => `Lantern Hill Fellowship, whose people go to all the villages around lake ${n}`,
+      ),
+    ]);
+  });
+
   test("a website is the same one whatever stands around its host, and another as part of a name or a path", async () => {
     const websites = {
       "https://www.chasm.example/en": true,
@@ -233,12 +256,23 @@ describe("a claim", () => {
     const org = await m.addOrganization(db(), { head: "org_admin" });
     const ids: string[] = [];
     for (let n = 0; n < MOST_BESIDE + 2; n++) ids.push(await queue.claim(org));
+    const { others } = await queue.told(m.support, `claim_to_review('${ids[0]}')`);
+    expect(others.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2).toReversed());
     const { text } = await support.open(`${QUEUE}/${ids[0]}?q=somebody&status=rejected`);
     expect(text).toContain(`Other claims to it: ${MOST_BESIDE + 1}.`);
     const [, link, words] = /<a href="([^"]*)"\s*>(All \d+ claims to it)</.exec(text)!;
     expect(words).toBe(`All ${ids.length} claims to it`);
     const all = (await support.open(link!.replaceAll("&amp;", "&"))).text;
     expect(all).toContain(` of ${ids.length}, `);
+  });
+
+  test("of many claims by one person the latest are beside it", async () => {
+    const userEmail = `${crypto.randomUUID()}@elsewhere.example`;
+    const ids: string[] = [];
+    for (let n = 0; n < MOST_BESIDE + 2; n++)
+      ids.push(await queue.claim(await m.addOrganization(db()), { userEmail }));
+    const { earlier } = await queue.told(m.support, `claim_to_review('${ids[0]}')`);
+    expect(earlier.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2).toReversed());
   });
 
   test("the usual role is the least of those for an organization, and for a new one a role that manages it", async () => {
@@ -261,6 +295,11 @@ describe("a claim", () => {
   test("one's own has no form, nor has one that is decided, which says by whom and when", async () => {
     const org = await m.addOrganization(db());
     const own = await queue.claim(org, { userEmail: m.support });
+    // As a provider may write their address.
+    expect(await queue.told(m.support.toUpperCase(), `claim_to_review('${own}')`)).toMatchObject({
+      isOwn: true,
+      roles: [],
+    });
     const { text } = await support.open(queueWith({ org: org.uri }, own));
     expect(text).toContain("This is your own claim: somebody else decides about it.");
     expect([text.includes('id="decision"'), text.includes(`value="${own}"`)]).toEqual([false, false]);
@@ -288,7 +327,7 @@ describe("a claim", () => {
     const latest = ["x".repeat(500), "3.", "4.", "5.", "6.", "7.", "8.", "9."];
     for (const notes of latest)
       await queue.door.review({ claimId: await queue.claim(org), action: "reject", notes, adminEmail: head });
-    expect((await queue.told(head, "claim_queue()")).reasons).toEqual(latest.toReversed());
+    expect((await queue.told(head.toUpperCase(), "claim_queue()")).reasons).toEqual(latest.toReversed());
   });
 
   test("what strangers wrote is text, stands by itself, and is cut where it is long", async () => {

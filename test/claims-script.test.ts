@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect } from "@jest/globals";
 import type { Browser, Page, Route } from "playwright-core";
 import { inBrowser, launchBrowser } from "./support/browser.ts";
 import { hasStarted, lineOf, openDesk, titleOf, waitOut } from "./support/claim-desk.ts";
-import { ClaimQueue, QUEUE } from "./support/claim-queue.ts";
+import { ClaimQueue, NO_CLAIM, QUEUE } from "./support/claim-queue.ts";
 import { eventually } from "./support/eventually.ts";
 import * as m from "./support/membership.ts";
 import { startTestService } from "./support/service.ts";
@@ -431,6 +431,41 @@ inBrowser(
     await close();
   },
 );
+
+inBrowser("a tab that nobody looks at asks for no changes, until somebody does", async () => {
+  const { page, close, ids } = await open(1);
+  const record = { reviewed_by: m.support };
+  const after = await feed(page, changes("first", { id: ids[0], toStatus: "approved", record }));
+  // Once that is shown the next question is due in three seconds.
+  await lineOf(page, 0).getByText(`approved by ${m.support}`).waitFor();
+  const hide = (isHidden: boolean) =>
+    page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} })`);
+  await hide(true);
+  for (let n = 0; n < 3; n++) await page.clock.fastForward(3_000);
+  expect(await asked(page, FEED)).toHaveLength(1);
+  await hide(false);
+  await page.clock.fastForward(3_000);
+  expect(await asked(page, FEED)).toHaveLength(2);
+  await eventually(() => expect(after).toEqual(["now", "first"]));
+  await close();
+});
+
+inBrowser("a decision about a claim that is gone is looked for once, and told to nobody", async () => {
+  const { page, close, head } = await open(1);
+  const left = [{ id: NO_CLAIM, action: "reject", tab: "gone", at: 0 }];
+  await page.evaluate(
+    `localStorage.setItem("decisions of ${head}", ${JSON.stringify(JSON.stringify(left))})`,
+  );
+  await page.reload();
+  await hasStarted(page);
+  await page.evaluate(HOLD_ANSWERS);
+  await page.clock.fastForward(3_000);
+  await eventually(async () => expect(await page.evaluate("answers.size")).toBe(1));
+  await page.evaluate(`answers.get("${QUEUE}/${NO_CLAIM}")()`);
+  expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain(NO_CLAIM);
+  expect(await heldLines(page).count()).toBe(0);
+  await close();
+});
 
 inBrowser(
   "nobody loses what they write to an address that is proven, and what is decided is shown",

@@ -226,6 +226,10 @@ describe("keys", () => {
     expect(Date.parse(used.lastUsedAt)).not.toBeNaN();
     const listed: { keyId: string }[] = await json("keys", "list");
     expect(listed.find(({ keyId }) => keyId === issued.keyId)).toEqual(used);
+    const table = (await admin(["keys", "list"], settings)).stdout.split("\n");
+    expect(table.find((row) => row.startsWith(issued.keyId))).toMatch(
+      / {2}1 organization, 2 persons, 2 networks {2}Bound$/,
+    );
     const { stdout } = await admin(["keys", "show", issued.keyId], settings);
     expect(stdout).toContain("ben@bounds.example");
   });

@@ -437,6 +437,17 @@ describe("where an operator asks for proof", () => {
     expect(await m.membershipOf(db(), org.uri, email)).toBeUndefined();
   });
 
+  test("whose organization is rejected by then, nobody is let in by", async () => {
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const email = `first@${org.domain}`;
+    await claim(email, org);
+    await db().query("update app_public.organizations set status = 'rejected' where org_uri = $1", [org.uri]);
+    await follow((await links(email))[0]!);
+    expect(await claims(email)).toEqual([["pending_review", true]]);
+    expect(await m.membershipOf(db(), org.uri, email)).toBeUndefined();
+  });
+
   test("who has come to manage the organization meanwhile decides about it", async () => {
     await askForProof(true);
     const org = await m.addOrganization(db());

@@ -15,17 +15,21 @@ const read = (file: string) => readFile(join(ROOT, file), "utf8");
 const FILES = ["docker-compose.yml", ...globSync("deploy/**/*.*", { cwd: ROOT })].toSorted();
 const IMAGES = ["Dockerfile", "graph/fuseki/Dockerfile"];
 
-type Limits = { limits?: { cpus?: string; memory?: string } };
+type Limits = { limits?: { cpus?: string; memory?: string; pids?: number } };
 type ComposeService = {
   image: string;
   build?: string;
   environment?: Record<string, string | number>;
-  healthcheck?: { test?: unknown; disable?: boolean };
+  healthcheck?: { test?: unknown; disable?: boolean; timeout?: string };
   restart: string;
   secrets?: string[];
   volumes?: string[];
   ports?: string[];
+  expose?: string[];
   command?: string[];
+  profiles?: string[];
+  tmpfs?: string[];
+  logging?: { options: Record<string, string> };
   deploy?: { resources: Limits };
   security_opt?: string[];
   cap_drop?: string[];
@@ -37,16 +41,23 @@ type Compose = {
   services: Record<string, ComposeService>;
   networks: Record<string, { internal?: boolean } | null>;
   secrets: Record<string, { file: string }>;
+  volumes: Record<string, null>;
 };
 
 const compose = async () => parse(await read("docker-compose.yml"), { merge: true }) as Compose;
 
 type Env = { name: string; value: string };
-type Probe = { httpGet: { path: string; port: string } };
+type Probe = {
+  httpGet?: { path: string; port: string };
+  exec?: { command: string[] };
+  timeoutSeconds?: number;
+};
 type Container = {
   image: string;
+  command?: string[];
   env?: Env[];
-  volumeMounts: { name: string; mountPath: string }[];
+  ports?: { name: string; containerPort: number }[];
+  volumeMounts: { name: string; mountPath: string; readOnly?: boolean }[];
   startupProbe?: Probe;
   readinessProbe?: Probe;
   livenessProbe?: Probe;
@@ -58,13 +69,17 @@ type KubernetesObject = {
   metadata: { name: string; labels?: { part: string } };
   spec: {
     replicas?: number;
-    selector?: { matchLabels: object };
+    minAvailable?: number;
+    strategy?: { rollingUpdate: object };
+    selector?: { matchLabels?: Record<string, string> };
+    ports?: { port: number; targetPort: string }[];
     template?: {
+      metadata: { labels: Record<string, string> };
       spec: {
         containers: Container[];
         securityContext: object;
         terminationGracePeriodSeconds?: number;
-        volumes: { name: string; secret?: { secretName: string } }[];
+        volumes: { name: string; secret?: { secretName: string }; emptyDir?: object }[];
       };
     };
     podSelector?: {
@@ -72,7 +87,7 @@ type KubernetesObject = {
       matchExpressions?: { key: string; operator: string; values: string[] }[];
     };
     policyTypes?: string[];
-    ingress?: object[];
+    ingress?: { from: { namespaceSelector: { matchLabels: object } }[]; ports: { port: string }[] }[];
   };
 };
 
@@ -195,7 +210,9 @@ test("compose: everything has limits and is checked, and only the server has a p
       expect.objectContaining({
         deploy: {
           resources: {
-            limits: expect.objectContaining({ cpus: expect.any(String), memory: expect.any(String) }),
+            limits: {
+              ...{ cpus: expect.any(String), memory: expect.any(String), pids: expect.any(Number) },
+            },
           },
         },
         security_opt: ["no-new-privileges:true"],
@@ -212,6 +229,64 @@ test("compose: everything has limits and is checked, and only the server has a p
   expect(published).toEqual([["server", expect.stringMatching(/^127\.0\.0\.1:/)]]);
   expect(services["server"]?.environment).toMatchObject({ METRICS_PORT: expect.any(Number) });
   expect(services["admin"]?.volumes).toEqual([expect.stringMatching(/:\/imports:ro$/)]);
+});
+
+test("compose: what is kept is in a volume, and what runs of ours writes nowhere but where that goes with it", async () => {
+  const { services, volumes } = await compose();
+  const [, folder] = /^VOLUME (\S+)$/m.exec(await read("graph/fuseki/Dockerfile"))!;
+  expect(services["fuseki"]!.volumes).toEqual([`fuseki:${folder!}`]);
+  expect(services["database"]!.volumes).toEqual([
+    // Where the image of PostgreSQL keeps its data up to release 17.
+    "database:/var/lib/postgresql/data",
+    "./docker/server-login.sh:/docker-entrypoint-initdb.d/server-login.sh:ro",
+  ]);
+  expect(Object.keys(volumes).toSorted()).toEqual(["database", "fuseki"]);
+  for (const [name, { build, tmpfs }] of Object.entries(services))
+    expect([name, tmpfs]).toEqual([name, build === "." ? ["/tmp"] : undefined]);
+});
+
+test("compose: what is read as a secret is one of the service's, and its own files are no larger than they may be", async () => {
+  const { services } = await compose();
+  for (const [name, { environment = {}, secrets = [], logging }] of Object.entries(services)) {
+    const files = Object.values(environment).flatMap(
+      (value) => /^\/run\/secrets\/(\w+)$/.exec(String(value))?.[1] ?? [],
+    );
+    expect([name, secrets]).toEqual([name, expect.arrayContaining(files)]);
+    expect([name, logging!.options]).toEqual([
+      name,
+      { "max-size": expect.stringMatching(/^\d+m$/), "max-file": expect.stringMatching(/^\d$/) },
+    ]);
+  }
+  // The script of the volume makes the server's login with it.
+  expect(services["database"]!.secrets).toContain("server_password");
+});
+
+test("compose: what ends is started again, the tool only when it is asked for, and a probe asks where it answers", async () => {
+  const { services } = await compose();
+  const restarts = Object.entries(services).map(([name, { restart }]) => [name, restart]);
+  expect(Object.fromEntries(restarts)).toEqual({
+    ...{ database: "unless-stopped", fuseki: "unless-stopped", migrate: "no" },
+    ...{ server: "unless-stopped", worker: "unless-stopped", admin: "no" },
+  });
+  expect(services["admin"]!.profiles).toEqual(["tools"]);
+  const { server, worker, database } = services;
+  expect(server!.expose).toEqual([String(server!.environment!["METRICS_PORT"])]);
+  const [, port] = /^EXPOSE (\d+)$/m.exec(await read("Dockerfile"))!;
+  expect(server!.ports).toEqual([`127.0.0.1:\${PORT:-3000}:${port!}`]);
+  expect(JSON.stringify(server!.healthcheck)).toContain(`http://127.0.0.1:${port!}/`);
+  expect(worker!.depends_on).toEqual({
+    migrate: { condition: "service_completed_successfully" },
+    fuseki: { condition: "service_healthy" },
+  });
+  expect(services["migrate"]!.depends_on).toEqual({ database: { condition: "service_healthy" } });
+  expect(worker!.healthcheck).toMatchObject({
+    test: ["CMD", "node", "admin/main.ts", "graph", "status"],
+    timeout: "30s",
+  });
+  const { POSTGRES_USER: user, POSTGRES_DB: name } = database!.environment!;
+  expect(database!.healthcheck!.test).toEqual([
+    ...["CMD", "pg_isready", "--host=127.0.0.1", `--username=${user}`, `--dbname=${name}`],
+  ]);
 });
 
 test("compose: what holds the data is within a network that leads nowhere, and the server is no owner of it", async () => {
@@ -331,6 +406,66 @@ test("Kubernetes: nobody reaches a part but those who are named, and those the s
     { parts: ["server"], policyTypes: ["Ingress"], sources: 2 },
     { parts: ["worker", "migrate"], policyTypes: ["Ingress"], sources: 0 },
   ]);
+  const sources = policies.flatMap(({ spec }) => spec.ingress ?? []);
+  expect(
+    sources.map(({ from, ports }) => [
+      from.map(({ namespaceSelector }) => namespaceSelector.matchLabels),
+      ports,
+    ]),
+  ).toEqual([
+    [[{ "kubernetes.io/metadata.name": "ingress-nginx" }], [{ port: "http" }]],
+    [[{ "kubernetes.io/metadata.name": "monitoring" }], [{ port: "metrics" }]],
+  ]);
+});
+
+test("Kubernetes: while pods are exchanged or evicted one serves, and the service leads to the servers", async () => {
+  const objects = await kubernetes();
+  const find = (kind: string, name: string) =>
+    objects.find((object) => object.kind === kind && object.metadata.name === name)!.spec;
+  for (const name of ["engagement-server", "engagement-worker"]) {
+    const { selector, template } = find("Deployment", name);
+    expect([name, template!.metadata.labels]).toEqual([name, selector!.matchLabels]);
+    // Where none may be missing, no machine can be emptied.
+    expect([name, find("PodDisruptionBudget", name)]).toEqual([name, { minAvailable: 1, selector }]);
+  }
+  const { strategy, selector, template } = find("Deployment", "engagement-server");
+  expect(strategy).toEqual({ rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
+  expect(find("Service", "engagement-server")).toEqual({
+    selector: selector!.matchLabels,
+    ports: [{ name: "http", port: 80, targetPort: "http" }],
+  });
+  expect(template!.spec.containers[0]!.ports!.map(({ name }) => name)).toContain("http");
+});
+
+test("Kubernetes: each pod runs its part, reads its secrets, writes nowhere but /tmp, and has time to be asked", async () => {
+  const run: Record<string, Container> = {};
+  for (const { metadata, spec } of await kubernetes()) {
+    if (!spec.template) continue;
+    const { part } = metadata.labels!;
+    run[part] = spec.template.spec.containers[0]!;
+    const { volumes } = spec.template.spec;
+    expect([part, volumes.filter(({ emptyDir }) => emptyDir)]).toEqual([
+      part,
+      [{ name: "tmp", emptyDir: { sizeLimit: "64Mi" } }],
+    ]);
+    expect([part, run[part].volumeMounts.map(({ mountPath, readOnly }) => [mountPath, readOnly])]).toEqual([
+      part,
+      [
+        ["/secrets/database", true],
+        ["/secrets/store", true],
+        ["/tmp", undefined],
+      ],
+    ]);
+  }
+  const commands = Object.entries(run).map(([part, { command }]) => [part, command]);
+  expect(Object.fromEntries(commands)).toEqual({
+    ...{ migrate: ["node", "admin/migrate.ts"], server: undefined, worker: ["node", "worker/main.ts"] },
+  });
+  // A process of its own, which connects to everything: what is enough for a request is not for this.
+  expect(run["worker"]!.readinessProbe).toEqual({
+    exec: { command: ["node", "admin/main.ts", "graph", "status"] },
+    ...{ periodSeconds: 60, timeoutSeconds: 30 },
+  });
 });
 
 test("systemd: the server is no owner of the data; what ends is started again, and has its time to end", async () => {
@@ -342,8 +477,13 @@ test("systemd: the server is no owner of the data; what ends is started again, a
     expect(text).toMatch(/^DynamicUser=yes$/m);
     if (part === "migrate") {
       expect(text).toMatch(/^Type=oneshot$/m);
+      // Those that wait for it start by it; and a migration is not broken off after ninety seconds.
+      expect(text).toMatch(/^RemainAfterExit=yes$/m);
+      expect(text).toMatch(/^TimeoutStartSec=30min$/m);
       continue;
     }
+    expect(text).toMatch(/^MemoryMax=1G$/m);
+    expect(text).toMatch(/^TasksMax=\d+$/m);
     expect(text).toMatch(/^Restart=always$/m);
     expect(text).toMatch(/^After=.* engagement-graph-migrate\.service$/m);
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(text)!;
@@ -372,7 +512,52 @@ test("systemd: each unit starts a file that there is, and finds the secrets that
     expect(given.toSorted()).toEqual(named.toSorted());
     expect(text).toMatch(/^NoNewPrivileges=yes$/m);
     expect(text).toMatch(/^ProtectSystem=strict$/m);
+    expect(text).toMatch(/^EnvironmentFile=\/etc\/engagement-graph\/settings$/m);
+    expect(text).toMatch(/^WantedBy=multi-user\.target$/m);
   }
+});
+
+test("systemd: no unit may do more than the others", async () => {
+  const bounds = await Promise.all(
+    ["migrate", "server", "worker"].map(async (part) => {
+      const text = await read(`deploy/systemd/engagement-graph-${part}.service`);
+      return /^# It needs its own files to read, and the network\.$[^]*?(?=^\[Install\])/m.exec(text)![0];
+    }),
+  );
+  expect(bounds).toEqual([bounds[0], bounds[0], bounds[0]]);
+  expect(bounds[0]).toMatch(/^CapabilityBoundingSet=$/m);
+  expect(bounds[0]).toMatch(/^UMask=0077$/m);
+  expect(bounds[0]!.trim().split("\n").length).toBeGreaterThanOrEqual(20);
+});
+
+test("alerts: each is raised where its summary says, and for no moment that passes", async () => {
+  type Rule = { alert: string; expr: string; for?: string; labels: { severity: string } };
+  const { groups } = parse(await read("deploy/prometheus/alerts.yml")) as { groups: { rules: Rule[] }[] };
+  const raised = groups.flatMap(({ rules }) =>
+    rules.map(({ alert, expr, for: lasting, labels }) => {
+      // Of several comparisons the last one is the alert's.
+      const [, bound] = /.*\s((?:==|>|<) .+)$/.exec(expr)!;
+      return [alert, [bound, lasting ?? "at once", labels.severity].join(", ")];
+    }),
+  );
+  expect(Object.fromEntries(raised)).toEqual({
+    EngagementGraphDown: "== 0, 2m, critical",
+    EngagementDatabaseDown: "== 0, 1m, critical",
+    EngagementReplicaPassedOver: "== 0, 10m, warning",
+    EngagementWaitsForConnections: "> 0.5, 5m, warning",
+    EngagementFailures: "> 0.01, 5m, critical",
+    EngagementSlow: "> 1, 10m, warning",
+    EngagementRefusals: "> 10, 10m, warning",
+    EngagementEventLoopLag: "> 0.5, 5m, warning",
+    EngagementJobsWait: "> 300, 5m, warning",
+    EngagementJobsFailed: "> 0, at once, warning",
+    EngagementMailsWait: "> 3600, at once, warning",
+    EngagementMailsFailed: "> 0, at once, warning",
+    EngagementGraphBehind: "> 300, 5m, warning",
+    EngagementGraphState: "== 1, 10m, warning",
+    EngagementGraphDrift: "> 0, at once, warning",
+    EngagementGraphNotVerified: "> 3 * 86400, at once, warning",
+  });
 });
 
 test("docker/secrets.sh makes every secret of the compose file, once, and each can be used", async () => {
@@ -389,9 +574,16 @@ test("docker/secrets.sh makes every secret of the compose file, once, and each c
     expect((await stat(join(dir, "secrets"))).mode & 0o077).toBe(0);
     for (const name of ["database_url", "server_database_url"]) {
       const file = join(dir, "secrets", name);
-      expect(loadConfig({ DATABASE_URL_FILE: file }).databaseUrl).toMatch(
-        /^postgres:\/\/engagement(_server)?:[0-9a-f]{48}@database:/,
+      const { username, password, host, pathname } = new URL(
+        loadConfig({ DATABASE_URL_FILE: file }).databaseUrl!,
       );
+      const isServer = name === "server_database_url";
+      expect([username, host, pathname]).toEqual([
+        isServer ? "engagement_server" : "engagement",
+        ...["database:5432", "/engagement"],
+      ]);
+      const own = join(dir, "secrets", isServer ? "server_password" : "postgres_password");
+      expect(password).toBe(await readFile(own, "utf8"));
     }
     await make();
     expect(await contents()).toEqual(made);

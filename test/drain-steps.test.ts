@@ -110,13 +110,14 @@ describe("a drain", () => {
       "update app_public.needs set need_description = 'Rain' where need_id = $1",
       [ids[3]],
     );
-    failAt("Rain", () => new GraphRejected(400, `no ${"x".repeat(400)}`));
+    const times = () => graph.store.count("update", "Rain");
+    failAt("Rain", () => new GraphRejected(400, `no ${times()} ${"x".repeat(400)}`));
     expect((await drain(graph.options)).state).toBe("drained");
     const after = await states();
     expect(after.map(({ state }) => state)).toEqual(ids.map((_, i) => (i === 3 ? "rejected" : "synced")));
-    expect(after[3]!.errors[0]!.message).toBe(`The graph store refused the record: no ${"x".repeat(297)}`);
-    // With seven others, with three, with one, and three times alone.
-    expect(graph.store.count("update", "Rain")).toBe(6);
+    // With seven others, with three, with one, and three times alone: what it said last is told.
+    expect(times()).toBe(6);
+    expect(after[3]!.errors[0]!.message).toBe(`The graph store refused the record: no 6 ${"x".repeat(295)}`);
     expect(await graph.described()).toBe(7);
   });
 
@@ -153,6 +154,24 @@ describe("a drain", () => {
     };
     expect(await drain(graph.options)).toMatchObject({ state: "store_unavailable" });
     expect((await states()).map(({ state }) => state)).toEqual(["pending"]);
+  });
+
+  test("breaks off at the store what it has sent when its process ends", async () => {
+    await graph.declareNeeds(1);
+    const ending = new AbortController();
+    const isBrokenOff: unknown[] = [];
+    const store: typeof graph.store = {
+      ...graph.store,
+      update: (text, call) => {
+        if (text.includes("Wells")) {
+          ending.abort();
+          isBrokenOff.push(call?.signal?.aborted);
+        }
+        return graph.store.update(text, call);
+      },
+    };
+    await drain({ ...graph.options, store }, ending.signal);
+    expect(isBrokenOff).toEqual([true]);
   });
 
   test("counts the records of all its batches", async () => {
@@ -445,8 +464,10 @@ test("what the graph holds is counted for each kind; a graph that is not there h
     return {
       storeAvailable,
       triples: Object.fromEntries(graphs.map(({ kind, triples }) => [kind, triples])),
+      names: Object.fromEntries(graphs.map((each) => [each.kind, each.graph])),
     };
   };
+  expect((await count()).names).toEqual(graph.options.projector.names.graphs);
   const { triples } = await count();
   expect(triples["need"]).toBeGreaterThan(10);
   await graph.store.deleteGraph(graph.needs);

@@ -51,12 +51,15 @@ test("Fuseki is for who has the password, which no process list and no other use
 test("Fuseki listens where it is told to, with the memory and the time limit that it is given", async () => {
   const env = { FUSEKI_PASSWORD: "x" };
   const usual = await run("start.sh", env);
-  expect(usual[0]).toBe("-Xmx2g");
+  const server = "org.apache.jena.fuseki.main.cmds.FusekiMainCmd";
+  expect(usual.slice(0, 4)).toEqual(["-Xmx2g", "-cp", "/opt/fuseki/fuseki-server.jar", server]);
   expect(usual).toEqual(
     expect.arrayContaining([
       "--port=3030",
       "--timeout=3600000",
       "--no-cors",
+      // What ping.sh asks.
+      "--ping",
       `--config=${FOLDER}/config.ttl`,
     ]),
   );

@@ -205,6 +205,18 @@ describe("a list", () => {
     expect(await jobs()).toEqual(['["PRA-INT"]']);
   });
 
+  test("that is imported is in the trail, with what it did", async () => {
+    const groups = JSON.stringify([{ rop3: "100001", name: "Somali" }]);
+    await values("select app_private.import_people_groups($1)", [groups]);
+    await values("select app_private.import_accelerators('[]')");
+    expect(
+      await values(
+        `select format('%s: %s added', name, change ->> 'added') from app_private.administration_history
+         where subject = 'list' and changed_at >= now() order by administration_history_id`,
+      ),
+    ).toEqual(["people_groups: 1 added", "accelerators: 0 added"]);
+  });
+
   test("that is imported as it is has nothing added and nothing changed", async () => {
     const imported = async (...groups: [string, string][]) => {
       const list = JSON.stringify(groups.map(([rop3, name]) => ({ rop3, name })));
@@ -308,12 +320,81 @@ describe("the state of the graph", () => {
 
   test("tells of a rebuild while there is one", async () => {
     const rebuild = () => values("select app_private.graph_status() -> 'rebuild'");
-    await client.query("update app_private.graph_rebuilds set requested_at = null");
+    await client.query(
+      "update app_private.graph_rebuilds set requested_at = null, total = 0, written = 0, rejected = 0",
+    );
     expect(await rebuild()).toEqual([null]);
     await client.query(
       "update app_private.graph_rebuilds set requested_at = now(), total = 3, written = 2, rejected = 1 where kind = 'need'",
     );
-    expect(await rebuild()).toMatchObject([{ total: expect.any(Number) }]);
+    expect(await rebuild()).toEqual([{ total: 3, written: 2, rejected: 1 }]);
+  });
+
+  test("is told with everything that is known of it, under its own name", async () => {
+    await client.query("set local time zone 'UTC'");
+    await state("state = 'lagging', reason = 'The disk is full.', since = '2026-01-01Z'");
+    await client.query("update app_private.graph_verification set verified_at = '2026-01-02Z', drift = 7");
+    await client.query("update app_private.graph_rebuilds set requested_at = null");
+    const rejected = await client.query<{ id: string }>(
+      `update app_private.graph_records set state = 'rejected', synced_at = '2026-01-03Z', errors = '[{"path": "p", "message": "m"}]'
+       where kind = 'commitment' returning record_id as id`,
+    );
+    await client.query("update app_private.graph_records set synced_at = '2026-01-04Z' where kind = 'need'");
+    await client.query(
+      `update app_private.graph_records set revision = revision + 1, state = 'pending', dirty_since = now() - interval '5 seconds'
+       where kind = 'engagement_claim'`,
+    );
+    const counts = { records: 1, pending: 0, synced: 0, rejected: 0 };
+    const [told] = await values("select app_private.graph_status()");
+    expect(told).toEqual({
+      ...{ state: "lagging", reason: "The disk is full.", since: "2026-01-01T00:00:00+00:00" },
+      ...{ verifiedAt: "2026-01-02T00:00:00+00:00", drift: 7, oldestPendingSeconds: 5, pendingLists: [] },
+      ...{ lastSyncedAt: "2026-01-04T00:00:00+00:00", rebuild: null },
+      graphs: [
+        { ...counts, kind: "need", synced: 1 },
+        { ...counts, kind: "commitment", rejected: 1 },
+        { ...counts, kind: "engagement_claim", pending: 1 },
+      ],
+      rejected: [{ kind: "commitment", id: rejected.rows[0]!.id, errors: [{ path: "p", message: "m" }] }],
+    });
+  });
+
+  test("names the first of the lists that could not be written, why, and all that wait in their order", async () => {
+    for (const [name, trouble] of [
+      ["shapes", "unavailable"],
+      ["countries", "lagging"],
+    ])
+      await client.query(
+        `update app_private.graph_references set revision = revision + 1, trouble = $2, reason = 'Too long: ' || name
+         where name = $1`,
+        [name, trouble],
+      );
+    await client.query("select app_private.note_graph_current()");
+    expect(await values("select format('%s %s', state, reason) from app_private.graph_store")).toEqual([
+      "lagging The list countries is not in the graph as it should be. Too long: countries",
+    ]);
+    expect(await values("select app_private.graph_status() -> 'pendingLists'")).toEqual([
+      ["countries", "shapes"],
+    ]);
+  });
+
+  test("that nobody looks at is not known since somebody last did, and who did is believed by who comes next", async () => {
+    const seenBy = "00000000-0000-4000-8000-000000000001";
+    await state(
+      "since = now() - interval '3 hours', looked_at = now() - interval '2 hours', looked_by = null",
+    );
+    expect(await values("select (now() - since)::text from app_private.graph_condition")).toEqual([
+      "02:00:00",
+    ]);
+    await client.query("select app_private.note_graph_seen($1)", [seenBy]);
+    expect(
+      await values("select looked_by::text || ' ' || (looked_at = now()) from app_private.graph_store"),
+    ).toEqual([`${seenBy} true`]);
+  });
+
+  test("is held since whoever waited for the right to write has it, and not since they began to wait", async () => {
+    await client.query("select app_private.note_graph_held()");
+    expect(await values("select held_at > now() from app_private.graph_store")).toEqual([true]);
   });
 
   test("is compared while a list alone cannot be written, and not while a graph waits to be replaced", async () => {

@@ -14,7 +14,16 @@ import { createNames } from "../graph/namespaces.ts";
 import { tripleText } from "../graph/ntriples.ts";
 import { fitsXml, rdfXml } from "../graph/rdf-xml.ts";
 import { CANCELLED_NOTICE, WholeBody } from "../graph/store-body.ts";
-import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import {
+  GraphFailed,
+  GraphNotFound,
+  GraphRejected,
+  GraphTimeout,
+  GraphTooExpensive,
+  GraphUnavailable,
+  GraphUnconfirmed,
+  GraphUnreachable,
+} from "../graph/store-errors.ts";
 import { readAll } from "../graph/store-http.ts";
 import { literal, namedNode, triple, withoutTrailingZeros } from "../graph/terms.ts";
 import { createTripleBuilder } from "../graph/triples.ts";
@@ -238,6 +247,17 @@ describe("RDF/XML", () => {
   });
 });
 
+const FAILURES = { GraphUnreachable, GraphNotFound, GraphTimeout, GraphFailed, GraphUnconfirmed };
+const REFUSALS = { GraphRejected, GraphTooExpensive };
+test.each([
+  ...Object.entries(FAILURES).map(([name, kind]) => [name, true, new kind("no")] as const),
+  ...Object.entries(REFUSALS).map(([name, kind]) => [name, false, new kind(400, "no")] as const),
+])("%s: trying again later may help is %s", (name, mayHelp, error) => {
+  expect(error instanceof GraphUnavailable).toBe(mayHelp);
+  expect(error instanceof GraphRejected).toBe(!mayHelp);
+  expect(error.name).toBe(name);
+});
+
 describe("a batch that is checked", () => {
   const quads = new Parser().parse(
     `<urn:a> a <urn:C> ; <urn:p> 1, 2 . <urn:b> a <urn:C> ; <urn:q> <urn:a> .`,
@@ -266,7 +286,11 @@ describe("a batch that is checked", () => {
     expect(data.match(namedNode("urn:a"), namedNode("urn:p")).size).toBe(2);
     expect(data.match(null, namedNode("urn:q"), namedNode("urn:a")).size).toBe(1);
     expect(data.match(null, namedNode("urn:q"), namedNode("urn:b")).size).toBe(0);
+    const [urnP, one] = [quads[1]!.predicate, quads[1]!.object];
+    expect(data.match(namedNode("urn:a"), urnP, one).size).toBe(1);
+    expect(data.match(namedNode("urn:a"), null, one).size).toBe(1);
     expect(data.has(quads[1]!)).toBe(true);
+    expect(data.has(triple(namedNode("urn:a"), namedNode("urn:p"), literal("1")))).toBe(false);
     expect(data.match(namedNode("urn:nobody")).size).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 // GraphQL where its schema is built with the first request, as npm start does it.
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { eventually } from "./support/eventually.ts";
 import { ask, send } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
@@ -7,12 +7,13 @@ import type { TestService } from "./support/service.ts";
 
 const QUERY = "{ accelerators(first: 1) { nodes { code } } }";
 
+// Each with a service of its own: whoever asks first, even without a key, has the schema built.
 let service: TestService;
 
-beforeAll(async () => {
+beforeEach(async () => {
   service = await startTestService({ graphql: "on demand" });
 });
-afterAll(() => service.stop());
+afterEach(() => service.stop());
 
 /** The server's statements that wait for a lock. */
 const waiting = async () => {

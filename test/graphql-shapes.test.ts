@@ -151,6 +151,17 @@ describe("as a stream", () => {
     expect(errorsOf(await stream({ query: SUBSCRIPTION, ...wrong }))).toEqual(["validation_failed"]);
   });
 
+  test("each request that sends a text with a mistake is told so by its own name", async () => {
+    const named = async () => {
+      const { headers, body } = await stream({ query: "subscription { nothing }" });
+      const [, data] = /^event: next\ndata: (.*)$/m.exec(body as string)!;
+      const { errors } = JSON.parse(data!) as { errors: { extensions: { requestId: string } }[] };
+      expect(errors[0]!.extensions.requestId).toBe(headers.get("x-request-id"));
+      return errors[0]!.extensions.requestId;
+    };
+    expect(await named()).not.toBe(await named());
+  });
+
   test("in a mode that is not served", async () => {
     const headers = { accept: "text/event-stream", "x-graphql-event-stream-token": "token" };
     const answer = await call(

@@ -159,6 +159,13 @@ describe.each(DOORS)("through %s", (name) => {
       await door.claim(claimOf(email, ORG));
       // It could claim that of anybody, to learn what they are called.
       expect((await door.checkUser(email)).value).toEqual({ exists: false, memberships: [] });
+      // Who is suspended acts for it no more.
+      const stopped = `${randomUUID()}@elsewhere.example`;
+      const { owner } = service.database;
+      await owner.query("select app_private.add_member($1, $2, 'org_member')", [ORG, stopped]);
+      expect((await door.checkUser(stopped)).value).toMatchObject({ exists: true, orgUri: ORG });
+      await owner.query("select app_private.change_member($1, $2, null, 'suspended')", [ORG, stopped]);
+      expect((await door.checkUser(stopped)).value).toEqual({ exists: false, memberships: [] });
     });
   });
 

@@ -89,6 +89,29 @@ test("a revocation takes effect at once in every process, and an expiry without 
   await refusedSoon(service.url, soon);
 });
 
+test("whatever happens to a key in the database is announced to every process, its deletion too", async () => {
+  const listener = await service.database.owner.connect();
+  const announced: (string | undefined)[] = [];
+  listener.on("notification", ({ payload }) => announced.push(payload));
+  try {
+    await listener.query("listen api_keys");
+    const { rows } = await listener.query<{ id: string }>(
+      `insert into app_private.api_keys (label, key_hash, scope) values ('gone', sha256('gone'), 'api_read') returning key_id as id`,
+    );
+    for (const change of [
+      "update app_private.api_keys set label = 'going'",
+      "delete from app_private.api_keys",
+    ]) {
+      await listener.query(`${change} where key_id = $1`, [rows[0]!.id]);
+    }
+    // The announcement of a statement comes before its answer ends.
+    await listener.query("select");
+    expect(announced.filter((id) => id === rows[0]!.id)).toHaveLength(3);
+  } finally {
+    listener.release(true);
+  }
+});
+
 test("a key that is revoked while it is being looked up is not remembered as it was", async () => {
   const { owner } = service.database;
   const key = await issueTestKey(owner, "api_read");

@@ -1,8 +1,5 @@
 // What subscriptions are made of: what waits, who has a place, who is read for together, and what ends them.
-import { EventEmitter } from "node:events";
 import { describe, expect, jest, test } from "@jest/globals";
-import type { Request, Response } from "express";
-import { Transports } from "../server/graphql/transports.ts";
 import { ApiError } from "../server/errors.ts";
 import type { Database } from "../server/database.ts";
 import type { Identity } from "../server/identity/identity.ts";
@@ -93,7 +90,8 @@ test("each caller has its own places, and one that was given back can be taken a
   const places = new Places(2, "seats");
   const back = [places.take("a"), places.take("a")];
   const refused = () => places.take("a");
-  expect(refused).toThrow(expect.objectContaining({ code: "rate_limited" }));
+  const headers = { "retry-after": "60" };
+  expect(refused).toThrow(expect.objectContaining({ code: "rate_limited", headers }));
   places.take("b");
   back[0]!();
   back[1]!();
@@ -190,6 +188,34 @@ describe("a channel", () => {
     expect(cuts).toEqual([]);
     channel.leave(one);
     pages[2]!.resolve(page(1));
+  });
+
+  test("asks every five seconds whether those may still be told to whom there is nothing to tell", async () => {
+    const { asked, pages, channel, page } = gatedChannel();
+    const one = subscriber();
+    let checks = 0;
+    const listener = { ...one.listener, recheck: () => Promise.resolve(checks++) };
+    const told = { ...one, listener };
+    let now = 0;
+    const clock = jest.spyOn(performance, "now").mockImplementation(() => now);
+    try {
+      const joining = channel.join(told);
+      pages[0]!.resolve(page(1));
+      await joining;
+      const counts: number[] = [];
+      const times = [5_000, 5_001, 10_001, 10_002];
+      for (const [place, time] of times.entries()) {
+        now = time;
+        pages[place + 1]!.resolve(page(1));
+        await eventually(() => expect(asked).toHaveLength(place + 3));
+        counts.push(checks);
+      }
+      expect(counts).toEqual([0, 1, 1, 2]);
+    } finally {
+      clock.mockRestore();
+      channel.leave(told);
+      pages.at(-1)!.resolve(page(1));
+    }
   });
 
   test("keeps a subscriber with exactly as much unread as may be, and tells it only what it wants", async () => {
@@ -371,25 +397,3 @@ describe("a feed", () => {
     await Promise.all(all);
   });
 });
-
-test.each([true, false])(
-  "a stream to who has gone (%s) is no failure, and any other is one",
-  async (isGone) => {
-    const request = {
-      ...{ method: "POST", body: { query: "subscription { a }" } },
-      headers: { accept: "text/event-stream", "content-type": "application/json" },
-      socket: { destroyed: isGone },
-    };
-    const response = Object.assign(new EventEmitter(), {
-      writable: true,
-      writeHead: () => undefined,
-      write: (_: string, done: (error: Error) => void) => done(new Error("write EPIPE")),
-    });
-    const subscriptions = { prepare: () => [], subscribe: () => undefined };
-    const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
-    const { stream } = new Transports(parts, { key: [], again: () => undefined, keyInQuery: [], page: [] });
-    const streaming = stream(request as unknown as Request, response as unknown as Response, () => undefined);
-    if (isGone) await streaming;
-    else await expect(streaming).rejects.toThrow("EPIPE");
-  },
-);

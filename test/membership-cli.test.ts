@@ -114,12 +114,21 @@ describe("users", () => {
     expect(await revoke("root@platform.example", "support")).toMatchObject({ platformRoles: ["admin"] });
     expect(await revoke("root@platform.example", "admin")).toMatchObject({ code: 2, error: "last_admin" });
     await grant("second@platform.example", "admin");
-    expect(await revoke("root@platform.example", "admin")).toMatchObject({ platformRoles: [] });
+    const taken = await admin(
+      ["users", "revoke", "--email", "root@platform.example", "--role", "admin"],
+      settings,
+    );
+    expect(taken).toMatchObject({
+      code: 0,
+      stdout: "root@platform.example is without a role on the platform.\n",
+    });
     expect(await revoke("nobody@platform.example", "admin")).toMatchObject({
       code: 2,
       error: "user_not_found",
     });
     const users = await json("users", "list");
+    const root = users.find((user: { email: string }) => user.email === "root@platform.example");
+    expect(root).toMatchObject({ platformRoles: [] });
     const times = users.map((user: { createdAt: string }) => user.createdAt);
     expect(times).toEqual(times.toSorted().toReversed());
     expect(users.find((user: { email: string }) => user.email === "second@platform.example")).toEqual({

@@ -82,6 +82,46 @@ test("the same person claiming at once from many places ends up with one claim",
   }
 });
 
+test("two claims at the same time send a reviewer no more mails than the limit has left", async () => {
+  const limit = (mails: number) =>
+    db().query(
+      "update app_private.settings set value = to_jsonb($1::integer) where name = 'claim_mails_per_person_per_day'",
+      [mails],
+    );
+  const told = async () => {
+    const { rows } = await db().query<{ mails: number }>(
+      `select count(*)::integer as mails from app_private.mails
+       where kind = 'claim_queue' and recipient = $1 and created_at > now() - interval '1 day'`,
+      [m.support],
+    );
+    return rows[0]!.mails;
+  };
+  const claim = async (email: string): Promise<Deed> => {
+    const { name, uri } = await m.addOrganization(db());
+    return (client) =>
+      client.query("select from app_public.claim_organization($1, 'Ana', 'Silva', '{}', $2, false, $3)", [
+        email,
+        name,
+        uri,
+      ]);
+  };
+  // Whoever asks for the first job of a kind has others wait, which would hide that nobody waits here.
+  const first = m.claimOf(await m.addOrganization(db()), "race0@elsewhere.example");
+  expect((await m.membershipDoor("REST", () => service).claim(first)).refusal).toBeUndefined();
+  const before = await told();
+  await limit(before + 1);
+  try {
+    await overlap(
+      service.database,
+      await claim("race1@elsewhere.example"),
+      await claim("race2@elsewhere.example"),
+    );
+  } finally {
+    await limit(100);
+  }
+  expect(await told()).toBe(before + 1);
+});
+
 test.each(m.DOORS)(
   "two reviewers deciding at once through %s: one decides, the other gets 409",
   async (name) => {
@@ -173,6 +213,39 @@ test("a transaction with an old snapshot cannot take the last admin away either"
     late.release();
   }
   expect(await activeAdmins(organization.uri)).toBe(1);
+});
+
+test("nor can it take the last away who assigns roles on the platform", async () => {
+  // The platform's admins are these two alone.
+  const database = await createTestDatabase();
+  try {
+    await m.addOrganization(
+      database.owner,
+      { one: "org_admin", two: "org_admin" },
+      { domain: "two.example" },
+    );
+    await database.owner.query(
+      `insert into app_public.platform_roles (user_id, role)
+       select user_id, 'admin' from app_public.users where email like '%@two.example'`,
+    );
+    const dismiss = (client: Pick<pg.ClientBase, "query">, person: string) =>
+      client.query(
+        `delete from app_public.platform_roles
+         where user_id = (select user_id from app_public.users where email = $1)`,
+        [`${person}@two.example`],
+      );
+    const late = await database.owner.connect();
+    try {
+      await late.query("begin isolation level repeatable read");
+      await late.query("select count(*) from app_public.platform_roles");
+      await dismiss(database.owner, "two");
+      await expect(dismiss(late, "one")).rejects.toMatchObject({ code: "40001" });
+    } finally {
+      late.release(true);
+    }
+  } finally {
+    await database.drop();
+  }
 });
 
 test.each([

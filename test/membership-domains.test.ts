@@ -132,10 +132,12 @@ test.each([
   `${"a".repeat(64)}.org`,
   `${"a.".repeat(126)}bc`,
 ])("%j cannot be registered as a domain", async (domain) => {
-  await expect(m.addOrganization(db(), {}, { domain })).rejects.toMatchObject({
-    code: "PT400",
-    detail: "validation_failed",
-  });
+  const refused = { code: "PT400", detail: "validation_failed" };
+  await expect(m.addOrganization(db(), {}, { domain })).rejects.toMatchObject(refused);
+  const { uri } = await m.addOrganization(db());
+  await expect(
+    db().query("update app_public.organizations set domain = $2 where org_uri = $1", [uri, domain]),
+  ).rejects.toMatchObject(refused);
 });
 
 test.each(["example.org", "a.b", `${"a".repeat(63)}.org`, `${"a.".repeat(126)}b`])(

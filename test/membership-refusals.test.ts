@@ -138,9 +138,12 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     });
     expect(await door.claim({ ...claim, orgUri: undefined })).toEqual({ refusal: "400 validation_failed" });
     expect(await door.claim({ ...claim, isNewOrg: true })).toEqual({ refusal: "400 validation_failed" });
-    expect(await door.claim({ ...claim, userEmail: "ana@example.org." })).toEqual({
-      refusal: "400 validation_failed",
-    });
+    for (const wrong of [{ userEmail: "ana@example.org." }, { orgDomain: "no domain" }]) {
+      expect([wrong, await door.claim({ ...claim, ...wrong })]).toEqual([
+        wrong,
+        { refusal: "400 validation_failed" },
+      ]);
+    }
   });
 
   test("looking up, reviewing or listing without being anybody", async () => {

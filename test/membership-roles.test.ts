@@ -250,6 +250,8 @@ describe.each(m.DOORS)("through %s", (name) => {
     ]);
     // What says nothing else gives it.
     expect((await door.setPlatformRole(second)).value.platformRoles).toEqual(["admin", "support"]);
+    // Given once more it stays given.
+    expect((await door.setPlatformRole(second)).value.platformRoles).toEqual(["admin", "support"]);
     await door.setPlatformRole({ ...second, action: "revoke" });
     const unknown = { ...role, userEmail: "nobody@nowhere.example" };
     expect(await door.setPlatformRole({ ...unknown, action: "grant" })).toEqual({

@@ -45,6 +45,9 @@ async function catalog(): Promise<unknown[]> {
     where relnamespace::regnamespace::text in ('app_public', 'app_private', 'rest')
     union all select 'permission', p::text from app_public.organization_permissions p
     union all select 'permission', p::text from app_public.platform_permissions p
+    union all select 'mail providers', format('%s %s', count(*), md5(string_agg(domain, ' ' order by domain)))
+    from app_private.free_mail_domains
+    union all select 'setting', format('%s %s', name, description) from app_private.settings
     union all select 'migration', m::text from app_migrations.applied m
     order by 1, 2`);
   return rows;
@@ -56,6 +59,21 @@ test("migrating twice changes nothing", async () => {
   expect(first.length).toBeGreaterThan(200);
   expect(await migrate(database.url)).toEqual([]);
   expect(await catalog()).toEqual(first);
+});
+
+test("what an operator has set stays so when the rules are applied again", async () => {
+  await migrate(database.url);
+  const name = "auto_approval_needs_verified_email";
+  await database.owner.query(
+    "update app_private.settings set value = 'true', description = 'old' where name = $1",
+    [name],
+  );
+  await migrate(database.url);
+  const { rows } = await database.owner.query(
+    "select value, description <> 'old' as is_described from app_private.settings where name = $1",
+    [name],
+  );
+  expect(rows).toEqual([{ value: true, is_described: true }]);
 });
 
 test("twenty simultaneous migrations end as one", async () => {
@@ -147,7 +165,7 @@ test("a job that the worker has no task for any more leaves the queue", async ()
   expect(rows).toEqual([]);
 });
 
-test("what an earlier version of the rules created is gone", async () => {
+test("what an earlier version of the rules created, allowed and said is gone", async () => {
   await migrate(database.url);
   const before = await catalog();
   await database.owner.query(`
@@ -155,7 +173,10 @@ test("what an earlier version of the rules created is gone", async () => {
     create trigger left_over before insert on app_public.needs for each row execute function app_private.left_over();
     create policy left_over on app_public.needs for select to api_read using (true);
     grant insert on app_public.needs to api_read;
-    insert into app_public.organization_permissions values ('org_member', 'needs:write')`);
+    insert into app_public.organization_permissions values ('org_member', 'needs:write');
+    insert into app_public.platform_permissions values ('support', 'roles:assign');
+    insert into app_private.free_mail_domains values ('gives-mailboxes-no-more.example');
+    update app_private.settings set description = 'Of before.' where name = 'graph_data_url'`);
   await migrate(database.url);
   expect(await catalog()).toEqual(before);
 });

@@ -416,6 +416,13 @@ test("the page knows of its visitors their own names, role and claim, and what t
     ...{ ...none, ...nobody, firstName: "Ana", lastName: "Silva" },
     waitingClaim: { claimId, since: expect.any(String) },
   });
+  // What is decided waits no more.
+  await m
+    .membershipDoor("REST", () => service)
+    .review({
+      ...{ claimId, action: "reject", notes: "No.", adminEmail: people.head },
+    });
+  expect(await standing(claimant)).toMatchObject({ firstName: "Ana", waitingClaim: null });
   expect(await standing("nobody@elsewhere.example")).toEqual({ ...none, ...nobody });
   expect(await standing(people.reader)).toEqual({
     ...{ ...none, ...nobody, role: "org_member", membership: "active", permissions: ["members:read"] },

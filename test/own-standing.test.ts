@@ -238,7 +238,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       await byKey.setMemberStatus({ ...change, status: "suspended" });
       const seenBy = async (person: string) => {
         const { door } = await as(`${person}@${org.domain}`);
-        const { value, refusal } = await door.members(org.uri, `${person}@${org.domain}`);
+        const { value, refusal } = await door.members(org.uri, `${person.toUpperCase()}@${org.domain}`);
         const emails = value?.members.map((one: { userEmail: string }) => one.userEmail.split("@")[0]);
         return refusal ?? emails;
       };
@@ -394,9 +394,10 @@ test("what several approved claims stand in for is as new as the last of them, a
     await client.query("begin; set local session_replication_role = replica");
     await client.query(
       `with person as (insert into app_public.users (email) values ($1) returning user_id)
-       insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status, created_at)
-       select user_id, org_uri, 'x', 'elsewhere.example', 'approved', at
-       from person, (values ($2, '2021-01-01Z'::timestamptz), ($3, '2022-01-01Z'), ($2, '2023-01-01Z')) as c (org_uri, at)`,
+       insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status, created_at, reviewed_at)
+       select user_id, org_uri, 'x', 'elsewhere.example', 'approved', made, reviewed
+       from person, (values ($2, '2021-01-01Z'::timestamptz, '2024-01-01Z'::timestamptz),
+         ($3, '2022-01-01Z', '2026-01-01Z'), ($2, '2023-01-01Z', '2025-01-01Z')) as c (org_uri, made, reviewed)`,
       [email, often.uri, between.uri],
     );
     await client.query("commit");

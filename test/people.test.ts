@@ -213,6 +213,14 @@ test("what was used at every door is nowhere afterwards, and one pseudonym stand
     [pseudonym],
   );
   expect(mails).toEqual([]);
+  // Of those that were sent it is kept what they were about, not to whom, nor in which words.
+  const { rows: words } = await db().query<{ kept: string[] }>(
+    `select array_remove(array[recipient_name, subject, text_body, html_body], null) as kept from app_private.mails
+     where recipient = $1`,
+    [pseudonym],
+  );
+  expect(words.length).toBeGreaterThan(0);
+  expect(words.flatMap(({ kept }) => kept)).toEqual([]);
   const { rows: trail } = await db().query("select subject from app_private.trail where name = $1", [
     pseudonym,
   ]);
@@ -345,6 +353,16 @@ describe("the last who administers", () => {
         m.platformAdmin,
       ]);
       expect(forced).toEqual([{ bereft: ["the platform"] }]);
+      await client.query("rollback; begin");
+      // Who may do so by two roles is one person still.
+      await client.query(
+        `delete from app_public.platform_roles where role = 'support';
+         insert into app_public.platform_roles (user_id, role) select user_id, 'support' from app_public.platform_roles;
+         insert into app_public.platform_permissions (role, permission) values ('support', 'roles:assign')`,
+      );
+      await expect(
+        client.query("select app_private.begin_erasure($1, false)", [m.platformAdmin]),
+      ).rejects.toMatchObject({ detail: "last_admin" });
     } finally {
       await client.query("rollback");
       client.release();
@@ -407,6 +425,9 @@ test("what was let through before is waited for, and what comes meanwhile is ref
       expect(erasing.output().stderr).toMatch(/^waiting for process \d+ of PostgreSQL/);
     });
     expect(await door.declareNeed(declaration(person))).toEqual({ refusal: "403 membership_required" });
+    expect(await door.claim(m.claimOf(await m.addOrganization(db()), person))).toEqual({
+      refusal: "400 validation_failed",
+    });
     // It has been authorized already.
     await writer.query(
       `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)

@@ -106,7 +106,7 @@ test("from each record the whole chain is drawn and told in words", async () => 
     expect(text).toMatch(new RegExp(`href="${path}"\\s+aria-label="[^"]*"\\s+aria-current="page"`));
     const [words] = /<ol class="chain">[\s\S]*/.exec(text)!;
     expect(words).toContain(`<bdi>writer@${org.domain}</bdi>`);
-    expect(words).toContain("due <time");
+    expect(words).toMatch(/due <time datetime="2030-05-03[^"]*"/);
     expect(words).toContain("(this page)");
     // Of a record that has had one status there is no list of them.
     expect(words).not.toContain("1 latest statuses");
@@ -114,6 +114,87 @@ test("from each record the whole chain is drawn and told in words", async () => 
   }
   const { text } = await open(paths.alone);
   expect(linksIn(drawn(text))).toEqual([paths.alone]);
+});
+
+test("a chain tells of each of its records everything, under its own name, and of its step itself first", async () => {
+  const text = (name: string) => [
+    org.uri,
+    `${name}'s organization`,
+    `${name}@by.example`,
+    `${name}'s words`,
+    AT,
+  ];
+  const AT = "2026-01-02T00:00:00+00:00";
+  const [need] = await insert(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, created_at, accelerators, status)
+     values ($1, $2, $3, $4, $5, '{PRA-INT}', 'partially_met') returning need_id as id`,
+    text("need"),
+  );
+  const [commitment] = await insert(
+    `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, created_at,
+       accelerator_scope, status, concerns_need_id, target_completion_date)
+     values ($1, $2, $3, $4, $5, '{PRA-INT}', 'funded', $6, '2031-02-03') returning commitment_id as id`,
+    [...text("commitment"), need],
+  );
+  const [claim] = await insert(
+    `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, description, created_at,
+       engagement_accelerators, status, fulfills_commitment_id)
+     values ($1, $2, $3, $4, $5, '{PRA-INT}', 'paused', $6) returning claim_id as id`,
+    [...text("claim"), commitment],
+  );
+  const CHANGED = "2026-01-03T00:00:00+00:00";
+  await insert(
+    `insert into app_public.status_history (need_id, commitment_id, engagement_claim_id, to_status, changed_by_email, changed_at)
+     values ($1, null, null, 'partially_met', 'need@set.example', $4),
+       (null, $2, null, 'funded', 'commitment@set.example', $4), (null, null, $3, 'paused', null, $4)
+     returning status_history_id as id`,
+    [need, commitment, claim, CHANGED],
+  );
+  const told = (name: string, status: string, by: string | null) => ({
+    ...{
+      orgUri: org.uri,
+      orgName: `${name}'s organization`,
+      by: `${name}@by.example`,
+      text: `${name}'s words`,
+    },
+    ...{ at: AT, status, history: [{ status, by, at: CHANGED }] },
+  });
+  const client = await service.database.owner.connect();
+  await client.query("set time zone 'UTC'");
+  const chain = async (kind: string, id: string) => {
+    const { rows } = await client.query<{ chain: Chain }>("select app_private.chain($1, $2, 1) as chain", [
+      kind,
+      id,
+    ]);
+    return rows[0]!.chain;
+  };
+  const whole = await chain("commitment", commitment!);
+  const [later] = await insert(
+    `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators,
+       fulfills_commitment_id)
+     values ($1, 'x', 'x@by.example', '{PRA-INT}', $2) returning claim_id as id`,
+    [org.uri, commitment],
+  );
+  const { nodes } = await chain("engagement_claim", claim!);
+  client.release(true);
+  expect(nodes.map(({ id }) => id)).toEqual([need, commitment, claim, later]);
+  expect(whole).toEqual({
+    ...{ id: commitment, page: 1, pages: 1 },
+    nodes: [
+      { ...told("need", "partially_met", "need@set.example"), kind: "need", id: need, children: 1 },
+      {
+        ...{ ...told("commitment", "funded", "commitment@set.example"), kind: "commitment", id: commitment },
+        ...{ parent: need, due: "2031-02-03", children: 1 },
+      },
+      {
+        ...told("claim", "paused", null),
+        kind: "engagement_claim",
+        id: claim,
+        parent: commitment,
+        children: 0,
+      },
+    ],
+  });
 });
 
 test("no two boxes of the drawing lie upon each other, on a desk or a phone", async () => {

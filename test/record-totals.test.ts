@@ -144,6 +144,17 @@ test("an organization that gets another URI takes its records along", async () =
   expect(rows).toEqual([{ before: 0, after: 2 }]);
 });
 
+test("of organizations no totals are kept by accelerator or country, or there would be as many as records", async () => {
+  await owner.query(DECLARE.need, [ORG, "open", 3]);
+  await fold();
+  const { rows } = await owner.query(
+    `select accelerator, country, total::integer from app_private.record_totals
+     where kind = 'need' and org_uri = $1 and total <> 0`,
+    [ORG],
+  );
+  expect(rows).toEqual([{ accelerator: "", country: "", total: 3 }]);
+});
+
 test("a transaction counts what it has written, nobody else does, and a rollback leaves nothing", async () => {
   await owner.query(DECLARE.need, [ORG, "open", 1]);
   const client = await owner.connect();
@@ -371,6 +382,29 @@ test("lists give these totals, and none for a filter that is empty", async () =>
     expect([empty, rows[0].total]).toEqual([empty, 0]);
   }
   expect(await total(`${org}&countryCode=KE&status=open`)).toBe(2);
+});
+
+test("totals are for callers who see every record, whatever kind of policy keeps some from them", async () => {
+  const client = await owner.connect();
+  const isVisible = async () =>
+    (await client.query("select app_private.is_wholly_visible('need') as is_visible")).rows;
+  try {
+    await client.query("begin");
+    expect(await isVisible()).toEqual([{ is_visible: true }]);
+    for (const policy of [
+      "as restrictive for all to api_read using (true)",
+      "as restrictive for select to api_read using (true)",
+      "for select to api_read using (org_name <> 'x')",
+    ]) {
+      await client.query(`savepoint before; create policy another on app_public.needs ${policy}`);
+      expect([policy, await isVisible()]).toEqual([policy, [{ is_visible: false }]]);
+      await client.query("rollback to before");
+    }
+    await client.query("create policy another on app_public.needs for update to api_read using (false)");
+    expect(await isVisible()).toEqual([{ is_visible: true }]);
+  } finally {
+    client.release(true);
+  }
 });
 
 test("callers may read the totals, and nothing else", async () => {

@@ -186,6 +186,15 @@ describe("the end of a session", () => {
       "select last_used_at > now() - interval '1 minute' as fresh from app_private.sessions where email = 'in-use@river.example'",
     );
     expect(rows).toEqual([{ fresh: true }]);
+    // That is noted once a minute. However slow this test is, the last use was less than a minute ago.
+    const { rows: ahead } = await db().query(
+      "update app_private.sessions set last_used_at = now() + interval '10 minutes' where email = 'in-use@river.example' returning last_used_at",
+    );
+    expect((await visitor.call("/v0/needs")).status).toBe(200);
+    const { rows: kept } = await db().query(
+      "select last_used_at from app_private.sessions where email = 'in-use@river.example'",
+    );
+    expect(kept).toEqual(ahead);
   });
 
   test("is put off by nobody who would have to wait for another that is doing it", async () => {
@@ -267,6 +276,9 @@ describe("the end of a session", () => {
     const listed = await runAdmin(["sessions", "list", "--email", email, "--json"], env);
     expect(JSON.parse(listed.stdout)).toMatchObject([{ email, issuer: null }]);
     expect(listed.stdout).not.toContain(visitor.cookies.get(COOKIE));
+    expect((await runAdmin(["sessions", "list", "--email", email], env)).stdout).toContain(
+      `  ${email}  a link by mail  `,
+    );
     const ended = await runAdmin(["sessions", "end", "--email", email.toUpperCase(), "--json"], env);
     expect(JSON.parse(ended.stdout)).toEqual({ email: email.toUpperCase(), ended: 1 });
     expect((await visitor.call("/v0/needs")).status).toBe(401);

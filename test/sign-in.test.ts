@@ -147,6 +147,7 @@ describe("a link", () => {
 
   test("is forgotten with its mail when it is over", async () => {
     await new Visitor(service).linkFor("old@river.example");
+    await new Visitor(service).linkFor("young@river.example");
     await db().query(
       `insert into app_private.mails (unique_key, kind, recipient, data, created_at)
          values ('other', 'claim_request', 'other@river.example', '{}', now() - interval '25 hours');
@@ -159,6 +160,11 @@ describe("a link", () => {
        union all select recipient from app_private.mails where recipient = 'old@river.example'`,
     );
     expect(rows).toEqual([]);
+    // One that is still good has its mail, which may be on its way.
+    const { rowCount: young } = await db().query(
+      "select from app_private.mails where recipient = 'young@river.example'",
+    );
+    expect(young).toBe(1);
     const { rowCount: others } = await db().query("delete from app_private.mails where unique_key = 'other'");
     expect(others).toBe(1);
   });

@@ -75,10 +75,22 @@ describe("a store that answers", () => {
     [500, "", "GraphFailed", "The graph store answered 500."],
     [502, "x".repeat(600), "GraphUnavailable", `The graph store answered 502: ${"x".repeat(500)}`],
     [409, "no", "GraphUnavailable", "The graph store answered 409: no"],
+    [302, "", "GraphUnavailable", "The graph store answered 302."],
   ])("%i %j is told as %s", async (status, text, name, message) => {
     const { store } = await storeThat(status, "text/plain", text);
     await expect(store.query("ASK {}")).rejects.toMatchObject({ name, message });
     await expect(store.update("CLEAR ALL")).rejects.toMatchObject({ name, message });
+  });
+
+  test.each([
+    ["Line 3, column 18: no", { line: 3, column: 18 }],
+    ["error at 1:28: no", { line: 1, column: 28 }],
+    ["error at line 2 between columns 23 and 24", { line: 2, column: 23 }],
+    ["[line: 1, col: 4 ] no", { line: 1, column: 4 }],
+    ["no at all", undefined],
+  ])("400 %j: the place in the text is %j", async (text, position) => {
+    const { store } = await storeThat(400, "text/plain", text);
+    await expect(store.query("ASK {}")).rejects.toMatchObject({ name: "GraphRejected", position });
   });
 
   test("where the engine takes it a query carries its own time limit, in whole seconds", async () => {
@@ -157,6 +169,10 @@ describe("a store that answers", () => {
       const { store } = await storeThat(200, JSON_TYPE, text);
       expect(await store.isAvailable()).toBe(isThere);
     }
+    for (const status of [400, 401, 404, 500, 503, 507]) {
+      const { store } = await storeThat(status, JSON_TYPE, '{"boolean":true}');
+      expect([status, await store.isAvailable()]).toEqual([status, false]);
+    }
   });
 
   test("with what it has kept of another question is not believed", async () => {
@@ -174,11 +190,22 @@ describe("of a store that is asked", () => {
   test("each question has its time, and a whole graph more of it", async () => {
     const { store } = await storeThat(200, JSON_TYPE, '{"boolean":true,"results":{"bindings":[]}}');
     const timers = jest.spyOn(globalThis, "setTimeout");
+    const ends = jest.spyOn(globalThis, "clearTimeout");
     const limitOf = async (call: () => Promise<unknown>) => {
       timers.mockClear();
       await call().catch(() => undefined);
       // The connection has timers of its own.
-      return timers.mock.calls.map(([, ms]) => ms).filter((ms) => ms !== undefined && LIMITS.has(ms));
+      const limits = timers.mock.calls.flatMap(([, ms], i) =>
+        ms !== undefined && LIMITS.has(ms)
+          ? [{ ms, timer: timers.mock.results[i]!.value as NodeJS.Timeout }]
+          : [],
+      );
+      // Nobody is kept from ending by a time that is over.
+      await eventually(() => {
+        const ended = ends.mock.calls.map(([timer]) => timer);
+        expect(limits.filter(({ timer }) => !ended.includes(timer)).map(({ ms }) => ms)).toEqual([]);
+      }, 30_000);
+      return limits.map(({ ms }) => ms);
     };
     const LIMITS = new Set([2_000, 30_000, 600_000, 7]);
     try {
@@ -193,6 +220,7 @@ describe("of a store that is asked", () => {
       expect(await limitOf(() => store.update("CLEAR ALL", { timeoutMs: 7 }))).toEqual([7]);
     } finally {
       timers.mockRestore();
+      ends.mockRestore();
     }
   });
 
@@ -229,6 +257,21 @@ describe("of a store that is asked", () => {
     void arrived.promise.then(() => leaving.abort(new Error("left")));
     await expect(asking).rejects.toThrow("left");
     await eventually(() => expect([asked, ended]).toEqual([1, 1]));
+  });
+
+  test("whoever fails to make what is sent hears of that, and not of the store", async () => {
+    const url = await listen((request, response) => {
+      request.resume();
+      request.on("end", () => response.writeHead(204).end());
+    });
+    const store = createGraphStore(storeUrls(`${url}/ds`));
+    clients.push(store);
+    const pieces = function* () {
+      yield Buffer.from("<urn:s> <urn:p> 1 .");
+      throw new Error("no more of it");
+    };
+    const putting = store.putGraph("urn:g", Readable.from(pieces()), "text/turtle");
+    await expect(putting).rejects.toThrow("no more of it");
   });
 
   test("of a failure no more is read than is told", async () => {

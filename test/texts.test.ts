@@ -202,6 +202,17 @@ test("roles that a claimant states are as short as codes", async () => {
     expect(await inSql(role)).toMatch(/^400 validation_failed: roles\[1\] /);
 });
 
+test("the website that a claimant states is one, also where SQL alone is asked", async () => {
+  const claim = (website: string) =>
+    alone(
+      `select app_public.claim_organization('${++claims}.${stranger}', 'A', 'B', '{}', 'River', false, '${ORG}',
+         new_org_website => $1)`,
+      website,
+    );
+  expect(await claim("https://mission.example")).toBeNull();
+  expect(await claim("ftp://mission.example")).toMatch(/^400 validation_failed: newOrgWebsite /);
+});
+
 test("a code that the vocabulary gets is one", async () => {
   const add = (code: string) =>
     alone(
@@ -223,6 +234,14 @@ test("within a church's JSON too no control character is let in, by itself", asy
     );
   expect(await ministries("Choir")).toBeNull();
   expect(await ministries("a\u001B[2J")).toMatch(/^400 validation_failed: ministries_json /);
+  const named = (name: string) =>
+    alone(
+      `insert into app_public.churches (church_id, name, ministries_json)
+       values (gen_random_uuid(), 'x', jsonb_build_array(jsonb_build_object($1::text, 1)))`,
+      name,
+    );
+  expect(await named("Choir")).toBeNull();
+  expect(await named("a\u001B[2J")).toMatch(/^400 validation_failed: ministries_json /);
 });
 
 describe("texts with lines", () => {

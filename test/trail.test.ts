@@ -1,6 +1,7 @@
 // Which key made each change, through which program and request; and who may see that.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createPool } from "../db/pool.ts";
+import { issueTestKey, keyIdOf } from "./support/database.ts";
 import { ask, refusal, send } from "./support/graphql.ts";
 import { DOORS, membershipDoor } from "./support/membership.ts";
 import { admin as adminTool } from "./support/process.ts";
@@ -70,6 +71,27 @@ test("a record's history names the key and the request of each change", async ()
       ...{ changed_by_key: keyIds.review, request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
     },
   ]);
+});
+
+test("each kind of record has its steps under its own name", async () => {
+  const by = { orgUri: ORG, orgName: "River Mission" };
+  const commitment = {
+    declaredByEmail: contributor,
+    commitmentDescription: "Pumps",
+    acceleratorScope: ["PRA"],
+  };
+  const attestation = { claimedByEmail: contributor, engagementAccelerators: ["PRA"], countryCode: "NE" };
+  const routes: Record<string, [path: string, body: object]> = {
+    need: ["/v0/needs", need],
+    commitment: ["/v0/commitments", { ...by, ...commitment }],
+    engagement_claim: ["/v0/engagement-claims/submit", { ...by, ...attestation }],
+  };
+  for (const [kind, [path, body]] of Object.entries(routes)) {
+    const declared = await call(`${service.url}${path}`, "POST", service.keys.write, body);
+    const { needId, commitmentId, claimId } = declared.body;
+    const id = needId ?? commitmentId ?? claimId;
+    expect([kind, id, await trailOf(kind, id)]).toEqual([kind, expect.any(String), [expect.anything()]]);
+  }
 });
 
 test("with an Idempotency-Key too", async () => {
@@ -184,6 +206,16 @@ test("the operator's tool names itself, and what it does to keys is told without
   await tool("members", "add", "--org", ORG, "--email", "by-hand@river.example", "--role", "org_member");
   expect(await trailOf("role", "by-hand@river.example")).toMatchObject([
     { key: null, through: "engagement-admin" },
+  ]);
+});
+
+test("a bound that is taken from a key is told, as it is when it is set", async () => {
+  const key = await issueTestKey(db(), "api_read", { persons: [admin], organizations: [ORG] });
+  const id = await keyIdOf(db(), key);
+  await db().query("update app_private.api_keys set persons = null where key_id = $1", [id]);
+  expect((await trailOf("api_key", id)).map(({ change }) => change)).toEqual([
+    expect.objectContaining({ persons: [admin], organizations: [ORG] }),
+    { persons: null },
   ]);
 });
 

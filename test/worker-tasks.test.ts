@@ -71,6 +71,24 @@ test("records whose concepts have moved are checked again, by the concepts", asy
   expect(asked).toEqual(['select app_private.recheck_records($1) ["urn:a","urn:b"]']);
 });
 
+test.each([
+  "fold_record_totals",
+  "tend_changes",
+  "expire_commitments",
+  "forget_answers",
+  "recheck_records",
+  "send_mails",
+])("%s fails where the database does, and so comes again", async (name) => {
+  const away = () => Promise.reject(new Error("away"));
+  const tasks = taskList({
+    ...{ pool: { query: away, connect: away } as unknown as Pool, config: loadConfig({}) },
+    drainer: { wake: () => Promise.resolve(), stop: () => Promise.resolve() },
+    logger: pino({ level: "silent" }),
+  });
+  const run = async () => tasks[name]!({ moved: [] }, {} as JobHelpers) as Promise<unknown>;
+  await expect(run()).rejects.toThrow("away");
+});
+
 test("a drain that never ends keeps no job waiting", async () => {
   const { run, woken } = tasksWith();
   let isDone = false;

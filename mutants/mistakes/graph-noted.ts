@@ -236,8 +236,8 @@ export const NOTES: readonly Mistake[] = [
     ...MAILS,
     rule: "mails that are not due are not put off",
     file: "worker/outbox.ts",
-    before: "and failed_at is null and next_attempt_at <= now()\n       for update skip locked\n     ),",
-    after: "and failed_at is null\n       for update skip locked\n     ),",
+    before: "and failed_at is null and next_attempt_at <= now()\n         and right(",
+    after: "and failed_at is null\n         and right(",
     only: "holds up all that are due",
   },
   {

@@ -3,6 +3,8 @@ import type { Mistake } from "../mistake.ts";
 
 const VALUES = { file: "graph/triples.ts", tests: ["graph-parts"], only: "one form" };
 const LEAVING = { file: "graph/store-http.ts", tests: ["store-answers"], only: "who has left before" };
+const ERRORS = { file: "graph/store-errors.ts", tests: ["graph-parts"], only: "trying again later" };
+const HTTP = { file: "graph/store-http.ts", tests: ["store-answers"] };
 const SESSION = { tests: ["graph-sessions"] };
 
 export const GRAPH_SLIPS: readonly Mistake[] = [
@@ -144,5 +146,104 @@ export const GRAPH_SLIPS: readonly Mistake[] = [
     after: "",
     tests: ["sparql"],
     only: "so many levels",
+  },
+  {
+    rule: "a triple is found by all three of its parts",
+    file: "graph/batch-dataset.ts",
+    before: "return object ? new QuadList(quads).match(null, null, object) : new QuadList(quads);",
+    after: "return new QuadList(quads);",
+    tests: ["graph-parts"],
+    only: "by subject, predicate and object",
+  },
+  {
+    rule: "Fuseki answers whoever asks whether it is healthy",
+    file: "graph/fuseki/start.sh",
+    before: "--no-cors --ping",
+    after: "--no-cors",
+    tests: ["fuseki-scripts"],
+    only: "listens where",
+  },
+  {
+    ...ERRORS,
+    rule: "a store that lacks a graph may have it later",
+    before: "class GraphNotFound extends GraphUnavailable",
+    after: "class GraphNotFound extends Error",
+  },
+  {
+    ...ERRORS,
+    rule: "a store that met its time limit may answer later",
+    before: "class GraphTimeout extends GraphUnavailable",
+    after: "class GraphTimeout extends Error",
+  },
+  {
+    ...ERRORS,
+    rule: "what is too much for a store is so at every attempt",
+    before: "class GraphTooExpensive extends GraphRejected",
+    after: "class GraphTooExpensive extends GraphFailed",
+  },
+  {
+    ...HTTP,
+    rule: "an update that is too large is refused, and sent in pieces",
+    before: "new Set([400, 406, 413, 415, 422])",
+    after: "new Set([400, 406, 415, 422])",
+    only: "413",
+  },
+  {
+    ...HTTP,
+    rule: "a store without such a dataset says which setting to look at",
+    before:
+      'if (status === 404) return new GraphNotFound("The graph store answered 404: check FUSEKI_URL.");\n',
+    after: "",
+    only: "404",
+  },
+  {
+    ...HTTP,
+    rule: "a redirection is no answer",
+    before: "status >= 200 && status < 300",
+    after: "status >= 200 && status < 400",
+    only: "302",
+  },
+  {
+    ...HTTP,
+    rule: "the place of an error is told by line and column",
+    before: "{ line: Number(found[1]), column: Number(found[2]) }",
+    after: "{ line: Number(found[2]), column: Number(found[1]) }",
+    only: "the place in the text",
+  },
+  {
+    ...HTTP,
+    rule: "a place is read as Oxigraph writes it",
+    before: String.raw` ?? /\bat (\d+):(\d+)/.exec(text)`,
+    after: "",
+    only: "the place in the text",
+  },
+  {
+    ...HTTP,
+    rule: "a place is read as RIOT writes it",
+    before: "col(?:umns?)?:?",
+    after: "columns?:?",
+    only: "the place in the text",
+  },
+  {
+    ...HTTP,
+    rule: "no time limit outlives its answer",
+    before: "    clearTimeout(timer);\n",
+    after: "",
+    only: "each question has its time",
+  },
+  {
+    ...HTTP,
+    rule: "whoever fails to make what is sent hears of that",
+    before: "if (!upload.destroyed) onFailure(error);",
+    after: "if (upload.destroyed) onFailure(error);",
+    only: "hears of that",
+  },
+  {
+    rule: "a store that refuses to say that it is there is not",
+    file: "graph/store.ts",
+    before: "if (error instanceof GraphUnavailable || error instanceof GraphRejected) return false;",
+    after: "if (error instanceof GraphUnavailable) return false;",
+    tests: ["store-answers"],
+    only: "so many words",
   },
 ];

@@ -9,12 +9,15 @@ import { INTERPLAY } from "./desk-interplay.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { ANSWERS } from "./doors-answers.ts";
+import { GOING_ON } from "./doors-going-on.ts";
+import { DOORS_SAID } from "./doors-said.ts";
 import { GRAPH_SLIPS } from "./graph-slips.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
 import { PARTNERS } from "./doors-partners.ts";
 import { RESOURCES } from "./doors-resources.ts";
 import { REST } from "./doors-rest.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
+import { EMBEDDED_STREAM } from "./embedded-stream.ts";
 import { FUSEKI } from "./fuseki-scripts.ts";
 import { GRAPH } from "./graph.ts";
 import { GRAPHQL_TOLD } from "./graphql-told.ts";
@@ -24,10 +27,12 @@ import { GRAPH_PARTS } from "./graph-parts.ts";
 import { SAID } from "./graph-said.ts";
 import { STORES } from "./graph-stores.ts";
 import { UNSPOKEN_GRAPH } from "./graph-unspoken.ts";
+import { ONTOLOGY_TEXTS } from "./ontology.ts";
 import { OPERATOR } from "./operator.ts";
 import { OPERATOR_GRAPH } from "./operator-graph.ts";
 import { OPERATOR_SLIPS } from "./operator-slips.ts";
 import { OPERATOR_TOOL } from "./operator-tool.ts";
+import { HOSTILE } from "./hostile.ts";
 import { IDENTITY } from "./identity.ts";
 import { IDENTITY_KEYS } from "./identity-keys.ts";
 import { MAIL_TEXTS } from "./mail-texts.ts";
@@ -35,6 +40,8 @@ import { METRICS } from "./metrics.ts";
 import { MIGRATING } from "./migrating.ts";
 import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
+import { PAGE_PARTS } from "./page-parts.ts";
+import { PAGE_SLIPS } from "./page-slips.ts";
 import { PAGES_DRAWN } from "./pages-drawn.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
@@ -74,7 +81,9 @@ import { ROUTES } from "./doors-routes.ts";
 import { SERVER_SLIPS } from "./server-slips.ts";
 import { SLIPS_OF_LISTS } from "./slips-lists.ts";
 import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
+import { SLIPS_IN_RULES } from "./slips-rules.ts";
 import { SLIPS_IN_SQL } from "./slips-sql.ts";
+import { SAID_IN_SQL } from "./sql-said.ts";
 import { SLIPS_OF_VALUES } from "./slips-values.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
@@ -118,6 +127,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNSPOKEN_GRAPH,
   ...EMBEDDED_STORE,
   ...EMBEDDED_POOL,
+  ...EMBEDDED_STREAM,
   ...SERVER,
   ...SIGN_IN,
   ...DOORS,
@@ -134,6 +144,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...PULSES,
   ...PROCESS,
   ...METRICS,
+  ...HOSTILE,
   ...IDENTITY,
   ...IDENTITY_KEYS,
   ...REPLICA_PARTS,
@@ -152,9 +163,13 @@ export const MISTAKES: readonly Mistake[] = [
   ...SLIPS_OF_AUTHORITY,
   ...SLIPS_OF_VALUES,
   ...SLIPS_IN_SQL,
+  ...SLIPS_IN_RULES,
+  ...SAID_IN_SQL,
   ...TOLD,
   ...TABLES,
   ...PAGES_LISTS,
+  ...PAGE_PARTS,
+  ...PAGE_SLIPS,
   ...PAGES_DRAWN,
   ...PAGES_FRAME,
   ...UNSPOKEN_RULES,
@@ -170,5 +185,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...PAGES_TOLD,
   ...OPERATOR_SLIPS,
   ...GRAPH_SLIPS,
+  ...ONTOLOGY_TEXTS,
   ...WORKER_SLIPS,
+  ...GOING_ON,
+  ...DOORS_SAID,
 ];

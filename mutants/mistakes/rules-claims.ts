@@ -269,7 +269,7 @@ export const CLAIMS: readonly Mistake[] = [
   {
     rule: "a mail server that never comes to an end is given up",
     file: "worker/mailer.ts",
-    before: "          signal: AbortSignal.timeout(patienceMs),\n",
+    before: "          signal: AbortSignal.timeout(mailMs),\n",
     after: "",
     tests: ["mail"],
     only: "never comes to an end",

@@ -12,6 +12,7 @@ export const LIVE: readonly Mistake[] = [
     file: "server/graphql/transports.ts",
     before: "if (!request.socket.destroyed) throw error;",
     after: "throw error;",
+    tests: ["live-connections"],
     only: "a stream to",
   },
   {
@@ -20,6 +21,7 @@ export const LIVE: readonly Mistake[] = [
     file: "server/graphql/transports.ts",
     before: "if (!request.socket.destroyed) throw error;",
     after: "void error;",
+    tests: ["live-connections"],
     only: "a stream to",
   },
   {

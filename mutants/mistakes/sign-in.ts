@@ -44,6 +44,24 @@ export const SIGN_IN: readonly Mistake[] = [
   },
   {
     ...PROVIDER,
+    rule: "a provider that sends the person back since it is overloaded has not refused them",
+    before: "return ITS_OWN_FAULT.has(error.error);",
+    after: "return false;",
+  },
+  {
+    ...PROVIDER,
+    rule: "a person who was refused is not told that the provider is away",
+    before: "return ITS_OWN_FAULT.has(error.error);",
+    after: "return true;",
+  },
+  {
+    ...PROVIDER,
+    rule: "a provider that says that it cannot take a code just now has not refused the person",
+    before: " || error instanceof oidc.ResponseBodyError",
+    after: "",
+  },
+  {
+    ...PROVIDER,
     rule: "half an answer is none",
     before: '  "OAUTH_PARSE_ERROR",\n',
     after: "",

@@ -4,6 +4,8 @@ import type { Mistake } from "../mistake.ts";
 const UPKEEP = { tests: ["graph-upkeep"] };
 const WHOLE = { file: "worker/replace.ts", tests: ["worker-parts"], only: "what XML cannot hold" };
 const ASKED = { tests: ["graph-by-pages"], only: "nobody asked" };
+const MAILER = { file: "worker/mailer.ts", tests: ["mailer"] };
+const DRAIN = { file: "worker/projection.ts", tests: ["drain-steps"] };
 const LIST = { file: "worker/verify.ts", tests: ["graph-by-pages"], only: "a list that lacks" };
 
 export const WORKER_SLIPS: readonly Mistake[] = [
@@ -172,5 +174,92 @@ export const WORKER_SLIPS: readonly Mistake[] = [
     before: "if (found > 0) {",
     after: "if (result.repaired > 0) {",
     only: "is told what differs",
+  },
+  {
+    rule: "what waits to be written while it is compared is counted",
+    file: "worker/compare.ts",
+    before: "pending: suspects.size }",
+    after: "pending: 0 }",
+    tests: ["graph-by-pages"],
+    only: "still waits",
+  },
+  {
+    ...DRAIN,
+    rule: "an update is broken off when its process ends",
+    before: "withinLimit(update(parts), accepted.length),\n      signal,",
+    after: "withinLimit(update(parts), accepted.length),",
+    only: "breaks off",
+  },
+  {
+    ...DRAIN,
+    rule: "of a record that is refused again the last reason is told",
+    before: "      last = again;\n",
+    after: "",
+    only: "refused three times",
+  },
+  {
+    rule: "the status names the graph of each kind",
+    file: "worker/status.ts",
+    before: "graph: names.graphs[each.kind],",
+    after: "graph: names.graphs.need,",
+    tests: ["drain-steps"],
+    only: "is counted for each kind",
+  },
+  {
+    rule: "a job that the database did not do comes again",
+    file: "worker/tasks/recheck-records.ts",
+    before: "(payload as { moved: string[] }).moved]);",
+    after: "(payload as { moved: string[] }).moved]).catch(() => undefined);",
+    tests: ["worker-tasks"],
+    only: "comes again",
+  },
+  {
+    ...MAILER,
+    rule: "a sender who is refused is no fault of any mail",
+    before: ' && command !== "MAIL FROM")',
+    after: ")",
+    only: "MAIL answered",
+  },
+  {
+    ...MAILER,
+    rule: "a server that misses a login refuses no mail",
+    before: "new Set<number | undefined>([421, 530])",
+    after: "new Set<number | undefined>([421])",
+    only: "RCPT answered",
+  },
+  {
+    ...MAILER,
+    rule: "500 is for good",
+    before: "responseCode >= 500",
+    after: "responseCode > 500",
+    only: "RCPT answered",
+  },
+  {
+    ...MAILER,
+    rule: "a mail to which nothing can be sent is given up",
+    before: "responseCode === undefined || responseCode >= 500",
+    after: "responseCode !== undefined && responseCode >= 500",
+    only: "nothing can be sent",
+  },
+  {
+    ...MAILER,
+    rule: "what a mail server says of a text is about that mail",
+    before: 'code === "EMESSAGE" || (',
+    after: "(",
+    only: "answered with",
+  },
+  {
+    ...MAILER,
+    rule: "a mail server has a minute for a mail",
+    before: "{ mailMs: 60_000,",
+    after: "{ mailMs: 600_000,",
+    only: "has a minute",
+  },
+  {
+    ...MAILER,
+    rule: "a mail is markup as well as text",
+    before: "          html,\n",
+    after: "",
+    only: "has a minute",
   },
 ];

@@ -269,7 +269,7 @@ export const WORKER: readonly Mistake[] = [
   {
     rule: "421 is about the server, not about the mail",
     file: "worker/mailer.ts",
-    before: "if (aboutThisMail && responseCode !== 421) {",
+    before: "if (aboutThisMail && !ABOUT_NO_MAIL.has(responseCode)) {",
     after: "if (aboutThisMail) {",
     tests: ["mail"],
     only: "closes down",

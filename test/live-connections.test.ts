@@ -1,0 +1,205 @@
+// The connections that subscriptions come over: how long one is kept, how much may be said over it, and how it ends.
+import { EventEmitter } from "node:events";
+import { describe, expect, jest, test } from "@jest/globals";
+import type { Request, RequestHandler, Response } from "express";
+import type { Server } from "graphql-ws";
+import type { WebSocket } from "ws";
+import { ApiError } from "../server/errors.ts";
+import { Conversation } from "../server/graphql/conversation.ts";
+import { Documents } from "../server/graphql/documents.ts";
+import { readStreamRequest } from "../server/graphql/http.ts";
+import { OperationIds } from "../server/graphql/operation-ids.ts";
+import { Transports } from "../server/graphql/transports.ts";
+import { serveWebSocket } from "../server/graphql/websocket.ts";
+import type { Extra } from "../server/graphql/websocket.ts";
+
+// All of it is a matter of milliseconds; what hangs is to be seen soon.
+jest.setTimeout(60_000);
+
+const turn = () => new Promise(setImmediate);
+
+/** As much of a socket as those who speak over it see. */
+class FakeSocket extends EventEmitter {
+  readonly OPEN = 1;
+  readyState = 1;
+  protocol = "graphql-transport-ws";
+  bufferedAmount = 0;
+  readonly done: string[] = [];
+  ping = () => void this.done.push("ping");
+  pause = () => void this.done.push("pause");
+  resume = () => void this.done.push("resume");
+  terminate = () => void this.done.push("terminate");
+  close = (code: number) => void this.done.push(`close ${code}`);
+  take(): string[] {
+    return this.done.splice(0);
+  }
+}
+
+describe("a WebSocket", () => {
+  test("is pinged every twelve seconds, kept as long as each ping is answered, and ended otherwise", () => {
+    jest.useFakeTimers({ doNotFake: ["performance"] });
+    try {
+      const socket = new FakeSocket();
+      const server = { opened: () => () => Promise.resolve() } as unknown as Server<Extra>;
+      serveWebSocket(server, { socket: socket as unknown as WebSocket, request: {} as Request });
+      jest.advanceTimersByTime(11_999);
+      expect(socket.take()).toEqual([]);
+      for (let n = 0; n < 3; n++) {
+        jest.advanceTimersByTime(n === 0 ? 1 : 12_000);
+        expect(socket.take()).toEqual(["ping"]);
+        socket.emit("pong");
+      }
+      jest.advanceTimersByTime(12_000);
+      expect(socket.take()).toEqual(["ping"]);
+      jest.advanceTimersByTime(12_000);
+      expect(socket.take()[0]).toBe("terminate");
+      socket.emit("close", 1006, Buffer.alloc(0));
+      jest.advanceTimersByTime(60_000);
+      expect(socket.take()).toEqual([]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  test("that breaks the rules of its protocol is closed for it", () => {
+    const socket = new FakeSocket();
+    const server = { opened: () => () => Promise.resolve() } as unknown as Server<Extra>;
+    serveWebSocket(server, { socket: socket as unknown as WebSocket, request: {} as Request });
+    socket.emit("error", new Error("a frame that is none"));
+    expect(socket.take()).toEqual(["close 1002"]);
+    socket.emit("close", 1002, Buffer.alloc(0));
+  });
+});
+
+describe("a conversation", () => {
+  function begun() {
+    const socket = new FakeSocket();
+    const refusals: unknown[] = [];
+    const conversation = new Conversation(socket as unknown as WebSocket, (refusal) =>
+      refusals.push(refusal),
+    );
+    const counted: PromiseWithResolvers<void>[] = [];
+    const signals: AbortSignal[] = [];
+    conversation.enter((gone) => {
+      const count = Promise.withResolvers<void>();
+      counted.push(count);
+      signals.push(gone);
+      return count.promise;
+    });
+    return { socket, refusals, conversation, counted, signals };
+  }
+
+  test("is not read on until all of it that waits to be counted is counted, one after the other", async () => {
+    const { socket, conversation, counted } = begun();
+    const waiting = [conversation.subscribe(), conversation.subscribe()];
+    await turn();
+    expect([counted.length, socket.take()]).toEqual([1, ["pause", "pause"]]);
+    counted[0]!.resolve();
+    await turn();
+    expect([counted.length, socket.take()]).toEqual([2, []]);
+    counted[1]!.resolve();
+    await Promise.all(waiting);
+    expect(socket.take()).toEqual(["resume"]);
+  });
+
+  test("has ten messages free and two more for each subscription that is begun, and none for one that is refused", async () => {
+    const { socket, conversation, counted, refusals } = begun();
+    const [good, bad] = [conversation.subscribe(), conversation.subscribe()];
+    await turn();
+    counted[0]!.resolve();
+    await good;
+    counted[1]!.reject(new ApiError("rate_limited"));
+    await expect(bad).rejects.toMatchObject({ code: "rate_limited" });
+    for (let n = 0; n < 12; n++) socket.emit("message");
+    await turn();
+    expect(counted).toHaveLength(2);
+    socket.emit("ping");
+    await turn();
+    expect(counted).toHaveLength(3);
+    counted[2]!.reject(new ApiError("rate_limited"));
+    await turn();
+    expect(refusals).toMatchObject([{ code: "rate_limited" }]);
+  });
+
+  test("that is over is counted no longer", async () => {
+    const { socket, conversation, counted, signals } = begun();
+    const subscribing = conversation.subscribe();
+    await turn();
+    expect(signals[0]!.aborted).toBe(false);
+    socket.emit("close");
+    expect(signals[0]!.aborted).toBe(true);
+    counted[0]!.resolve();
+    await subscribing;
+  });
+});
+
+describe("an operation that the library has ended", () => {
+  const message = (type: string, id: string) => JSON.stringify({ id, type });
+
+  test.each(["complete", "error"])("by %s is over: its end is about nothing, and its id is free", (last) => {
+    const ids = new OperationIds();
+    expect(ids.heard(message("subscribe", "x"))).toContain('"id":"1"');
+    expect(ids.said('{"id":"1","type":"next","payload":{}}')).toBe('{"id":"x","type":"next","payload":{}}');
+    expect(ids.said(`{"id":"1","type":"${last}"}`)).toBe(`{"id":"x","type":"${last}"}`);
+    expect(ids.heard(message("complete", "x"))).toBeUndefined();
+    expect(ids.said('{"id":"1","type":"next","payload":{}}')).toBeUndefined();
+    expect(ids.heard(message("subscribe", "x"))).toContain('"id":"2"');
+  });
+});
+
+test("a stream that began is ended with the server, and no other begins", async () => {
+  const nobody: RequestHandler = () => undefined;
+  const subscriptions = { prepare: () => [], subscribe: () => undefined };
+  const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
+  const transports = new Transports(parts, { key: [], again: nobody, keyInQuery: [], page: [] });
+  const begin = () => {
+    const request = {
+      ...{ method: "POST", body: { query: "subscription { a }" }, socket: {} },
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+    };
+    const ends: string[] = [];
+    // What is written is never taken, so that the stream goes on.
+    const response = Object.assign(new EventEmitter(), {
+      ...{ writable: true, writeHead: () => undefined, write: () => true, end: () => ends.push("end") },
+    });
+    const streaming = transports.stream(request as never, response as never, () => undefined);
+    return { ends, streaming: Promise.resolve(streaming), response };
+  };
+  const [open, over] = [begin(), begin()];
+  over.response.emit("close");
+  transports.close();
+  expect([open.ends, over.ends]).toEqual([["end"], []]);
+  const late = begin().streaming.catch(({ code }: ApiError) => code);
+  await turn();
+  expect(await Promise.race([late, Promise.resolve("begun")])).toBe("service_busy");
+});
+
+test("a subscription is streamed to who takes a stream of events, and to nobody else", () => {
+  const read = readStreamRequest(new Documents());
+  const asked = (accepts: boolean) => () =>
+    read({ accepts: () => accepts, is: () => false, headers: {} } as never, {} as never, () => undefined);
+  expect(asked(false)).toThrow(expect.objectContaining({ code: "not_acceptable" }));
+  expect(asked(true)).toThrow(expect.objectContaining({ code: "unsupported_media_type" }));
+});
+
+test.each([true, false])(
+  "a stream to who has gone (%s) is no failure, and any other is one",
+  async (isGone) => {
+    const request = {
+      ...{ method: "POST", body: { query: "subscription { a }" } },
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+      socket: { destroyed: isGone },
+    };
+    const response = Object.assign(new EventEmitter(), {
+      writable: true,
+      writeHead: () => undefined,
+      write: (_: string, done: (error: Error) => void) => done(new Error("write EPIPE")),
+    });
+    const subscriptions = { prepare: () => [], subscribe: () => undefined };
+    const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
+    const { stream } = new Transports(parts, { key: [], again: () => undefined, keyInQuery: [], page: [] });
+    const streaming = stream(request as unknown as Request, response as unknown as Response, () => undefined);
+    if (isGone) await streaming;
+    else await expect(streaming).rejects.toThrow("EPIPE");
+  },
+);
