@@ -90,6 +90,26 @@ test("after the last church that has the words as they are spelt comes none that
   await owner.query("delete from app_public.churches where church_id like 'salem%'");
 });
 
+test("a backslash in a name, a language or a program is one, and takes no other sign its meaning", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [
+    { church_id: "slash", name: "AC\\DC Chapel", service_languages: ["A\\B"], ministry_names: ["C\\%D"] },
+    { church_id: "plain", name: "ACDC Chapel", service_languages: ["AB"], ministry_names: ["C%D"] },
+  ]);
+  const cases: [Record<string, string>, string[]][] = [
+    [{ church_name: "c\\d" }, ["slash"]],
+    [{ church_name: "cd" }, ["plain"]],
+    [{ church_name: "\\" }, ["slash"]],
+    [{ languages: "a\\b" }, ["slash"]],
+    [{ languages: "ab" }, ["plain"]],
+    [{ languages: "\\" }, ["slash"]],
+    [{ programs: "\\%" }, ["slash"]],
+    [{ programs: "c%" }, ["plain"]],
+  ];
+  for (const [query, expected] of cases) expect([query, ids(await found(query))]).toEqual([query, expected]);
+  await owner.query("delete from app_public.churches where church_id in ('slash', 'plain')");
+});
+
 describe("by words and names", () => {
   beforeAll(() =>
     insertChurches(service.database.owner, [

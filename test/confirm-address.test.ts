@@ -124,6 +124,22 @@ describe("the link", () => {
     expect((await signedIn.open(PAGE)).text).toContain("Nothing waits in your name to be confirmed.");
   });
 
+  test("says on which day each was claimed, the oldest first", async () => {
+    const email = somebody();
+    const orgs = [await m.addOrganization(db()), await m.addOrganization(db())];
+    for (const [place, org] of orgs.entries()) {
+      const { claimId } = await claim(email, org);
+      await db().query("update app_public.organization_claims set created_at = $2 where claim_id = $1", [
+        ...[claimId, ["2024-05-17T12:00:00Z", "2024-03-09T12:00:00Z"][place]],
+      ]);
+    }
+    const { text } = await new Visitor(service).open((await links(email))[0]!);
+    expect(Array.from(text.matchAll(/<li>([^<]*, on [^<]*)<\/li>/g), ([, item]) => item)).toEqual([
+      `${orgs[1]!.name}, on 2024-03-09`,
+      `${orgs[0]!.name}, on 2024-05-17`,
+    ]);
+  });
+
   test("confirms what the page has shown, and nothing that was claimed since", async () => {
     const email = somebody();
     await claim(email);

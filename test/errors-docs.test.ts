@@ -7,6 +7,7 @@ import { expect, test } from "@jest/globals";
 import { errors as raisedByRules } from "../db/catalog.ts";
 import { ERRORS } from "../server/errors.ts";
 import { allRoutes } from "../server/resources/index.ts";
+import { createTestDatabase } from "./support/database.ts";
 import { ROOT } from "./support/process.ts";
 
 async function textOf(pattern: string, except: string): Promise<string> {
@@ -21,6 +22,57 @@ test("docs/errors.md explains every registered error, with its status, and no ot
   );
   const registered = Object.entries(ERRORS).map(([code, [status]]) => `${status} ${code}`);
   expect(explained.toSorted()).toEqual(registered.toSorted());
+});
+
+/** How well a sentence fits each of some texts: by the words that they share, of which rare ones count for more. */
+function fit(texts: ReadonlyMap<string, string>) {
+  const wordsOf = (text: string) =>
+    new Set(
+      (
+        text
+          .toLowerCase()
+          .replaceAll(/[`']/g, "")
+          .match(/[a-z]+/g) ?? []
+      ).map((word) => word.replace(/(ies|s|ed|ing)$/, "").slice(0, 6)),
+    );
+  const described = new Map([...texts].map(([code, text]) => [code, wordsOf(text)]));
+  const inHowMany = new Map<string, number>();
+  for (const word of [...described.values()].flatMap((words) => [...words])) {
+    inHowMany.set(word, (inHowMany.get(word) ?? 0) + 1);
+  }
+  const weigh = (words: Iterable<string>) =>
+    [...words].reduce((sum, word) => sum + Math.log(described.size / inHowMany.get(word)!) ** 2, 0);
+  return (sentence: string, code: string) => {
+    const words = described.get(code)!;
+    return weigh([...wordsOf(sentence)].filter((word) => words.has(word))) / Math.sqrt(weigh(words));
+  };
+}
+
+test("the sentence of each error is about what docs/errors.md says of its code: no two fit better the other way round", async () => {
+  const database = await createTestDatabase();
+  const { rows } = await database.owner.query<{ code: string; sentence: string }>(
+    "select code, sentence from app_private.errors()",
+  );
+  await database.drop();
+  const sentences = {
+    ...Object.fromEntries(Object.entries(ERRORS).map(([code, [, sentence]]) => [code, sentence])),
+    ...Object.fromEntries(rows.map(({ code, sentence }) => [code, sentence])),
+  };
+  const page = await readFile(join(ROOT, "docs/errors.md"), "utf8");
+  const explained = [...page.matchAll(/^\| \d{3} +\| `([a-z_]+)` +\| (\S.*?) +\|$/gm)];
+  const fits = fit(
+    new Map(explained.map(([, code, text]) => [code!, `${code!.replaceAll("_", " ")} ${text}`])),
+  );
+  const swapped = Object.entries(sentences).flatMap(([one, ofOne]) =>
+    Object.entries(sentences)
+      .filter(([other, ofOther]) => {
+        const asTheyAre = fits(ofOne, one) + fits(ofOther, other);
+        return one < other && asTheyAre <= fits(ofOne, other) + fits(ofOther, one);
+      })
+      .map(([other]) => `${one} and ${other}`),
+  );
+  expect(swapped).toEqual([]);
+  expect(new Set(Object.values(sentences)).size).toBe(Object.keys(ERRORS).length);
 });
 
 test("the rules raise every error of db/rules/errors.sql, and no other", async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import { createTestDatabase } from "./support/database.ts";
 import * as m from "./support/membership.ts";
-import { overlap } from "./support/overlap.ts";
+import { onConnections, overlap } from "./support/overlap.ts";
 import type { Deed } from "./support/overlap.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -80,6 +80,28 @@ test("the same person claiming at once from many places ends up with one claim",
       "409 claim_pending": 9,
     });
   }
+});
+
+test("a first claim from the domain waits while the only other claim is being taken back, and is approved then", async () => {
+  const { name, uri, domain } = await m.addOrganization(db());
+  const other = "hasty@elsewhere.example";
+  const { value } = await m
+    .membershipDoor("REST", () => service)
+    .claim(m.claimOf({ name, uri, domain }, other));
+  const claim = (client: Pick<pg.ClientBase, "query">) =>
+    client.query(
+      "select result_variant as variant from app_public.claim_organization($1, 'Ana', 'Silva', '{}', $2, false, $3)",
+      [`first@${domain}`, name, uri],
+    );
+  await onConnections(service.database, 2, async (ahead, behind) => {
+    await ahead.query("begin");
+    await ahead.query("select app_public.withdraw_organization_claim($1, $2)", [value.claimId, other]);
+    // Nothing lets go of it before the commit: to wait for a moment is to wait for that.
+    await behind.query("set lock_timeout = 200");
+    expect(await claim(behind).catch(({ code }: { code: string }) => code)).toBe("55P03");
+    await ahead.query("commit");
+    expect((await claim(behind)).rows).toEqual([{ variant: "claimed" }]);
+  });
 });
 
 test("two claims at the same time send a reviewer no more mails than the limit has left", async () => {

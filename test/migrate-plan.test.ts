@@ -1,4 +1,5 @@
 // npm run migrate -- --plan: what a migration would change, and that nothing of it has happened.
+import { randomBytes } from "node:crypto";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -173,6 +174,22 @@ test("what the owner may not take from a role is told, and stops nothing", async
   expect(told).toEqual(
     release < 16 ? [] : [expect.stringContaining("not done: revoke api_review from api_person")],
   );
+});
+
+test("what the owner may not give to a role stops the migration, and is told", async () => {
+  // Undone as well.
+  const name = `owner_${randomBytes(6).toString("hex")}`;
+  const client = await database.owner.connect();
+  try {
+    await client.query(
+      `begin; create role ${name} nocreaterole; revoke api_read from api_write; set local role ${name}`,
+    );
+    const sql = await readFile(join(directory, "rules/roles.sql"), "utf8");
+    await expect(client.query(sql)).rejects.toThrow(/permission denied|must have admin option/);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
 });
 
 test("a migration is tried together with the rules that need it", async () => {

@@ -32,22 +32,22 @@ async function expectReads(server: ServerOnReplica, { keys }: Replicated = both)
   expect([item.status, need]).toEqual([200, { status: "open" }]);
 }
 
+const pause = async () => {
+  await both.onReplica("select pg_wal_replay_pause()");
+  await eventually(async () =>
+    expect(await both.onReplica("select pg_get_wal_replay_pause_state() as state")).toEqual([
+      { state: "paused" },
+    ]),
+  );
+};
+const resume = () => both.onReplica("select pg_wal_replay_resume()");
+
 describe("a replica that", () => {
   let server: ServerOnReplica;
   beforeAll(async () => {
     server = await both.serve();
     await isUsed(server, 1);
   });
-
-  const pause = async () => {
-    await both.onReplica("select pg_wal_replay_pause()");
-    await eventually(async () =>
-      expect(await both.onReplica("select pg_get_wal_replay_pause_state() as state")).toEqual([
-        { state: "paused" },
-      ]),
-    );
-  };
-  const resume = () => both.onReplica("select pg_wal_replay_resume()");
 
   test.each<[string, fall: () => Promise<unknown>, recover: () => unknown]>([
     ["does not replay", pause, resume],
@@ -162,6 +162,17 @@ test("a replica says which position it cannot have: one of another timeline, or 
     "EG002",
     "This replica is behind.",
   ]);
+
+  // To the byte: while it replays nothing, it has what it has replayed and not one more.
+  await pause();
+  try {
+    const [replayed] = await both.onReplica<{ at: string }>("select app_private.replayed_position() as at");
+    const last = Number(replayed!.at);
+    expect(await replicaAt({ ...position, at: last })).toEqual([{ settings: ["as asked"] }]);
+    expect(await replicaAt({ ...position, at: last + 1 })).toMatchObject(["EG002", expect.any(String)]);
+  } finally {
+    await resume();
+  }
 });
 
 test("a replica that has become a primary of its own is read no more", async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createPool } from "../db/pool.ts";
 import { issueTestKey, keyIdOf } from "./support/database.ts";
 import { ask, refusal, send } from "./support/graphql.ts";
-import { DOORS, membershipDoor } from "./support/membership.ts";
+import { claimOf, DOORS, membershipDoor } from "./support/membership.ts";
 import { admin as adminTool } from "./support/process.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -99,6 +99,23 @@ test("with an Idempotency-Key too", async () => {
     "idempotency-key": "trail",
   });
   expect(await trailOf("need", declared.body.needId)).toMatchObject([{ key: keyIds.write }]);
+});
+
+test("the job of a request that is not traced is told of no trace", async () => {
+  const claim = claimOf(
+    { uri: ORG, name: "River Mission", domain: "river.example" },
+    "untraced@elsewhere.example",
+  );
+  expect((await membershipDoor("REST", () => service).claim(claim)).refusal).toBeUndefined();
+  const { rows } = await db().query<{ payload: unknown }>(
+    `select j.payload from graphile_worker._private_jobs as j join graphile_worker._private_tasks as t on t.id = j.task_id
+     where t.identifier = 'send_mails' and j.payload::text <> '{}'`,
+  );
+  expect(rows).toEqual([]);
+  const { rowCount } = await db().query(
+    "select from graphile_worker.jobs where task_identifier = 'send_mails'",
+  );
+  expect(rowCount).toBeGreaterThan(0);
 });
 
 test("a key is not remembered beyond its request", async () => {

@@ -83,7 +83,9 @@ import { SLIPS_OF_LISTS } from "./slips-lists.ts";
 import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
 import { SLIPS_IN_RULES } from "./slips-rules.ts";
 import { SLIPS_IN_SQL } from "./slips-sql.ts";
+import { BARE } from "./sql-bare.ts";
 import { SAID_IN_SQL } from "./sql-said.ts";
+import { SETTLED } from "./sql-settled.ts";
 import { SLIPS_OF_VALUES } from "./slips-values.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
@@ -165,6 +167,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...SLIPS_IN_SQL,
   ...SLIPS_IN_RULES,
   ...SAID_IN_SQL,
+  ...BARE,
+  ...SETTLED,
   ...TOLD,
   ...TABLES,
   ...PAGES_LISTS,
