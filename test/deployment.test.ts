@@ -82,10 +82,7 @@ type KubernetesObject = {
         volumes: { name: string; secret?: { secretName: string }; emptyDir?: object }[];
       };
     };
-    podSelector?: {
-      matchLabels: { part?: string };
-      matchExpressions?: { key: string; operator: string; values: string[] }[];
-    };
+    podSelector?: { matchLabels: { part: string } };
     policyTypes?: string[];
     ingress?: { from: { namespaceSelector: { matchLabels: object } }[]; ports: { port: string }[] }[];
   };
@@ -181,7 +178,7 @@ test("no file holds a password, or a default for one", async () => {
       .split("\n")
       .filter((line) => !line.trimStart().startsWith("#"))
       .filter((line) =>
-        /:\/\/[^\s/@]*:[^\s/@…]+@|(?:PASSWORD|SECRET|TOKEN)[\w}]*\s*[:=]\s*["']?[^\s/"'$%]|PASSWORD:?-\w/.test(
+        /:\/\/[^\s/@]*:[^\s/@…]+@|(?:PASSWORD|SECRET|TOKEN)[\w}]*\s*[:=]\s*["']?(?!-\})[^\s/"'$%]|(?:PASSWORD|SECRET|TOKEN):?-\w/.test(
           line,
         ),
       );
@@ -399,12 +396,12 @@ test("Kubernetes: nobody reaches a part but those who are named, and those the s
   const policies = (await kubernetes()).filter(({ kind }) => kind === "NetworkPolicy");
   const reached = policies.map(({ spec: { podSelector, policyTypes, ingress = [] } }) => {
     const { part } = podSelector!.matchLabels;
-    const [named] = podSelector!.matchExpressions ?? [];
-    return { parts: part === undefined ? named!.values : [part], policyTypes, sources: ingress.length };
+    return { part, policyTypes, sources: ingress.length };
   });
   expect(reached).toEqual([
-    { parts: ["server"], policyTypes: ["Ingress"], sources: 2 },
-    { parts: ["worker", "migrate"], policyTypes: ["Ingress"], sources: 0 },
+    { part: "server", policyTypes: ["Ingress"], sources: 2 },
+    { part: "worker", policyTypes: ["Ingress"], sources: 1 },
+    { part: "migrate", policyTypes: ["Ingress"], sources: 0 },
   ]);
   const sources = policies.flatMap(({ spec }) => spec.ingress ?? []);
   expect(
@@ -414,6 +411,7 @@ test("Kubernetes: nobody reaches a part but those who are named, and those the s
     ]),
   ).toEqual([
     [[{ "kubernetes.io/metadata.name": "ingress-nginx" }], [{ port: "http" }]],
+    [[{ "kubernetes.io/metadata.name": "monitoring" }], [{ port: "metrics" }]],
     [[{ "kubernetes.io/metadata.name": "monitoring" }], [{ port: "metrics" }]],
   ]);
 });

@@ -1,10 +1,6 @@
-// Metrics of server and worker, and the dashboard and alerts that are made of them.
+// Metrics of server and worker.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { parser } from "@prometheus-io/lezer-promql";
 import { pino } from "pino";
-import { parse } from "yaml";
 import { loadConfig } from "../config.ts";
 import { Metrics } from "../process/metrics.ts";
 import { startServer } from "../server/main.ts";
@@ -14,7 +10,6 @@ import type { Worker } from "../worker/main.ts";
 import { issueTestKey } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { send } from "./support/graphql.ts";
-import { ROOT } from "./support/process.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
@@ -201,79 +196,4 @@ test("server and worker in one process are told of at one place", async () => {
     await door.stop();
     await both.stop();
   }
-});
-
-describe("what is made of the metrics", () => {
-  const read = (path: string) => readFile(join(ROOT, path), "utf8");
-
-  async function known(): Promise<Set<string>> {
-    const lines = [...(await ofServer()), ...(await ofWorker())];
-    const types = lines.flatMap((line) => {
-      const [, name, type] = /^# TYPE (\S+) (\S+)/.exec(line) ?? [];
-      return name === undefined ? [] : [[name, type] as const];
-    });
-    return new Set([
-      // Prometheus's own.
-      "up",
-      ...types.flatMap(([name, type]) =>
-        type === "histogram" ? ["_bucket", "_sum", "_count"].map((end) => name + end) : [name],
-      ),
-    ]);
-  }
-
-  /** The metrics of an expression of PromQL, which must be well-formed. */
-  function metricsOf(expression: string): string[] {
-    // What Grafana puts in the place of its variable.
-    const text = expression.replaceAll("$__rate_interval", "5m");
-    const found: string[] = [];
-    parser.parse(text).iterate({
-      enter: ({ type, name, from, to }) => {
-        if (type.isError) throw new Error(`${expression}: not PromQL from ${text.slice(from)}`);
-        if (name === "Identifier") found.push(text.slice(from, to));
-      },
-    });
-    return found;
-  }
-
-  type Panel = { type: string; id: number; targets?: { expr: string }[] };
-  test("the dashboard asks for metrics that there are", async () => {
-    const { panels } = JSON.parse(await read("deploy/grafana/engagement-graph.json")) as { panels: Panel[] };
-    const names = await known();
-    const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-    expect(expressions.length).toBeGreaterThan(20);
-    for (const expression of expressions) {
-      const asked = metricsOf(expression);
-      expect({ expression, asked: asked.length, missing: asked.filter((name) => !names.has(name)) }).toEqual({
-        ...{ expression, asked: expect.any(Number), missing: [] },
-      });
-      expect(asked).not.toEqual([]);
-    }
-    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-  });
-
-  type Rule = { alert: string; expr: string; annotations: { summary: string; runbook: string } };
-  test("each alert is about metrics that there are, and leads to a section that there is", async () => {
-    const { groups } = parse(await read("deploy/prometheus/alerts.yml")) as { groups: { rules: Rule[] }[] };
-    const rules = groups.flatMap((group) => group.rules);
-    const names = await known();
-    expect(rules.length).toBeGreaterThan(10);
-    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
-    for (const { alert, expr, annotations } of rules) {
-      expect({ alert, missing: metricsOf(expr).filter((name) => !names.has(name)) }).toEqual({
-        ...{ alert, missing: [] },
-      });
-      expect(metricsOf(expr)).not.toEqual([]);
-      const [file, anchor] = annotations.runbook.split("#");
-      const headings = (await read(file!)).match(/^#+ .*$/gm) ?? [];
-      const anchors = headings.map((heading) =>
-        heading.replace(/^#+ /, "").toLowerCase().replaceAll(" ", "-"),
-      );
-      expect({ alert, anchors }).toEqual({ alert, anchors: expect.arrayContaining([anchor]) });
-    }
-  });
-
-  test("an expression with a mistake would be noticed", () => {
-    expect(() => metricsOf("rate(up[5m)")).toThrow("not PromQL");
-    expect(metricsOf("sum by (task) (no_such_metric) / up")).toEqual(["no_such_metric", "up"]);
-  });
 });

@@ -87,8 +87,8 @@ export const DEPLOYED: readonly Mistake[] = [
     "deploy/kubernetes/network.yaml",
     "nobody reaches a part",
     "nobody reaches the migration",
-    "values: [worker, migrate]",
-    "values: [worker]",
+    "part: migrate }",
+    "part: admin }",
   ),
   deployed(
     UNIT,
@@ -165,8 +165,8 @@ export const DEPLOYED: readonly Mistake[] = [
     COMPOSE,
     "only when it is asked for",
     "the port of the metrics is the one that is exposed",
-    'expose: ["9464"]',
-    'expose: ["9646"]',
+    'expose: ["9464"]\n    ports:',
+    'expose: ["9646"]\n    ports:',
   ),
   deployed(
     COMPOSE,
@@ -207,8 +207,8 @@ export const DEPLOYED: readonly Mistake[] = [
     "deploy/kubernetes/network.yaml",
     "nobody reaches a part",
     "Prometheus reaches the metrics and nothing else",
-    "        - { port: metrics }",
-    "        - { port: http }",
+    "        - { port: metrics }\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: engagement-worker",
+    "        - { port: http }\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: engagement-worker",
   ),
   deployed(
     "deploy/kubernetes/worker.yaml",
@@ -306,7 +306,7 @@ export const DEPLOYED: readonly Mistake[] = [
     file: ALERTS,
     before: "max(graph_oldest_pending_seconds)",
     after: "max(graph_oldest_pending_second)",
-    tests: ["metrics"],
+    tests: ["watching"],
     only: "each alert is about",
   },
 ];

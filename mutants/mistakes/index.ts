@@ -4,6 +4,7 @@ import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { DEMO } from "./demo.ts";
 import { DEPLOYED } from "./deployed.ts";
+import { DEPLOYED_ALIKE } from "./deployed-alike.ts";
 import { DESK } from "./desk.ts";
 import { INTERPLAY } from "./desk-interplay.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
@@ -185,6 +186,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...TRACES,
   ...WORKER_PARTS,
   ...DEPLOYED,
+  ...DEPLOYED_ALIKE,
   ...INTERPLAY,
   ...PAGES_TOLD,
   ...OPERATOR_SLIPS,

@@ -245,8 +245,8 @@ export const PAGES_LISTS: readonly Mistake[] = [
   {
     rule: "nobody is told of a mail for a claim that waits",
     file: "server/pages/claims/outcomes.ts",
-    before: '${claim.status === "pending" ? "" : " They get an e-mail."}',
-    after: '${" They get an e-mail."}',
+    before: 'return status !== "pending" && status !== "withdrawn"',
+    after: 'return status !== "withdrawn"',
     tests: ["claim-decisions"],
     only: "say what became of this one",
   },

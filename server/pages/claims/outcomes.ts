@@ -16,11 +16,16 @@ export function outcomes(decided: readonly Brief[]): Content | string {
     ${decided.map(
       (claim) =>
         html`<li>
-          ${whose(claim)}: ${outcome(claim)}${claim.status === "pending" ? "" : " They get an e-mail."}
+          ${whose(claim)}: ${outcome(claim)}${isDecided(claim) ? " They get an e-mail." : ""}
           ${claim.warnings.map(({ message }) => html`<p class="warn">${message}</p>`)}
         </li>`,
     )}
   </ul>`;
+}
+
+/** Nobody is mailed that a claim waits, or what they have taken back themselves. */
+function isDecided({ status }: Line): boolean {
+  return status !== "pending" && status !== "withdrawn";
 }
 
 /** Whose claim it is, and to what, in short. */
