@@ -7,7 +7,7 @@ import { DEMO_REVIEWER } from "../db/demo/records.ts";
 /**
  * The text for the terminal.
  * @param url where the server listens
- * @param db whose newest linked records the commands refer to
+ * @param db whose first linked records the commands refer to
  */
 export async function greeting(config: Config, url: string, db: pg.Pool): Promise<string> {
   const lines = [

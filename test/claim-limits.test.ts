@@ -79,6 +79,8 @@ test("the refusal says when the day is over, and then the person may claim again
   expect(Number(headers.get("retry-after"))).toBeLessThanOrEqual(86_400);
   await db().query("update app_private.rate_limits set expire = 1");
   expect((await send()).status).toBe(200);
+  // The new day is no longer than the old one was.
+  expect((await send()).status).toBe(429);
 });
 
 test("a second use does not put off the end of the day", async () => {

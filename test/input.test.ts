@@ -299,7 +299,8 @@ describe("REST refuses what does not have the shape of the request", () => {
     ["engagement_claims", "engagementAccelerators"],
   ] as const)("%s: a code that is not in the scheme, or deprecated, is named", async (table, field) => {
     const { path: route, valid: record } = RECORDS[table];
-    const sent = { ...record, [field]: ["PRA", "NO-1", DEPRECATED_CODE] };
+    // In the order in which they were given, which is not that of their letters.
+    const sent = { ...record, [field]: ["PRA", "ZZ-1", DEPRECATED_CODE] };
     expect(await call(`${service.url}${route}`, "POST", service.keys.write, sent)).toMatchObject({
       status: 422,
       body: {

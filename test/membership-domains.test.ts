@@ -31,6 +31,7 @@ describe.each(m.DOORS)("a first claim through %s", (name) => {
     ["example.org", "EXAMPLE.Org"],
     ["Example.ORG", "example.org"],
     ["example.org.", "example.org"],
+    ["example.org。", "example.org"],
     ["münchen-mission.example", "xn--mnchen-mission-gsb.example"],
     ["MÜNCHEN-mission.example", "xn--mnchen-mission-gsb.example"],
     ["xn--mnchen-mission-gsb.example", "XN--MNCHEN-MISSION-GSB.example"],
@@ -130,6 +131,7 @@ test.each([
   "-a.example",
   "a..example",
   `${"a".repeat(64)}.org`,
+  `a.${"b".repeat(64)}`,
   `${"a.".repeat(126)}bc`,
 ])("%j cannot be registered as a domain", async (domain) => {
   const refused = { code: "PT400", detail: "validation_failed" };
@@ -140,7 +142,7 @@ test.each([
   ).rejects.toMatchObject(refused);
 });
 
-test.each(["example.org", "a.b", `${"a".repeat(63)}.org`, `${"a.".repeat(126)}b`])(
+test.each(["example.org", "a.b", `${"a".repeat(63)}.org`, `a.${"b".repeat(63)}`, `${"a.".repeat(126)}b`])(
   "%j can be registered as a domain",
   async (domain) => {
     const org = await m.addOrganization(db(), {}, { domain });

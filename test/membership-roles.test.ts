@@ -335,6 +335,59 @@ describe.each(m.DOORS)("through %s", (name) => {
     }
   });
 
+  test("of which nobody says how many are to be listed, fifty are", async () => {
+    const email = `many-${name.toLowerCase()}@elsewhere.example`;
+    const client = await db().connect();
+    try {
+      // As many organizations, which are not looked at here, would take long to make.
+      await client.query("begin; set local session_replication_role = replica");
+      await client.query(
+        `with people as (
+           insert into app_public.users (email) select $1 union all select n || $1 from generate_series(2, 51) as n
+           returning user_id, email)
+         insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status)
+         select p.user_id, 'https://many.example/' || n, 'Number ' || n, 'elsewhere.example', 'pending_review'
+         from people as p, generate_series(1, 51) as n where p.email = $1`,
+        [email],
+      );
+      await client.query("commit");
+    } finally {
+      client.release();
+    }
+    // A form that leaves the number empty says null, which REST has no place for.
+    const unsaid = name === "GraphQL" ? { limit: null, offset: null } : {};
+    const lists = [
+      await door.ownClaims(email),
+      await door.ownClaims(email, unsaid),
+      await door.claims(m.support, unsaid),
+      await door.users(m.support),
+    ];
+    expect(lists.map(({ value }) => (value.claims ?? value.users).length)).toEqual([50, 50, 50, 50]);
+    const { rows } = await db().query(
+      "select cardinality((app_public.platform_users($1, null, null)).users) as listed",
+      [m.support],
+    );
+    expect(rows).toEqual([{ listed: 50 }]);
+    for (const { value } of lists) expect(value.total).toBeGreaterThan(50);
+    await db().query(
+      "delete from app_public.organization_claims where org_uri like 'https://many.example/%'",
+    );
+    await db().query("delete from app_public.users where email like $1", [`%${email}`]);
+  });
+
+  test("a person's organizations are listed in the order of their URIs, to whoever sees everybody", async () => {
+    const orgs: m.TestOrganization[] = [];
+    for (let one = 0; one < 4; one++) orgs.push(await m.addOrganization(db()));
+    const uris = orgs.map(({ uri }) => uri).toSorted();
+    const email = `everywhere@${orgs[0]!.domain}`;
+    for (const uri of uris.toReversed()) {
+      await db().query("select app_private.add_member($1, $2, 'org_member')", [uri, email]);
+    }
+    const { value } = await door.users(m.support);
+    const person = value.users.find((user: { email: string }) => user.email === email);
+    expect(person.memberships.map(({ orgUri }: { orgUri: string }) => orgUri)).toEqual(uris);
+  });
+
   test("a support user sees everybody, with roles and memberships", async () => {
     const org = await everyRole();
     const suspended = `org_member@${org.domain}`;

@@ -1,0 +1,77 @@
+// Slips in the rules that got past the tests when several were made at once: defaults, orders, borders that nobody had stepped on.
+import type { Mistake } from "../mistake.ts";
+
+export const SLIPS_OF_SQL: readonly Mistake[] = [
+  {
+    rule: "of one's own claims fifty are listed where nobody says how many",
+    file: "db/rules/own-standing.sql",
+    before: `limit coalesce("limit", 50) offset coalesce("offset", 0));`,
+    after: `limit coalesce("limit", 20) offset coalesce("offset", 0));`,
+    tests: ["membership-roles"],
+    only: "nobody says how many",
+  },
+  {
+    rule: "of claims to review fifty are listed where nobody says how many",
+    file: "db/rules/claim-review.sql",
+    before: `limit coalesce("limit", 50) offset coalesce("offset", 0));`,
+    after: `limit coalesce("limit", 20) offset coalesce("offset", 0));`,
+    tests: ["membership-roles"],
+    only: "nobody says how many",
+  },
+  {
+    rule: "of people fifty are listed where nobody says how many",
+    file: "db/rules/platform-users.sql",
+    before: `limit coalesce("limit", 50) offset coalesce("offset", 0))\n      order by u.created_at`,
+    after: `limit coalesce("limit", 20) offset coalesce("offset", 0))\n      order by u.created_at`,
+    tests: ["membership-roles"],
+    only: "nobody says how many",
+  },
+  {
+    rule: "a person's organizations are listed in the order of their URIs",
+    file: "db/rules/platform-users.sql",
+    before: "where m.user_id = person.user_id order by m.org_uri),",
+    after: "where m.user_id = person.user_id),",
+    tests: ["membership-roles"],
+    only: "in the order of their URIs",
+  },
+  {
+    rule: "what is used first in a new day counts",
+    file: "db/rules/limits.sql",
+    before: "points = case when r.expire <= clock then 1 else r.points + 1 end",
+    after: "points = case when r.expire <= clock then 0 else r.points + 1 end",
+    tests: ["claim-limits"],
+    only: "then the person may claim again",
+  },
+  {
+    rule: "codes that are none are named in the order in which they were given",
+    file: "db/rules/vocabulary.sql",
+    before: "code)) order by place)",
+    after: "code)) order by code)",
+    tests: ["input"],
+    only: "not in the scheme, or deprecated",
+  },
+  {
+    rule: "a domain may end with the full stop of East Asia",
+    file: "db/rules/domains.sql",
+    before: `collate "und-x-icu"), '[.。]$', ''),`,
+    after: `collate "und-x-icu"), '[.]$', ''),`,
+    tests: ["membership-domains"],
+    only: "the same domain",
+  },
+  {
+    rule: "the last label of a domain has at most 63 characters too",
+    file: "db/rules/domains.sql",
+    before: "\\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'",
+    after: "\\.)+[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$'",
+    tests: ["membership-domains"],
+    only: "cannot be registered",
+  },
+  {
+    rule: "links to sign in do not count as links to confirm a claim",
+    file: "db/rules/address-proofs.sql",
+    before: "app_private.mailbox(claimant) and s.browser_hash is null\n",
+    after: "app_private.mailbox(claimant)\n",
+    tests: ["confirm-address"],
+    only: "links to sign in that day",
+  },
+];
