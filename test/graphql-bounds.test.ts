@@ -407,4 +407,8 @@ test("what is asked for again under other names counts towards the size of the a
     `{ needs(first: 100) { nodes { ${times(count, (n) => `a${n}: needDescription`)} } } }`;
   expect((await send(service, aliased(5))).errors).toBeUndefined();
   expect(await refusal(service, aliased(40))).toEqual(["validation_failed", 400]);
+  // Each is another text, and the same value.
+  const onConditions = `query (${times(40, (n) => `$v${n}: Boolean = true`)}) {
+    needs(first: 100) { nodes { ${times(40, (n) => `a${n}: needDescription @include(if: $v${n})`)} } } }`;
+  expect(await refusal(service, onConditions)).toEqual(["validation_failed", 400]);
 });

@@ -137,7 +137,7 @@ class Measurement {
   #each(fields: readonly Selected[], place: Place): void {
     const asked = new Map<string, number>();
     for (const { node } of fields) {
-      const what = print({ ...node, alias: undefined, selectionSet: undefined });
+      const what = print(barely(node));
       asked.set(what, (asked.get(what) ?? 0) + 1);
     }
     const copies = place.copies * Math.max(1, ...asked.values());
@@ -235,6 +235,12 @@ class Measurement {
 }
 
 type Selected = { parent: GraphQLCompositeType; node: FieldNode; given: Variables };
+
+/** What a field asks for, by which it is known again whatever it is called, on whatever condition it is there. */
+function barely(node: FieldNode): FieldNode {
+  const given = node.arguments?.toSorted((one, other) => (one.name.value < other.name.value ? -1 : 1));
+  return { ...node, arguments: given, alias: undefined, directives: undefined, selectionSet: undefined };
+}
 
 type Field = GraphQLField<unknown, unknown>;
 

@@ -1,0 +1,148 @@
+// What an operation may read, and how many texts and plans are kept: what one caller asks for must not have the others' planned
+// anew.
+import { beforeEach, expect, test } from "@jest/globals";
+import { constant, makeGrafastSchema } from "postgraphile/grafast";
+import type { FieldArgs } from "postgraphile/grafast";
+import { buildSchema, parse } from "postgraphile/graphql";
+import type { RequestConnections } from "../server/graphql/connections.ts";
+import { publicErrors } from "../server/graphql/errors.ts";
+import { Execution } from "../server/graphql/execution.ts";
+import { TextCache } from "../server/graphql/texts.ts";
+
+let planned: string[];
+/** For how many times the same in one answer the connection of the last operation made room, and whether it may be a replica's. */
+let granted: { copies?: number; readsOnly?: true };
+let run: (operation: Operation, variables?: { if?: boolean | null }) => Promise<boolean>;
+type Operation = ReturnType<typeof parse>;
+
+beforeEach(() => {
+  planned = [];
+  granted = {};
+  const schema = makeGrafastSchema({
+    typeDefs: "type Query { told(what: String!, if: Boolean): Told } type Told { of: String more: Told }",
+    objects: {
+      Query: {
+        plans: {
+          told(_: unknown, fieldArgs: FieldArgs) {
+            const given = fieldArgs.getRaw("what") as unknown as { eval: () => string };
+            // A plan is then for one value of it.
+            (fieldArgs.getRaw("if") as unknown as { eval: () => unknown }).eval();
+            planned.push(given.eval());
+            return constant({ of: "this" });
+          },
+        },
+      },
+    },
+  });
+  const connections = {
+    of: () => ({ repeats: (copies: number) => void (granted.copies = copies) }),
+    readsOnly: () => void (granted.readsOnly = true),
+  } as unknown as RequestConnections;
+  const execution = new Execution(publicErrors(console), connections);
+  /** Whether an operation had to be planned. */
+  run = async (document, variableValues = {}) => {
+    const before = planned.length;
+    const contextValue = { pgSettings: {} } as Grafast.Context;
+    const result = await execution.run({ schema, document, variableValues, contextValue });
+    expect(result).toMatchObject({ data: expect.anything() });
+    expect(result).not.toHaveProperty("errors");
+    return planned.length > before;
+  };
+});
+
+/** An operation of so many fields, as the cache of texts has it. */
+const operation = (name: string, fields: number) =>
+  parse(`query ($if: Boolean) { told(what: "${name}", if: $if) { ${"of ".repeat(fields - 1)} } }`);
+
+const all = (count: number, name: string, fields: number) =>
+  Array.from({ length: count }, (_, n) => operation(`${name} ${n}`, fields));
+
+async function runEach(operations: readonly Operation[]): Promise<boolean[]> {
+  const each: boolean[] = [];
+  for (const one of operations) each.push(await run(one));
+  return each;
+}
+
+test.each([
+  ["a hundred operations of up to fifty fields", 50, 100],
+  ["ten larger operations", 51, 10],
+])("the plans of %s are kept, and of one more the longest unused is not", async (_, fields, most) => {
+  const operations = all(most, "known", fields);
+  expect(await runEach(operations)).toEqual(operations.map(() => true));
+  expect(await runEach(operations)).toEqual(operations.map(() => false));
+  expect(await run(operation("one more", fields))).toBe(true);
+  expect(await run(operations[0]!)).toBe(true);
+  expect(await run(operations.at(-1)!)).toBe(false);
+});
+
+test("large operations displace no small one, nor small ones a large one", async () => {
+  const [small, large] = [operation("small", 50), operation("large", 51)];
+  expect(await runEach([small, large])).toEqual([true, true]);
+  await runEach(all(200, "others", 51));
+  expect(await run(small)).toBe(false);
+  expect(await run(large)).toBe(true);
+  await runEach(all(200, "more", 50));
+  expect(await runEach([large, small])).toEqual([false, true]);
+});
+
+test.each([
+  ["three ways", 50, 3],
+  ["two ways, if it is large", 51, 2],
+])("an operation whose plan depends on what is sent is kept in %s", async (_, fields, most) => {
+  const asked = operation("one", fields);
+  const ways = [{}, ...[true, false, null].map((value) => ({ if: value }))].slice(0, most + 1);
+  const kept = ways.slice(0, most);
+  for (const way of kept) expect(await run(asked, way)).toBe(true);
+  for (const way of kept) expect(await run(asked, way)).toBe(false);
+  expect(await run(asked, ways[most])).toBe(true);
+  expect(await run(asked, kept[0])).toBe(true);
+});
+
+test("texts are read once as long as they have a million characters together, and the longest unused is forgotten", () => {
+  const { parse: read } = new TextCache(buildSchema("type Query { a: Int }"), publicErrors(console));
+  const LENGTH = 32_000;
+  const texts = Array.from({ length: 32 }, (_, n) => `{ a } # ${n} `.padEnd(LENGTH, "x"));
+  const kept = texts.slice(0, 31);
+  const documents = kept.map((text) => read(text).document);
+  expect(documents).not.toContain(undefined);
+  for (const [n, text] of kept.entries()) expect(read(text).document).toBe(documents[n]);
+  read(texts[31]!);
+  expect(read(texts[1]!).document).toBe(documents[1]);
+  expect(read(texts[0]!).document).not.toBe(documents[0]);
+});
+
+test.each([
+  ["nothing", 1, `{ told(what: "x") { of more { of } } }`],
+  ["the same value", 3, `{ told(what: "x") { of a: of b: of } }`],
+  [
+    "the same value, each on a condition of its own,",
+    3,
+    `query ($if: Boolean = true, $or: Boolean = true) {
+       told(what: "x") { of a: of @include(if: $if) b: of @include(if: $or) @skip(if: false) } }`,
+  ],
+  [
+    "the same record, in whichever order its arguments are,",
+    2,
+    `{ told(what: "x", if: true) { of } b: told(if: true, what: "x") { of } }`,
+  ],
+  [
+    "the same record, whatever is read of it",
+    2,
+    `{ told(what: "x") { of } b: told(what: "x") { more { of } } }`,
+  ],
+  ["two different ones", 1, `{ told(what: "x") { of } b: told(what: "y") { of } }`],
+  [
+    "the same within the same",
+    6,
+    `{ ${["a", "b"].map((name) => `${name}: told(what: "x") { more { c: of d: of e: of } }`).join(" ")} }`,
+  ],
+  [
+    "the same within one of the same",
+    6,
+    `{ a: told(what: "x") { c: of d: of e: of } b: told(what: "x") { of } }`,
+  ],
+  ["the same, before what is there once", 2, `{ told(what: "x") { a: of b: of } c: told(what: "y") { of } }`],
+])("of an answer with %s %i times a share of its bytes may be read", async (_, copies, query) => {
+  await run(parse(query));
+  expect(granted).toEqual({ copies, readsOnly: true });
+});
