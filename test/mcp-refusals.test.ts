@@ -62,6 +62,7 @@ describe("errors of JSON-RPC", () => {
     ["a name that is not a string", { ...ping, method: "tools/call", params: { name: 5 } }, -32602, 200, 1],
     ["an unknown tool", { ...ping, method: "tools/call", params: { name: "other" } }, -32602, 200, 1],
     ["a tool of Object", { ...ping, method: "tools/call", params: { name: "toString" } }, -32602, 200, 1],
+    ["arguments that are null", toolCall({}, { arguments: null }), -32602, 200, 1],
     ["arguments that are not an object", toolCall({}, { arguments: "x" }), -32602, 200, 1],
     ["a handshake without params", { ...ping, method: "initialize" }, -32602, 200, 1],
     [
@@ -130,6 +131,37 @@ describe("errors of JSON-RPC", () => {
       { ...modernHeaders("tools/call", TOOL), "mcp-protocol-version": "2025-11-25" },
     ])
       expect([headers, ...(await send(toolCall({}, meta), headers))]).toEqual([headers, -32020, 400, 1]);
+  });
+
+  test("of a revision that nobody knows, with those that are known", async () => {
+    const version = "io.modelcontextprotocol/protocolVersion";
+    const unknown = {
+      ...ping,
+      method: "tools/list",
+      params: { _meta: { ...MODERN_META, [version]: "2030-01-01" } },
+    };
+    const modern = await post(service, unknown, {
+      ...modernHeaders("tools/list"),
+      "mcp-protocol-version": "2030-01-01",
+    });
+    expect([modern.status, modern.body]).toEqual([
+      400,
+      {
+        ...{ jsonrpc: "2.0", id: 1 },
+        error: {
+          ...{ code: -32022, message: "Unsupported protocol version: 2030-01-01" },
+          data: { supported: ["2026-07-28"], requested: "2030-01-01" },
+        },
+      },
+    ]);
+    const legacy = await post(service, ping, { "mcp-protocol-version": "1999-01-01" });
+    expect([legacy.status, legacy.body]).toEqual([
+      400,
+      {
+        ...{ jsonrpc: "2.0", id: 1 },
+        error: { code: -32000, message: expect.stringMatching(/1999-01-01 .*2025-11-25/) },
+      },
+    ]);
   });
 });
 

@@ -2,6 +2,7 @@
 // mcp-refusals.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import packageJson from "../package.json" with { type: "json" };
 import { churchQuery } from "../server/resources/church-schemas.ts";
 import { randomNumbers, insertChurches } from "./support/churches.ts";
 import { churchSearch } from "./support/church-search.ts";
@@ -141,6 +142,25 @@ test("the list of tools may be kept for an hour", async () => {
   const list = { jsonrpc: "2.0", id: "list", method: "tools/list", params: { _meta: MODERN_META } };
   const { body } = await post(service, list, modernHeaders("tools/list"));
   expect(body.result).toMatchObject({ ttlMs: 3_600_000, cacheScope: "public" });
+});
+
+test("whoever asks is told what answers, in each revision: which version, and that nothing changes by itself", async () => {
+  const clientInfo = { name: "test", version: "1" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const legacy = await post(service, { jsonrpc: "2.0", id: 1, method: "initialize", params });
+  const discover = { jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: MODERN_META } };
+  const modern = await post(service, discover, modernHeaders("server/discover"));
+  const server = { name: "engagement-graph", title: "Engagement Graph", version: packageJson.version };
+  const told = {
+    capabilities: { tools: { listChanged: false } },
+    instructions: expect.stringMatching(new RegExp(`^${TOOL} searches .*Nothing can be changed`)),
+  };
+  expect(legacy.body.result).toEqual({ ...told, protocolVersion: "2025-11-25", serverInfo: server });
+  expect(modern.body.result).toEqual({
+    ...{ ...told, resultType: "complete", supportedVersions: ["2026-07-28"] },
+    ...{ ttlMs: 3_600_000, cacheScope: "public" },
+    _meta: { "io.modelcontextprotocol/serverInfo": server },
+  });
 });
 
 test("any page may call where any origin may", async () => {

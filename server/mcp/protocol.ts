@@ -170,11 +170,11 @@ async function replyFrom(response: Response): Promise<Reply> {
   return { status: response.status, body: await response.text() };
 }
 
-/** The reply, with what the SDK says about params that it could not read put in plain words. */
+/** The reply, with what the SDK says about params that it could not read put in plain words, and with the id that it may leave out. */
 function inPlainWords(reply: Reply, { id, method }: RpcRequest, { failed }: Caller): Reply {
   // Results begin like this; only errors are worth parsing.
   if (!reply.body || reply.body.startsWith('{"result":')) return reply;
-  const { error } = JSON.parse(reply.body) as { error?: { code: number; message: string } };
+  const { error } = JSON.parse(reply.body) as { error?: { code: number; message: string; data?: unknown } };
   if (error?.code === RPC.invalidParams) {
     return rpcError(id, error.code, `The params of ${method} do not follow the protocol.`, reply);
   }
@@ -182,7 +182,7 @@ function inPlainWords(reply: Reply, { id, method }: RpcRequest, { failed }: Call
     failed(new Error(error.message));
     return rpcError(id, error.code, "The service failed to answer; the failure has been logged.", reply);
   }
-  return reply;
+  return error ? rpcError(id, error.code, error.message, { status: reply.status, data: error.data }) : reply;
 }
 
 function quote(text: string): string {
