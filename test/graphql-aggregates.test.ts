@@ -76,6 +76,18 @@ test.each<[string, string, string, Record<string, number>]>([
     "STATUS",
     { met: 1, open: 1 },
   ],
+  [
+    "by the accelerators of the records that have changed",
+    "statusChanges",
+    "ACCELERATORS",
+    { PRA: 125, "PRA-INT": 3 },
+  ],
+  [
+    "by the accelerators of the needs that have changed",
+    "statusChanges(filter: { needId: { isNull: false } })",
+    "ACCELERATORS",
+    { PRA: 2, "PRA-INT": 2 },
+  ],
 ])("%s", async (_name, list, groupBy, expected) => {
   expect(await grouped(list, groupBy)).toEqual(expected);
 });
@@ -100,6 +112,7 @@ test("what is read from totals is what a count gives, folded or not", async () =
         const counts = `totalCount aggregates { count distinctCount { orgUri } }
           groups: groupedAggregates(groupBy: [${groupBy.join(", ")}]) { keys count }
           more: groupedAggregates(groupBy: [${groupBy.join(", ")}]) { keys count distinctCount { orgUri } }
+          named: groupedAggregates(groupBy: [${groupBy.join(", ")}]) { keys count group { status orgUri organization { name } } }
           dated: groupedAggregates(groupBy: [${groupBy.join(", ")}], orderBy: NEWEST) { keys count }`;
         const { kept, counted } = await ask(
           service,
@@ -109,10 +122,12 @@ test("what is read from totals is what a count gives, folded or not", async () =
         );
         const inOrder = (found: Group[]) =>
           found.toSorted((a, b) => (a.keys.join() < b.keys.join() ? -1 : 1));
-        const comparable = ({ groups: all, more, ...others }: Record<"groups" | "more", Group[]>) => ({
+        type Counted = Record<"groups" | "more" | "named", Group[]>;
+        const comparable = ({ groups: all, more, named, ...others }: Counted) => ({
           ...others,
           groups: inOrder(all),
           more: inOrder(more),
+          named: inOrder(named),
         });
         expect({ turn, groupBy, ...comparable(kept) }).toEqual({ turn, groupBy, ...comparable(counted) });
       }
@@ -166,6 +181,7 @@ test("free texts and keys cannot be grouped by", async () => {
 
 test.each<[string, string, string[][]]>([
   ["the largest first, unless something else is asked for", "", [["open"], ["met"]]],
+  ["the largest first, where no order is asked for", "orderBy: null", [["open"], ["met"]]],
   ["the smallest first", "orderBy: COUNT_ASC", [["met"], ["open"]]],
   ["as many as are asked for", "first: 1", [["open"]]],
   ["the smallest one", "first: 1, orderBy: COUNT_ASC", [["met"]]],

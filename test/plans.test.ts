@@ -206,6 +206,10 @@ test.each([
   ["totalCount", "{ needs { totalCount } }"],
   ["the count", "{ commitments { aggregates { count } } }"],
   ["by status", "{ engagementClaims { groupedAggregates(groupBy: [STATUS]) { keys count } } }"],
+  [
+    "by organization, and what it is called",
+    "{ needs { groupedAggregates(groupBy: [ORG_URI]) { count group { orgUri organization { name } } } } }",
+  ],
   ["by accelerator", "{ needs { groupedAggregates(groupBy: [ACCELERATORS]) { keys count } } }"],
   ["by country", "{ needs { groupedAggregates(groupBy: [CONCERNS_COUNTRY_CODE]) { keys count } } }"],
   [

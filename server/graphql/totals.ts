@@ -16,6 +16,8 @@ const FACETS: Partial<Record<FieldType, Facet>> = {
   countryCode: "country",
 };
 
+/** What totals tell of a group. */
+const KNOWN_OF_GROUPS: ReadonlySet<string> = new Set(["keys", "group", "count"]);
 /** Lists that nothing filters. */
 const unfiltered = new WeakSet<object>();
 /** What is selected from totals: how its records are counted, and whether somebody asks for more than that. */
@@ -58,7 +60,7 @@ export const TotalsPlugin: GraphileConfig.Plugin = {
             },
           };
         }
-        if (context.scope.isPgAggregateContainerType && fieldName !== "keys" && fieldName !== "count") {
+        if (context.scope.isPgAggregateContainerType && !KNOWN_OF_GROUPS.has(fieldName)) {
           return {
             ...field,
             plan($group: { getClassStep: () => PgSelectStep }, fieldArgs, info) {
