@@ -1,6 +1,7 @@
 // The explorer at /graphiql: it loads without a key and loads nothing from another host.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
+import { SESSION_HEADER } from "../server/headers.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -34,6 +35,7 @@ test("it names no other host, and its policy allows none", () => {
   const policy = page.headers.get("content-security-policy")!;
   expect(policy).toMatch(/^default-src 'none'; script-src 'self' 'nonce-/);
   expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
+  expect(page.headers.get("referrer-policy")).toBe("no-referrer");
   for (const part of ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"])
     expect(policy.split("; ")).toContain(part);
 });
@@ -90,6 +92,51 @@ inBrowser("who is signed in asks in their own name, and with a key in its", asyn
     expect((await keyed.allHeaders())["authorization"]).toBe(`Bearer ${service.keys.read}`);
     expect(new URL(shown.url()).pathname).toBe("/graphiql");
     expect(trouble).toEqual([]);
+  } finally {
+    await context.close();
+  }
+});
+
+inBrowser("the key goes along with what is asked of GraphQL here, and with nothing else", async () => {
+  // The policy keeps requests from leaving at all; what the page itself does is to be seen.
+  const context = await browser!.newContext({ bypassCSP: true });
+  try {
+    const shown = await context.newPage();
+    const asked = new Map<string, Record<string, string>>();
+    await context.route(/\/asked|elsewhere\.example|\/graphql\?/, async (route) => {
+      asked.set(route.request().url(), await route.request().allHeaders());
+      await route.fulfill({
+        json: {},
+        headers: { "access-control-allow-origin": "*", "access-control-allow-headers": "*" },
+      });
+    });
+    await shown.goto(`${service.url}/graphiql`);
+    const ask = (url: string, headers: Record<string, string> = {}) =>
+      shown.evaluate(async ([to, given]) => void (await fetch(to, { method: "POST", headers: given })), [
+        url,
+        headers,
+      ] as const);
+    const own = `${service.url}/graphql?`;
+    await ask(`${own}nobody`);
+    await shown.getByLabel("API key").fill(` ${service.keys.read} `);
+    await shown.keyboard.press("Enter");
+    await ask(`${own}key`);
+    await ask(`${own}another`, { authorization: "Bearer another" });
+    await ask(`${service.url}/asked`);
+    await ask("https://elsewhere.example/graphql");
+    const told = Object.fromEntries(
+      [...asked].map(([url, headers]) => [
+        url,
+        [headers["authorization"], headers[SESSION_HEADER.toLowerCase()]],
+      ]),
+    );
+    expect(told).toEqual({
+      [`${own}nobody`]: [undefined, "1"],
+      [`${own}key`]: [`Bearer ${service.keys.read}`, undefined],
+      [`${own}another`]: ["Bearer another", undefined],
+      [`${service.url}/asked`]: [undefined, undefined],
+      "https://elsewhere.example/graphql": [undefined, undefined],
+    });
   } finally {
     await context.close();
   }

@@ -40,6 +40,7 @@ describe("an inbox", () => {
     const reading = full.read();
     await reading.next();
     full.close();
+    expect(full.bytes).toBe(0);
     expect(await reading.next()).toEqual({ value: undefined, done: true });
     const empty = new Inbox<string>();
     const waiting = empty.read().next();
@@ -218,6 +219,24 @@ describe("a channel", () => {
     }
   });
 
+  test("cuts off those of a connection that may not be told any more, before they are told, and nobody else", async () => {
+    const { pages, channel, page } = gatedChannel();
+    const cuts: unknown[] = [];
+    const gone = subscriber(cuts);
+    const listener = { ...gone.listener, recheck: () => Promise.reject(new ApiError("invalid_api_key")) };
+    const [one, two, other] = [{ ...gone, listener }, { ...subscriber(), listener }, subscriber()];
+    const joining = [one, two, other].map((each) => channel.join(each));
+    pages[0]!.resolve(page(1));
+    await Promise.all(joining);
+    pages[1]!.resolve(page(2, [changeAt(2)]));
+    await eventually(() => expect(other.inbox.bytes).toBeGreaterThan(0));
+    expect(cuts).toEqual([expect.objectContaining({ code: "invalid_api_key" })]);
+    expect([one.inbox.bytes, two.inbox.bytes]).toEqual([0, 0]);
+    expect(channel.subscribers).toEqual(new Set([other]));
+    channel.leave(other);
+    pages[2]!.resolve(page(2));
+  });
+
   test("keeps a subscriber with exactly as much unread as may be, and tells it only what it wants", async () => {
     const { pages, channel, page } = gatedChannel();
     const cuts: unknown[] = [];
@@ -240,14 +259,15 @@ describe("a channel", () => {
 
 describe("a feed", () => {
   type Input = { after: string; limit: number; adminEmail?: string; orgUri?: string };
-  type Reading = { feed: string; role: string; id: string; input: Input };
+  type Reading = { feed: string; role: string; id: string; gone: AbortSignal | undefined; input: Input };
 
   function feedOf(answer: (reading: Reading) => Page | Promise<Page>) {
     const readings: Reading[] = [];
     const database = {
       answer: () => Promise.resolve(""),
-      read: async ({ id, role }: Identity, statement: string, input: Input) => {
-        const reading = { feed: statement.includes("claim_change") ? "claims" : "records", role, id, input };
+      read: async ({ id, role, gone }: Identity, statement: string, input: Input) => {
+        const feed = statement.includes("claim_change") ? "claims" : "records";
+        const reading = { feed, role, id, gone, input };
         readings.push(reading);
         return JSON.stringify(await answer(reading));
       },
@@ -279,6 +299,86 @@ describe("a feed", () => {
     expect(places).toEqual(["2-1", "3-1", "4-1", "5-1"]);
     const own = readings.filter(({ input }) => input.limit === OWN);
     expect(own.map(({ input }) => input.after)).toEqual(["1-1", "2-1", "3-1", "4-1"]);
+  });
+
+  test("that is ended while it still reads what was before reads no further", async () => {
+    const { feed, readings } = feedOf((reading) => {
+      const place = Number.parseInt(reading.input.after, 10) + 1;
+      if (reading.input.limit !== OWN) return nothing(reading);
+      return { changes: [changeAt(place)], position: `${place}-1`, hasMore: place < 100 };
+    });
+    const ended = new AbortController();
+    const changes = feed.changes({ after: "1-1" }, party("a"), ended.signal);
+    expect((await changes.next()).value).toMatchObject({ position: "2-1" });
+    ended.abort();
+    expect((await changes.next()).done).toBe(true);
+    expect(readings.filter(({ input }) => input.limit === OWN)).toHaveLength(1);
+  });
+
+  test("tells each change once, also one that is in what was before and in what comes", async () => {
+    const { feed } = feedOf((reading) => {
+      const { after, limit } = reading.input;
+      if (limit !== OWN && after === "now") return { changes: [], position: "1-1", hasMore: false };
+      const to = limit === OWN ? 3 : Math.max(5, Number.parseInt(after, 10));
+      const places = Array.from({ length: to }, (_, n) => n + 1).filter(
+        (n) => n > Number.parseInt(after, 10),
+      );
+      return { changes: places.map((place) => changeAt(place)), position: `${to}-1`, hasMore: false };
+    });
+    const ended = new AbortController();
+    const places: string[] = [];
+    for await (const { position } of feed.changes({ after: "1-1" }, party("a"), ended.signal)) {
+      places.push(position);
+      if (places.length === 4) break;
+    }
+    expect(places).toEqual(["2-1", "3-1", "4-1", "5-1"]);
+  });
+
+  const NEED = "7b0cf2a4-52a6-4d0b-9e0b-0d3c0a6f7f21";
+  test.each<[string, Topic, string[]]>([
+    ["all", {}, ["2-1", "3-1", "4-1", "5-1"]],
+    ["of an organization", { orgUri: "o" }, ["2-1", "4-1", "5-1"]],
+    ["of a need, however its id is written", { needId: NEED.toUpperCase() }, ["3-1", "4-1", "5-1"]],
+    ["of a need and an organization", { needId: NEED, orgUri: "o" }, ["4-1", "5-1"]],
+  ])("tells of what comes %s", async (_, topic, expected) => {
+    const { feed } = feedOf((reading) => {
+      if (reading.input.limit === OWN || reading.input.after !== "1-1") return nothing(reading);
+      const changes = [
+        ...[changeAt(2, { needId: null }), changeAt(3, { needId: NEED, orgUri: "p" })],
+        ...[changeAt(4, { needId: NEED }), changeAt(5, { needId: NEED })],
+      ];
+      return { changes, position: "5-1", hasMore: false };
+    });
+    const ended = new AbortController();
+    const places: string[] = [];
+    for await (const { position } of feed.changes(topic, party("a"), ended.signal)) {
+      places.push(position);
+      if (position === "5-1") break;
+    }
+    expect(places).toEqual(expected);
+  });
+
+  test("reads for whoever waits, though the request that they came with is over, and as who they are now", async () => {
+    const { feed, readings } = feedOf(nothing);
+    const gone = AbortSignal.abort();
+    for (const topic of [{ claims: { adminEmail: "a@x.example" } }, {}]) {
+      for (const role of ["api_review", "api_write"]) {
+        const ended = new AbortController();
+        const who = { ...party("a"), identity: () => ({ id: "a", role, gone }) as unknown as Identity };
+        const before = readings.length;
+        const next = feed.changes(topic, who, ended.signal).next();
+        await eventually(() => expect(readings.slice(before).map(({ input }) => input.limit)).toContain(OWN));
+        ended.abort();
+        await next;
+      }
+    }
+    expect(readings.map((reading) => reading.gone)).toEqual(readings.map(() => undefined));
+    const roles = new Set(
+      readings
+        .filter(({ feed: name }) => name === "claims")
+        .map(({ role, input }) => `${role} ${input.limit}`),
+    );
+    expect(roles).toEqual(new Set(["api_review 200", "api_review 50", "api_write 200", "api_write 50"]));
   });
 
   test("that is ended while nothing comes ends, gives back its place, and leaves its channel", async () => {

@@ -11,6 +11,7 @@ import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { ANSWERS } from "./doors-answers.ts";
 import { GOING_ON } from "./doors-going-on.ts";
+import { KEPT } from "./doors-kept.ts";
 import { DOORS_SAID } from "./doors-said.ts";
 import { GRAPH_SLIPS } from "./graph-slips.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
@@ -197,4 +198,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...WORKER_SLIPS,
   ...GOING_ON,
   ...DOORS_SAID,
+  ...KEPT,
 ];

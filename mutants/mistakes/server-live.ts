@@ -254,8 +254,8 @@ export const LIVE: readonly Mistake[] = [
     ...PARTS,
     rule: "who waits is woken by the end",
     file: "server/live/inbox.ts",
-    before: "    this.#waiting.length = 0;\n    this.#wake?.();",
-    after: "    this.#waiting.length = 0;",
+    before: "    this.#bytes = 0;\n    this.#wake?.();",
+    after: "    this.#bytes = 0;",
     only: "that is closed",
   },
   {

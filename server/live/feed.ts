@@ -93,7 +93,7 @@ export class LiveFeed {
     for (const [other, { subscribers }] of this.#channels)
       if (subscribers.size === 0) this.#channels.delete(other);
     // Records are read in the role alone: no other caller's bounds or person are in it.
-    const reader: Identity = claims ? withoutGone(party.identity()) : { ...SERVICE, role };
+    const reader: Identity = claims ? party.identity() : { ...SERVICE, role };
     const channel = new Channel({
       read: (after) => this.#read(claims ? { claims } : {}, reader, after, LONGER_PAGE),
       tickMs: claims ? CLAIMS_TICK_MS : TICK_MS,

@@ -21,6 +21,7 @@ export class Inbox<T> {
   close(): void {
     this.#isClosed = true;
     this.#waiting.length = 0;
+    this.#bytes = 0;
     this.#wake?.();
   }
 

@@ -1,0 +1,237 @@
+// What is kept of operations, what an answer may read of the same, who is told of changes, where the explorer sends a key, what
+// groups are counted by, and what MCP says of itself.
+import type { Mistake } from "../mistake.ts";
+
+const EXECUTION = "server/graphql/execution.ts";
+const MEASURE = "server/graphql/measure.ts";
+const TEXTS = "server/graphql/texts.ts";
+const FEED = "server/live/feed.ts";
+const CHANNEL = "server/live/channel.ts";
+const EXPLORER = "server/graphql/explorer.ts";
+
+const kept = (
+  file: string,
+  only: string,
+  mistakes: readonly (readonly [rule: string, before: string, after: string])[],
+): Mistake[] =>
+  mistakes.map(([rule, before, after]) => ({
+    ...{ rule, file, before, after, only },
+    tests: [
+      { [FEED]: "live-parts", [CHANNEL]: "live-parts", [EXPLORER]: "graphql-explorer" }[file] ??
+        "graphql-execution",
+    ],
+  }));
+
+export const KEPT: readonly Mistake[] = [
+  ...kept(EXECUTION, "kept|displace", [
+    ["an operation of fifty fields is a small one", "fields > SMALL.fields", "fields >= SMALL.fields"],
+    ["large operations displace no small ones", "? large : small", "? small : small"],
+    ["a few large operations are kept", "? large : small", "? small : large"],
+    ["a hundred small operations are kept", "operations: 100,", "operations: 99,"],
+    ["no more small operations are kept than a hundred", "operations: 100,", "operations: 500,"],
+    ["ten large operations are kept", "operations: 10,", "operations: 9,"],
+    ["no more large operations are kept than ten", "operations: 10,", "operations: 11,"],
+    ["how many operations are kept is bounded", "    operationsCacheMaxLength: operations,\n", ""],
+    ["a small operation is kept in three ways", "variants: 3", "variants: 2"],
+    ["a small operation is kept in no more ways than three", "variants: 3", "variants: 4"],
+    ["a large operation is kept in no more ways than two", "variants: 2", "variants: 3"],
+    [
+      "in how many ways an operation is kept is bounded",
+      "    operationOperationPlansCacheMaxLength: variants,\n",
+      "",
+    ],
+  ]),
+  ...kept(EXECUTION, "of an answer with", [
+    [
+      "what a query asks for may be a replica's",
+      "if (operationOf(args) === OperationTypeNode.QUERY)",
+      "if (false)",
+    ],
+    ["the same in an answer takes of its bytes as often", ".repeats(copies)", ".repeats(1)"],
+  ]),
+  ...kept(MEASURE, "kept|displace", [
+    ["how large an operation is decides where it is kept", "{ fields: this.#fields,", "{ fields: 0,"],
+  ]),
+  ...kept(MEASURE, "of an answer with", [
+    [
+      "the same within the same is there as often as both together",
+      "place.copies * Math.max(1, ...asked.values())",
+      "Math.max(place.copies, ...asked.values())",
+    ],
+    [
+      "what is there most often counts, wherever it is",
+      "this.#copies = Math.max(this.#copies, copies);",
+      "this.#copies = copies;",
+    ],
+    ["the same is the same by whatever name", "alias: undefined, ", ""],
+    ["the same is the same on whatever condition", "directives: undefined, ", ""],
+    ["the same is the same whatever is read of it", ", selectionSet: undefined }", " }"],
+    [
+      "the same is the same in whichever order its arguments are",
+      "node.arguments?.toSorted((one, other) => (one.name.value < other.name.value ? -1 : 1))",
+      "node.arguments",
+    ],
+    ["what is asked of another is not the same", "arguments: given, alias", "arguments: given && [], alias"],
+  ]),
+  ...kept(TEXTS, "texts are read once", [
+    ["a text that is sent again is not read again", "    this.#known.set(text, parsed);\n", ""],
+    ["texts are kept as long as they have a million characters", "= 1_000_000;", "= 990_000;"],
+    ["no more texts are kept than of a million characters", "= 1_000_000;", "= 1_030_000;"],
+    ["a long text takes the room of many short ones", "text.length,\n  });", "text.length && 1,\n  });"],
+  ]),
+  ...kept(FEED, "tells of what comes", [
+    ["a need's id is the same in capitals", "needId?.toLowerCase()", "needId"],
+    [
+      "who asks for an organization is told of that one",
+      "(orgUri ?? change.orgUri) === change.orgUri && ",
+      "",
+    ],
+    ["who asks for a need is told of its chain", "(chain ?? change.needId) === change.needId", "true"],
+  ]),
+  ...kept(FEED, "tells each change once", [
+    [
+      "what was read already is not told again",
+      "placeOf(change.position) > read",
+      "placeOf(change.position) >= read",
+    ],
+  ]),
+  ...kept(FEED, "reads no further", [
+    ["a subscription that is ended reads no further", "hasMore && !inbox.isClosed;", "hasMore;"],
+  ]),
+  ...kept(FEED, "reads for whoever waits", [
+    [
+      "a subscription outlives the request that it came with",
+      "withoutGone(identity), input)",
+      "identity, input)",
+    ],
+    [
+      "claims are read as who the reviewer is now",
+      "known && (known.subscribers.size > 0 || !claims)",
+      "known",
+    ],
+  ]),
+  ...kept(CHANNEL, "cuts off those of a connection", [
+    [
+      "who may not be told any more is told nothing more",
+      "if (subscriber.listener === listener) this.#subscribers.delete(subscriber);",
+      "void subscriber;",
+    ],
+    [
+      "only those are cut off who may not be told any more",
+      "if (subscriber.listener === listener) this.#subscribers",
+      "this.#subscribers",
+    ],
+    [
+      "who is told of something is looked up before",
+      "if (page.changes.length > 0 || performance",
+      "if (performance",
+    ],
+  ]),
+  {
+    rule: "of a subscription that is over nothing waits",
+    file: "server/live/inbox.ts",
+    before: "    this.#waiting.length = 0;\n    this.#bytes = 0;\n",
+    after: "",
+    tests: ["live-parts"],
+    only: "an inbox that is closed",
+  },
+  ...kept(EXPLORER, "the key goes along", [
+    ["a key in the explorer goes to this service only", "url.origin !== location.origin || ", ""],
+    ["a key in the explorer goes to GraphQL only", ' || url.pathname !== "/graphql"', ""],
+    [
+      "what a request in the explorer says itself about who asks counts",
+      'else if (!headers.has("authorization")) headers',
+      "else headers",
+    ],
+    ["blanks around a key are none of it", "field.value.trim()", "field.value"],
+  ]),
+  ...kept(EXPLORER, "names no other host", [
+    ["no other host is told what the explorer asks", '    "referrer-policy": "no-referrer",\n', ""],
+  ]),
+  {
+    rule: "an error of MCP names the message that it is about",
+    file: "server/mcp/protocol.ts",
+    before:
+      "  return error ? rpcError(id, error.code, error.message, { status: reply.status, data: error.data }) : reply;",
+    after: "  return reply;",
+    tests: ["mcp-refusals"],
+    only: "of a revision that nobody knows",
+  },
+  {
+    rule: "who speaks an unknown revision of MCP is told the known ones",
+    file: "server/mcp/protocol.ts",
+    before: "rpcError(request.id, code, message, { status, data })",
+    after: "rpcError(request.id, code, message, { status })",
+    tests: ["mcp-refusals"],
+    only: "of a revision that nobody knows",
+  },
+  {
+    rule: "what a tool is called with is an object, and not null",
+    file: "server/mcp/protocol.ts",
+    before: "if (input !== undefined && !isObject(input)) {",
+    after: "if (input !== undefined && input !== null && !isObject(input)) {",
+    tests: ["mcp-refusals"],
+    only: "arguments that are null",
+  },
+  ...(
+    [
+      [
+        "what MCP says of itself may be kept by anybody",
+        '"server/discover": { ttlMs: HOUR_MS, cacheScope: "public" }',
+        '"server/discover": { ttlMs: HOUR_MS, cacheScope: "private" }',
+      ],
+      [
+        "what MCP says of itself may be kept for an hour",
+        '"server/discover": { ttlMs: HOUR_MS, cacheScope: "public" },',
+        "",
+      ],
+      ["MCP announces no change of its tools", "listChanged: false", "listChanged: true"],
+      [
+        "MCP says what it is good for",
+        "      instructions: `${CHURCH_TOOL} searches a directory of churches. Nothing can be changed here.`,\n",
+        "",
+      ],
+      [
+        "MCP says which version of the service answers",
+        "version: packageJson.version }",
+        'version: "1.0.0" }',
+      ],
+    ] as const
+  ).map(([rule, before, after]) => ({
+    ...{ rule, file: "server/mcp/protocol.ts", before, after },
+    tests: ["mcp"],
+    only: "is told what answers",
+  })),
+  {
+    rule: "groups are counted by the totals, also where it is said what they have in common",
+    file: "server/graphql/totals.ts",
+    before: '["keys", "group", "count"]',
+    after: '["keys", "count"]',
+    tests: ["plans"],
+    only: "what it is called",
+  },
+  {
+    rule: "what else is asked of a group is asked of its records",
+    file: "server/graphql/totals.ts",
+    before: '["keys", "group", "count"]',
+    after: '["keys", "group", "count", "distinctCount"]',
+    tests: ["graphql-aggregates"],
+    only: "read from totals",
+  },
+  {
+    rule: "groups come largest first, also where the order is null",
+    file: "server/graphql/groups.ts",
+    before: 'orders[asked ?? "COUNT_DESC"]',
+    after: 'orders[asked ?? "COUNT_ASC"]',
+    tests: ["graphql-aggregates"],
+    only: "where no order is asked for",
+  },
+  {
+    rule: "a change belongs to the accelerators of its own record",
+    file: "server/graphql/grouping.ts",
+    before: "where ${sql.identifier(columnOf(idOf(record)))} = ${id}`;",
+    after: "where ${id} is not null`;",
+    tests: ["graphql-aggregates"],
+    only: "that have changed",
+  },
+];
