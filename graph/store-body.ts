@@ -7,9 +7,10 @@ import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-
 export const CANCELLED_NOTICE = "##  Query cancelled due to timeout";
 const TAIL_BYTES = 256;
 
-// RDF4J ends an answer that it cannot finish like any other: in a format of lines, only a line that breaks off shows it.
+// RDF4J ends an answer that it cannot finish like any other: in a format of lines, only a line that breaks off shows it,
+// and a brace also ends each solution and each of its terms.
 const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
-  [RESULTS_JSON, /\}\s*$/],
+  [RESULTS_JSON, /(\]\s*\}|true|false)\s*\}\s*$/],
   ["application/json", /[}\]]\s*$/],
   [RESULTS_XML, /<\/(\w+:)?sparql>\s*$/],
   [JSON_LD, /[}\]]\s*$/],

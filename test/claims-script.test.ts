@@ -201,6 +201,19 @@ const HOLD_ANSWERS = `
     return { status: response.status, text: async () => text };
   };`;
 
+/** Opens the page anew in a browser that keeps a decision of a tab that is gone, until it has looked for its claim. */
+async function findDecision(page: Page, head: string, id: string): Promise<void> {
+  const left = [{ id, action: "reject", tab: "gone", at: 0 }];
+  await page.evaluate(
+    `localStorage.setItem("decisions of ${head}", ${JSON.stringify(JSON.stringify(left))})`,
+  );
+  await page.reload();
+  await hasStarted(page);
+  await page.evaluate(HOLD_ANSWERS);
+  await page.clock.fastForward(3_000);
+  await eventually(async () => expect(await page.evaluate("answers.size")).toBe(1));
+}
+
 inBrowser(
   "of two claims that were asked for the later one is shown, whichever answer comes last",
   async () => {
@@ -452,15 +465,7 @@ inBrowser("a tab that nobody looks at asks for no changes, until somebody does",
 
 inBrowser("a decision about a claim that is gone is looked for once, and told to nobody", async () => {
   const { page, close, head } = await open(1);
-  const left = [{ id: NO_CLAIM, action: "reject", tab: "gone", at: 0 }];
-  await page.evaluate(
-    `localStorage.setItem("decisions of ${head}", ${JSON.stringify(JSON.stringify(left))})`,
-  );
-  await page.reload();
-  await hasStarted(page);
-  await page.evaluate(HOLD_ANSWERS);
-  await page.clock.fastForward(3_000);
-  await eventually(async () => expect(await page.evaluate("answers.size")).toBe(1));
+  await findDecision(page, head, NO_CLAIM);
   await page.evaluate(`answers.get("${QUEUE}/${NO_CLAIM}")()`);
   expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain(NO_CLAIM);
   expect(await heldLines(page).count()).toBe(0);
@@ -536,15 +541,7 @@ inBrowser("a claim that was asked for anew and left in the meantime does not com
 
 inBrowser("what is decided anew while it is looked for is not lost", async () => {
   const { page, close, ids, head } = await open(2);
-  const left = [{ id: ids[1], action: "reject", tab: "gone", at: 0 }];
-  await page.evaluate(
-    `localStorage.setItem("decisions of ${head}", ${JSON.stringify(JSON.stringify(left))})`,
-  );
-  await page.reload();
-  await hasStarted(page);
-  await page.evaluate(HOLD_ANSWERS);
-  await page.clock.fastForward(3_000);
-  await eventually(async () => expect(await page.evaluate("answers.size")).toBe(1));
+  await findDecision(page, head, ids[1]!);
   await page.getByRole("checkbox", { name: "Choose Ana-1 " }).check();
   await page.getByText("Decide several at once", { exact: true }).click();
   await page.getByRole("button", { name: "Approve all chosen" }).click();

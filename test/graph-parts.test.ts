@@ -34,6 +34,8 @@ const NS = "https://ontology.example.org/core#";
 const names = createNames({ graphDataUrl: "https://data.example.org", namespaceUrl: NS });
 const id = (number: number) => `00000000-0000-4000-8000-00000000000${number}`;
 
+const SOLUTION = '{"head":{"vars":["s"]},"results":{"bindings":[{"s":{"type":"literal","value":"]}"}}';
+
 describe("a body", () => {
   const pass = (type: string, ...chunks: string[]) =>
     readAll(Readable.from(chunks.map((chunk) => Buffer.from(chunk))).pipe(new WholeBody(type)));
@@ -54,7 +56,11 @@ describe("a body", () => {
   );
 
   test.each([
-    ["application/sparql-results+json", '{"a":{}}', '{"a":{}'.slice(0, -1)],
+    ["application/sparql-results+json", `${SOLUTION}]}}`, SOLUTION],
+    ["application/sparql-results+json", `${SOLUTION}\n ]\n }\n}\n`, `${SOLUTION.slice(0, -1)}\n`],
+    ["application/sparql-results+json", `${SOLUTION}] } }`, `${SOLUTION}] }`],
+    ["application/sparql-results+json", '{"head":{},"boolean":true}', '{"head":{}'],
+    ["application/sparql-results+json", '{"head":{},"boolean" : false }', '{"head":{},"boolean":false'],
     ["application/json", "[1]", "[1"],
     ["application/sparql-results+xml", "<sparql></sparql>", "<sparql></results>"],
     ["application/sparql-results+xml", "<s:sparql></s:sparql>\n", "<s:sparql>"],

@@ -432,19 +432,18 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
 
     inEngine("ends at the engine's own time limit, and harms nobody in the meantime", async () => {
       await someData();
-      let isOver = false;
-      const ended = expect(runaway().finally(() => (isOver = true))).rejects.toThrow(OwnTimeLimit);
-      let meanwhile = 0;
-      for (let i = 0; i < 10; i++) {
+      // Again where it was over sooner: a machine may stand still for as long as that.
+      for (let isServedMeanwhile = false; !isServedMeanwhile;) {
+        let isOver = false;
+        const ended = expect(runaway().finally(() => (isOver = true))).rejects.toThrow(OwnTimeLimit);
         expect(await count("<urn:s1> ?p ?o")).toBe(1);
         const { body } = await store.client.query("ASK { <urn:s2> ?p ?o }");
         expect(await readAll(body)).toContain("true");
-        await store.client.update(`INSERT DATA { GRAPH <${B}> { <urn:s> <urn:p> ${i} } }`);
-        if (!isOver) meanwhile += 1;
+        await set(`INSERT DATA { GRAPH <${B}> { <urn:s> <urn:p> 1 } }`);
+        isServedMeanwhile = !isOver;
+        await ended;
       }
-      expect(meanwhile).toBeGreaterThan(0);
-      await ended;
-      expect(await count()).toBe(1_010);
+      expect(await count()).toBe(1_001);
     });
 
     inEngine("whose answer has begun breaks off instead of ending", async () => {

@@ -38,6 +38,14 @@ export const GRAPH_PARTS: readonly Mistake[] = [
   },
   {
     ...PARTS,
+    rule: "an answer in JSON that breaks off after a solution is not whole",
+    file: "graph/store-body.ts",
+    before: "(\\]\\s*\\}|true|false)\\s*\\}",
+    after: "\\}",
+    only: "is whole as",
+  },
+  {
+    ...PARTS,
     rule: "a line that breaks off is no end of CSV",
     file: "graph/store-body.ts",
     before: '["text/csv", /(^|\\n|true|false)$/],',
