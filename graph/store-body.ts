@@ -3,9 +3,14 @@ import { Transform, type TransformCallback } from "node:stream";
 import { GraphTimeout, GraphUnavailable } from "./store-errors.ts";
 import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-types.ts";
 
-// When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice.
+// When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice,
+// of which the embedded store writes only this.
 export const CANCELLED_NOTICE = "##  Query cancelled due to timeout";
 const TAIL_BYTES = 256;
+// A record may quote the notice. In no format of data does a last line begin with it, except in CSV, and there right behind a row.
+const ENDS_CANCELLED = new RegExp(
+  `(?:(?:^|[^\\r])\\n${CANCELLED_NOTICE}|\\n${CANCELLED_NOTICE}[^"<\\n]*\\n##[^"<\\n]*)\\s*$`,
+);
 
 // RDF4J ends an answer that it cannot finish like any other: in a format of lines, only a line that breaks off shows it,
 // and a brace also ends each solution and each of its terms.
@@ -50,7 +55,7 @@ export class WholeBody extends Transform {
 
   override _flush(done: TransformCallback): void {
     const text = this.#tail.toString("utf8");
-    if (text.includes(CANCELLED_NOTICE)) {
+    if (ENDS_CANCELLED.test(text)) {
       done(new GraphTimeout("The graph store ended the query at its own time limit."));
       return;
     }

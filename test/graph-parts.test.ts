@@ -28,6 +28,7 @@ import { readAll } from "../graph/store-http.ts";
 import { literal, namedNode, triple, withoutTrailingZeros } from "../graph/terms.ts";
 import { createTripleBuilder } from "../graph/triples.ts";
 import { RECORDS } from "../records/index.ts";
+import type { Field } from "../records/record.ts";
 
 jest.setTimeout(60_000);
 const NS = "https://ontology.example.org/core#";
@@ -83,6 +84,24 @@ describe("a body", () => {
   test("that ends with the notice that time is over is a time limit, whatever its type", async () => {
     for (const type of ["text/csv", "text/turtle"])
       await expect(pass(type, "x".repeat(900), `\n${CANCELLED_NOTICE}\n`)).rejects.toThrow(GraphTimeout);
+    // As Fuseki says it, on any system, behind a row or in the middle of one, or before the first.
+    for (const end of ["\n", "\r\n"])
+      for (const text of ["a\r\n1\r\n", "a", ""]) {
+        const notice = `${end}${CANCELLED_NOTICE} during execution   ##${end}##  **** Incomplete ****   ##${end}`;
+        await expect(pass("text/csv", text, notice)).rejects.toThrow(GraphTimeout);
+      }
+  });
+
+  test.each([
+    ["application/sparql-results+json", `{"value":"${CANCELLED_NOTICE}"}`],
+    ["application/sparql-results+xml", `<sparql><literal>a\n${CANCELLED_NOTICE}</literal></sparql>`],
+    ["text/csv", `a\r\n${CANCELLED_NOTICE}\r\n`],
+    ["text/csv", `a\r\n"1\n${CANCELLED_NOTICE}"\r\n`],
+    ["text/csv", `a\r\n"1\n${CANCELLED_NOTICE}\n"\r\n`],
+    ["text/tab-separated-values", `?a\n"${CANCELLED_NOTICE}"\n`],
+    ["text/turtle", `<urn:a> <urn:b> """\n${CANCELLED_NOTICE}""" .\n`],
+  ])("of type %s that only quotes the notice is whole: %j", async (type, text) => {
+    expect(await pass(type, text)).toBe(text);
   });
 
   test("is read to a limit and no further", async () => {
@@ -137,6 +156,38 @@ describe("an item of the graph", () => {
     expect(one(createdAt!.graph, "2026-01-02T03:04:05.12Z")["createdAt"]).toBe(
       "2026-01-02T03:04:05.12+00:00",
     );
+  });
+});
+
+test("a field of any type is in an item what it is in JSON", () => {
+  const described = (type: Field["type"], graph: string) => ({ type, graph, description: "" });
+  const fields: Record<string, Field> = {
+    recordId: described("uuid", "dct:identifier"),
+    budget: described("number", "ns:budget"),
+    people: described("integer", "ns:people"),
+    isUrgent: described("boolean", "ns:isUrgent"),
+    isOver: described("boolean", "ns:isOver"),
+    dueDate: described("date", "ns:dueDate"),
+  };
+  const said = Object.entries({
+    budget: "1.5",
+    people: "7",
+    isUrgent: "true",
+    isOver: "false",
+    dueDate: "2030-05-03",
+  });
+  const properties = new Map(said.map(([name, value]) => [names.ns(name), [value]]));
+  const record = { ...RECORDS.need, fields: { ...fields, status: RECORDS.need.fields.status } };
+  expect(itemReader(record, names)(properties)).toEqual({
+    ...{
+      recordId: null,
+      budget: 1.5,
+      people: 7,
+      isUrgent: true,
+      isOver: false,
+      dueDate: "2030-05-03",
+      status: null,
+    },
   });
 });
 
@@ -442,6 +493,9 @@ describe("the form of a query", () => {
     ["SELECT * FROM <urn:g> { ?s ?p ?o }", false, true, false],
     ["SELECT * from named ex:g { ?s ?p ?o }", false, true, false],
     ["SELECT ?from { ?from:a ?p 'from <urn:g>' }", false, false, false],
+    ["SELECT ?àfrom { ?àfrom :p ?o }", false, false, false],
+    ['ASK { ?s :p "x"@from;:q ex:\\,from:a, éfrom:a }', false, false, false],
+    ["SELECT * FROM :g { ?s ?p ?o }", false, true, false],
     ['SELECT * { ?s ?p """from <urn:g> " \\""" from <urn:h>""" }', false, false, false],
   ])("%j", (sparql, answersGraph, namesDataset, asksNothing) => {
     expect(shapeOf(sparql)).toEqual({ answersGraph, namesDataset, asksNothing });

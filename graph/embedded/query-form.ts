@@ -24,6 +24,6 @@ export function shapeOf(sparql: string): QueryShape {
   return {
     asksNothing,
     answersGraph: form === "construct" || form === "describe",
-    namesDataset: /(?<![\w?$:.-])from\s*(?:named\b\s*)?(?:<>|[^\s:{}<>]*:)/i.test(plain),
+    namesDataset: /(?<!\\.|[\p{L}\p{M}\p{N}_?$:.@-])from\s*(?:named\b\s*)?(?:<>|[^\s:{}<>]*:)/iu.test(plain),
   };
 }

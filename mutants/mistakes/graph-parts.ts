@@ -330,7 +330,7 @@ export const GRAPH_PARTS: readonly Mistake[] = [
     ...PARTS,
     rule: "a variable of that name chooses no dataset",
     file: "graph/embedded/query-form.ts",
-    before: "/(?<![\\w?$:.-])from",
+    before: "/(?<!\\\\.|[\\p{L}\\p{M}\\p{N}_?$:.@-])from",
     after: "/\\bfrom",
     only: "the form of a query",
   },
