@@ -1,7 +1,7 @@
 // What a mail server's answers mean: is it this mail, for good or for now, or is it the server?
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
+import { createServer, Socket } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import { createMailer } from "../worker/mailer.ts";
 
@@ -77,11 +77,16 @@ test("an address to which nothing can be sent is refused for good", async () => 
   expect(said.some((line) => line.startsWith("RCPT"))).toBe(false);
 });
 
-test("a mail is text and markup, and has a minute", async () => {
+test("a mail is text and markup, and has a minute; the server has ten seconds to greet, then thirty to say anything", async () => {
   const { url, said } = await answering();
   const limits = jest.spyOn(AbortSignal, "timeout");
+  const timers = jest.spyOn(globalThis, "setTimeout");
+  const silences = jest.spyOn(Socket.prototype, "setTimeout");
   await createMailer(url, FROM).send(MAIL);
   expect(limits.mock.calls).toEqual([[60_000]]);
+  const greeting = Math.max(...timers.mock.calls.map(([, ms = 0]) => ms));
+  expect([greeting <= 10_000, greeting > 7_000]).toEqual([true, true]);
+  expect(Math.max(...silences.mock.calls.map(([ms]) => ms))).toBe(30_000);
   expect(said).toEqual(expect.arrayContaining([MAIL.text, MAIL.html]));
   expect(said.filter((line) => /^content-type/i.test(line)).map((line) => line.split(";")[0])).toEqual([
     "Content-Type: multipart/alternative",

@@ -57,8 +57,8 @@ const LONGEST_REASON = 1_000;
 export function createMailer(smtpUrl: string, from: string, { mailMs, silenceMs } = PATIENCE): Mailer {
   const transport = createTransport({
     url: smtpUrl,
+    // Until it has greeted.
     connectionTimeout: 10_000,
-    greetingTimeout: 10_000,
     socketTimeout: silenceMs,
     disableFileAccess: true,
     disableUrlAccess: true,
