@@ -87,7 +87,7 @@ test("a mail that is refused for three days is given up, not before", async () =
 });
 
 test("a refusal holds up no other mail; a server that is away holds up all that are due, and is asked once", async () => {
-  await wait({ a: { due: -3 }, b: { due: -2 }, c: { due: -1 }, later: { due: 600 } });
+  await wait({ a: { due: -3 }, b: { due: -2 }, c: { due: -1, to: "c.example" }, later: { due: 600 } });
   const first = await send((name) =>
     name === "a" ? new MailRefused("550 no", true) : new MailServerUnavailable("x"),
   );
@@ -104,6 +104,39 @@ test("a refusal holds up no other mail; a server that is away holds up all that 
      where run_at > since`,
   );
   expect(rows).toEqual([{ task: "send_mails", due: 1 }]);
+  // It finds all of them due, the last as well.
+  const { rows: early } = await db().query(
+    `select from graphile_worker.jobs, app_private.mails
+     where sent_at is null and delayed_since is not null and run_at > delayed_since and next_attempt_at > run_at`,
+  );
+  expect(early).toEqual([]);
+});
+
+test("nobody who finds the server away waits for a mail that another is just handing over", async () => {
+  await wait({ slow: { due: -2 }, b: { due: -1 }, c: {} });
+  const { promise: handedOver, resolve: handOver } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const mailer: Mailer = {
+    send: ({ subject }) => {
+      if (subject !== "slow") return Promise.reject(new MailServerUnavailable("away"));
+      begin();
+      return handedOver;
+    },
+  };
+  const logger = pino({ level: "silent" });
+  const options = { pool: db(), mailer, platformUrl: "https://a.example", logger };
+  // Whoever waited would be told so.
+  const pool = new pg.Pool({ connectionString: database.url, options: "-c lock_timeout=1s" });
+  const first = sendMails(options);
+  await begun;
+  try {
+    expect(await sendMails({ ...options, pool })).toMatchObject({ sent: 0, delayedSeconds: 1 });
+  } finally {
+    handOver();
+    await pool.end();
+  }
+  expect(await first).toMatchObject({ sent: 1, delayedSeconds: undefined });
+  expect(await left()).toMatchObject({ b: { due: 1 }, c: { due: 1 } });
 });
 
 test("a mail at which the server falls silent keeps no other waiting for ever, and no new one at all", async () => {

@@ -79,6 +79,40 @@ test("who does not read makes room for who waits", async () => {
   }
 });
 
+test("an answer that breaks off is told of, unless its caller has left it", async () => {
+  const told: string[] = [];
+  const bodies: Readable[] = [];
+  const query = (_text: string, { signal }: { signal?: AbortSignal } = {}) => {
+    const body = new Readable({ read: () => undefined });
+    body.push("the beginning");
+    signal?.addEventListener("abort", () => body.destroy(new Error("left")));
+    bodies.push(body);
+    return Promise.resolve({ status: 200, body, contentType: "text/csv" });
+  };
+  const door = await startSparqlDoor(
+    { store: { query }, timeoutMs: 60_000 },
+    { warn: (about: object) => void told.push((about as { err: Error }).err.message) },
+  );
+  const leaving = new AbortController();
+  const ask = (key: string) =>
+    fetch(`${door.url}?query=${encodeURIComponent("select * {?s ?p ?o}")}`, {
+      headers: { accept: "text/csv", "x-key": key },
+      signal: leaving.signal,
+    });
+  try {
+    const broken = await ask("one");
+    bodies[0]!.destroy(new Error("broken off"));
+    await expect(broken.text()).rejects.toThrow();
+    await ask("another");
+    const left = new Promise((closed) => void bodies[1]!.once("close", closed));
+    leaving.abort();
+    await left;
+  } finally {
+    await door.stop();
+  }
+  expect(told).toEqual(["broken off"]);
+});
+
 test("who asks for more meanwhile is not in the own way, nor is who keeps what others may not have", async () => {
   const shares = new Shares({
     ...{ slots: 3, perCaller: 2, slowMs: 60_000, patienceMs: 60_000, queuePerCaller: 8, queue: 8 },

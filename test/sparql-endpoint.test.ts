@@ -15,6 +15,8 @@ import { failure, SparqlEndpoint } from "../server/sparql/endpoint.ts";
 type Asked = {
   accept: string;
   dataset: unknown[];
+  timeoutMs: number | undefined;
+  signal: AbortSignal | undefined;
   answer: (body: Readable) => void;
   fail: (error: Error) => void;
 };
@@ -26,10 +28,13 @@ const turn = () => new Promise((done) => setImmediate(done));
 /** An endpoint of two places, one for each caller, whose queries the store keeps. */
 function endpointWith(concurrency = 2) {
   const asked: Asked[] = [];
-  const query: GraphStore["query"] = (_text, { accept = "", defaultGraphs, namedGraphs } = {}) =>
+  const query: GraphStore["query"] = (
+    _text,
+    { accept = "", defaultGraphs, namedGraphs, timeoutMs, signal } = {},
+  ) =>
     new Promise((done, fail) => {
       const answer = (body: Readable) => done({ body } as Awaited<ReturnType<GraphStore["query"]>>);
-      asked.push({ accept, dataset: [defaultGraphs, namedGraphs], answer, fail });
+      asked.push({ accept, dataset: [defaultGraphs, namedGraphs], timeoutMs, signal, answer, fail });
     });
   const endpoint = new SparqlEndpoint({ store: { query }, namedGraphs: [], timeoutMs: 60_000, concurrency });
   const run = (caller: string, gone = new AbortController().signal, more = {}) => {
@@ -40,7 +45,7 @@ function endpointWith(concurrency = 2) {
     running.catch(() => undefined);
     return running;
   };
-  return { asked, run };
+  return { asked, run, endpoint };
 }
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
@@ -142,6 +147,30 @@ describe("a place", () => {
   });
 });
 
+test("a long text waits to be read as a query does to run: eight of a caller, for five seconds; who has gone is told nothing", async () => {
+  const { endpoint } = endpointWith();
+  const long = `ASK { ${"<urn:s> <urn:p> <urn:o> .".repeat(100)} }`;
+  const leaving = new AbortController();
+  const reads = (caller: string, text = long, gone = new AbortController().signal) =>
+    code(endpoint.guard(text, { caller, gone }));
+  const first = reads("a", `${"a.".repeat(22_000)}:a`, leaving.signal);
+  const others = Array.from({ length: 9 }, () => reads("a"));
+  await turn();
+  const underWay = Promise.resolve("under way");
+  const outcomes = () => Promise.all(others.map((each) => Promise.race([each, underWay])));
+  const waiting = Array<string>(8).fill("under way");
+  expect(await outcomes()).toEqual([...waiting, "ServiceBusy"]);
+  expect(await reads("b")).toBe("answered");
+  jest.advanceTimersByTime(4_999);
+  await turn();
+  expect(await outcomes()).toEqual([...waiting, "ServiceBusy"]);
+  jest.advanceTimersByTime(1);
+  await turn();
+  expect(await outcomes()).toEqual(Array<string>(9).fill("ServiceBusy"));
+  leaving.abort();
+  expect(await first).toBe("CallerGone");
+});
+
 test("the store is asked for what the caller takes, of the dataset that was asked for", async () => {
   const { asked, run } = endpointWith(10);
   const gone = new AbortController().signal;
@@ -154,6 +183,26 @@ test("the store is asked for what the caller takes, of the dataset that was aske
     ["application/sparql-results+xml", [undefined, undefined]],
     ["text/csv", [undefined, undefined]],
   ]);
+  expect(asked[0]).toMatchObject({ timeoutMs: 60_000, signal: gone });
+});
+
+test("two hundred queries wait in all, of whomever; a caller is in the way of others only", async () => {
+  const { run, endpoint } = endpointWith(1);
+  const own = Array.from({ length: 9 }, () => code(run("caller 0")));
+  await turn();
+  expect(endpoint.isInTheWay("caller 0")).toBe(false);
+  const others = Array.from({ length: 193 }, (_, place) => code(run(`caller ${1 + Math.floor(place / 8)}`)));
+  await turn();
+  expect(endpoint.isInTheWay("caller 0")).toBe(true);
+  const underWay = Promise.resolve("under way");
+  const outcomes = await Promise.all([...own, ...others].map((each) => Promise.race([each, underWay])));
+  expect(outcomes).toEqual([...Array<string>(201).fill("under way"), "ServiceBusy"]);
+});
+
+test("what the store does not understand is told with its place in the text", () => {
+  expect(failure(new GraphRejected(400, "what?", { line: 2, column: 3 }))).toMatchObject({
+    details: [{ path: "query", message: "line 2, column 3" }],
+  });
 });
 
 test.each([

@@ -336,6 +336,23 @@ describe("without a store", () => {
     expect(JSON.stringify(answer.body)).not.toContain("127.0.0.1");
   });
 
+  test.each([
+    ["default-graph-uri=urn:g", "query", "is required"],
+    ["named-graph-uri=urn:g", "query", "is required"],
+    ["query=ASK{}&default-graph-uri=g", "default-graph-uri", "must be an absolute IRI"],
+    ["query=ASK{}&named-graph-uri=g", "named-graph-uri", "must be an absolute IRI"],
+  ])("an address that lacks something is refused: %s", async (parameters, path, message) => {
+    const answer = await fetch(`${door.url}?${parameters}`);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { details: [{ path, message }] }]);
+  });
+
+  test("of JSON that is refused the member is named", async () => {
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ query: "ASK {}", "named-graph-uri": 1 });
+    const answer = await send({ method: "POST", body, headers });
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: "named-graph-uri" }] } });
+  });
+
   describe("updates are 403 read_only", () => {
     test.each([
       "INSERT DATA { <urn:s> <urn:p> 1 }",
@@ -451,6 +468,14 @@ describe("without a store", () => {
           details: [{ path: "query", message: `line ${line}, column ${column}` }],
         },
       });
+    });
+
+    test.each([
+      ["The query is empty.", "PREFIX a: <urn:a>\n# nothing", 2, 10],
+      ['Unexpected character "😀".', "ASK {}\n 😀", 2, 2],
+    ])("and what: %s", async (message, text, line, column) => {
+      const details = [{ path: "query", message: `line ${line}, column ${column}` }];
+      expect(await query(text)).toMatchObject({ status: 400, body: { message, details } });
     });
 
     test("and quotes no more of it than forty characters", async () => {

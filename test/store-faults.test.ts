@@ -5,7 +5,7 @@ import type { RequestListener, Server } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import {
   createGraphStore,
   GraphRejected,
@@ -203,7 +203,16 @@ test("a connection that the store has closed in the meantime costs a query nothi
     }
   });
   expect(await store.select("SELECT * { ?s ?p ?o }")).toHaveLength(1);
-  expect(await store.select("SELECT * { ?s ?p ?o }")).toHaveLength(1);
+  const timers = jest.spyOn(globalThis, "setTimeout");
+  try {
+    expect(await store.select("SELECT * { ?s ?p ?o }", { timeoutMs: 77_777 })).toHaveLength(1);
+    const limits = timers.mock.calls.map(([, ms = 0]) => ms).filter((ms) => ms > 70_000 && ms <= 77_777);
+    // What is left of its time, and no more.
+    expect(limits).toEqual([77_777, expect.any(Number)]);
+    expect(limits[1]).toBeLessThan(77_777);
+  } finally {
+    timers.mockRestore();
+  }
   expect(requests).toBe(3);
 });
 

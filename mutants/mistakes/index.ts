@@ -14,6 +14,7 @@ import { GOING_ON } from "./doors-going-on.ts";
 import { KEPT } from "./doors-kept.ts";
 import { DOORS_SAID } from "./doors-said.ts";
 import { GRAPH_SLIPS } from "./graph-slips.ts";
+import { OVERLOOKED_GRAPH } from "./graph-overlooked.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
 import { PARTNERS } from "./doors-partners.ts";
 import { RESOURCES } from "./doors-resources.ts";
@@ -194,6 +195,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...PAGES_TOLD,
   ...OPERATOR_SLIPS,
   ...GRAPH_SLIPS,
+  ...OVERLOOKED_GRAPH,
   ...ONTOLOGY_TEXTS,
   ...WORKER_SLIPS,
   ...GOING_ON,

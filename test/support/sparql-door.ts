@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { pino } from "pino";
+import type { Logger } from "pino";
 import { errorHandler } from "../../server/errors.ts";
 import { sparqlDoor } from "../../server/sparql/door.ts";
 import { callerWith } from "../../server/identity/identity.ts";
@@ -13,6 +14,7 @@ export type RunningDoor = { url: string; stop: () => Promise<void> };
 
 export async function startSparqlDoor(
   options: Omit<SparqlOptions, "namedGraphs" | "concurrency"> & Partial<SparqlOptions>,
+  logger: Pick<Logger, "warn"> = pino({ level: "silent" }),
 ): Promise<RunningDoor> {
   const app = express();
   const withKey: express.RequestHandler = (request, _response, next) => {
@@ -21,7 +23,7 @@ export async function startSparqlDoor(
     next();
   };
   const endpoint = new SparqlEndpoint({ namedGraphs: [], concurrency: 3, ...options });
-  await sparqlDoor({ endpoint })(app, {
+  await sparqlDoor({ endpoint, logger })(app, {
     key: [withKey],
     again: withKey,
     keyInQuery: [withKey],
