@@ -49,6 +49,27 @@ test("what was taken is counted, what was left out is told", async () => {
   expect(imported.problems).toHaveLength(3);
 });
 
+test("a code that an edition lacks is deprecated once, and current again with the next edition that has it as it was", async () => {
+  const { owner } = database;
+  const [stays, goes] = [concept("STAYS", "Stays"), concept("GOES", "Goes")];
+  const since = async () => {
+    const { rows } = await owner.query<{ since: string | null }>(
+      "select deprecated_at as since from app_public.accelerators where code = 'GOES'",
+    );
+    return rows[0]!.since;
+  };
+  await importVocabulary(owner, edition(stays, goes), names);
+  expect(await importVocabulary(owner, edition(stays), names)).toMatchObject({ changed: 0, deprecated: 1 });
+  const then = await since();
+  expect(then).not.toBeNull();
+  expect(await importVocabulary(owner, edition(stays), names)).toMatchObject({ changed: 0, deprecated: 0 });
+  expect(await since()).toEqual(then);
+  const back = edition(stays, goes);
+  expect(await importVocabulary(owner, back, names)).toMatchObject({ added: 0, changed: 1, deprecated: 0 });
+  expect(await since()).toBeNull();
+  expect(await importVocabulary(owner, back, names)).toMatchObject({ added: 0, changed: 0, deprecated: 0 });
+});
+
 test("an edition is imported under the names that the service was migrated with alone", async () => {
   const renamed = await createTestDatabase();
   try {

@@ -74,4 +74,24 @@ export const SLIPS_OF_SQL: readonly Mistake[] = [
     tests: ["confirm-address"],
     only: "links to sign in that day",
   },
+  {
+    rule: "a code that is in an edition again as it was is current again",
+    file: "db/rules/graph-references.sql",
+    before: `where (a.concept_uri, a.kind, a.pref_label, a.definition, a.broader_code, a.deprecated_at)
+        is distinct from (excluded.concept_uri, excluded.kind, excluded.pref_label, excluded.definition,
+          excluded.broader_code, null)`,
+    after: `where (a.concept_uri, a.kind, a.pref_label, a.definition, a.broader_code)
+        is distinct from (excluded.concept_uri, excluded.kind, excluded.pref_label, excluded.definition,
+          excluded.broader_code)`,
+    tests: ["imports"],
+    only: "deprecated once",
+  },
+  {
+    rule: "a code that was deprecated before is not deprecated once more",
+    file: "db/rules/graph-references.sql",
+    before: "  where a.deprecated_at is null\n    and not exists",
+    after: "  where not exists",
+    tests: ["imports"],
+    only: "deprecated once",
+  },
 ];
