@@ -4,8 +4,10 @@ import { once } from "node:events";
 import { Agent, get } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { pino } from "pino";
+import { NO_CLAIM } from "./support/claim-queue.ts";
 import { eventually } from "./support/eventually.ts";
 import { send } from "./support/graphql.ts";
+import { addPlatformPeople, platformAdmin } from "./support/membership.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { Visitor } from "./support/visitor.ts";
@@ -95,6 +97,16 @@ describe("each request is one line at info", () => {
       const { status, errors } = await lineOf(idOf(refused));
       expect([path, status, errors]).toEqual([path, refused.status, [code]]);
     }
+  });
+
+  test("a decision on a page tells with which code it was refused", async () => {
+    await addPlatformPeople(service.database.owner);
+    const visitor = await new Visitor(service).signIn(platformAdmin);
+    const decision = { action: "reject", notes: "Nobody knows them.", claim: NO_CLAIM, confirmed: "yes" };
+    const refused = await visitor.submit(await visitor.open("/admin/claims"), "/admin/claims", decision);
+    expect(await lineOf(idOf(refused))).toMatchObject({
+      ...{ method: "POST", status: 404, errors: ["claim_not_found"] },
+    });
   });
 
   test("a GraphQL request tells of all that it was refused", async () => {

@@ -45,6 +45,7 @@ import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
 import { PAGE_PARTS } from "./page-parts.ts";
 import { PAGE_SLIPS } from "./page-slips.ts";
+import { PAGES_COMPARED } from "./pages-compared.ts";
 import { PAGES_DRAWN } from "./pages-drawn.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
@@ -179,6 +180,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...PAGES_LISTS,
   ...PAGE_PARTS,
   ...PAGE_SLIPS,
+  ...PAGES_COMPARED,
   ...PAGES_DRAWN,
   ...PAGES_FRAME,
   ...UNSPOKEN_RULES,

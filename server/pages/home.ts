@@ -5,8 +5,9 @@ import { accelerators } from "./overview/accelerators.ts";
 import { countries } from "./overview/countries.ts";
 import { funnel } from "./overview/funnel.ts";
 import { months } from "./overview/months.ts";
-import type { Page } from "./page.ts";
+import type { Content, Page } from "./page.ts";
 import { searchForm } from "./parts/search-form.ts";
+import type { Visitor } from "./visitor.ts";
 
 const PICTURES = [countries, funnel, months, accelerators];
 
@@ -29,12 +30,15 @@ export function home(ask: AskGraphql): Page {
                 </div>`
             : html`<p><a href="/sign-in?returnTo=/">Sign in</a> to see what is in it.</p>`
         }
-        ${doors}`,
+        ${pages(visit.visitor)} ${doors}`,
     }),
   };
 }
 
-const doors = html`<section class="card" aria-labelledby="pages">
+/** @param visitor is not led to what would be refused to them */
+function pages(visitor: Visitor | undefined): Content {
+  const reviews = visitor === undefined || visitor.permissions.has("claims:review");
+  return html`<section class="card" aria-labelledby="pages">
     <h2 id="pages">Pages</h2>
     <ul>
       <li><a href="/docs">API reference</a>: every route of REST, to read and to try</li>
@@ -48,26 +52,33 @@ const doors = html`<section class="card" aria-labelledby="pages">
         <a href="/search">Search</a>: needs, commitments and attestations by their words, each with its whole
         chain
       </li>
-      <li><a href="/admin/claims">Claim review</a>: people who say that they belong to an organization</li>
+      ${
+        reviews
+          ? html`<li>
+              <a href="/admin/claims">Claim review</a>: people who say that they belong to an organization
+            </li>`
+          : ""
+      }
       <li><a href="/sign-in">Sign in</a>, <a href="/sign-out">sign out</a></li>
     </ul>
-  </section>
-
-  <section class="card" aria-labelledby="doors">
-    <h2 id="doors">Doors for programs</h2>
-    <p>
-      All of them take an API key, in the header <code>Authorization: Bearer &lt;key&gt;</code>. Whoever runs
-      this service issues keys.
-    </p>
-    <dl>
-      <dt>REST</dt>
-      <dd><code>/v0/…</code>, described by <a href="/docs/openapi.json">its OpenAPI document</a></dd>
-      <dt>GraphQL</dt>
-      <dd><code>POST /graphql</code></dd>
-      <dt>SPARQL</dt>
-      <dd><code>GET</code> and <code>POST /v0/sparql</code>: queries of the whole graph</dd>
-      <dt>MCP</dt>
-      <dd><code>POST /v0/mcp</code>: church search for AI clients</dd>
-    </dl>
-    <p>Whether the service is up: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>.</p>
   </section>`;
+}
+
+const doors = html`<section class="card" aria-labelledby="doors">
+  <h2 id="doors">Doors for programs</h2>
+  <p>
+    All of them take an API key, in the header <code>Authorization: Bearer &lt;key&gt;</code>. Whoever runs
+    this service issues keys.
+  </p>
+  <dl>
+    <dt>REST</dt>
+    <dd><code>/v0/…</code>, described by <a href="/docs/openapi.json">its OpenAPI document</a></dd>
+    <dt>GraphQL</dt>
+    <dd><code>POST /graphql</code></dd>
+    <dt>SPARQL</dt>
+    <dd><code>GET</code> and <code>POST /v0/sparql</code>: queries of the whole graph</dd>
+    <dt>MCP</dt>
+    <dd><code>POST /v0/mcp</code>: church search for AI clients</dd>
+  </dl>
+  <p>Whether the service is up: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>.</p>
+</section>`;

@@ -1,0 +1,139 @@
+// What the operator's tool shows to a person: the same as it tells programs with --json, cell by cell.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { DEMO_KEY_ID, loadDemo } from "../db/demo/load.ts";
+import { createNames } from "../graph/namespaces.ts";
+import { readStarterVocabulary } from "../graph/skos.ts";
+import { loadConfig } from "../config.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { admin } from "./support/process.ts";
+import { importVocabulary } from "../worker/imports.ts";
+
+const ORG = "https://data.example.org/org/northern-light";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const config = loadConfig({});
+  await importVocabulary(database.owner, readStarterVocabulary(), createNames(config));
+  await loadDemo(database.owner, config.graphDataUrl);
+  await database.owner.query(
+    `insert into app_private.api_keys
+       (label, key_hash, scope, expires_at, revoked_at, rate_per_minute, organizations, persons, networks)
+     values ('bounded', sha256('a'), 'api_review', now() + interval '9 days', null, 17, array[$1], array['a@b.example', 'c@d.example'],
+         array['192.0.2.0/24']::cidr[]),
+       ('revoked', sha256('b'), 'api_read', now() + interval '8 days', now() - interval '3 days', null, null, null, null)`,
+    [ORG],
+  );
+  await database.owner.query(
+    `insert into app_private.key_uses (key_id, last_used_at)
+     select key_id, now() - interval '2 hours' from app_private.api_keys where label = 'bounded'`,
+  );
+});
+afterAll(() => database.drop());
+
+const ask = (...args: string[]) => admin(args, { DATABASE_URL: database.url });
+type Cell = string | number | boolean | null | string[];
+type Row = Record<string, Cell>;
+
+async function told(...args: string[]): Promise<Row[]> {
+  return JSON.parse((await ask(...args, "--json")).stdout) as Row[];
+}
+
+/** The cells of a table by its headings; columns begin where their headings do. */
+async function shown(...args: string[]): Promise<Record<string, string>[]> {
+  const [headings = "", ...lines] = (await ask(...args)).stdout.trimEnd().split("\n");
+  const starts = [...headings.matchAll(/(?:^|(?<= {2}))\S/g)].map(({ index }) => index);
+  const cells = (line: string) => starts.map((start, at) => line.slice(start, starts[at + 1]).trim());
+  const names = cells(headings);
+  return lines.map((line) => Object.fromEntries(cells(line).map((cell, at) => [names[at]!, cell])));
+}
+
+const text = (value: Cell | undefined, none: string) => (value === null ? none : String(value));
+const named = ({ firstName, lastName }: Row) => [firstName, lastName].filter(Boolean).join(" ");
+const day = (at: Cell | undefined) => String(at).slice(0, 10);
+const count = (items: unknown, one: string) => {
+  const number = Array.isArray(items) ? items.length : 0;
+  return number === 0 ? [] : [`${number} ${one}${number === 1 ? "" : "s"}`];
+};
+
+test("keys: each with its limit, end, last use and bounds, and the demo's is called so", async () => {
+  const keys = await told("keys", "list");
+  expect(keys).toHaveLength(3);
+  expect(await shown("keys", "list")).toEqual(
+    keys.map((key) => ({
+      ...{ "key id": key["keyId"], scope: key["scope"], state: key["state"] },
+      "per minute": text(key["ratePerMinute"], "default"),
+      expires: text(key["expiresAt"], "never"),
+      "last used": text(key["lastUsedAt"], "never"),
+      bounds:
+        [
+          ...count(key["organizations"], "organization"),
+          ...count(key["persons"], "person"),
+          ...count(key["networks"], "network"),
+        ].join(", ") || "none",
+      label: key["keyId"] === DEMO_KEY_ID ? `${String(key["label"])} (demo)` : key["label"],
+    })),
+  );
+  expect(keys.filter(({ isDemo }) => isDemo).map(({ keyId }) => keyId)).toEqual([DEMO_KEY_ID]);
+});
+
+test("a key: each of its times and bounds by its own name", async () => {
+  for (const key of await told("keys", "list")) {
+    const { stdout } = await ask("keys", "show", String(key["keyId"]));
+    const [title, ...lines] = stdout.trimEnd().split("\n");
+    expect(title).toBe(
+      `${String(key["label"])}: a key of scope ${String(key["scope"])}, ${String(key["state"])}`,
+    );
+    const some = (items: unknown) => (items === null ? "any" : (items as string[]).join(", "));
+    expect(Object.fromEntries(lines.map((line) => [line.slice(2, 20).trim(), line.slice(20)]))).toEqual({
+      issued: key["createdAt"],
+      expires: text(key["expiresAt"], "never"),
+      revoked: text(key["revokedAt"], "no"),
+      "last used": text(key["lastUsedAt"], "never"),
+      "per minute": text(key["ratePerMinute"], "default"),
+      "for organizations": some(key["organizations"]),
+      "for persons": some(key["persons"]),
+      "from networks": some(key["networks"]),
+    });
+  }
+});
+
+test("people: each with roles, organizations, since when and by name", async () => {
+  const users = await told("users", "list");
+  expect(users.length).toBeGreaterThan(3);
+  expect(await shown("users", "list")).toEqual(
+    users.map((user) => ({
+      "e-mail": user["email"],
+      platform: (user["platformRoles"] as string[]).join(", ") || "-",
+      organizations: String(user["organizations"]),
+      since: day(user["createdAt"]),
+      name: named(user),
+    })),
+  );
+});
+
+test("members: each with role, status, since when and by name", async () => {
+  const members = await told("members", "list", "--org", ORG);
+  expect(members.length).toBeGreaterThan(0);
+  expect(await shown("members", "list", "--org", ORG)).toEqual(
+    members.map((member) => ({
+      ...{ "e-mail": member["email"], role: member["role"], status: member["status"] },
+      ...{ since: day(member["createdAt"]), name: named(member) },
+    })),
+  );
+});
+
+test("who may do something: each by name and with the reason; and where nobody may, that is said", async () => {
+  const asked = ["authorization", "who-can", "--org", ORG, "--permission"];
+  const holders = await told(...asked, "needs:write");
+  expect(holders.length).toBeGreaterThan(0);
+  expect(await shown(...asked, "needs:write")).toEqual(
+    holders.map((holder) => ({ "e-mail": holder["email"], name: named(holder), because: holder["reason"] })),
+  );
+  const empty = `${ORG}-without-anybody`;
+  await ask("orgs", "add", "--uri", empty, "--name", "Nobody's");
+  const ofNobody = ["authorization", "who-can", "--org", empty, "--permission", "needs:write"];
+  expect(await told(...ofNobody)).toEqual([]);
+  expect((await ask(...ofNobody)).stdout).toBe(`Nobody has needs:write for ${empty}.\n`);
+});
