@@ -93,7 +93,7 @@ describe("a body", () => {
   });
 
   test.each([
-    ["application/sparql-results+json", `{"value":"${CANCELLED_NOTICE}"}`],
+    ["application/sparql-results+json", `{"results":{"bindings":[{"a":{"value":"${CANCELLED_NOTICE}"}}]}}`],
     ["application/sparql-results+xml", `<sparql><literal>a\n${CANCELLED_NOTICE}</literal></sparql>`],
     ["text/csv", `a\r\n${CANCELLED_NOTICE}\r\n`],
     ["text/csv", `a\r\n"1\n${CANCELLED_NOTICE}"\r\n`],
