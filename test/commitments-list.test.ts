@@ -49,6 +49,13 @@ async function list(query = "") {
   const { commitments, total } = answer.body as { commitments: Item[]; total: number };
   return { status: answer.status, source: answer.headers.get("x-data-source"), commitments, total };
 }
+/** Once it is: a store that has just started on a busy machine may take longer than a list waits for it. */
+const listFromGraph = (query = "") =>
+  eventually(async () => {
+    const page = await list(query);
+    expect(page.source).toBe("graph");
+    return page;
+  });
 const one = async (commitmentId: string) =>
   (await call(`${service.url}/v0/commitments/${commitmentId}`, "GET", service.keys.read)).body as Item;
 
@@ -95,15 +102,20 @@ describe.each(testStores.filter(({ available }) => available))("with $name", (ki
     );
 
   test("an empty list says that the graph was there", async () => {
-    expect(await list()).toEqual({ status: 200, source: "graph", commitments: [], total: 0 });
+    expect(await listFromGraph()).toEqual({ status: 200, source: "graph", commitments: [], total: 0 });
   });
 
   test("what was just written is listed, in order, before the graph has it", async () => {
     const first = await declare();
-    expect(await list()).toEqual({ status: 200, source: "graph", commitments: [await one(first)], total: 1 });
+    expect(await listFromGraph()).toEqual({
+      status: 200,
+      source: "graph",
+      commitments: [await one(first)],
+      total: 1,
+    });
     await project();
     const second = await declare();
-    const page = await list();
+    const page = await listFromGraph();
     expect(page).toEqual({
       status: 200,
       source: "graph",
@@ -165,7 +177,7 @@ describe.each(testStores.filter(({ available }) => available))("with $name", (ki
       `?c <${NS}commitmentDescription> ?text ; <${NS}commitmentStatus> ?status`,
       `?c <${NS}commitmentDescription> "In other words" ; <${NS}commitmentStatus> "abandoned" ; <${NS}countryCode> "RW"`,
     );
-    expect(await list()).toMatchObject({
+    expect(await listFromGraph()).toMatchObject({
       source: "graph",
       commitments: [
         {
@@ -201,7 +213,7 @@ describe.each(testStores.filter(({ available }) => available))("with $name", (ki
     await project();
     const [before] = (await list()).commitments;
     await tamper(id, remove, insert);
-    expect(await list("status=declared")).toEqual({
+    expect(await listFromGraph("status=declared")).toEqual({
       status: 200,
       source: "graph",
       commitments: [before],

@@ -107,7 +107,8 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     projection = await startProjection(store, 10_000, { ...QUICK, GRAPH_VERIFY: "report" });
     const ids = await projection.declareNeeds(600);
     const sorted = ids.toSorted();
-    const position = "update app_private.graph_verification set part = 0, after = $1, verified_at = now()";
+    const position =
+      "update app_private.graph_verification set part = 0, after = $1, differences = 0, verified_at = now()";
     await projection.database.owner.query(position, [sorted[499]]);
     const worker = await projection.startWorker();
     await projection.settled();
