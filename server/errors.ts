@@ -154,6 +154,14 @@ export function apiErrorFrom(error: unknown): ApiError {
   return new ApiError("internal_error", { cause: error });
 }
 
+/** Of which callers ask too much: nobody has to see to each of them, and one caller can be told thousands. */
+const TOO_MUCH: ReadonlySet<ErrorCode> = new Set(["service_busy", "query_timeout", "query_too_expensive"]);
+
+/** How loudly the log tells of what a caller is told with a status of 500 or more. */
+export function levelOf({ code }: ApiError): "error" | "warn" {
+  return TOO_MUCH.has(code) ? "warn" : "error";
+}
+
 /** The 400 validation_failed that names every input at fault. */
 export function validationFailed(problems: ErrorDetail[]): ApiError {
   const message = problems.map(({ path, message }) => (path ? `${path} ${message}` : message)).join("; ");
@@ -183,7 +191,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
     const answer = apiErrorFrom(error);
     currentRequest()?.errors.add(answer.code);
     if (answer.statusCode >= 500 && !(error instanceof CallerGone))
-      logger.error({ err: error, method: request.method, route: routeOf(request) }, answer.code);
+      logger[levelOf(answer)]({ err: error, method: request.method, route: routeOf(request) }, answer.code);
     // Half an answer cannot be taken back: cutting the connection lets the caller tell. Express would do so too, and write
     // the error to the console, with whatever a caller has written in it.
     if (response.headersSent) {

@@ -33,6 +33,7 @@ const SILENCE_MS = 1_000;
 const MAX_HEADER_BYTES = 128 * 1024;
 
 const upgrades = new WeakMap<IncomingMessage, Buffer>();
+const known = new WeakSet<Duplex>();
 
 /** Whether a request asks to go on in another protocol, and may. */
 export function mayBeTakenOver(request: IncomingMessage): boolean {
@@ -48,6 +49,11 @@ export function takeOver(
   if (!head) return undefined;
   response.detachSocket(request.socket);
   return { socket: request.socket, head };
+}
+
+/** Says that it is known who goes on in another protocol: until then it is a connection on which nothing is asked. */
+export function sayKnown({ socket }: IncomingMessage): void {
+  known.add(socket);
 }
 
 /** Those which the application may take; others are answered as if they had not asked. */
@@ -77,8 +83,6 @@ export class Listener {
   // What else these send is read and dropped: to close a connection with bytes unread would take the answer back.
   readonly #refused = new WeakSet<Duplex>();
   readonly #pipelining = new Pipelining();
-  /** Those that go on in another protocol. */
-  readonly #upgraded = new WeakSet<Duplex>();
   /** How much had come over each when it was last looked at. */
   readonly #heard = new WeakMap<Socket, number>();
   #isDraining = false;
@@ -139,7 +143,6 @@ export class Listener {
         socket.destroy();
         return;
       }
-      this.#upgraded.add(socket);
       const response = new ServerResponse(request);
       response.shouldKeepAlive = false;
       response.assignSocket(socket);
@@ -238,7 +241,7 @@ export class Listener {
   }
 
   #isInUse(socket: Duplex): boolean {
-    return this.#pipelining.isBusy(socket) || this.#upgraded.has(socket);
+    return this.#pipelining.isBusy(socket) || known.has(socket);
   }
 
   #begin(response: ServerResponse): void {

@@ -71,6 +71,14 @@ export const requireUtf8: RequestHandler = (request, _response, next) => {
   next();
 };
 
+const ACCEPTED_CHARSET = /;\s*charset\s*=\s*"?utf-?8"?\s*(?=[;,]|$)/gi;
+
+/** Takes UTF-8, in which every answer is, out of Accept: by the letter `application/json; charset=utf-8` is another type. */
+export const acceptUtf8: RequestHandler = ({ headers }, _response, next) => {
+  if (headers.accept !== undefined) headers.accept = headers.accept.replaceAll(ACCEPTED_CHARSET, "");
+  next();
+};
+
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 function requireWellFormed(name: string, value: unknown): unknown {

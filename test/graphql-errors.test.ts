@@ -10,7 +10,12 @@ import { publicErrors } from "../server/graphql/errors.ts";
 import type { Execution } from "../server/graphql/execution.ts";
 import { callerWith } from "../server/identity/identity.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
-import { CallerGone } from "../server/postgres/unavailable.ts";
+import {
+  CallerGone,
+  DatabaseUnavailable,
+  ServiceBusy,
+  StatementTimeout,
+} from "../server/postgres/unavailable.ts";
 import { refusal, send } from "./support/graphql.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -269,7 +274,7 @@ describe("what is our own fault", () => {
       onError: () => undefined,
     });
     const logged: object[] = [];
-    const logger = { error: (details: object) => void logged.push(details) };
+    const logger = { error: (details: object) => void logged.push(details), warn: () => undefined };
     const graphql = await createGraphql({ postgres, logger, answerMaxBytes: 1_000_000 });
     const app = express();
     const guard: express.RequestHandler = (request, _response, next) => {
@@ -301,7 +306,7 @@ describe("what is our own fault", () => {
   });
 
   test("a page of ours says no more of it than any caller is told", async () => {
-    const publicError = publicErrors({ error: () => undefined });
+    const publicError = publicErrors({ error: () => undefined, warn: () => undefined });
     const execution = {
       ...{ publicError, parserOf: () => () => ({ document: parse("{ a }") }) },
       run: () => ({ errors: [new GraphQLError("", { originalError: new Error("app_private.secrets") })] }),
@@ -315,11 +320,27 @@ describe("what is our own fault", () => {
 
   test("that a caller has gone is not", () => {
     const logged: object[] = [];
-    const publicError = publicErrors({ error: (details: object) => void logged.push(details) });
+    const publicError = publicErrors({
+      error: (details: object) => void logged.push(details),
+      warn: (details: object) => void logged.push(details),
+    });
     expect(publicError(new CallerGone()).extensions).toMatchObject({ code: "query_timeout" });
     expect(logged).toEqual([]);
     expect(publicError(new Error("Ours")).extensions).toMatchObject({ code: "internal_error" });
     expect(logged).toHaveLength(1);
+  });
+
+  test("that there was too much to do is a warning, and a failure is an error", () => {
+    const logged: string[] = [];
+    const publicError = publicErrors({ error: () => logged.push("error"), warn: () => logged.push("warn") });
+    for (const cause of [
+      new ServiceBusy(),
+      new StatementTimeout(),
+      new DatabaseUnavailable(),
+      new Error("Ours"),
+    ])
+      publicError(cause);
+    expect(logged).toEqual(["warn", "warn", "error", "error"]);
   });
 
   test("a failure answers 500 with an id, and the log has the cause under that id", async () => {

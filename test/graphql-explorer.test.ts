@@ -1,4 +1,7 @@
 // The explorer at /graphiql: it loads without a key and loads nothing from another host.
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { SESSION_HEADER } from "../server/headers.ts";
@@ -56,6 +59,42 @@ test("its files are served from here", async () => {
     await answer.body?.cancel();
   }
   expect((await fetch(`${service.url}/graphiql/files/../../package.json`)).status).not.toBe(200);
+});
+
+test.each(["br", "gzip", "*;q=0.5", "br;q=0", "identity"])(
+  "its files are the same to who unpacks %s, and come unpacked to who does not unpack them",
+  async (accepted) => {
+    const file = await fetch(`${service.url}/graphiql/files/ruru.js`, {
+      headers: { "accept-encoding": accepted },
+    });
+    const packed = ["br", "*;q=0.5"].includes(accepted) ? "br" : null;
+    expect([file.status, file.headers.get("content-encoding")]).toEqual([200, packed]);
+    expect(file.headers.get("vary")?.toLowerCase()).toContain("accept-encoding");
+    expect(file.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+    const plain = await fetch(`${service.url}/graphiql/files/ruru.js`, {
+      headers: { "accept-encoding": "identity" },
+    });
+    expect(hash("sha1", await file.text())).toBe(hash("sha1", await plain.text()));
+  },
+);
+
+test("who asks for its longest file again and again, without a key and without reading, fills no memory", async () => {
+  const { hostname, port } = new URL(service.url);
+  const before = process.memoryUsage().arrayBuffers;
+  const deaf = Array.from({ length: 30 }, () => connect(Number(port), hostname));
+  try {
+    // Ten megabytes.
+    const asked = "GET /graphiql/files/2370.js.map HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const begun = deaf.map(async (socket) => {
+      socket.on("error", () => undefined).write(asked);
+      await once(socket, "readable");
+    });
+    await Promise.all(begun);
+    expect(String(deaf[0]!.read(15))).toBe("HTTP/1.1 200 OK");
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100_000_000);
+  } finally {
+    for (const socket of deaf) socket.destroy();
+  }
 });
 
 test("it has the header of all pages, which says who is signed in", async () => {

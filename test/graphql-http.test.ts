@@ -88,6 +88,35 @@ describe("by GET", () => {
   });
 });
 
+describe("UTF-8 in Accept asks for what there is", () => {
+  const accepts = [
+    ["application/json; charset=UTF-8", "application/json"],
+    ['application/json;q=0.5;Charset="utf-8" , text/html', "application/json"],
+    ["application/graphql-response+json;charset=utf8;q=1", "application/graphql-response+json"],
+  ] as const;
+
+  test.each(accepts)("of GraphQL: %s", async (accept, type) => {
+    const ask = { query: "{ __typename }" };
+    const answer = await call(`${service.url}/graphql`, "POST", service.keys.read, ask, { accept });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toContain(`${type};`);
+  });
+
+  test.each(accepts.slice(0, 2).map(([accept]) => accept))("of REST: %s", async (accept) => {
+    const answer = await call(`${service.url}/v0/needs`, "GET", service.keys.read, undefined, { accept });
+    expect(answer.status).toBe(200);
+  });
+
+  test("and of a subscription; another encoding does not", async () => {
+    const ask = { query: "" };
+    const at = (path: string, accept: string) =>
+      call(`${service.url}${path}`, "POST", service.keys.read, ask, { accept });
+    expect((await at("/graphql/stream", "text/event-stream; charset=utf-8")).status).toBe(400);
+    expect((await at("/graphql/stream", "text/event-stream; charset=utf-16")).status).toBe(406);
+    expect((await at("/graphql", "application/json; charset=utf-16")).status).toBe(406);
+  });
+});
+
 test.each([
   ["", "application/json"],
   ["text/html, image/gif, *; q=.2, */*; q=.2", "application/json"],

@@ -5,7 +5,8 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { Listener, takeOver } from "../server/listener.ts";
+import { WebSocket } from "ws";
+import { Listener } from "../server/listener.ts";
 import { eventually } from "./support/eventually.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -202,21 +203,27 @@ test("beyond so many connections the one on which nothing has been asked for lon
   }
 });
 
-test("a connection that goes on in another protocol is not taken for one on which nothing is asked", async () => {
-  const narrow = new Listener(
-    (request, response) => void takeOver(request, response)?.socket.write("hello"),
-    {
-      ...{ keepAliveMs: 60_000, maxConnections: 1, onRefused: () => undefined },
-    },
-  );
-  const open = await narrow.listen(0, "127.0.0.1");
+test("a WebSocket is one on which nothing is asked until it is known whose it is, and is not closed for another after that", async () => {
+  const narrow = await startTestService({ world: false, config: { maxConnections: 1 } });
+  const open = Number(new URL(narrow.url).port);
   try {
-    const talking = send(`GET /graphql HTTP/1.1\r\nhost: x\r\n${UPGRADE}\r\n`, open);
-    await once(talking, "data");
+    const nobody = send(`GET /graphql HTTP/1.1\r\nhost: x\r\n${UPGRADE}\r\n`, open);
+    await once(nobody, "data");
+    const asking = send(get("/v0/health", "connection: close\r\n"), open);
+    expect(await text(asking)).toMatch("missing_api_key");
+    await closed(nobody.resume());
+
+    const somebody = new WebSocket(`ws://127.0.0.1:${open}/graphql`, "graphql-transport-ws");
+    await eventually(() => expect(somebody.readyState).toBe(somebody.OPEN));
+    const payload = { authorization: `Bearer ${narrow.keys.read}` };
+    const acknowledged = once(somebody, "message");
+    somebody.send(JSON.stringify({ type: "connection_init", payload }));
+    expect(String((await acknowledged)[0])).toMatch("connection_ack");
     await closed(send("", open).resume());
-    expect(talking.destroyed).toBe(false);
+    expect(somebody.readyState).toBe(somebody.OPEN);
+    somebody.terminate();
   } finally {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await narrow.drain({ delayMs: 0, timeoutMs: 0 });
+    await narrow.stop();
   }
 });

@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { connect } from "node:net";
-import type { Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import express from "express";
 import type { Request, Response } from "express";
 import { DatabaseError } from "pg";
 import type { Logger } from "pino";
@@ -19,6 +20,7 @@ import { networkOf } from "../server/identity/network.ts";
 import { orNobody } from "../server/identity/unknown-keys.ts";
 import { Listener, takeOver } from "../server/listener.ts";
 import { sendAnswer } from "../server/rest/answer.ts";
+import type { Packed } from "../server/rest/answer.ts";
 import {
   CallerGone,
   DatabaseUnavailable,
@@ -108,6 +110,56 @@ test("what never changes is packed once", async () => {
     { packed },
   );
   expect(sent.map(String)).toEqual(["as it was packed"]);
+});
+
+test("what never changes is in memory once, for however many do not unpack it and do not read it", async () => {
+  const app = express();
+  const packed: Packed = new Map();
+  const sent: unknown[] = [];
+  app.get("/", async (request, response) => {
+    const send = response.send.bind(response);
+    response.send = (body: unknown) => (sent.push(body), send(body));
+    await sendAnswer(request, response, "é".repeat(2_000), { packed });
+  });
+  const server = app.listen(0);
+  try {
+    await once(server, "listening");
+    for (const _ of [1, 2]) {
+      const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, {
+        headers: { "accept-encoding": "identity" },
+      });
+      expect(await answer.text()).toBe("é".repeat(2_000));
+    }
+    expect(sent[0]).toBeInstanceOf(Buffer);
+    expect(sent[1]).toBe(sent[0]);
+  } finally {
+    server.close();
+  }
+});
+
+test.each<[string, Error, string]>([
+  [
+    "that the service is busy, which one caller can be told thousands of times, is a warning",
+    new ServiceBusy(),
+    "warn",
+  ],
+  ["that a statement took too long is a warning", new StatementTimeout(), "warn"],
+  ["that a text took too long to read is a warning", new ApiError("query_timeout"), "warn"],
+  ["that a query needs too much memory is a warning", new ApiError("query_too_expensive"), "warn"],
+  ["that the database is away is an error", new DatabaseUnavailable(), "error"],
+  ["that the graph is away is an error", new ApiError("graph_unavailable"), "error"],
+  ["what nobody expected is an error", new Error("no"), "error"],
+])("of what a log tells, %s", (_, error, level) => {
+  const logged: string[] = [];
+  const logger = { error: () => logged.push("error"), warn: () => logged.push("warn") };
+  const socket = { destroy: () => undefined };
+  errorHandler(logger as unknown as Logger)(
+    error,
+    { socket, method: "GET" } as unknown as Request,
+    { headersSent: true } as unknown as Response,
+    () => undefined,
+  );
+  expect(logged).toEqual([level]);
 });
 
 describe("what goes wrong once an answer has begun", () => {

@@ -36,7 +36,9 @@ function endpointWith(concurrency = 2) {
       const answer = (body: Readable) => done({ body } as Awaited<ReturnType<GraphStore["query"]>>);
       asked.push({ accept, dataset: [defaultGraphs, namedGraphs], timeoutMs, signal, answer, fail });
     });
-  const endpoint = new SparqlEndpoint({ store: { query }, namedGraphs: [], timeoutMs: 60_000, concurrency });
+  const endpoint = new SparqlEndpoint({
+    ...{ store: { query }, namedGraphs: [], timeoutMs: 60_000, readingMs: 20_000, concurrency },
+  });
   const run = (caller: string, gone = new AbortController().signal, more = {}) => {
     const running = endpoint.run(
       { form: "select", text: "SELECT * {}" },

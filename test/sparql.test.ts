@@ -488,16 +488,18 @@ describe("without a store", () => {
     const ENDLESS = `${"a.".repeat(22_000)}:a`;
     const LONG = `ASK { ${"<urn:s> <urn:p> <urn:o> .".repeat(100)} }`;
     let patient: RunningDoor;
+    let usual: RunningDoor;
     beforeAll(async () => {
       const { createGraphStore, storeUrls } = await import("../graph/store.ts");
       const store = createGraphStore(storeUrls(NOWHERE));
-      patient = await startSparqlDoor({ store, timeoutMs: 5_000, waitMs: 60_000 });
+      patient = await startSparqlDoor({ store, timeoutMs: 60_000, readingMs: 5_000, waitMs: 60_000 });
+      usual = await startSparqlDoor({ store, timeoutMs: 60_000 });
     });
-    afterAll(() => patient.stop());
+    afterAll(() => Promise.all([patient.stop(), usual.stop()]));
 
-    const ask = async (key: string, body: string, signal?: AbortSignal) => {
+    const ask = async (key: string, body: string, signal?: AbortSignal, { url } = patient) => {
       const headers = { "content-type": "application/sparql-query", "x-key": key };
-      const answer = await fetch(patient.url, { method: "POST", body, headers, ...(signal && { signal }) });
+      const answer = await fetch(url, { method: "POST", body, headers, ...(signal && { signal }) });
       return [answer.status, ((await answer.json()) as { error: string }).error];
     };
     const READ = [503, "graph_unavailable"];
@@ -517,17 +519,28 @@ describe("without a store", () => {
       expect(await ask("one", LONG)).toEqual(READ);
     });
 
-    test("is not read on for a caller who has hung up", async () => {
+    test("takes the time of a caller who hangs up as of one who stays, and of nobody else", async () => {
       const leaving = new AbortController();
-      let isLate = false;
+      let isNext = false;
       const left = ask("two", ENDLESS, leaving.signal);
-      const other = ask("three", ENDLESS).then(() => (isLate = true));
       await ask("two", "ASK {}");
       leaving.abort();
       await expect(left).rejects.toThrow();
-      expect(await ask("two", LONG)).toEqual(READ);
-      expect(isLate).toBe(false);
-      await other;
+      const next = ask("two", LONG).then((answer) => {
+        isNext = true;
+        return answer;
+      });
+      expect(await ask("three", LONG)).toEqual(READ);
+      expect(isNext).toBe(false);
+      expect(await next).toEqual(READ);
+    });
+
+    test("is given up before others are refused, even if several callers send such texts", async () => {
+      const endless = ["one", "two"].map((key) => ask(key, ENDLESS, undefined, usual));
+      await ask("three", "ASK {}", undefined, usual);
+      expect(await ask("three", LONG, undefined, usual)).toEqual(READ);
+      const late = [504, "query_timeout"];
+      expect(await Promise.all(endless)).toEqual([late, late]);
     });
   });
 

@@ -70,7 +70,10 @@ function subscriptions(
     },
   };
   const logged: unknown[] = [];
-  const publicError = publicErrors({ error: (about: unknown) => void logged.push(about) });
+  const publicError = publicErrors({
+    error: (about: unknown) => void logged.push(about),
+    warn: () => undefined,
+  });
   const made = new Subscriptions({
     ...{ feed: feed as unknown as LiveFeed, texts: new TextCache(schema, publicError) },
     ...{ schema, resolvedPreset, publicError },

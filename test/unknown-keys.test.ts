@@ -204,6 +204,27 @@ describe("behind a proxy", () => {
     expect(await statusOf(url, unknownKey(), from("2001:db8:0:8::1"))).toBe(401);
   });
 
+  test("of an IPv6 site all networks together count as sixteen, and other sites as others", async () => {
+    const url = await start({ TRUST_PROXY: "1", UNKNOWN_KEYS_PER_MINUTE: "2" });
+    const tried = async (address: string, key = unknownKey()) => statusOf(url, key, from(address));
+    const statuses: number[] = [];
+    for (let network = 0; network < 32; network++)
+      statuses.push(await tried(`2001:db8:1:${network.toString(16)}::1`));
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    expect(await tried("2001:db8:1:ffff::1")).toBe(429);
+    expect(await tried("2001:db8:2:ffff::1")).toBe(401);
+    // Written as IPv6, addresses of IPv4 would all be of one.
+    for (let last = 1; last <= 33; last++) expect(await tried(`::ffff:192.0.2.${last}`)).toBe(401);
+  });
+
+  test("valid keys do not count for a site either", async () => {
+    const url = await start({ TRUST_PROXY: "1", UNKNOWN_KEYS_PER_MINUTE: "1" });
+    for (let network = 0; network < 17; network++) {
+      const key = await issueTestKey(service.database.owner, "api_read");
+      expect(await statusOf(url, key, from(`2001:db8:1:${network.toString(16)}::1`))).toBe(200);
+    }
+  });
+
   test("that is not trusted, what the header says counts for nothing", async () => {
     const url = await start();
     for (let i = 0; i < LIMIT; i++) await statusOf(url, unknownKey(), from(`192.0.2.${i}`));

@@ -124,8 +124,8 @@ export const GRAPHQL: readonly Mistake[] = [
   {
     rule: "that a caller has gone is no failure in GraphQL's log",
     file: "server/graphql/errors.ts",
-    before: "if (!(cause instanceof CallerGone)) logger.error",
-    after: "logger.error",
+    before: "if (!(cause instanceof CallerGone)) logger[levelOf(told)]",
+    after: "logger[levelOf(told)]",
     tests: ["graphql-errors"],
     only: "own fault that a caller",
   },

@@ -183,7 +183,7 @@ export const PARTNERS: readonly Mistake[] = [
   {
     rule: "a search that could not be answered is counted among the errors by its code",
     file: "server/mcp/door.ts",
-    before: "currentRequest()?.errors.add(code);",
+    before: "currentRequest()?.errors.add(told.code);",
     after: "",
     tests: ["mcp-refusals"],
     only: "a failure of the service",

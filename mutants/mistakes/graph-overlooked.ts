@@ -174,13 +174,13 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
     ...READER,
     rule: "a long text waits to be read for as long as a query waits to run",
     before: "patienceMs: waitMs",
-    after: "patienceMs: timeoutMs",
+    after: "patienceMs: readingMs",
   },
   {
     ...READER,
     rule: "that a caller has gone while a text was read is no failure",
-    before: "      if (gone.aborted) throw new CallerGone();\n",
-    after: "",
+    before: "Promise.race([reading, whenGone(gone)])",
+    after: "reading",
   },
   {
     rule: "an answer that breaks off because its caller has left is no failure of the store",

@@ -53,7 +53,7 @@ export const DOORS: readonly Mistake[] = [
   {
     rule: "valid keys do not count as guesses",
     file: "server/identity/unknown-keys.ts",
-    before: "proven.set(name, true);\n      await unknown.reward(address);",
+    before: "proven.set(name, true);\n      await unknown.reward(request);",
     after: "proven.set(name, true);",
     tests: ["unknown-keys"],
     only: "valid keys do not count",
@@ -61,7 +61,7 @@ export const DOORS: readonly Mistake[] = [
   {
     rule: "a failure to look a key up is no guess",
     file: "server/identity/unknown-keys.ts",
-    before: "if (!isUnknown(error)) await unknown.reward(address);",
+    before: "if (!isUnknown(error)) await unknown.reward(request);",
     after: "",
     tests: ["unknown-keys"],
     only: "is no guess",
@@ -69,7 +69,7 @@ export const DOORS: readonly Mistake[] = [
   {
     rule: "the same wrong key again counts as well",
     file: "server/identity/unknown-keys.ts",
-    before: "if (isUnknown(error)) await unknown.consume(networkOf(request)).catch(tooMany);",
+    before: "if (isUnknown(error)) await unknown.consume(request).catch(tooMany);",
     after: "",
     tests: ["unknown-keys"],
     only: "one wrong key again",

@@ -19,7 +19,7 @@ import type { RestRoute } from "../rest/route.ts";
 import { RequestConnections } from "./connections.ts";
 import { Documents } from "./documents.ts";
 import { publicErrors } from "./errors.ts";
-import { EXPLORER_PATH, explorerFrame, explorerHeaders } from "./explorer.ts";
+import { EXPLORER_FILES, EXPLORER_PATH, explorerFiles, explorerFrame, explorerHeaders } from "./explorer.ts";
 import { answerWithin } from "./ask.ts";
 import type { AskGraphql } from "./ask.ts";
 import { answerErrors, readRequest, readStreamRequest } from "./http.ts";
@@ -36,7 +36,7 @@ export type GraphqlOptions = {
   postgres: Pick<Postgres, "requests" | "pool">;
   /** Where what only reads is asked. */
   reads?: Reads;
-  logger: Pick<Logger, "error">;
+  logger: Pick<Logger, "error" | "warn">;
   /** of one answer */
   answerMaxBytes: number;
   /** The routes of REST: a mutation that is named as one of them takes what its body takes. */
@@ -108,6 +108,7 @@ export async function createGraphql({
     }),
     explorerDoor: (app, guards) => {
       app.use(EXPLORER_PATH, explorerHeaders);
+      app.use(EXPLORER_FILES, explorerFiles);
       app.get(EXPLORER_PATH, ...guards.page, noteVisitor(database), explorerFrame);
       app.use((request, response, next) =>
         request.path.startsWith(EXPLORER_PATH) ? serve(request, response, next) : next(),

@@ -3,14 +3,14 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { isSafeError } from "postgraphile/grafast";
 import { GraphQLError, Kind } from "postgraphile/graphql";
-import { ApiError, apiErrorFrom } from "../errors.ts";
+import { ApiError, apiErrorFrom, levelOf } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import { currentRequest } from "../request-context.ts";
 
 /** Turns whatever went wrong into what the caller is told, and logs what is our own fault. */
-export function publicErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLError {
+export function publicErrors(logger: Pick<Logger, "error" | "warn">): (error: unknown) => GraphQLError {
   const told = toldErrors(logger);
   return (error) => ofThisRequest(told(error));
 }
@@ -31,7 +31,7 @@ function ofThisRequest(error: GraphQLError): GraphQLError {
   return named;
 }
 
-function toldErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLError {
+function toldErrors(logger: Pick<Logger, "error" | "warn">): (error: unknown) => GraphQLError {
   return (error) => {
     const at = error instanceof GraphQLError ? error : undefined;
     if (at && PUBLIC.has(at)) return at;
@@ -45,7 +45,7 @@ function toldErrors(logger: Pick<Logger, "error">): (error: unknown) => GraphQLE
       const errorId = randomUUID();
       extensions = { ...extensions, errorId };
       // That a caller has gone is nobody's fault.
-      if (!(cause instanceof CallerGone)) logger.error({ err: cause, errorId }, told.code);
+      if (!(cause instanceof CallerGone)) logger[levelOf(told)]({ err: cause, errorId }, told.code);
     }
     // Without originalError, which a serializer might reveal.
     const answer = new GraphQLError(told.message, {

@@ -1,5 +1,8 @@
 // The explorer at /graphiql: Ruru, served entirely from here, in the frame of the other pages and with a field for the API key.
 import { randomBytes } from "node:crypto";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
+import express from "express";
 import type { RequestHandler } from "express";
 import { html, raw } from "hono/html";
 import type { RuruClientConfig } from "postgraphile/grafserv/ruru/server";
@@ -119,6 +122,27 @@ export const explorerHeaders: RequestHandler = (_request, response, next) => {
     ].join("; "),
     "referrer-policy": "no-referrer",
   });
+  next();
+};
+
+/** Comes with PostGraphile. */
+const LIBRARY = "ruru";
+const asInstalled = express.static(join(dirname(findPackageJSON(LIBRARY, import.meta.filename)!), "static"), {
+  index: false,
+  redirect: false,
+});
+
+/**
+ * Serves the explorer's files to who does not unpack brotli, piece by piece from the disk. The library has them packed and would
+ * unpack each anew for everybody who asks, and keep ten megabytes for anybody who asks without reading.
+ */
+export const explorerFiles: RequestHandler = (request, response, next) => {
+  response.vary("Accept-Encoding");
+  if (request.acceptsEncodings("br") === false) {
+    asInstalled(request, response, next);
+    return;
+  }
+  request.headers["accept-encoding"] = "br";
   next();
 };
 

@@ -11,7 +11,7 @@ import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
 import { pass } from "../identity/guards.ts";
-import { mayBeTakenOver, takeOver } from "../listener.ts";
+import { mayBeTakenOver, sayKnown, takeOver } from "../listener.ts";
 import type { LoopTurns } from "../loop-turns.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
 import type { Party } from "../live/feed.ts";
@@ -168,6 +168,7 @@ export class Transports {
     if (socket.readyState !== socket.OPEN) throw new CallerGone();
     socket.once("close", this.#places.take(request.identity.id));
     this.#conversations.get(socket)!.enter(request.countAnother);
+    sayKnown(request);
     return {
       identity: () => request.identity,
       recheck: atOnce(() => this.#recheck(request)),

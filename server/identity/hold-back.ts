@@ -1,11 +1,10 @@
 // Refusals that wait. Thousands a second, each of them soon answered, would take the time of everybody else; so whoever goes
 // on after many of them waits for each further one.
 import type { RequestHandler } from "express";
-import { RateLimiterMemory } from "rate-limiter-flexible";
 import { apiErrorFrom } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
 import { pass } from "./guards.ts";
-import { networkOf } from "./network.ts";
+import { NetworkLimit, networkOf } from "./network.ts";
 
 /** In a minute. */
 export const REFUSED_AT_ONCE = 50;
@@ -18,7 +17,7 @@ const LONGEST_MS = 10_000;
 export class HoldBack {
   readonly #held = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
-  readonly #refused = new RateLimiterMemory({ points: REFUSED_AT_ONCE, duration: 60 });
+  readonly #refused = new NetworkLimit(REFUSED_AT_ONCE);
   #isEnding = false;
 
   /**
@@ -53,10 +52,9 @@ export class HoldBack {
       try {
         await pass(guard, request, response);
       } catch (error) {
-        const network = networkOf(request);
         const isRefusal = apiErrorFrom(error).statusCode < 500;
-        const isOneOfMany = isRefusal && (await this.#refused.consume(network).then(() => false, isOver));
-        if (isOneOfMany) await this.wait(`network ${network}`, hungUp(response));
+        const isOneOfMany = isRefusal && (await this.#refused.consume(request).then(() => false, isOver));
+        if (isOneOfMany) await this.wait(`network ${networkOf(request)}`, hungUp(response));
         throw error;
       }
       next();

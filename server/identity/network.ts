@@ -30,11 +30,46 @@ export function networkOf(request: Pick<Request, "ip">): string {
   return [...groups, ...Array<string>(zeros).fill("0"), ...rest].slice(0, 4).join(":");
 }
 
+/** As many as this of the networks that an IPv6 site has, which are 65,536, count as one. */
+const NETWORKS_OF_A_SITE = 16;
+
+/** Counts by network; what comes from all networks of one IPv6 site (/48) is counted as well. */
+export class NetworkLimit {
+  readonly #networks: RateLimiterMemory;
+  readonly #sites: RateLimiterMemory;
+
+  constructor(perMinute: number) {
+    this.#networks = new RateLimiterMemory({ points: perMinute, duration: 60 });
+    this.#sites = new RateLimiterMemory({ points: NETWORKS_OF_A_SITE * perMinute, duration: 60 });
+  }
+
+  /** @throws RateLimiterRes when there were too many */
+  async consume(request: Pick<Request, "ip">): Promise<void> {
+    const network = networkOf(request);
+    const site = siteOf(network);
+    if (site !== undefined) await this.#sites.consume(site);
+    await this.#networks.consume(network);
+  }
+
+  /** Takes back what was counted. */
+  async reward(request: Pick<Request, "ip">): Promise<void> {
+    const network = networkOf(request);
+    const site = siteOf(network);
+    if (site !== undefined) await this.#sites.reward(site);
+    await this.#networks.reward(network);
+  }
+}
+
+function siteOf(network: string): string | undefined {
+  const groups = network.split(":");
+  return groups.length === 4 && isIP(network) === 0 ? groups.slice(0, 3).join(":") : undefined;
+}
+
 /** A middleware that takes so many requests a minute from a network, in this process. */
 export function limitNetwork(perMinute: number): RequestHandler {
-  const requests = new RateLimiterMemory({ points: perMinute, duration: 60 });
+  const requests = new NetworkLimit(perMinute);
   return async (request, _response, next) => {
-    await requests.consume(networkOf(request)).catch((over: unknown) => refuse(over, "requests for this"));
+    await requests.consume(request).catch((over: unknown) => refuse(over, "requests for this"));
     next();
   };
 }

@@ -1,15 +1,13 @@
 // How often an address may come with a key, a token or a session that nobody knows: looking one up costs a query, and guessing should be slow.
 import { createHash } from "node:crypto";
-import type { RequestHandler } from "express";
+import type { Request, RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
-import { RateLimiterMemory } from "rate-limiter-flexible";
 import { ApiError } from "../errors.ts";
 import { pass } from "./guards.ts";
 import { credentialOf, requireIdentity } from "./identify.ts";
 import type { Credential, Credentials } from "./identify.ts";
-import { addressOf, networkOf, refuse } from "./network.ts";
+import { addressOf, NetworkLimit, refuse } from "./network.ts";
 
-const WINDOW_SECONDS = 60;
 const REMEMBERED_KEYS = 10_000;
 
 /**
@@ -21,7 +19,7 @@ export function limitUnknownKeys(
   perMinute: number,
   credentials: Credentials,
 ): (expected: Credential) => RequestHandler {
-  const unknown = new RateLimiterMemory({ points: perMinute, duration: WINDOW_SECONDS });
+  const unknown = new NetworkLimit(perMinute);
   // Only that they were valid when last used: whether they still are is for the one who identifies to say.
   const proven = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
 
@@ -29,15 +27,15 @@ export function limitUnknownKeys(
   // answered differently.
   const checking = new Map<string, Promise<void>>();
 
-  async function check(name: string, address: string, identify: () => unknown): Promise<void> {
+  async function check(name: string, request: Request, identify: () => unknown): Promise<void> {
     // Counted before it is known to be wrong, or a thousand at the same time would all be looked up.
-    await unknown.consume(address).catch(tooMany);
+    await unknown.consume(request).catch(tooMany);
     try {
       await identify();
       proven.set(name, true);
-      await unknown.reward(address);
+      await unknown.reward(request);
     } catch (error) {
-      if (!isUnknown(error)) await unknown.reward(address);
+      if (!isUnknown(error)) await unknown.reward(request);
       throw error;
     }
   }
@@ -54,7 +52,7 @@ export function limitUnknownKeys(
     const identified = () => pass(identify, request, response);
     // What comes of it is for all of them, a failure too: one after the other they would wait for as many time limits.
     await checking.get(here)?.catch(async (error: unknown) => {
-      if (isUnknown(error)) await unknown.consume(networkOf(request)).catch(tooMany);
+      if (isUnknown(error)) await unknown.consume(request).catch(tooMany);
       throw error;
     });
     if (proven.has(name)) {
@@ -63,7 +61,7 @@ export function limitUnknownKeys(
         throw error;
       });
     } else {
-      const checked = check(name, networkOf(request), identified).finally(() => checking.delete(here));
+      const checked = check(name, request, identified).finally(() => checking.delete(here));
       checking.set(here, checked);
       await checked;
     }

@@ -7,7 +7,7 @@ import { isJsonContentType } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
-import { ApiError, apiErrorFrom } from "../errors.ts";
+import { ApiError, apiErrorFrom, levelOf } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { parseJson, requireUtf8Charset } from "../text.ts";
@@ -54,11 +54,11 @@ export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDe
         },
         countAs: request.countAs,
         failed: (error) => {
-          const { code, headers } = apiErrorFrom(error);
-          const retryAfter = headers[RESPONSE_HEADERS.retryAfter];
-          currentRequest()?.errors.add(code);
+          const told = apiErrorFrom(error);
+          const retryAfter = told.headers[RESPONSE_HEADERS.retryAfter];
+          currentRequest()?.errors.add(told.code);
           if (retryAfter !== undefined) currentRequest()?.retryAfter(Number(retryAfter));
-          logger.error({ err: error, route: MCP_PATH }, "a tool call failed");
+          logger[levelOf(told)]({ err: error, route: MCP_PATH }, "a tool call failed");
         },
       };
       send(response, await answer(request.body, caller));

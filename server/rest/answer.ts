@@ -21,8 +21,8 @@ const PACKERS: Readonly<Record<string, (text: string) => Promise<Buffer>>> = {
   gzip: promisify(gzip),
 };
 
-/** A text that is always the same, as it was packed, by packer. */
-export type Packed = Map<string, Promise<Buffer>>;
+/** A text that is always the same, as it was packed, by packer; however many are sent it, it is in memory once. */
+export type Packed = Map<string | undefined, Promise<Buffer> | Buffer | string>;
 
 /**
  * Sends a text, which is JSON unless the answer has a type already.
@@ -34,7 +34,7 @@ export async function sendAnswer(
   request: Request,
   response: Response,
   body: string,
-  { isPersonal = false, packed = new Map() }: { isPersonal?: boolean | undefined; packed?: Packed } = {},
+  { isPersonal = false, packed }: { isPersonal?: boolean | undefined; packed?: Packed } = {},
 ): Promise<void> {
   if (!response.get("content-type")) response.type("application/json");
   response.vary("accept-encoding, authorization, cookie");
@@ -49,14 +49,10 @@ export async function sendAnswer(
     response.set("cache-control", "no-store");
   }
   const packer = body.length < WORTH_PACKING ? undefined : packerFor(request);
-  if (!packer) {
-    response.send(body);
-    return;
-  }
-  response.set("content-encoding", packer);
-  const bytes = packed.get(packer) ?? PACKERS[packer]!(body);
-  packed.set(packer, bytes);
-  response.send(await bytes);
+  if (packer) response.set("content-encoding", packer);
+  const made = packed?.get(packer) ?? (packer ? PACKERS[packer]!(body) : packed ? Buffer.from(body) : body);
+  packed?.set(packer, made);
+  response.send(await made);
 }
 
 /**

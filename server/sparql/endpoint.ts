@@ -20,6 +20,8 @@ export type SparqlOptions = {
   concurrency: number;
   /** how long a query waits to run before it is refused, in milliseconds; 5,000 unless given */
   waitMs?: number;
+  /** how long a text may take to read, in milliseconds; 4,000 unless given */
+  readingMs?: number;
   /** the longest query, in bytes; 64 KiB unless given */
   maxBytes?: number;
 };
@@ -60,6 +62,7 @@ export class SparqlEndpoint {
     timeoutMs,
     concurrency,
     waitMs = WAIT_MS,
+    readingMs,
     maxBytes = MAX_BYTES,
   }: SparqlOptions) {
     this.namedGraphs = namedGraphs;
@@ -67,7 +70,7 @@ export class SparqlEndpoint {
     this.#store = store;
     this.#timeoutMs = timeoutMs;
     const waiting = { perCaller: WAITING_PER_KEY, all: WAITING };
-    this.#reader = new QueryReader({ timeoutMs, waitMs, waiting });
+    this.#reader = new QueryReader({ readingMs, waitMs, waiting });
     this.#shares = new Shares({
       slots: concurrency,
       perCaller: halfOf(concurrency),

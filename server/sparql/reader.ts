@@ -8,6 +8,11 @@ import { CallerGone } from "../postgres/unavailable.ts";
 import { halfOf, Shares } from "../shares.ts";
 import type { Read } from "./reading-thread.ts";
 
+/**
+ * In milliseconds: shorter than others wait, who would be refused otherwise while two callers send such texts. What somebody means
+ * takes a tenth of it, and a thread that has to start first as long.
+ */
+const READING_MS = 4_000;
 /** In characters: the worst such text takes a few milliseconds. */
 const SHORT = 500;
 /** One for each caller, and one for the others. */
@@ -17,8 +22,8 @@ const IDLE_MS = 60_000;
 const HEAP_MB = 256;
 
 export type ReaderOptions = {
-  /** how long a text may take to read, in milliseconds */
-  timeoutMs: number;
+  /** how long a text may take to read, in milliseconds; 4,000 unless given */
+  readingMs?: number | undefined;
   /** how long one waits to be read before it is refused, in milliseconds */
   waitMs: number;
   /** how many wait at most, of one caller and in all */
@@ -30,7 +35,7 @@ type Asking = { caller: string; gone: AbortSignal };
 
 /** Decides what may be run, without keeping others waiting. */
 export class QueryReader {
-  readonly #timeoutMs: number;
+  readonly #readingMs: number;
   readonly #shares: Shares;
   readonly #threads = new Piscina<string, Read>({
     filename: new URL("reading-thread.ts", import.meta.url).href,
@@ -40,12 +45,12 @@ export class QueryReader {
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   });
 
-  constructor({ timeoutMs, waitMs, waiting }: ReaderOptions) {
-    this.#timeoutMs = timeoutMs;
+  constructor({ readingMs = READING_MS, waitMs, waiting }: ReaderOptions) {
+    this.#readingMs = readingMs;
     this.#shares = new Shares({
       slots: THREADS,
       perCaller: halfOf(THREADS),
-      slowMs: timeoutMs,
+      slowMs: readingMs,
       patienceMs: waitMs,
       queuePerCaller: waiting.perCaller,
       queue: waiting.all,
@@ -66,17 +71,23 @@ export class QueryReader {
 
   async #inThread(text: string, { caller, gone }: Asking): Promise<Read> {
     const giveBack = await this.#shares.take(caller, gone);
-    const late = AbortSignal.timeout(this.#timeoutMs);
+    const late = AbortSignal.timeout(this.#readingMs);
+    // Also for a caller who hangs up: whoever did so again and again would have a thread end each time, and another start, which
+    // takes longer than to read most texts.
+    const reading = this.#threads.run(text, { signal: late }).finally(giveBack);
     try {
-      return await this.#threads.run(text, { signal: AbortSignal.any([gone, late]) });
+      return await Promise.race([reading, whenGone(gone)]);
     } catch (cause) {
-      if (gone.aborted) throw new CallerGone();
       if (late.aborted) throw new ApiError("query_timeout", { cause });
       throw isOutOfMemory(cause) ? new ApiError("query_too_expensive", { cause }) : cause;
-    } finally {
-      giveBack();
     }
   }
+}
+
+function whenGone(gone: AbortSignal): Promise<never> {
+  return new Promise((_, refuse) => {
+    gone.addEventListener("abort", () => refuse(new CallerGone()), { once: true });
+  });
 }
 
 const isOutOfMemory = (error: unknown) =>
