@@ -67,12 +67,6 @@ export const PAGES_COMPARED: readonly Mistake[] = [
       'to(queue.following, "prev"',
     ],
   ),
-  ...slips(FOLLOWED, `${CLAIMS}/organization.ts`, [
-    "behind its own term",
-    "an organization's needs are counted as needs",
-    "needs: ${it.needs}, commitments: ${it.commitments}",
-    "needs: ${it.commitments}, commitments: ${it.needs}",
-  ]),
   ...slips(FOLLOWED, `${CLAIMS}/outcomes.ts`, [
     "asks to belong",
     "nobody is told of a mail for a claim that was taken back",
