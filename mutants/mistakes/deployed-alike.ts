@@ -268,9 +268,9 @@ export const DEPLOYED_ALIKE: readonly Mistake[] = [
     "{{task}}",
   ]),
   ...slips(WATCHING, BOARD, "one unit", [
-    "memory is shown in bytes",
-    '"title": "Memory",',
-    '"title": "Memory", "fieldConfig": { "defaults": { "unit": "s" } }, "unused": 0,',
+    "a panel in bytes shows bytes",
+    '"expr": "process_resident_memory_bytes"',
+    '"expr": "nodejs_eventloop_lag_p50_seconds"',
   ]),
   ...slips(WATCHING, BOARD, "everything that the service", [
     "it is shown how many records were refused",
