@@ -324,6 +324,7 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
     ["OIDC_CLIENT_ID", "OIDC_ISSUER"],
     ["OIDC_CLIENT_SECRET", "OIDC_CLIENT_ID"],
     ["DATABASE_READ_URL", "DATABASE_URL"],
+    ["DATABASE_LISTEN_URL", "DATABASE_URL"],
   ] as const) {
     if (e[name] !== undefined && e[other] === undefined) {
       throw new ConfigError(`${other}: must be set too, as ${name} is`);

@@ -236,6 +236,7 @@ describe("the configuration", () => {
     ["a password without a user", { FUSEKI_URL: "http://s.example/x", FUSEKI_PASSWORD: "p" }, "FUSEKI_USER"],
     ["a user without a password", { FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u" }, "FUSEKI_PASSWORD"],
     ["a user for the embedded store", { FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" }, "FUSEKI_URL"],
+    ["a way around no pooler", { DATABASE_LISTEN_URL: "postgres://u:p@db.example/x" }, "DATABASE_URL"],
     ["a replica of no database", { DATABASE_READ_URL: "postgres://u:p@db.example/x" }, "DATABASE_URL"],
     ["a client without a provider", { OIDC_CLIENT_ID: "pages" }, "OIDC_ISSUER"],
     ["a client's secret without a client", { OIDC_CLIENT_SECRET: "s" }, "OIDC_CLIENT_ID"],

@@ -139,7 +139,7 @@ describe("what went wrong is told in one line", () => {
 
   test("a database for sessions is the one for LISTEN, where there is one", async () => {
     const nobody = (port: number) => `postgres://nobody@127.0.0.1:${port}/x`;
-    const both = loadConfig({ DATABASE_LISTEN_URL: nobody(9) });
+    const both = loadConfig({ DATABASE_URL: nobody(7), DATABASE_LISTEN_URL: nobody(9) });
     await expect(sessionUrl(both, nobody(7))).rejects.toThrow(/^DATABASE_LISTEN_URL: .*:9/);
     await expect(sessionUrl(loadConfig({}), nobody(7))).rejects.toThrow(/^DATABASE_LISTEN_URL: .*:7/);
   });

@@ -94,6 +94,14 @@ export const SETTINGS: readonly Mistake[] = [
   },
   {
     ...FORM,
+    rule: "a connection for LISTEN to no database is refused",
+    file: "config.ts",
+    before: '    ["DATABASE_LISTEN_URL", "DATABASE_URL"],\n',
+    after: "",
+    only: "contradicts itself",
+  },
+  {
+    ...FORM,
     rule: "a replica of no database is refused",
     file: "config.ts",
     before: '    ["DATABASE_READ_URL", "DATABASE_URL"],\n',
