@@ -1,5 +1,6 @@
 // What an operation may read, and how many texts and plans are kept: what one caller asks for must not have the others' planned
 // anew.
+import { readFileSync } from "node:fs";
 import { beforeEach, expect, test } from "@jest/globals";
 import { constant, makeGrafastSchema } from "postgraphile/grafast";
 import type { FieldArgs } from "postgraphile/grafast";
@@ -145,4 +146,55 @@ test.each([
 ])("of an answer with %s %i times a share of its bytes may be read", async (_, copies, query) => {
   await run(parse(query));
   expect(granted).toEqual({ copies, readsOnly: true });
+});
+
+/** A field in another, and so on, and in the last of them its name. */
+const within = (...fields: string[]) =>
+  fields.reduceRight((inner, field) => `${field} { ${inner} }`, "__typename");
+const times = (count: number, ...fields: string[]) => Array.from({ length: count }, () => fields).flat();
+const ofLinks = (...links: string[]) =>
+  within(
+    ...["needs", "commitments", "engagementClaims", "statusHistory"].flatMap((list) => [
+      list,
+      "edges",
+      "node",
+    ]),
+    ...links,
+  );
+const inLists = (...fields: string[]) =>
+  within(
+    ...["organizations", "needs", "commitments", "engagementClaims", "statusHistory"].flatMap((list) => [
+      list,
+      "nodes",
+    ]),
+    ...fields,
+  );
+
+test.each<[string, allowed: string, refused: string, by: RegExp]>([
+  [
+    "fourteen levels",
+    ofLinks("engagementClaim", "fulfillsCommitment"),
+    ofLinks("engagementClaim", "fulfillsCommitment", "concernsNeed"),
+    /depth 15 exceeds maximum of 14/,
+  ],
+  ["five lists", inLists("need"), inLists("need", "graphErrors"), /list depth 6 exceeds maximum of 5/],
+  [
+    "the same field twice",
+    within("accelerators", "nodes", ...times(2, "broader")),
+    within("accelerators", "nodes", ...times(3, "broader")),
+    /broader nested 3 times/,
+  ],
+  [
+    "nine types within one another",
+    within(`__type(name: "Need")`, ...times(9, "ofType")),
+    within(`__type(name: "Need")`, ...times(10, "ofType")),
+    /ofType nested 10 times which exceeds maximum of 9/,
+  ],
+])("an operation may have %s, and no more", (_, allowed, refused, by) => {
+  const schema = buildSchema(readFileSync(new URL("../schema.graphql", import.meta.url), "utf8"));
+  const { parse: read } = new TextCache(schema, publicErrors(console));
+  expect(read(`{ ${allowed} }`).errors).toBeUndefined();
+  expect(read(`{ ${refused} }`).errors).toEqual([
+    expect.objectContaining({ message: expect.stringMatching(by) }),
+  ]);
 });

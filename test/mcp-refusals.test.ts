@@ -99,6 +99,50 @@ describe("errors of JSON-RPC", () => {
     }
   });
 
+  test.each<[string, unknown, string]>([
+    [
+      "which methods there are",
+      { ...ping, method: "x" },
+      'There is no method "x"; the methods are initialize, ping, ',
+    ],
+    [
+      "what a handshake needs",
+      { ...ping, method: "initialize" },
+      "The params of initialize must be protocolVersion, ",
+    ],
+    [
+      "that a list has one page",
+      { ...ping, method: "tools/list", params: { cursor: 5 } },
+      "tools/list takes no params",
+    ],
+    [
+      "that a name is missing",
+      { ...ping, method: "tools/call" },
+      `params.name is missing: it names the tool to call, ${TOOL}`,
+    ],
+    ["that a name is text", toolCall({}, { name: 5 }), "params.name must be a string"],
+    ["which tool there is", toolCall({}, { name: "x" }), `There is no tool "x"; the only one is ${TOOL}`],
+    [
+      "what arguments are, and not null",
+      toolCall({}, { arguments: null }),
+      "params.arguments must be an object",
+    ],
+    [
+      "what arguments are, and not a list",
+      toolCall({}, { arguments: [] }),
+      "params.arguments must be an object",
+    ],
+  ])("say %s", async (_, message, start) => {
+    const { body } = await post(service, message);
+    expect(body.error.message.slice(0, start.length)).toBe(start);
+  });
+
+  test("name the header that disagrees with its message", async () => {
+    const list = { ...ping, method: "tools/list", params: { _meta: MODERN_META } };
+    const { body } = await post(service, list, modernHeaders("tools/call", TOOL));
+    expect(body.error.data).toMatchObject({ mismatch: { header: "tools/call" } });
+  });
+
   test("quotes sixty characters of a name, and no more", async () => {
     const told = async (length: number) => {
       const { body } = await post(service, { ...ping, method: "x".repeat(length) });

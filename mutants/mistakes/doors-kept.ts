@@ -79,6 +79,20 @@ export const KEPT: readonly Mistake[] = [
     ["no more texts are kept than of a million characters", "= 1_000_000;", "= 1_030_000;"],
     ["a long text takes the room of many short ones", "text.length,\n  });", "text.length && 1,\n  });"],
   ]),
+  ...kept(TEXTS, "an operation may have", [
+    ["an operation has fourteen levels", "  maxDepth: 14,", "  maxDepth: 13,"],
+    ["an operation has no more levels than fourteen", "  maxDepth: 14,", "  maxDepth: 15,"],
+    ["an operation has five lists within one another", "maxListDepth: 5", "maxListDepth: 4"],
+    ["an operation has no more lists within one another than five", "maxListDepth: 5", "maxListDepth: 6"],
+    ["a field may be within itself once", "maxSelfReferentialDepth: 2", "maxSelfReferentialDepth: 1"],
+    [
+      "a field is not within itself again and again",
+      "maxSelfReferentialDepth: 2",
+      "maxSelfReferentialDepth: 3",
+    ],
+    ["introspection asks for nine types within one another", '"__Type.ofType": 9', '"__Type.ofType": 8'],
+    ["introspection asks for no more types within one another", '"__Type.ofType": 9', '"__Type.ofType": 10'],
+  ]),
   ...kept(FEED, "tells of what comes", [
     ["a need's id is the same in capitals", "needId?.toLowerCase()", "needId"],
     [
@@ -145,9 +159,6 @@ export const KEPT: readonly Mistake[] = [
     ],
     ["blanks around a key are none of it", "field.value.trim()", "field.value"],
   ]),
-  ...kept(EXPLORER, "names no other host", [
-    ["no other host is told what the explorer asks", '    "referrer-policy": "no-referrer",\n', ""],
-  ]),
   {
     rule: "an error of MCP names the message that it is about",
     file: "server/mcp/protocol.ts",
@@ -158,12 +169,12 @@ export const KEPT: readonly Mistake[] = [
     only: "of a revision that nobody knows",
   },
   {
-    rule: "who speaks an unknown revision of MCP is told the known ones",
+    rule: "whose headers and message of MCP disagree is told where",
     file: "server/mcp/protocol.ts",
     before: "rpcError(request.id, code, message, { status, data })",
     after: "rpcError(request.id, code, message, { status })",
     tests: ["mcp-refusals"],
-    only: "of a revision that nobody knows",
+    only: "name the header",
   },
   {
     rule: "what a tool is called with is an object, and not null",
@@ -171,7 +182,7 @@ export const KEPT: readonly Mistake[] = [
     before: "if (input !== undefined && !isObject(input)) {",
     after: "if (input !== undefined && input !== null && !isObject(input)) {",
     tests: ["mcp-refusals"],
-    only: "arguments that are null",
+    only: "and not null",
   },
   ...(
     [

@@ -120,7 +120,6 @@ export const explorerHeaders: RequestHandler = (_request, response, next) => {
       "form-action 'none'",
       "frame-ancestors 'none'",
     ].join("; "),
-    "referrer-policy": "no-referrer",
   });
   next();
 };
