@@ -583,25 +583,32 @@ describe("who may connect", () => {
 
   test("those who are gone before it is known who they were take no place", async () => {
     const key = await issueTestKey(db, "api_read");
-    const blocker = await db.connect();
-    await blocker.query("begin; lock app_private.api_keys in access exclusive mode");
     const authorization = `Bearer ${key}`;
-    const sockets = await Promise.all(
-      Array.from({ length: LIVE_BOUNDS.subscriptions }, async () => {
-        const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
-        await once(socket, "open");
-        socket.send(JSON.stringify({ type: "connection_init", payload: { authorization } }));
-        return socket;
-      }),
-    );
-    // What was sent before this has arrived when it is answered.
-    expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
-    const closed = sockets.map((socket) => once(socket, "close"));
-    for (const socket of sockets) socket.terminate();
-    await Promise.all(closed);
-    expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
-    await blocker.query("rollback");
-    blocker.release();
+    const blocker = await db.connect();
+    try {
+      await blocker.query("begin; lock app_private.api_keys in access exclusive mode");
+      const sockets = await Promise.all(
+        Array.from({ length: LIVE_BOUNDS.subscriptions }, async () => {
+          const socket = new WebSocket(
+            `${service.url.replace("http", "ws")}/graphql`,
+            "graphql-transport-ws",
+          );
+          // From the beginning: where all this takes long, the service does not wait for the database any more.
+          const closed = once(socket, "close");
+          await once(socket, "open");
+          socket.send(JSON.stringify({ type: "connection_init", payload: { authorization } }));
+          return { socket, closed };
+        }),
+      );
+      // What was sent before this has arrived when it is answered.
+      expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
+      for (const { socket } of sockets) socket.terminate();
+      await Promise.all(sockets.map(({ closed }) => closed));
+      expect((await call(`${service.url}/healthz`, "GET", undefined)).status).toBe(200);
+    } finally {
+      await blocker.query("rollback");
+      blocker.release();
+    }
     await eventually(async () => (await connected(key)).terminate());
     // All places at once, and none is taken.
     const again = await Promise.all(
