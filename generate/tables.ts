@@ -1,13 +1,14 @@
 // Tables within documents that are otherwise written by hand, each between <!-- table: name --> and <!-- end -->.
 
-/** @throws when a table has no place */
+/** @throws when a table has no place, or a place no table */
 export function withTables(written: string, tables: Record<string, string>): string {
   const missing = Object.keys(tables).filter((name) => !written.includes(`<!-- table: ${name} -->`));
   if (missing.length > 0) throw new Error(`There is no place for the table ${missing.join(", ")}.`);
-  return written.replaceAll(
-    /<!-- table: ([\w-]+) -->\n[\s\S]*?<!-- end -->/g,
-    (_, name: string) => `<!-- table: ${name} -->\n\n${tables[name] ?? ""}\n\n<!-- end -->`,
-  );
+  return written.replaceAll(/<!-- table: ([\w-]+) -->\n[\s\S]*?<!-- end -->/g, (_, name: string) => {
+    const table = tables[name];
+    if (table === undefined) throw new Error(`There is no table ${name} for its place.`);
+    return `<!-- table: ${name} -->\n\n${table}\n\n<!-- end -->`;
+  });
 }
 
 export function code(text: string): string {
