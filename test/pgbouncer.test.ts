@@ -31,12 +31,13 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
     listening = await forwardTo(() => Number(direct.port));
     const listenUrl = new URL(direct);
     listenUrl.port = String(listening.port);
+    const databaseUrl = pgbouncer.through(database.serverUrl);
     server = await startServer({
       config: loadConfig({
-        ...{ PORT: "0", RATE_LIMIT_PER_MINUTE: "1000000", DATABASE_LISTEN_URL: listenUrl.href },
-        STATEMENT_TIMEOUT_MS: "300",
+        ...{ PORT: "0", RATE_LIMIT_PER_MINUTE: "1000000", STATEMENT_TIMEOUT_MS: "300" },
+        ...{ DATABASE_URL: databaseUrl, DATABASE_LISTEN_URL: listenUrl.href },
       }),
-      databaseUrl: pgbouncer.through(database.serverUrl),
+      databaseUrl,
       store: createGraphStore({
         queryUrl: "http://127.0.0.1:9/query",
         updateUrl: "http://127.0.0.1:9/update",
