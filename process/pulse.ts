@@ -8,7 +8,7 @@ export interface Signs {
    * Asks for one.
    * @param late aborted when nobody waits for it any longer
    * @returns false: there is somebody, who cannot be used
-   * @throws when there is nobody
+   * @throws when there is nobody; SilentWay
    */
   ask(late: AbortSignal): Promise<boolean>;
   /** how long requests go without an answer before it is asked, in milliseconds */
@@ -16,6 +16,9 @@ export interface Signs {
   /** how long it may take to be answered, in milliseconds */
   patienceMs: number;
 }
+
+/** Whoever is asked anew answers, and a question from before has no answer still: on that way nothing gets through. */
+export class SilentWay extends Error {}
 
 const TICK_MS = 250;
 // How soon its return is noticed.
@@ -113,8 +116,9 @@ export class Pulse {
       return isUsable;
     } catch (error) {
       late.abort(error);
-      // Something that does one thing after another has been at somebody else's.
-      if (this.#answeredAt > askedAt) {
+      // Something that does one thing after another has been at somebody else's; and what was lost is known to be.
+      const isSilent = error instanceof SilentWay;
+      if (isSilent ? this.#isDown : this.#answeredAt > askedAt) {
         this.#declareUp();
         return true;
       }

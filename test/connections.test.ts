@@ -1,4 +1,5 @@
 // Connections that are lent where the server goes on with those that it has and answers on no new one.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg, { DatabaseError } from "pg";
 import { createPool } from "../db/pool.ts";
@@ -9,6 +10,7 @@ import { DatabaseUnavailable, isLost, isSick } from "../server/postgres/unavaila
 import { Shares } from "../server/shares.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { forwardTo } from "./support/sick-postgres.ts";
 
 let database: TestDatabase;
@@ -55,6 +57,45 @@ test("those who ask at once for more than are open: who gets one works, the othe
   }
   // Those that nobody has waited for take no slot.
   expect(connections.usage).toEqual({ used: 0, waiting: 0 });
+});
+
+test("a connection that nothing passes through any more is given up, though others are answered on new ones", async () => {
+  const own = await forwardTo(() => Number(new URL(database.serverUrl).port));
+  const url = new URL(database.serverUrl);
+  url.port = String(own.port);
+  const [asking, old] = [new Heartbeat(() => new pg.Client(url.href)), createPool(url.href, { max: 2 })];
+  const felt = new Pulse(asking);
+  await asking.start();
+  const limits = { slots: 2, perCaller: 2, queuePerCaller: 0, queue: 0, patienceMs: 60_000, slowMs: 60_000 };
+  const lent = new Connections({ pool: old, shares: new Shares(limits), pulse: felt, timeoutMs: 20_000 });
+  const taken = await lent.take({ caller: "a" });
+  const over = new AbortController();
+  // Somebody who has connected since, and is answered all the time.
+  const answered = async () => {
+    while (!over.signal.aborted) {
+      const attendance = felt.attend(() => undefined);
+      attendance.answered();
+      attendance.end();
+      await sleep(20);
+    }
+  };
+  try {
+    own.muffle();
+    const others = answered();
+    const stuck = taken.run({ text: "select" }).finally(() => taken.release());
+    await expect(stuck).rejects.toThrow(DatabaseUnavailable);
+    await eventually(() => expect(felt.isDown).toBe(false));
+    expect(felt.outages).toBe(1);
+    over.abort();
+    await others;
+    await expect(lent.borrow({ caller: "a" }, (one) => one.run({ text: "select" }))).resolves.toBeDefined();
+  } finally {
+    over.abort();
+    own.close();
+    await felt.stop();
+    await asking.stop();
+    await old.end();
+  }
 });
 
 test("a server that has no room for one more connection is there, and one without the database is not", async () => {

@@ -2,7 +2,7 @@
 import { DatabaseError } from "pg";
 import type pg from "pg";
 import { closeClient } from "../../db/close.ts";
-import { Pulse } from "../../process/pulse.ts";
+import { Pulse, SilentWay } from "../../process/pulse.ts";
 import type { Signs } from "../../process/pulse.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
@@ -16,6 +16,8 @@ export class Heartbeat implements Signs {
   readonly patienceMs = 1_000;
   readonly #connect: () => pg.Client;
   #client: pg.Client | undefined;
+  /** One that has not answered in time. */
+  #silent: pg.Client | undefined;
 
   /** @param connect makes a client that is not connected yet */
   constructor(connect: () => pg.Client) {
@@ -35,19 +37,25 @@ export class Heartbeat implements Signs {
     const client = this.#client ?? this.#open();
     const isNew = this.#client === undefined;
     this.#client = client;
-    late.addEventListener("abort", () => this.#drop(client), { once: true });
+    const giveUp = () => (isNew ? this.#drop(client) : this.#keepSilent(client));
+    late.addEventListener("abort", giveUp, { once: true });
     try {
       if (isNew) await client.connect();
       await client.query("select");
-      return true;
+      // Late, but there is somebody.
+      if (client === this.#silent) this.#endSilent();
+      if (this.#silent === undefined) return true;
     } catch (error) {
       this.#drop(client);
       if (error instanceof DatabaseError && IS_THERE.test(error.code ?? "")) return false;
       throw error;
     }
+    this.#endSilent();
+    throw new SilentWay("a connection does not answer, though a new one does");
   }
 
   async stop(): Promise<void> {
+    this.#endSilent();
     if (this.#client) await closeClient(this.#client);
   }
 
@@ -59,7 +67,22 @@ export class Heartbeat implements Signs {
     return client;
   }
 
+  /** Until a new one has answered: those that were made when it was may be like it. */
+  #keepSilent(client: pg.Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#endSilent();
+    this.#silent = client;
+  }
+
+  #endSilent(): void {
+    this.#silent?.connection.stream.destroy();
+    this.#silent = undefined;
+  }
+
   #drop(client: pg.Client): void {
+    // That it has ended is an answer too.
+    if (this.#silent === client) this.#endSilent();
     if (this.#client !== client) return;
     this.#client = undefined;
     client.connection.stream.destroy();
