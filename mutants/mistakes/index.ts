@@ -90,7 +90,7 @@ import { SLIPS_IN_SQL } from "./slips-sql.ts";
 import { BARE } from "./sql-bare.ts";
 import { SAID_IN_SQL } from "./sql-said.ts";
 import { SETTLED } from "./sql-settled.ts";
-import { SLIPS_OF_SQL } from "./sql-slips.ts";
+import { SLIPS_OF_SQL } from "./sql-borders.ts";
 import { SLIPS_OF_VALUES } from "./slips-values.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
