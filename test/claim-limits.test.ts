@@ -103,6 +103,12 @@ test("a second use does not put off the end of the day", async () => {
   expect(await end()).toBe(before);
 });
 
+test("nothing is without a limit because its setting is missing", async () => {
+  await expect(
+    db().query("select app_private.use_up('something', 'no_such_setting', 'Too much.')"),
+  ).rejects.toMatchObject({ code: "22004" });
+});
+
 test("a refused claim leaves neither a claim nor a mail behind", async () => {
   await allow(1, 1000);
   const email = somebody();

@@ -123,6 +123,16 @@ test("domains are brought into the form that the URL standard gives them", async
   );
 });
 
+test("what is too long for a part of a domain name is not encoded, which would take long and lead to none either", async () => {
+  const { rows } = await db().query<{ normal: string }>(
+    "select app_private.normal_domain(repeat('字', n) || '.org') as normal from unnest('{63,64}'::integer[]) as n",
+  );
+  expect(rows.map(({ normal }) => normal)).toEqual([
+    expect.stringMatching(/^xn--[a-z0-9]+\.org$/),
+    `${"字".repeat(64)}.org`,
+  ]);
+});
+
 test.each([
   "example",
   "exa mple.org",
@@ -131,6 +141,8 @@ test.each([
   "-a.example",
   "a..example",
   `${"a".repeat(64)}.org`,
+  `${"ü".repeat(60)}.org`,
+  `${"ü".repeat(64)}.org`,
   `a.${"b".repeat(64)}`,
   `${"a.".repeat(126)}bc`,
 ])("%j cannot be registered as a domain", async (domain) => {

@@ -67,7 +67,8 @@ create function app_private.normal_domain(value text) returns text
 language sql immutable
 begin atomic
   select string_agg(
-    case when label ~ '[^\u0001-\u007f]' then 'xn--' || app_private.punycode(label) else label end,
+    -- What is too long for a label as it is, is so in Punycode as well, which takes as many steps as the square of its length.
+    case when label ~ '[^\u0001-\u007f]' and char_length(label) <= 63 then 'xn--' || app_private.punycode(label) else label end,
     '.' order by place)
   from regexp_split_to_table(
     regexp_replace(lower(normalize(app_private.trimmed(value), nfkc) collate "und-x-icu"), '[.。]$', ''),

@@ -12,7 +12,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  most constant integer := (select value::integer from app_private.settings where name = setting);
+  -- Without its setting nothing would be too many.
+  most constant integer not null := (select value::integer from app_private.settings where name = setting);
   clock constant bigint := extract(epoch from clock_timestamp()) * 1000;
   used app_private.rate_limits;
 begin

@@ -282,4 +282,20 @@ export const CLAIMS: readonly Mistake[] = [
     tests: ["mail"],
     only: "cannot store",
   },
+  {
+    rule: "what has lost its setting is refused, and not without a limit",
+    file: "db/rules/limits.sql",
+    before: "most constant integer not null :=",
+    after: "most constant integer :=",
+    tests: ["claim-limits"],
+    only: "without a limit because",
+  },
+  {
+    rule: "what is too long for a part of a domain name is not encoded",
+    file: "db/rules/domains.sql",
+    before: "and char_length(label) <= 63 then",
+    after: "then",
+    tests: ["membership-domains"],
+    only: "is not encoded",
+  },
 ];
