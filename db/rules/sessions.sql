@@ -189,19 +189,14 @@ end
 $$;
 comment on function app_private.end_session is 'Signs out: this session, or all of its person.';
 
-create function app_private.forget_old_sessions() returns bigint
+create function app_private.forget_old_sessions() returns void
 language sql
 begin atomic
   -- What a link was mailed with is worth nothing once it is over.
   delete from app_private.mails
   where kind = 'sign_in' and created_at < now() - interval '1 day'
     or kind = 'confirm_claim' and created_at < now() - interval '7 days';
-  with begun as (
-    delete from app_private.sign_ins as s where not app_private.sign_in_is_open(s) returning 1
-  ), over as (
-    delete from app_private.sessions as s where not app_private.session_is_live(s) returning 1
-  )
-  select (select count(*) from begun) + (select count(*) from over);
+  delete from app_private.sign_ins as s where not app_private.sign_in_is_open(s);
+  delete from app_private.sessions as s where not app_private.session_is_live(s);
 end;
-comment on function app_private.forget_old_sessions is
-  'Deletes sessions that are over, links and mails with links that are; returns how many of the first two.';
+comment on function app_private.forget_old_sessions is 'Deletes sessions that are over, links that are, and the mails with such links.';
