@@ -142,6 +142,67 @@ test("privileges are exactly the listed ones", async () => {
   expect(granted.join("\n")).toMatchSnapshot();
 });
 
+test("row-level policies are exactly the listed ones", async () => {
+  // Whoever sees or writes more rows, or fewer, shows up as a difference here; it must be intended in db/rules.
+  const policies = await column(`
+    select concat_ws(' ', p.schemaname || '.' || p.tablename, lower(p.cmd), 'to', array_to_string(p.roles, ', '),
+      nullif(lower(p.permissive), 'permissive'), 'using ' || p.qual, 'check ' || p.with_check) as found
+    from pg_policies as p where p.schemaname in ${OURS} order by 1`);
+  expect(policies.join("\n")).toMatchSnapshot();
+});
+
+test("functions that act with their owner's rights are exactly the listed ones", async () => {
+  const definers = await column(`
+    select p.oid::regprocedure::text as found from pg_proc as p join pg_namespace as n on n.oid = p.pronamespace
+    where n.nspname in ${OURS} and p.prosecdef order by p.oid::regprocedure::text collate "C"`);
+  expect(definers.join("\n")).toMatchSnapshot();
+});
+
+test("triggers stand exactly where the listed ones do, and for the same occasions", async () => {
+  const triggers = await column(`
+    select replace(substring(pg_get_triggerdef(t.oid) from 'TRIGGER (.*)'), ' EXECUTE FUNCTION ', ': ') as found
+    from pg_trigger as t join pg_class as c on c.oid = t.tgrelid join pg_namespace as n on n.oid = c.relnamespace
+    where n.nspname in ${OURS} and not t.tgisinternal and t.tgenabled = 'O'
+    order by c.oid::regclass::text collate "C", t.tgname`);
+  expect(triggers.join("\n")).toMatchSnapshot();
+});
+
+test("what an argument is when nobody gives it is exactly as listed", async () => {
+  const defaults = await column(`
+    select format('%s: %s', p.proname, (
+        select string_agg(substring(argument from '^(.*) DEFAULT') || ' = ' || substring(argument from 'DEFAULT (.*)$'), ', ')
+        from regexp_split_to_table(pg_get_function_arguments(p.oid), ', (?=\\S+ [^,]*( DEFAULT |$|,))') as argument
+        where argument ~ ' DEFAULT ')) as found
+    from pg_proc as p join pg_namespace as n on n.oid = p.pronamespace
+    where n.nspname in ${OURS} and p.pronargdefaults > 0 order by p.oid::regprocedure::text collate "C"`);
+  expect(defaults.join("\n")).toMatchSnapshot();
+});
+
+test("functions that look for names along their caller's search_path are exactly the listed ones", async () => {
+  // Only of those whose text is read when they are called: in the others each name was found when they were made.
+  const open = await column(`
+    select p.oid::regprocedure::text as found from pg_proc as p join pg_namespace as n on n.oid = p.pronamespace
+    where n.nspname in ${OURS} and p.prosqlbody is null and p.prokind = 'f'
+      and not exists (select from unnest(p.proconfig) as setting where setting ~ '^search_path=.*\\mpg_temp$')
+    order by p.oid::regprocedure::text collate "C"`);
+  expect(open.join("\n")).toMatchSnapshot();
+});
+
+test("functions take exactly the listed locks, in that order", async () => {
+  // A lock that is lost is missed by nobody until two come at once, and of two in another order than elsewhere
+  // (test/lock-order.test.ts) each waits for the other.
+  const locks = await column(`
+    select format('%s: %s', p.oid::regprocedure, string_agg(array_to_string(l.taken, ''), ', ' order by l.place)) as found
+    from pg_proc as p join pg_namespace as n on n.oid = p.pronamespace,
+      regexp_matches(lower(pg_get_functiondef(p.oid)),
+        $re$(for (?:no key update|update|key share|share)(?: of \\w+)?(?: skip locked)?)(?=[\\s;)])$re$
+        || $re$|(pg_\\w*advisory\\w+\\((?:hashtextextended\\('[\\w.]+')?)|(lock table [\\w. ]+)|app_private\\.(lock_\\w+)\\($re$,
+        'g') with ordinality as l (taken, place)
+    where n.nspname in ${OURS} and p.prokind = 'f'
+    group by p.oid order by p.oid::regprocedure::text collate "C"`);
+  expect(locks.join("\n")).toMatchSnapshot();
+});
+
 describe("who acts", () => {
   // Of the functions that callers may call, the arguments that are addresses.
   const addresses = `

@@ -25,6 +25,7 @@ type Change = {
   change: string;
   changedAt: string;
   orgUri: string;
+  needId: string | null;
   fromStatus: string | null;
   toStatus: string | null;
   record: Record<string, unknown> | null;
@@ -112,6 +113,66 @@ test("tells of deletions, of updates that leave the status, and not of those tha
   expect(own.changes.map(({ change }) => change)).toEqual(["created", "updated", "deleted"]);
 });
 
+test("tells of each kind of record what became of it, of which organization, in which need's chain, and since when", async () => {
+  const needId = await declareNeed();
+  const { commitmentId } = await post("/v0/commitments", {
+    orgUri: OTHER_ORG,
+    orgName: "Harbor Trust",
+    declaredByEmail: otherAdmin,
+    commitmentDescription: "We record them",
+    acceleratorScope: ["PRA-INT"],
+    concernsNeedId: needId,
+  });
+  const { claimId } = await post("/v0/engagement-claims/submit", {
+    orgUri: ORG,
+    orgName: "River Mission",
+    claimedByEmail: contributor,
+    engagementAccelerators: ["PRA"],
+    fulfillsCommitmentId: commitmentId,
+  });
+  const records = [
+    { kind: "need", id: needId, orgUri: ORG, steps: ["open", "met"] },
+    { kind: "commitment", id: commitmentId, orgUri: OTHER_ORG, steps: ["declared", "fulfilled"] },
+    { kind: "engagement_claim", id: claimId, orgUri: ORG, steps: ["active", "completed"] },
+  ] as const;
+  await post("/v0/needs/status", { needId, status: "met", actorEmail: contributor });
+  await post("/v0/commitments/status", { commitmentId, status: "fulfilled", actorEmail: otherAdmin });
+  await post("/v0/engagement-claims/status", { claimId, status: "completed", actorEmail: contributor });
+  const shown = (await page({ after: start })).changes.map(({ record }) => record);
+  const timesOf = (name: string) => shown.slice(0, 3).map((record) => record![name]);
+  const times = { created: timesOf("createdAt"), updated: timesOf("updatedAt") };
+  await db.query("delete from app_public.engagement_claims where claim_id = $1", [claimId]);
+  await db.query("delete from app_public.commitments where commitment_id = $1", [commitmentId]);
+  await db.query("delete from app_public.needs where need_id = $1", [needId]);
+  const { changes } = await page({ after: start });
+  expect(changes.map((change) => ({ ...change, position: undefined, record: undefined }))).toEqual([
+    ...records.map(({ steps, ...record }, place) => ({
+      ...record,
+      needId,
+      change: "created",
+      changedAt: times.created[place],
+      fromStatus: null,
+      toStatus: steps[0],
+    })),
+    ...records.map(({ steps, ...record }, place) => ({
+      ...record,
+      needId,
+      change: "updated",
+      changedAt: times.updated[place],
+      fromStatus: steps[0],
+      toStatus: steps[1],
+    })),
+    ...records.toReversed().map(({ steps, ...record }) => ({
+      ...record,
+      needId,
+      change: "deleted",
+      changedAt: expect.any(String),
+      fromStatus: steps[1],
+      toStatus: null,
+    })),
+  ]);
+});
+
 test("a change that commits late is not passed over", async () => {
   const late = await db.connect();
   try {
@@ -125,6 +186,25 @@ test("a change that commits late is not passed over", async () => {
     expect(second.changes.map(({ id }) => id)).toEqual([slow]);
   } finally {
     late.release(true);
+  }
+});
+
+test("nobody gives places while somebody else does: a smaller one could be committed after a larger one was read", async () => {
+  const [late, first, second] = [await db.connect(), await db.connect(), await db.connect()];
+  try {
+    await late.query("begin");
+    await insertNeed(late);
+    await insertNeed(db);
+    await first.query("begin; select app_private.number_changes()");
+    await late.query("commit");
+    await second.query("set lock_timeout = '50ms'");
+    // What it would number is not what the first has numbered.
+    const numbered = () => second.query("select app_private.number_changes(1)::integer as numbered");
+    await expect(numbered()).rejects.toMatchObject({ code: "55P03" });
+    await first.query("commit");
+    expect((await numbered()).rows).toEqual([{ numbered: 1 }]);
+  } finally {
+    for (const client of [late, first, second]) client.release(true);
   }
 });
 
@@ -504,6 +584,29 @@ describe("of organization claims", () => {
       new Set(((await claims(who)).body as Page).changes.map(({ id }) => id));
     expect(await told(boss)).toEqual(new Set([late]));
     expect(await told(platformAdmin)).toEqual(new Set([early, late]));
+  });
+
+  test("that were deleted are told to the platform, and no longer to the organization", async () => {
+    const organization = await addOrganization(db, { boss: "org_admin" });
+    const { claimId } = await claim(organization, "ida@elsewhere.example");
+    await db.query("delete from app_public.organization_claims where claim_id = $1", [claimId]);
+    const told = async (who: string) =>
+      ((await claims(who)).body as Page).changes.map(
+        ({ id, change, fromStatus, toStatus, orgUri, needId }) => [
+          id,
+          change,
+          fromStatus,
+          toStatus,
+          orgUri,
+          needId,
+        ],
+      );
+    const all = await told(platformAdmin);
+    expect([all[0], all.at(-1)]).toEqual([
+      [claimId, "created", null, "pending", organization.uri, null],
+      [claimId, "deleted", "pending", null, organization.uri, null],
+    ]);
+    expect(await told(`boss@${organization.domain}`)).toEqual([]);
   });
 
   test("refuses who reviews none, and keys that may not", async () => {

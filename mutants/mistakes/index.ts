@@ -55,8 +55,10 @@ import { REPLICA_PARTS } from "./replica-parts.ts";
 import { REPLICAS } from "./replicas.ts";
 import { RECORDS_DESCRIBED } from "./records-described.ts";
 import { CALLERS } from "./rules-callers.ts";
+import { CATALOG_ENTRIES } from "./rules-catalog.ts";
 import { CHURCHES } from "./rules-churches.ts";
 import { CLAIMS } from "./rules-claims.ts";
+import { FEED } from "./rules-feed.ts";
 import { GRAPH_RULES } from "./rules-graph.ts";
 import { MEMBERS } from "./rules-members.ts";
 import { PEOPLE } from "./rules-people.ts";
@@ -108,6 +110,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...QUEUES,
   ...RECORDS,
   ...GRAPH_RULES,
+  ...FEED,
+  ...CATALOG_ENTRIES,
   ...CALLERS,
   ...PEOPLE,
   ...MIGRATING,
