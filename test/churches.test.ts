@@ -77,6 +77,17 @@ test("what is called so comes before what is called much else besides", async ()
   await owner.query("delete from app_public.churches where church_id in ('a-much', 'b-so')");
 });
 
+test("what is called so but for its accents comes before what is called much else besides", async () => {
+  const { owner } = service.database;
+  const denomination = "First Second Third Fourth Fifth Sixth Seventh";
+  await insertChurches(owner, [
+    { church_id: "a-much", name: "Eglise Evangelique Benediction Ouest" },
+    { church_id: "b-so", name: "Église Évangélique Bénédiction", denomination },
+  ]);
+  expect(ids(await found("q=eglise evangelique benediction"))).toEqual(["b-so", "a-much"]);
+  await owner.query("delete from app_public.churches where church_id in ('a-much', 'b-so')");
+});
+
 test("after the last church that has the words as they are spelt comes none that is only like it", async () => {
   const { owner } = service.database;
   await insertChurches(owner, [
@@ -210,6 +221,11 @@ describe("by words and names", () => {
     [
       "an empty text as none",
       "id=w5&q=&country=&region=&locality=&postal_code=&church_name=&languages=&programs=,",
+      ["w5"],
+    ],
+    [
+      "a blank text as none, and an empty cursor",
+      "id=w5&q=%20&country=%20&region=%20&locality=%20&postal_code=%20&church_name=%20&languages=%20&programs=%20&cursor=",
       ["w5"],
     ],
     ["an empty part as none", "languages=spani,&programs= ,esl", ["w1"]],

@@ -184,6 +184,33 @@ describe("a list", () => {
     expect(await values(since)).toEqual(first);
   });
 
+  test.each([
+    ["conceptUri", "concept_uri", "https://elsewhere.example/PRA-INT"],
+    ["kind", "kind", "accelerator"],
+    ["prefLabel", "pref_label", "Intercession at night"],
+    ["definition", "definition", "To pray for others"],
+    ["broaderCode", "broader_code", "MED"],
+  ])("with another %s of a code has it, and that alone has changed", async (name, column, value) => {
+    const list = () => values("select to_jsonb(a) from app_public.accelerators as a order by a.code");
+    await client.query(
+      "insert into app_public.accelerators (code, concept_uri, kind, pref_label) values ('MED', 'urn:med', 'accelerator', 'Media') on conflict do nothing",
+    );
+    const before = await list();
+    const [result] = await values(
+      `select app_private.import_accelerators(jsonb_agg(jsonb_build_object('code', a.code, 'conceptUri', a.concept_uri,
+           'kind', a.kind, 'prefLabel', a.pref_label, 'definition', a.definition, 'broaderCode', a.broader_code)
+         || case a.code when 'PRA-INT' then jsonb_build_object($1::text, $2::text) else '{}' end))
+       from app_public.accelerators as a where a.deprecated_at is null`,
+      [name, value],
+    );
+    expect(result).toMatchObject({ added: 0, changed: 1, deprecated: 0 });
+    const after = (before as { code: string }[]).map((a) =>
+      a.code === "PRA-INT" ? { ...a, [column]: value } : a,
+    );
+    expect(after).not.toEqual(before);
+    expect(await list()).toEqual(after);
+  });
+
   test("that is imported has records checked again by a job too, since some were written meanwhile", async () => {
     const jobs = async () => {
       const told = await values(

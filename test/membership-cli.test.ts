@@ -57,7 +57,8 @@ describe("members", () => {
       status: "active",
     });
     // Whom the service knows keeps the name that it knows.
-    expect(await add("ana@river.example", "org_admin", "--first-name", "Eve")).toMatchObject({
+    const again = ["--first-name", "Eve", "--last-name", "Souza"];
+    expect(await add("ana@river.example", "org_admin", ...again)).toMatchObject({
       ...{ firstName: "Ana", lastName: "Silva" },
     });
     const { stdout } = await admin(["members", "list", "--org", org], settings);

@@ -404,10 +404,12 @@ test("what an erased person has proposed goes with them, and no mail about it ha
   await db().query("select app_private.begin_erasure($1, false)", [person]);
   await db().query("select app_private.finish_erasure($1)", [person]);
   expect((await db().query(named, [value.claimId])).rowCount).toBe(0);
-  const { rows } = await db().query("select status from app_public.organizations where org_uri = $1", [
-    value.orgUri,
-  ]);
-  expect(rows).toEqual([{ status: "rejected" }]);
+  const { rows } = await db().query(
+    `select o.status, c.review_notes as notes from app_public.organizations as o
+     join app_public.organization_claims as c on c.org_uri = o.org_uri where o.org_uri = $1`,
+    [value.orgUri],
+  );
+  expect(rows).toEqual([{ status: "rejected", notes: "This person was erased." }]);
 });
 
 test("what was let through before is waited for, and what comes meanwhile is refused", async () => {

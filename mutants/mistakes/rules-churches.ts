@@ -228,4 +228,20 @@ export const CHURCHES: readonly Mistake[] = [
     tests: ["choosing"],
     only: "organizations that have",
   },
+  {
+    rule: "who is called as was asked but for an accent is ranked as if without it",
+    file: "db/rules/church-search.sql",
+    before: "(similarity(app_private.fold(c.name), %L)",
+    after: "(similarity(c.name, %L)",
+    tests: ["churches"],
+    only: "but for its accents",
+  },
+  {
+    rule: "a search for white space is none",
+    file: "db/rules/church-search.sql",
+    before: "query.q := nullif(btrim(query.q), '');",
+    after: "query.q := nullif(query.q, '');",
+    tests: ["churches"],
+    only: "a blank text as none",
+  },
 ];

@@ -135,4 +135,28 @@ export const GRAPH_RULES: readonly Mistake[] = [
     tests: ["http"],
     only: "health",
   },
+  {
+    rule: "a code whose definition an edition changes has the new one",
+    file: "db/rules/graph-references.sql",
+    before: "definition = excluded.definition, broader_code = excluded.broader_code,",
+    after: "broader_code = excluded.broader_code,",
+    tests: ["graph-marking"],
+    only: "and that alone has changed",
+  },
+  {
+    rule: "a code that an edition puts below another is below it",
+    file: "db/rules/graph-references.sql",
+    before: "definition = excluded.definition, broader_code = excluded.broader_code,",
+    after: "definition = excluded.definition,",
+    tests: ["graph-marking"],
+    only: "and that alone has changed",
+  },
+  {
+    rule: "a code that an edition makes a function is one",
+    file: "db/rules/graph-references.sql",
+    before: "set concept_uri = excluded.concept_uri, kind = excluded.kind,",
+    after: "set concept_uri = excluded.concept_uri,",
+    tests: ["graph-marking"],
+    only: "and that alone has changed",
+  },
 ];

@@ -255,4 +255,20 @@ export const PEOPLE: readonly Mistake[] = [
     tests: ["overview-page"],
     only: "counts as its queries do",
   },
+  {
+    rule: "last names that are known are kept when the operator adds somebody",
+    file: "db/rules/platform-users.sql",
+    before: "last_name = coalesce(u.last_name, excluded.last_name)",
+    after: "last_name = coalesce(excluded.last_name, u.last_name)",
+    tests: ["membership-cli"],
+    only: "added, listed",
+  },
+  {
+    rule: "what an erased person has claimed is rejected with the reason",
+    file: "db/rules/people.sql",
+    before: "set status = 'reviewed', review_notes = 'This person was erased.'",
+    after: "set status = 'reviewed'",
+    tests: ["people"],
+    only: "has proposed goes",
+  },
 ];
