@@ -54,10 +54,9 @@ export function verifyJson(
   if (SURROGATE_ESCAPE.test(text)) parseJson(body);
 }
 
-/** Refuses a body in another encoding, by its content type. */
-export function requireUtf8Charset(contentType: string | undefined): void {
-  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType ?? "")?.[1]?.toLowerCase() ?? "utf-8";
-  if (!["utf-8", "utf8", "us-ascii"].includes(charset)) throw otherCharset();
+/** Refuses a body in another encoding, by its content type, out of which takeUtf8 has taken UTF-8. */
+export function requireUtf8Charset(contentType = ""): void {
+  if (/;\s*charset\s*=\s*"?[^";\s]/i.test(contentType)) throw otherCharset();
 }
 
 /** Refuses an address or a header of ours that is not UTF-8; Node reads headers as Latin-1. */
@@ -72,10 +71,17 @@ export const requireUtf8: RequestHandler = (request, _response, next) => {
 };
 
 const ACCEPTED_CHARSET = /;\s*charset\s*=\s*"?utf-?8"?\s*(?=[;,]|$)/gi;
+// Whatever is US-ASCII is UTF-8.
+const SENT_CHARSET = /;\s*charset\s*=\s*"?(?:utf-?8|us-ascii)"?\s*(?=;|$)/gi;
 
-/** Takes UTF-8, in which every answer is, out of Accept: by the letter `application/json; charset=utf-8` is another type. */
-export const acceptUtf8: RequestHandler = ({ headers }, _response, next) => {
+/**
+ * Takes UTF-8, in which every request and answer is, out of what a client accepts and sends, however it is spelt: by the
+ * letter `application/json; charset=utf-8` is another type, and body parsers refuse `charset=utf8`.
+ */
+export const takeUtf8: RequestHandler = ({ headers }, _response, next) => {
   if (headers.accept !== undefined) headers.accept = headers.accept.replaceAll(ACCEPTED_CHARSET, "");
+  const type = headers["content-type"];
+  if (type !== undefined) headers["content-type"] = type.replaceAll(SENT_CHARSET, "");
   next();
 };
 

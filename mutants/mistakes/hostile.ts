@@ -69,7 +69,7 @@ export const HOSTILE: readonly Mistake[] = [
   {
     rule: "a client that asks for JSON in UTF-8 is answered, at every door",
     file: "server/app.ts",
-    before: "requireHost, acceptUtf8, helmet()",
+    before: "requireHost, takeUtf8, helmet()",
     after: "requireHost, helmet()",
     tests: ["graphql-http"],
     only: "UTF-8 in Accept",
