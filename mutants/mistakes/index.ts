@@ -49,6 +49,9 @@ import { PAGES_COMPARED } from "./pages-compared.ts";
 import { PAGES_DRAWN } from "./pages-drawn.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
+import { CLAIMS_READ } from "./claims-read.ts";
+import { LISTS_READ } from "./lists-read.ts";
+import { PAGES_READ } from "./pages-read.ts";
 import { PAGES_TOLD } from "./pages-told.ts";
 import { RACES } from "./races.ts";
 import { REPLICA_PARTS } from "./replica-parts.ts";
@@ -198,6 +201,9 @@ export const MISTAKES: readonly Mistake[] = [
   ...DEPLOYED,
   ...DEPLOYED_ALIKE,
   ...INTERPLAY,
+  ...CLAIMS_READ,
+  ...PAGES_READ,
+  ...LISTS_READ,
   ...PAGES_TOLD,
   ...OPERATOR_SLIPS,
   ...GRAPH_SLIPS,

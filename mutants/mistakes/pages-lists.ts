@@ -333,8 +333,8 @@ export const PAGES_LISTS: readonly Mistake[] = [
   {
     rule: "another list of records begins with its first page",
     file: "server/pages/organization/records.ts",
-    before: "withQuery(visit.address, { page: undefined, done: undefined })",
-    after: "withQuery(visit.address, { done: undefined })",
+    before: "withQuery(visit.address, { page: undefined, [DONE]: undefined })",
+    after: "withQuery(visit.address, { [DONE]: undefined })",
     tests: ["organization-page"],
     only: "with a way to its chain",
   },

@@ -7,6 +7,7 @@ import { funnel } from "./overview/funnel.ts";
 import { months } from "./overview/months.ts";
 import type { Content, Page } from "./page.ts";
 import { searchForm } from "./parts/search-form.ts";
+import { LONGEST } from "./search.ts";
 import type { Visitor } from "./visitor.ts";
 
 const PICTURES = [countries, funnel, months, accelerators];
@@ -24,7 +25,10 @@ export function home(ask: AskGraphql): Page {
         </p>
         ${
           visit.visitor
-            ? html`${searchForm({ action: "/search", label: "Search needs, commitments, attestations, organizations" })}
+            ? html`${searchForm({
+                  ...{ action: "/search", label: "Search needs, commitments, attestations, organizations" },
+                  most: LONGEST,
+                })}
                 <div class="pictures">
                   ${await Promise.all(PICTURES.map((picture) => picture(ask, visit)))}
                 </div>`

@@ -19,6 +19,8 @@ const FIRST = 8;
 const PAGE = 25;
 /** Of a word that more records have, the newest are ranked (db/rules/search.sql), and nobody reads on to the others. */
 const RANKED = 1_000;
+/** A URI is longer than words are. */
+export const LONGEST = 2_048;
 
 const UUID_AT_END = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
@@ -27,10 +29,10 @@ type Found = Some<Listed & { orgName: string }>;
 export const search: Page = {
   path: "/search",
   show: async (visit) => {
-    const q = wordsOf(visit, 2_048);
+    const q = wordsOf(visit, LONGEST);
     const form = searchForm({
       ...{ action: "/search", label: "Words, names, an id or a URI", value: q },
-      hint: "All of the words, in any order; the beginning of a word is enough.",
+      ...{ hint: "All of the words, in any order; the beginning of a word is enough.", most: LONGEST },
     });
     if (!q) return { title: "Search", content: form };
     const exactly = await named(visit, q);

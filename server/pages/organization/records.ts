@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { RECORDS } from "../../../records/index.ts";
 import type { Content, Visit } from "../page.ts";
 import { format } from "../overview/numbers.ts";
-import { pageOf, pager, withQuery } from "../parts/pager.ts";
+import { DONE, pageOf, pager, withQuery } from "../parts/pager.ts";
 import { begin, word } from "../parts/text.ts";
 import { day } from "../parts/time.ts";
 import { NAMES, recordPath } from "../record/kinds.ts";
@@ -14,7 +14,7 @@ import type { RecordKind } from "../../../records/record.ts";
 export function records(visit: Visit, { totals, records }: Found): Content {
   const shown = listOf(visit);
   const { many } = NAMES[shown.kind];
-  const address = withQuery(visit.address, { page: undefined, done: undefined });
+  const address = withQuery(visit.address, { page: undefined, [DONE]: undefined });
   return html`<section class="card" aria-labelledby="records">
     <h2 id="records">Needs, commitments, attestations</h2>
     <nav class="tabs" aria-label="Lists of records">

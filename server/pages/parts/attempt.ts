@@ -3,9 +3,7 @@ import { html } from "hono/html";
 import { ApiError, apiErrorFrom } from "../../errors.ts";
 import { currentRequest } from "../../request-context.ts";
 import type { Content, Shown, Visit } from "../page.ts";
-import { withQuery } from "./pager.ts";
-
-const DONE = "done";
+import { DONE, withQuery } from "./pager.ts";
 
 /**
  * Does what a form asks for.

@@ -4,6 +4,9 @@ import type { Content, Visit } from "../page.ts";
 
 const LAST = 10_000;
 
+/** What the query says of a form that has just been sent: once, and on no other page of the list. */
+export const DONE = "done";
+
 /** Which page of a list is asked for; the first where the address does not say so in earnest. */
 export function pageOf({ query }: Visit, name = "page"): number {
   const asked = Number(query(name));
@@ -25,10 +28,13 @@ export function pager(
 ): Content | string {
   if (pages <= 1 && page === 1) return "";
   const last = Math.max(pages, 1);
-  const to = (number: number, text: string, rel: string) =>
-    html`<a rel="${rel}" href="${withQuery(address, { [name]: number === 1 ? undefined : String(number) })}"
-      >${text}</a
-    >`;
+  const to = (number: number, text: string, rel: string) => {
+    const href = withQuery(address, {
+      [name]: number === 1 ? undefined : String(number),
+      [DONE]: undefined,
+    });
+    return html`<a rel="${rel}" href="${href}">${text}</a>`;
+  };
   return html`<nav class="actions" aria-label="Pages of ${label}">
     ${page > 1 ? to(Math.min(page - 1, last), "Previous", "prev") : ""}
     <span class="quiet">Page ${page} of ${last}</span>

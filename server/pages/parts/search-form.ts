@@ -9,13 +9,14 @@ export function wordsOf({ query }: Pick<Visit, "query">, most: number): string |
   return atMost((query("q") ?? "").replaceAll("\0", "").trim(), most) || undefined;
 }
 
-type Field = { action: string; label: string; value?: string | undefined; hint?: string };
+type Field = { action: string; label: string; value?: string | undefined; hint?: string; most?: number };
 
-export function searchForm({ action, label, value = "", hint }: Field): Content {
+/** @param most of the characters that can be typed */
+export function searchForm({ action, label, value = "", hint, most = 200 }: Field): Content {
   return html`<form class="search" method="get" action="${action}" role="search">
     <label>
       ${label}
-      <input name="q" type="search" value="${value}" maxlength="200" autocomplete="off" />
+      <input name="q" type="search" value="${value}" maxlength="${most}" autocomplete="off" />
     </label>
     <button>Search</button>
     ${hint === undefined ? "" : html`<p class="hint">${hint}</p>`}
