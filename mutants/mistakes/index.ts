@@ -86,6 +86,7 @@ import { STEPS } from "./worker-steps.ts";
 import { SETTINGS } from "./settings.ts";
 import { SLIPS_OF_AUTHORITY } from "./slips-authority.ts";
 import { DESCRIBED } from "./doors-described.ts";
+import { AGREED } from "./rest-agreed.ts";
 import { ROUTES } from "./doors-routes.ts";
 import { SERVER_SLIPS } from "./server-slips.ts";
 import { SLIPS_OF_LISTS } from "./slips-lists.ts";
@@ -172,6 +173,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SLIPS_OF_PEOPLE,
   ...SLIPS_OF_LISTS,
   ...ROUTES,
+  ...AGREED,
   ...DESCRIBED,
   ...SERVER_SLIPS,
   ...SLIPS_OF_AUTHORITY,

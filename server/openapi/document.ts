@@ -249,7 +249,6 @@ function codesOf(route: RestRoute, scope?: Scope): ErrorCode[] {
     "internal_error",
     "database_unavailable",
     "identity_provider_unavailable",
-    "service_busy",
     "query_timeout",
   ];
   return codes.filter((code) => code !== false);

@@ -185,6 +185,7 @@ export const olderChurchQuery = {
 
 const found = church
   .partial()
+  .required({ church_id: true })
   .extend({
     distance_m: z
       .number()

@@ -18,7 +18,11 @@ export type Operation = {
   requestBody?: { required?: boolean; content: Record<string, Media> };
   responses: Record<
     string,
-    { description: string; headers?: Record<string, { required?: boolean }>; content?: Record<string, Media> }
+    {
+      description: string;
+      headers?: Record<string, { required?: boolean; schema?: object }>;
+      content?: Record<string, Media>;
+    }
   >;
 };
 
