@@ -349,6 +349,44 @@ describe("REST refuses what does not have the shape of the request", () => {
   });
 });
 
+describe("a filter is as well-formed as the field that it is of", () => {
+  test.each([
+    ["needs", "rop3=10442"],
+    ["needs", "rop3=1044256"],
+    ["needs", "rop3=10442x"],
+    ["needs", "countryCode=ke"],
+    ["needs", "countryCode=KEN"],
+    ["needs", "status=active"],
+    ["needs", "accelerator=a%00b"],
+    ["needs", "orgUri=a%00b"],
+    ["needs", "q=a%00b"],
+    ["needs", `q=${"x".repeat(201)}`],
+    ["commitments", "status=open"],
+    ["commitments", "orgUri=a%00b"],
+    ["commitments", "concernsNeedId=1"],
+    ["engagement-claims", "rop3=10442"],
+    ["engagement-claims", "rop3=1044256"],
+    ["engagement-claims", "countryCode=ke"],
+    ["engagement-claims", "status=met"],
+    ["engagement-claims", "orgUri=a%00b"],
+    ["orgs/search", "min_lat=-90.5&max_lat=0&min_lng=0&max_lng=0"],
+    ["orgs/search", "belief=jedi"],
+    ["orgs/search", "format=xml"],
+    ["orgs/search", `id=${"x".repeat(201)}`],
+    ["orgs/search", `cursor=${"x".repeat(2001)}`],
+    ["changes", "kind=person"],
+    ["changes", "needId=1"],
+    ["changes", "orgUri=a%00b"],
+    ["changes", "after=a%00b"],
+  ])("GET /v0/%s?%.60s", async (path, query) => {
+    const { status, body } = await call(`${service.url}/v0/${path}?${query}`, "GET", service.keys.read);
+    const at = expect.stringMatching(new RegExp(`^${query.split("=")[0]!}`));
+    expect({ status, ...body }).toMatchObject({
+      ...{ status: 400, error: "validation_failed", details: [{ path: at }] },
+    });
+  });
+});
+
 describe("what is stored comes back byte for byte", () => {
   const TEXTS = {
     emoji: "Prayer 🙏🏽 for 👨‍👩‍👧‍👦 families",

@@ -380,12 +380,22 @@ describe.each(m.DOORS)("through %s", (name) => {
     for (let one = 0; one < 4; one++) orgs.push(await m.addOrganization(db()));
     const uris = orgs.map(({ uri }) => uri).toSorted();
     const email = `everywhere@${orgs[0]!.domain}`;
-    for (const uri of uris.toReversed()) {
-      await db().query("select app_private.add_member($1, $2, 'org_member')", [uri, email]);
+    const roles = ["org_member", "org_contributor", "org_admin", "org_member"];
+    for (const [place, uri] of [...uris.entries()].toReversed()) {
+      await db().query("select app_private.add_member($1, $2, $3)", [uri, email, roles[place]]);
     }
     const { value } = await door.users(m.support);
     const person = value.users.find((user: { email: string }) => user.email === email);
     expect(person.memberships.map(({ orgUri }: { orgUri: string }) => orgUri)).toEqual(uris);
+  });
+
+  test("members are listed in the order of their addresses, whatever their roles", async () => {
+    const org = await m.addOrganization(db(), {
+      ...{ carl: "org_admin", anna: "org_member", dora: "org_contributor", ben: "org_admin" },
+    });
+    const { value } = await door.members(org.uri, `carl@${org.domain}`);
+    const listed = value.members.map((each: { userEmail: string }) => each.userEmail.split("@")[0]);
+    expect(listed).toEqual(["anna", "ben", "carl", "dora"]);
   });
 
   test("a support user sees everybody, with roles and memberships", async () => {
