@@ -1,13 +1,9 @@
 // Pages word by word, of things of which no two are alike: each stands behind its own name, and each link leads to its own place.
 import { describe, expect, test } from "@jest/globals";
 import { html } from "hono/html";
-import { graphState } from "../server/pages/graph-state.ts";
 import { organization } from "../server/pages/organization/page.ts";
-import { organizations } from "../server/pages/organizations.ts";
 import type { Page, Shown, Visit } from "../server/pages/page.ts";
 import { recordPages } from "../server/pages/record/page.ts";
-import { search } from "../server/pages/search.ts";
-import { users } from "../server/pages/users.ts";
 import { asRead } from "./support/as-read.ts";
 
 const AT = "https://o.example/1";

@@ -86,7 +86,8 @@ function agreed({ path, method, operation }: Placed): string {
     ...Object.entries(responses).flatMap(([status, { content = {}, headers = {} }]) => [
       `${status}: ${Object.entries(headers)
         .map(([name, { required, schema }]) => {
-          const values = (schema as Schema | undefined)?.enum?.join("|") ?? "";
+          const { enum: known = [] }: Schema = schema ?? {};
+          const values = known.join("|");
           return `${name}${required === false ? "?" : ""}${values && ` (${values})`}`;
         })
         .join(", ")}`,

@@ -50,6 +50,7 @@ import { PAGES_DRAWN } from "./pages-drawn.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
 import { CLAIMS_READ } from "./claims-read.ts";
+import { LISTS_ORDERED } from "./lists-ordered.ts";
 import { LISTS_READ } from "./lists-read.ts";
 import { PAGES_READ } from "./pages-read.ts";
 import { PAGES_TOLD } from "./pages-told.ts";
@@ -68,6 +69,7 @@ import { PEOPLE } from "./rules-people.ts";
 import { PROOFS } from "./rules-proofs.ts";
 import { QUEUES } from "./rules-queue.ts";
 import { RECORDS } from "./rules-records.ts";
+import { SPARQL_REQUESTS } from "./sparql-requests.ts";
 import { STANDING } from "./rules-standing.ts";
 import { TOLD } from "./rules-told.ts";
 import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
@@ -206,6 +208,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...CLAIMS_READ,
   ...PAGES_READ,
   ...LISTS_READ,
+  ...LISTS_ORDERED,
+  ...SPARQL_REQUESTS,
   ...PAGES_TOLD,
   ...OPERATOR_SLIPS,
   ...GRAPH_SLIPS,
