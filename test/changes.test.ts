@@ -586,9 +586,13 @@ describe("of organization claims", () => {
     expect(await told(platformAdmin)).toEqual(new Set([early, late]));
   });
 
-  test("that were deleted are told to the platform, and no longer to the organization", async () => {
+  test("that were deleted are told to the platform, and no longer to the organization; saved as they were, to nobody", async () => {
     const organization = await addOrganization(db, { boss: "org_admin" });
     const { claimId } = await claim(organization, "ida@elsewhere.example");
+    // Saved as it was, it has not changed.
+    await db.query("update app_public.organization_claims set org_name = org_name where claim_id = $1", [
+      claimId,
+    ]);
     await db.query("delete from app_public.organization_claims where claim_id = $1", [claimId]);
     const told = async (who: string) =>
       ((await claims(who)).body as Page).changes.map(
@@ -602,9 +606,12 @@ describe("of organization claims", () => {
         ],
       );
     const all = await told(platformAdmin);
-    expect([all[0], all.at(-1)]).toEqual([
-      [claimId, "created", null, "pending", organization.uri, null],
-      [claimId, "deleted", "pending", null, organization.uri, null],
+    const common = [organization.uri, null];
+    expect(all).toEqual([
+      [claimId, "created", null, "pending", ...common],
+      // It was sent to the organization.
+      [claimId, "updated", "pending", "pending", ...common],
+      [claimId, "deleted", "pending", null, ...common],
     ]);
     expect(await told(`boss@${organization.domain}`)).toEqual([]);
   });

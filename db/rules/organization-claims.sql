@@ -33,7 +33,7 @@ create trigger guard_insert before insert on app_public.organization_claims
 create trigger guard_update before update on app_public.organization_claims
   for each row when (old.status is distinct from new.status) execute function app_private.guard_claim_transition();
 create trigger touch before update on app_public.organization_claims
-  for each row execute function app_private.touch();
+  for each row when (old.* is distinct from new.*) execute function app_private.touch();
 
 create function app_private.record_claim_step() returns trigger
 language plpgsql security definer

@@ -52,4 +52,13 @@ export const FEED: readonly Mistake[] = [
     tests: ["changes"],
     only: "of each kind of record",
   },
+  {
+    rule: "a claim that is saved as it was has not changed",
+    file: "db/rules/organization-claims.sql",
+    before:
+      "create trigger touch before update on app_public.organization_claims\n  for each row when (old.* is distinct from new.*) execute",
+    after: "create trigger touch before update on app_public.organization_claims\n  for each row execute",
+    tests: ["changes"],
+    only: "saved as they were",
+  },
 ];

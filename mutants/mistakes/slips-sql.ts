@@ -21,7 +21,7 @@ export const SLIPS_IN_SQL: readonly Mistake[] = [
     rule: "a claim that is decided has changed when it was decided",
     file: "db/rules/organization-claims.sql",
     before:
-      "create trigger touch before update on app_public.organization_claims\n  for each row execute function app_private.touch();\n",
+      "create trigger touch before update on app_public.organization_claims\n  for each row when (old.* is distinct from new.*) execute function app_private.touch();\n",
     after: "",
     tests: ["changes"],
     only: "a reviewer sees those",
