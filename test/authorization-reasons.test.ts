@@ -206,9 +206,11 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
   expect(manage).toMatchObject({ refusal: "insufficient_scope" });
   expect(await lineAt(manage.reasons[1].place)).toContain("app_public.set_member_role");
 
-  await database.owner.query("update app_private.api_keys set revoked_at = now() where key_id = $1", [
-    write.id,
-  ]);
+  // Expired since, too: what somebody has done says more than that time has passed.
+  await database.owner.query(
+    "update app_private.api_keys set revoked_at = now(), expires_at = now() where key_id = $1",
+    [write.id],
+  );
   expect(await explain(world.contributor, "needs:write", "--key", write.id)).toMatchObject({
     refusal: "invalid_api_key",
     reasons: [{ reason: expect.stringContaining("revoked") }, {}, {}, {}],

@@ -118,6 +118,26 @@ describe("a claim", () => {
     expect((await support.open(`${QUEUE}/${elsewhere}`)).text).not.toContain("Anybody can get");
   });
 
+  test("of one that is like it are told its active members, and the claims that wait for it", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin", idle: "org_member" });
+    await db().query("select app_private.change_member($1, $2, null, 'suspended')", [
+      org.uri,
+      `idle@${org.domain}`,
+    ]);
+    const decided = {
+      claimId: await queue.claim(org),
+      action: "reject",
+      notes: "No.",
+      adminEmail: m.support,
+    };
+    await queue.door.review(decided);
+    await queue.claim(org);
+    const id = await queue.propose("By Its Domain Alone", { newOrgWebsite: `https://${org.domain}` });
+    expect((await queue.told(m.support, `claim_to_review('${id}')`)).similar).toMatchObject([
+      { uri: org.uri, alike: ["domain"], members: 1, waiting: 1 },
+    ]);
+  });
+
   test("an address at the organization's domain is a good sign once it is proven", async () => {
     const org = await m.addOrganization(db(), { head: "org_admin" });
     const id = await queue.claim(org, { userEmail: `somebody@${org.domain}` });

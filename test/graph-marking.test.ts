@@ -275,6 +275,15 @@ test.each([
   expect(await values(since)).toEqual([state === "behind" ? "00:00:31" : "1 day"]);
 });
 
+test("the worker is woken for what has changed, and not for a statement that changes nothing", async () => {
+  const woken = "select count(*)::integer from app_private.graph_wakeups";
+  await client.query("delete from app_private.graph_wakeups");
+  await client.query("update app_public.needs set status = 'met' where false");
+  expect(await values(woken)).toEqual([0]);
+  await client.query("update app_public.needs set status = 'met'");
+  expect(await values(woken)).toEqual([1]);
+});
+
 test("what is refused again and again waits twice as long each time, and at most five minutes", async () => {
   expect(
     await values(

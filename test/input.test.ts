@@ -324,7 +324,7 @@ describe("REST refuses what does not have the shape of the request", () => {
     expect(await send("not-a-uuid")).toMatchObject({ status: 400, body: { error: "validation_failed" } });
     expect(await send("00000000-0000-4000-8000-000000000000")).toMatchObject({
       status: 422,
-      body: { error: code },
+      body: { error: code, details: [{ path: field }] },
     });
   });
 

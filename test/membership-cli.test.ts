@@ -31,7 +31,7 @@ describe("members", () => {
 
   test("are added, listed, suspended and made active again", async () => {
     expect(
-      await add("ana@river.example", "org_admin", "--first-name", "Ana", "--last-name", "Silva"),
+      await add("ana@river.example", "org_admin", "--first-name", " Ana ", "--last-name", " Silva "),
     ).toEqual({
       orgUri: org,
       email: "ana@river.example",

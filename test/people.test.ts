@@ -444,6 +444,21 @@ test("what was let through before is waited for, and what comes meanwhile is ref
   }
 });
 
+test("an erasure that was broken off is finished by the next, which names the organizations in order", async () => {
+  const others = [
+    await m.addOrganization(db()),
+    await m.addOrganization(db()),
+    await m.addOrganization(db()),
+  ];
+  const uris = others.map(({ uri }) => uri).toSorted();
+  for (const { uri } of others)
+    await db().query("select app_private.add_member($1, $2, 'org_admin')", [uri, person]);
+  const { rows } = await db().query("select app_private.begin_erasure($1, true) as bereft", [person]);
+  expect(rows).toEqual([{ bereft: uris }]);
+  expect(await erase(person)).toMatchObject({ code: 0, pseudonym: expect.stringMatching(/^erased-/) });
+  expect(await tablesWith(person)).toEqual([]);
+});
+
 test("every column is looked through, unless its type can hold no address", async () => {
   const { rows } = await db().query<{ found: string }>(
     `select format('%s.%s %s', c.oid::regclass, a.attname, format_type(a.atttypid, a.atttypmod)) as found

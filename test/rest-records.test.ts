@@ -197,30 +197,30 @@ describe.each(CASES)("$name", (record) => {
       body: { error: "validation_failed", details: [{ path: "status" }] },
     });
   });
-});
 
-test("a record that the load check refused says why, and only then", async () => {
-  const created = await post("/v0/needs", NEED);
-  const { needId } = created.body;
-  const errors = [{ path: "concernsPeopleGroupRop3", message: "names no people group of the registry" }];
-  await service.database.owner.query(
-    `update app_private.graph_records set state = 'rejected', synced_revision = revision, errors = $2 where record_id = $1`,
-    [needId, JSON.stringify(errors)],
-  );
-  expect((await get(`/v0/needs/${needId}`)).body).toMatchObject({
-    graphStatus: "rejected",
-    graphErrors: errors,
+  test("that the load check refused says why, and only then", async () => {
+    const created = await post(record.create, record.least);
+    const id = created.body[record.id];
+    const errors = [{ path: "orgUri", message: `is not that of ${record.name}` }];
+    await service.database.owner.query(
+      `update app_private.graph_records set state = 'rejected', synced_revision = revision, errors = $2 where record_id = $1`,
+      [id, JSON.stringify(errors)],
+    );
+    expect((await get(`${record.path}/${id}`)).body).toMatchObject({
+      graphStatus: "rejected",
+      graphErrors: errors,
+    });
+    const listed = (await get(`${record.path}?limit=1`)).body[record.items][0];
+    expect(listed).toMatchObject({ [record.id]: id, graphStatus: "rejected" });
+    expect(listed).not.toHaveProperty("graphErrors");
+    await service.database.owner.query(
+      "update app_private.graph_records set state = 'synced' where record_id = $1",
+      [id],
+    );
+    const { body } = await get(`${record.path}/${id}`);
+    expect(body.graphStatus).toBe("synced");
+    expect(body).not.toHaveProperty("graphErrors");
   });
-  const listed = (await get("/v0/needs?limit=1")).body.needs[0];
-  expect(listed.graphStatus).toBe("rejected");
-  expect(listed).not.toHaveProperty("graphErrors");
-  await service.database.owner.query(
-    "update app_private.graph_records set state = 'synced' where record_id = $1",
-    [needId],
-  );
-  const { body } = await get(`/v0/needs/${needId}`);
-  expect(body.graphStatus).toBe("synced");
-  expect(body).not.toHaveProperty("graphErrors");
 });
 
 test("the accelerator list holds every code and says which are deprecated", async () => {

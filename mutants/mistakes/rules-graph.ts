@@ -159,4 +159,12 @@ export const GRAPH_RULES: readonly Mistake[] = [
     tests: ["graph-marking"],
     only: "and that alone has changed",
   },
+  {
+    rule: "the worker is not woken for a statement that changes nothing",
+    file: "db/rules/graph-projection.sql",
+    before: "  if marked > 0 then\n    perform app_private.wake_projection();\n  end if;",
+    after: "  perform app_private.wake_projection();",
+    tests: ["graph-marking"],
+    only: "the worker is woken for",
+  },
 ];

@@ -271,4 +271,38 @@ export const PEOPLE: readonly Mistake[] = [
     tests: ["people"],
     only: "has proposed goes",
   },
+  {
+    rule: "white space around a last name is no part of it",
+    file: "db/rules/platform-users.sql",
+    before: "  new.last_name := app_private.trimmed(new.last_name);\n",
+    after: "",
+    tests: ["membership-cli"],
+    only: "added, listed",
+  },
+  {
+    rule: "a key that is revoked is so, though its time is over as well",
+    file: "db/rules/identity.sql",
+    before:
+      "  when key.revoked_at is not null then 'revoked'\n  when key.expires_at <= now() then 'expired'\n",
+    after:
+      "  when key.expires_at <= now() then 'expired'\n  when key.revoked_at is not null then 'revoked'\n",
+    tests: ["authorization-reasons"],
+    only: "what its scope gets to",
+  },
+  {
+    rule: "an erasure that was broken off may be begun once more",
+    file: "db/rules/people.sql",
+    before: "where lower(u.email) = lower(begin_erasure.email) and u.erased_at is null for no key update;",
+    after: "where lower(u.email) = lower(begin_erasure.email) for no key update;",
+    tests: ["people"],
+    only: "broken off",
+  },
+  {
+    rule: "organizations that an erasure would leave to nobody are named in order",
+    file: "db/rules/people.sql",
+    before: "having array_agg(m.user_id) = array[person.user_id]\n    order by m.org_uri)",
+    after: "having array_agg(m.user_id) = array[person.user_id]\n    order by m.org_uri desc)",
+    tests: ["people"],
+    only: "broken off",
+  },
 ];

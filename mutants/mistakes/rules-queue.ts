@@ -144,4 +144,20 @@ export const QUEUES: readonly Mistake[] = [
     tests: ["mail"],
     only: "administrators of a request",
   },
+  {
+    rule: "of an organization like the claimed one the active members are counted",
+    file: QUEUE,
+    before: "where m.org_uri = o.org_uri and m.status = 'active'),\n      'waiting'",
+    after: "where m.org_uri = o.org_uri),\n      'waiting'",
+    tests: ["claim-to-review"],
+    only: "of one that is like it",
+  },
+  {
+    rule: "of an organization like the claimed one the claims that wait are counted",
+    file: QUEUE,
+    before: "where sees_all and c.org_uri = o.org_uri and c.status = 'pending_review'))",
+    after: "where sees_all and c.org_uri = o.org_uri))",
+    tests: ["claim-to-review"],
+    only: "of one that is like it",
+  },
 ];

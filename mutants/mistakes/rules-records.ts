@@ -263,4 +263,28 @@ export const RECORDS: readonly Mistake[] = [
     tests: ["search"],
     only: "newest thousand",
   },
+  {
+    rule: "a commitment that there is not is named by its field",
+    file: "db/rules/engagement-claims.sql",
+    before: "app_private.problem('fulfillsCommitmentId', 'does not name",
+    after: "app_private.problem('commitmentId', 'does not name",
+    tests: ["input"],
+    only: "fulfillsCommitmentId",
+  },
+  {
+    rule: "an attestation is listed with its own state in the graph",
+    file: "db/rules/engagement-claims.sql",
+    before: "app_public.record_graph_status('engagement_claim', c.claim_id) as",
+    after: "app_public.record_graph_status('commitment', c.claim_id) as",
+    tests: ["rest-records"],
+    only: "an engagement claim that the load check refused",
+  },
+  {
+    rule: "a commitment is listed with its own state in the graph",
+    file: "db/rules/commitments.sql",
+    before: "app_public.record_graph_status('commitment', c.commitment_id) as",
+    after: "app_public.record_graph_status('need', c.commitment_id) as",
+    tests: ["rest-records"],
+    only: "a commitment that the load check refused",
+  },
 ];
