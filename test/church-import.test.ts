@@ -253,6 +253,12 @@ test.each([
     "church_id\nx\n",
     /nameless\.csv cannot be read: it has no column name/,
   ],
+  [
+    "a CSV with a column twice, however it is written",
+    "twice.csv",
+    "church_id,name,locality, NAME\nx,X,,Y\n",
+    /twice\.csv cannot be read: it has the column name twice/,
+  ],
   ["an empty GeoJSON", "empty.geojson", " \n", /empty\.geojson cannot be read: it is empty/],
   [
     "a file that is not GeoJSON",
@@ -416,6 +422,23 @@ test("texts that no church may have are refused, each with its row, and count as
     ]),
   );
   expect(await churches("church_id")).toEqual([{ church_id: "f1" }, { church_id: "f4" }]);
+});
+
+test("what is not UTF-8 is refused, each row by itself, and a name that two columns without a church share is none", async () => {
+  const source = Readable.from([
+    Buffer.from("church_id,name,,\nu1,Good,x,y\nu2,Caf"),
+    Buffer.from([0xe9]),
+    Buffer.from("\nu3,Café\n"),
+  ]);
+  const problems: unknown[] = [];
+  const result = await importChurches(database.owner, source, {
+    ...{ format: "csv", onProblem: (place) => void problems.push(place) },
+  });
+  expect([result, problems]).toEqual([
+    { read: 3, added: 2, changed: 0, unchanged: 0, refused: 1 },
+    [{ line: 3 }],
+  ]);
+  expect(await churches("name")).toEqual([{ name: "Good" }, { name: "Café" }]);
 });
 
 test("of columns that no church has some are named, and none gives a terminal orders", async () => {

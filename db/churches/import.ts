@@ -76,6 +76,8 @@ export async function importChurches(
     for (const column of ["church_id", "name"]) {
       if (!columns.includes(column)) throw new SourceError(`it has no column ${column}`);
     }
+    const twice = columns.find((column) => header.indexOf(column) !== header.lastIndexOf(column));
+    if (twice) throw new SourceError(`it has the column ${twice} twice`);
     const unknown = header.filter((name) => !known.includes(name));
     if (unknown.length > 0) onUnknownColumns?.(unknown);
   });
