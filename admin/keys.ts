@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import { isIP } from "node:net";
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import type { Command } from "commander";
 import { choices } from "../db/catalog.ts";
 import { AdminError, table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
+import { futureDate, hours, network, positiveInteger, several } from "./key-options.ts";
 
 const SCOPES = choices["api_keys.scope"];
 
@@ -121,7 +121,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
         [keyId, hashOf(key), overlap, expires],
       );
       const [rotated] = rows;
-      if (!rotated) throw new AdminError(`There is no live key with the id ${keyId}.`);
+      if (!rotated) throw noKey(keyId, "live key");
       const { oldExpiresAt, ...made } = rotated;
       tellNew(context, key, made, { keyId: keyId.toLowerCase(), expiresAt: oldExpiresAt });
     });
@@ -158,7 +158,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
       const pool = await context.pool();
       const { rows } = await pool.query<Key>(`${KEYS} where key_id::text = lower($1)`, [keyId]);
       const [key] = rows;
-      if (!key) throw new AdminError(`There is no key with the id ${keyId}.`);
+      if (!key) throw noKey(keyId, "key");
       context.print(key, [
         `${key.label}: a key of scope ${key.scope}, ${key.state}`,
         `  issued            ${key.createdAt}`,
@@ -184,9 +184,18 @@ export function registerKeys(program: Command, context: AdminContext): void {
         [keyId],
       );
       const [revoked] = rows;
-      if (!revoked) throw new AdminError(`There is no key with the id ${keyId}.`);
+      if (!revoked) throw noKey(keyId, "key");
       context.print(revoked, `Key ${revoked.keyId} (${revoked.label}) is revoked.`);
     });
+}
+
+/** A key's text that was given for its id is not said again, on a terminal or in a log. */
+function noKey(keyId: string, what: string): AdminError {
+  return new AdminError(
+    keyId.startsWith("ek_")
+      ? "A key is named by its id, as `keys list` shows it, not by its text."
+      : `There is no ${what} with the id ${keyId}.`,
+  );
 }
 
 function newKey(): string {
@@ -239,54 +248,4 @@ function boundsOf({ organizations, persons, networks }: Pick<Key, "organizations
     ...count(persons, "person"),
     ...count(networks, "network"),
   ];
-}
-
-/** A repeatable option. */
-function several(text: string, before: string[] = []): string[] {
-  return [...before, text];
-}
-
-function network(text: string, before?: string[]): string[] {
-  const [address = "", bits, ...rest] = text.split("/");
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  if (
-    rest.length > 0 ||
-    address.includes("%") ||
-    most < 0 ||
-    (bits !== undefined && !/^\d{1,3}$/.test(bits)) ||
-    Number(bits ?? 0) > most
-  ) {
-    throw new InvalidArgumentError(
-      "It must be a network such as 192.0.2.0/24 or 2001:db8::/32, or one address.",
-    );
-  }
-  return several(text, before);
-}
-
-function hours(text: string): number {
-  const value = Number(text);
-  if (!/^\d+(\.\d+)?$/.test(text) || value > 100_000) {
-    throw new InvalidArgumentError("It must be a number of hours, such as 24.");
-  }
-  return value;
-}
-
-function futureDate(text: string): string {
-  const time = Date.parse(text);
-  // Date rolls 30 February over into March; a date that comes back as another one does not exist.
-  const day = text.slice(0, 10);
-  const dayExists = !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day);
-  if (!/^\d{4}-\d{2}-\d{2}(T\S+)?$/.test(text) || Number.isNaN(time) || !dayExists) {
-    throw new InvalidArgumentError("It must be a date such as 2030-12-31 or 2030-12-31T12:00:00Z.");
-  }
-  if (time <= Date.now()) throw new InvalidArgumentError("It is in the past.");
-  return new Date(time).toISOString();
-}
-
-function positiveInteger(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > 2_147_483_647) {
-    throw new InvalidArgumentError("It must be a whole number of at least 1.");
-  }
-  return value;
 }

@@ -204,7 +204,7 @@ export const OPERATOR_TOOL: readonly Mistake[] = [
   },
   {
     rule: "a key is not issued for a time that is over",
-    file: "admin/keys.ts",
+    file: "admin/key-options.ts",
     before: "if (time <= Date.now())",
     after: "if (time <= 0)",
     tests: ["cli"],

@@ -52,7 +52,7 @@ export const OPERATOR: readonly Mistake[] = [
   },
   {
     rule: "a date that there is not is refused",
-    file: "admin/keys.ts",
+    file: "admin/key-options.ts",
     before: "Number.isNaN(time) || !dayExists) {",
     after: "Number.isNaN(time)) {",
     tests: ["cli"],
@@ -60,7 +60,7 @@ export const OPERATOR: readonly Mistake[] = [
   },
   {
     rule: "a network has as many bits as its kind of address",
-    file: "admin/keys.ts",
+    file: "admin/key-options.ts",
     before: "Number(bits ?? 0) > most\n",
     after: "Number(bits ?? 0) > 128\n",
     tests: ["cli"],

@@ -1,0 +1,53 @@
+// The values that options of `keys` take.
+import { isIP } from "node:net";
+import { InvalidArgumentError } from "commander";
+
+/** A repeatable option. */
+export function several(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
+export function network(text: string, before?: string[]): string[] {
+  const [address = "", bits, ...rest] = text.split("/");
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  if (
+    rest.length > 0 ||
+    address.includes("%") ||
+    most < 0 ||
+    (bits !== undefined && !/^\d{1,3}$/.test(bits)) ||
+    Number(bits ?? 0) > most
+  ) {
+    throw new InvalidArgumentError(
+      "It must be a network such as 192.0.2.0/24 or 2001:db8::/32, or one address.",
+    );
+  }
+  return several(text, before);
+}
+
+export function hours(text: string): number {
+  const value = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || value > 100_000) {
+    throw new InvalidArgumentError("It must be a number of hours, such as 24.");
+  }
+  return value;
+}
+
+export function futureDate(text: string): string {
+  const time = Date.parse(text);
+  // Date rolls 30 February over into March; a date that comes back as another one does not exist.
+  const day = text.slice(0, 10);
+  const dayExists = !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day);
+  if (!/^\d{4}-\d{2}-\d{2}(T\S+)?$/.test(text) || Number.isNaN(time) || !dayExists) {
+    throw new InvalidArgumentError("It must be a date such as 2030-12-31 or 2030-12-31T12:00:00Z.");
+  }
+  if (time <= Date.now()) throw new InvalidArgumentError("It is in the past.");
+  return new Date(time).toISOString();
+}
+
+export function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > 2_147_483_647) {
+    throw new InvalidArgumentError("It must be a whole number of at least 1.");
+  }
+  return value;
+}
