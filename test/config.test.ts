@@ -556,6 +556,7 @@ describe("admin config", () => {
       ...{ RATE_LIMIT_PER_MINUTE: 1_303, UNKNOWN_KEYS_PER_MINUTE: 1_304, TRUST_PROXY: "loopback,10.0.0.1" },
       ...{ ANSWER_MAX_BYTES: 1_300_005, PERSISTED_DOCUMENTS_ONLY: false, SPARQL_TIMEOUT_MS: 1_306 },
       ...{ SHUTDOWN_DELAY_MS: 1_307, SHUTDOWN_TIMEOUT_MS: 1_308, SPARQL_CONCURRENCY: 9 },
+      ...{ MAX_CONNECTIONS: 1_310 },
       ...{
         KEEP_ALIVE_TIMEOUT_MS: 1_309,
         GRAPH_VERIFY: "report",
@@ -564,6 +565,10 @@ describe("admin config", () => {
       },
       ...{ LOG_LEVEL: "warn", METRICS_PORT: 3012, DATA_DIR: "elsewhere" },
     };
+    // The address of a whole store, what is masked, and a file that has to be there.
+    expect(VARIABLES.filter((name) => !(name in given))).toEqual([
+      ...["FUSEKI_URL", "FUSEKI_PASSWORD", "OIDC_CLIENT_SECRET", "PERSISTED_DOCUMENTS"],
+    ]);
     const texts = Object.entries(given).map(([name, value]) => [name, String(value)]);
     const shown = await admin(["config", "--json"], {
       ...Object.fromEntries(texts),

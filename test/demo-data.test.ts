@@ -1,7 +1,9 @@
 // The demo's people, records and key, as a fresh database gets them.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { loadConfig } from "../config.ts";
+import { columns } from "../db/catalog.ts";
 import { DEMO_KEY_ID, demoKeyIsLive, demoKeyOpens, isUntouched, loadDemo } from "../db/demo/load.ts";
+import { applicants, commitments, engagementClaims, needs } from "../db/demo/records.ts";
 import { createNames } from "../graph/namespaces.ts";
 import { readStarterVocabulary } from "../graph/skos.ts";
 import { importVocabulary } from "../worker/imports.ts";
@@ -79,6 +81,71 @@ test("has records of several months, each with a history as old as itself, and t
   expect(Number(fixed)).toBeGreaterThan(0);
 });
 
+test("has the people of the README, at the domains of their organizations, and two that nobody belongs to", async () => {
+  await loadDemo(database.owner, graphDataUrl);
+  const { rows: there } = await database.owner.query<
+    Record<"slug" | "domain" | "website", string> & { people: string[] }
+  >(
+    `select substring(o.org_uri from '[^/]+$') as slug, o.domain, o.website,
+       array(select u.email || ' ' || m.role from app_public.memberships as m join app_public.users as u using (user_id)
+         where m.org_uri = o.org_uri order by 1) as people
+     from app_public.organizations as o where o.domain is not null order by 1`,
+  );
+  const of = (slug: string, ...names: string[]) => ({
+    ...{ slug, domain: `${slug}.example`, website: `https://${slug}.example` },
+    people: names.map((name) => `${name}@${slug}.example org_${name}`),
+  });
+  expect(there).toEqual([
+    of("cedar-gate"),
+    ...["harbor-scripture", "northern-light", "open-well", "sahel-prayer"].map((slug) =>
+      of(slug, "admin", "contributor", "member"),
+    ),
+    of("stone-bridge"),
+  ]);
+  const { rows: platform } = await database.owner.query(
+    `select email, role, first_name as first, last_name as last
+     from app_public.platform_roles join app_public.users using (user_id) order by 1`,
+  );
+  expect(platform).toEqual([
+    { email: "admin@platform.example", role: "admin", first: "Ruth", last: "Alvarez" },
+    { email: "support@platform.example", role: "support", first: "Samuel", last: "Park" },
+  ]);
+});
+
+test("has a chain from needs to what was done, with the statuses and the days that are written down for it", async () => {
+  await loadDemo(database.owner, graphDataUrl);
+  const { rows: promised } = await database.owner.query(
+    `select c.commitment_description as description, n.need_description as need, c.status::text,
+       c.target_completion_date - current_date as days
+     from app_public.commitments as c left join app_public.needs as n on n.need_id = c.concerns_need_id
+     order by c.commitment_id`,
+  );
+  expect(promised).toEqual(
+    commitments.map(({ description, need, status, dueInDays }) => ({
+      ...{ description, need: need === null ? null : needs[need]!.description },
+      ...{ status: status ?? columns.commitments.status.initially, days: dueInDays },
+    })),
+  );
+  const { rows: done } = await database.owner.query(
+    `select e.description, c.commitment_description as commitment, e.status::text, e.country_code as country,
+       e.country_name as "countryName"
+     from app_public.engagement_claims as e
+     left join app_public.commitments as c on c.commitment_id = e.fulfills_commitment_id order by e.claim_id`,
+  );
+  expect(done).toEqual(
+    engagementClaims.map(({ description, commitment, status, country, countryName }) => ({
+      ...{ description, commitment: commitment === null ? null : commitments[commitment]!.description },
+      ...{ status: status ?? columns.engagement_claims.status.initially, country, countryName },
+    })),
+  );
+  // What has come to be after that is not as old as the record.
+  const [later] = await one(
+    `select count(*)::integer from app_public.status_history
+     where from_status is not null and changed_at > now() - interval '1 hour'`,
+  );
+  expect(later).toBe([...commitments, ...engagementClaims].filter(({ status }) => status).length);
+});
+
 test("has claims that wait, and mails about them, by their fixed ids", async () => {
   await loadDemo(database.owner, graphDataUrl);
   const { rows } = await database.owner.query(
@@ -92,6 +159,15 @@ test("has claims that wait, and mails about them, by their fixed ids", async () 
     [1, 2, 3].map((place) => `00000000-0000-4000-8004-00000000000${place}`),
   );
   expect(rows.map(({ steps }) => steps > 0)).toEqual([true, true, true]);
+  expect(rows.map(({ mails }) => mails > 0)).toEqual([true, true, true]);
+  const { rows: asked } = await database.owner.query(
+    "select stated_roles as roles, new_org_website as website from app_public.organization_claims order by claim_id",
+  );
+  expect(asked).toEqual(
+    applicants.map((applicant) => ({
+      ...{ roles: applicant.roles, website: "newOrg" in applicant ? applicant.newOrg.website : null },
+    })),
+  );
   const [unknown] = await one(
     `select count(*)::integer from app_private.mails
      where data ? 'claimId' and data ->> 'claimId' not in (select claim_id::text from app_public.organization_claims)`,

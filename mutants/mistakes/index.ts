@@ -34,6 +34,7 @@ import { ONTOLOGY_TEXTS } from "./ontology.ts";
 import { OPERATOR } from "./operator.ts";
 import { OPERATOR_GRAPH } from "./operator-graph.ts";
 import { OPERATOR_SLIPS } from "./operator-slips.ts";
+import { OPERATOR_WORDS } from "./operator-words.ts";
 import { OPERATOR_TOOL } from "./operator-tool.ts";
 import { HOSTILE } from "./hostile.ts";
 import { IDENTITY } from "./identity.ts";
@@ -212,6 +213,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SPARQL_REQUESTS,
   ...PAGES_TOLD,
   ...OPERATOR_SLIPS,
+  ...OPERATOR_WORDS,
   ...GRAPH_SLIPS,
   ...OVERLOOKED_GRAPH,
   ...ONTOLOGY_TEXTS,
