@@ -87,7 +87,7 @@ export function registerGraph(program: Command, context: AdminContext): void {
           ...(count > differences.length ? [`and ${count - differences.length} more`] : []),
           `${result.records} records compared: ${count === 0 ? "no differences" : kinds.join(", ")}`,
           ...(result.pending > 0 ? [`${result.pending} were being written and could not be compared`] : []),
-          ...(repair ? [`${result.repaired} repaired`] : []),
+          ...(repair || options.dropUnlisted ? [`${result.repaired} repaired`] : []),
         ]);
       }),
     );

@@ -100,11 +100,16 @@ test("a list that lacks, adds or changes something differs by as much, and is wr
 });
 
 test("what was left in place counts as drift after a repair, and what was put right does not", async () => {
-  await graph.store.update(
-    `INSERT DATA { GRAPH <urn:x-unlisted> { <urn:a> <urn:b> 1 } GRAPH <${graph.needs}> { <urn:a> <urn:b> 2 } }`,
-  );
+  const foreign = () =>
+    graph.store.update(
+      `INSERT DATA { GRAPH <urn:x-unlisted> { <urn:a> <urn:b> 1 } GRAPH <${graph.needs}> { <urn:a> <urn:b> 2 } }`,
+    );
+  await foreign();
   expect(await compare({ repair: true })).toMatchObject({ repaired: 1, drift: 1 });
   expect(await compare({ repair: true, dropUnlisted: true })).toMatchObject({ repaired: 1, drift: 0 });
+  await foreign();
+  expect(await compare({ dropUnlisted: true })).toMatchObject({ repaired: 1, drift: 1 });
+  expect(await compare({ repair: true })).toMatchObject({ repaired: 1, drift: 0 });
 });
 
 test("a rebuild of 1,001 records sends each of them, and counts each once though it has to be sent again", async () => {

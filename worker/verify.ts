@@ -141,7 +141,7 @@ export async function verify(
     onProgress(result.records);
   }
   await options.pool.query("update app_private.graph_verification set verified_at = now(), drift = $1", [
-    options.repair ? countDifferences(result) - result.repaired : countDifferences(result),
+    countDifferences(result) - result.repaired,
   ]);
   return result;
 }
