@@ -376,7 +376,7 @@ describe("the embedded store", () => {
         text: await response.text(),
       };
     };
-    return { call, asked };
+    return { call, asked, url };
   }
   const direct = (type: string, body: string) => ({
     method: "POST",
@@ -432,6 +432,79 @@ describe("the embedded store", () => {
     const { call, asked } = await doors();
     expect(await call(path, init as never)).toMatchObject({ status, allow });
     expect(asked).toEqual([]);
+  });
+
+  const ASKED = "SELECT * { ?s ?p ?o }";
+  const FORM = "application/x-www-form-urlencoded";
+  const form = (fields: Record<string, string>) => direct(FORM, new URLSearchParams(fields).toString());
+  const select = { kind: "query", sparql: ASKED, answersGraph: false, quick: false, dataset: "union" };
+  const data = Buffer.from('<s> <urn:p> "ä" .');
+  const put = (type?: string) => ({
+    method: "PUT",
+    body: data,
+    headers: type === undefined ? undefined : { "content-type": type },
+  });
+  const held = { kind: "load", replace: true, type: "text/turtle", data: new Uint8Array(data) };
+  test.each<[string, string, RequestInit | undefined, object]>([
+    ["a query by GET", `query?query=${encodeURIComponent(ASKED)}`, undefined, { ...select, type: JSON_TYPE }],
+    ["a query by its other name", "sparql", query({ accept: "text/csv" }), { ...select, type: "text/csv" }],
+    ["a query in a form", "query", form({ query: ASKED }), { ...select, type: JSON_TYPE }],
+    [
+      "the graphs of a form, not of its address",
+      "query?default-graph-uri=urn:a",
+      form({ query: ASKED, "named-graph-uri": "urn:b" }),
+      { ...select, type: JSON_TYPE, dataset: { defaultGraphs: [], namedGraphs: ["urn:b"] } },
+    ],
+    [
+      "a plain name of a format",
+      "query",
+      query({ accept: "application/xml" }),
+      { ...select, type: "application/sparql-results+xml" },
+    ],
+    [
+      "a query for a graph",
+      "query",
+      { ...query({ accept: "application/n-triples" }), body: "DESCRIBE <urn:s>" },
+      { ...select, sparql: "DESCRIBE <urn:s>", answersGraph: true, type: "application/n-triples" },
+    ],
+    [
+      "an update",
+      "update",
+      direct("application/sparql-update", "CLEAR ALL"),
+      { kind: "update", sparql: "CLEAR ALL" },
+    ],
+    ["an update in a form", "update", form({ update: "CLEAR ALL" }), { kind: "update", sparql: "CLEAR ALL" }],
+    [
+      "a graph to read",
+      "data?graph=urn:g",
+      undefined,
+      { kind: "graph", graph: "urn:g", type: "text/turtle" },
+    ],
+    [
+      "the default graph to look at",
+      "data?default",
+      { method: "HEAD", headers: { accept: "application/ld+json" } },
+      { kind: "graph", graph: null, type: "application/ld+json" },
+    ],
+    [
+      "a graph to hold, in Turtle if nobody says in what",
+      "data?graph=urn:g",
+      put(),
+      { ...held, graph: "urn:g" },
+    ],
+    [
+      "the default graph to hold",
+      "data?default",
+      put("Application/N-Triples; charset=utf-8"),
+      { ...held, graph: null, type: "application/n-triples" },
+    ],
+    ["a graph to drop", "data?graph=urn:g", { method: "DELETE" }, { kind: "drop", graph: "urn:g" }],
+    ["the default graph to drop", "data?default", { method: "DELETE" }, { kind: "drop", graph: null }],
+  ])("hands on %s as it was sent", async (_, path, init, expected) => {
+    const { call, asked, url } = await doors();
+    expect((await call(`ds/${path}`, init as never)).status).toBeLessThan(300);
+    const base = "data" in expected ? { base: `${url}/ds/${path}` } : {};
+    expect(asked).toEqual([{ ...expected, ...base }]);
   });
 
   test("tells a graph that was there from one that is new, and one that is not there", async () => {

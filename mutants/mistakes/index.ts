@@ -21,6 +21,7 @@ import { RESOURCES } from "./doors-resources.ts";
 import { REST } from "./doors-rest.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { EMBEDDED_STREAM } from "./embedded-stream.ts";
+import { THREADS_OF_STORE } from "./embedded-threads.ts";
 import { FUSEKI } from "./fuseki-scripts.ts";
 import { GRAPH } from "./graph.ts";
 import { GRAPHQL_TOLD } from "./graphql-told.ts";
@@ -221,4 +222,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...GOING_ON,
   ...DOORS_SAID,
   ...KEPT,
+  ...THREADS_OF_STORE,
 ];
