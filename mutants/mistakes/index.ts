@@ -31,6 +31,7 @@ import { GRAPH_PARTS } from "./graph-parts.ts";
 import { SAID } from "./graph-said.ts";
 import { STORES } from "./graph-stores.ts";
 import { UNSPOKEN_GRAPH } from "./graph-unspoken.ts";
+import { JAVA_SERVERS } from "./java-servers.ts";
 import { ONTOLOGY_TEXTS } from "./ontology.ts";
 import { OPERATOR } from "./operator.ts";
 import { OPERATOR_GRAPH } from "./operator-graph.ts";
@@ -223,4 +224,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...DOORS_SAID,
   ...KEPT,
   ...THREADS_OF_STORE,
+  ...JAVA_SERVERS,
 ];
