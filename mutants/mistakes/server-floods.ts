@@ -167,10 +167,19 @@ export const FLOODS: readonly Mistake[] = [
     only: "before others are refused",
   },
   {
+    rule: "that a thread has to start first takes nothing of a text's time",
+    file: "server/sparql/reader.ts",
+    before:
+      'begins.once("message", () => {\n      clock = setTimeout(() => late.abort(), this.#readingMs);\n    });',
+    after: "clock = setTimeout(() => late.abort(), this.#readingMs);",
+    tests: ["sparql"],
+    only: "however long a thread takes",
+  },
+  {
     rule: "who hangs up again and again has no thread start again and again",
     file: "server/sparql/reader.ts",
-    before: "{ signal: late }",
-    after: "{ signal: AbortSignal.any([gone, late]) }",
+    before: "signal: late.signal,",
+    after: "signal: AbortSignal.any([gone, late.signal]),",
     tests: ["sparql"],
     only: "hangs up",
   },
@@ -185,8 +194,8 @@ export const FLOODS: readonly Mistake[] = [
   {
     rule: "whose long text has been read gives the thread back",
     file: "server/sparql/reader.ts",
-    before: ".finally(giveBack)",
-    after: "",
+    before: "begins.close();\n        giveBack();",
+    after: "begins.close();",
     tests: ["sparql"],
     only: "read for longer",
   },

@@ -1,16 +1,17 @@
 // Reads queries from outside. The parser takes time with the square of some texts: 64 KiB of the worst keep it for more than a
 // minute. What is short is read at once; a longer text in a thread, which can be ended.
+import { MessageChannel } from "node:worker_threads";
 import { Piscina } from "piscina";
 import { guardQuery, QueryRefused } from "../../graph/sparql-guard.ts";
 import type { GuardedQuery } from "../../graph/sparql-guard.ts";
 import { ApiError } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import { halfOf, Shares } from "../shares.ts";
-import type { Read } from "./reading-thread.ts";
+import type { Read, Reading } from "./reading-thread.ts";
 
 /**
  * In milliseconds: shorter than others wait, who would be refused otherwise while two callers send such texts. What somebody means
- * takes a tenth of it, and a thread that has to start first as long.
+ * takes a tenth of it. A thread that has to start first, which takes as long and seconds on a busy machine, is not the text's doing.
  */
 const READING_MS = 4_000;
 /** In characters: the worst such text takes a few milliseconds. */
@@ -37,7 +38,7 @@ type Asking = { caller: string; gone: AbortSignal };
 export class QueryReader {
   readonly #readingMs: number;
   readonly #shares: Shares;
-  readonly #threads = new Piscina<string, Read>({
+  readonly #threads = new Piscina<Reading, Read>({
     filename: new URL("reading-thread.ts", import.meta.url).href,
     minThreads: 0,
     maxThreads: THREADS,
@@ -71,14 +72,25 @@ export class QueryReader {
 
   async #inThread(text: string, { caller, gone }: Asking): Promise<Read> {
     const giveBack = await this.#shares.take(caller, gone);
-    const late = AbortSignal.timeout(this.#readingMs);
+    const late = new AbortController();
+    let clock: NodeJS.Timeout | undefined;
+    const { port1: begins, port2: began } = new MessageChannel();
+    begins.once("message", () => {
+      clock = setTimeout(() => late.abort(), this.#readingMs);
+    });
     // Also for a caller who hangs up: whoever did so again and again would have a thread end each time, and another start, which
     // takes longer than to read most texts.
-    const reading = this.#threads.run(text, { signal: late }).finally(giveBack);
+    const reading = this.#threads
+      .run({ text, began }, { signal: late.signal, transferList: [began] })
+      .finally(() => {
+        clearTimeout(clock);
+        begins.close();
+        giveBack();
+      });
     try {
       return await Promise.race([reading, whenGone(gone)]);
     } catch (cause) {
-      if (late.aborted) throw new ApiError("query_timeout", { cause });
+      if (late.signal.aborted) throw new ApiError("query_timeout", { cause });
       throw isOutOfMemory(cause) ? new ApiError("query_too_expensive", { cause }) : cause;
     }
   }

@@ -1,4 +1,5 @@
 // Reads one text after another, in a thread of its own.
+import type { MessagePort } from "node:worker_threads";
 import { guardQuery, QueryRefused } from "../../graph/sparql-guard.ts";
 import type { GuardedQuery } from "../../graph/sparql-guard.ts";
 
@@ -6,7 +7,11 @@ import type { GuardedQuery } from "../../graph/sparql-guard.ts";
 export type Read =
   { query: GuardedQuery } | { refused: Pick<QueryRefused, "reason" | "message" | "position"> };
 
-export default function read(text: string): Read {
+/** What a thread is given: a text, and where it is to say that it has begun with it. */
+export type Reading = { text: string; began: MessagePort };
+
+export default function read({ text, began }: Reading): Read {
+  began.postMessage(true, []);
   try {
     return { query: guardQuery(text) };
   } catch (error) {

@@ -12,6 +12,10 @@ import type { SparqlOptions } from "../../server/sparql/endpoint.ts";
 /** A door that is listening; the key of a request is what its header `x-key` says. */
 export type RunningDoor = { url: string; stop: () => Promise<void> };
 
+/** In milliseconds: no machine is so busy that a text that is read at once elsewhere takes as long. */
+const READING_MS = 60_000;
+
+/** Takes {@link READING_MS} to read a text, unless another time is given; undefined is the door's own. */
 export async function startSparqlDoor(
   options: Omit<SparqlOptions, "namedGraphs" | "concurrency"> & Partial<SparqlOptions>,
   logger: Pick<Logger, "warn"> = pino({ level: "silent" }),
@@ -22,7 +26,7 @@ export async function startSparqlDoor(
     request.identity = callerWith({ keyId, scope: "api_read", ratePerMinute: null });
     next();
   };
-  const endpoint = new SparqlEndpoint({ namedGraphs: [], concurrency: 3, ...options });
+  const endpoint = new SparqlEndpoint({ namedGraphs: [], concurrency: 3, readingMs: READING_MS, ...options });
   await sparqlDoor({ endpoint, logger })(app, {
     key: [withKey],
     again: withKey,
