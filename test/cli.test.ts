@@ -345,6 +345,10 @@ describe("npm run migrate", () => {
       const first = await migrate();
       expect(first).toMatchObject({ code: 0, stderr: "" });
       expect(first.stdout).toContain("applied db/migrations/0001_foundation.sql");
+      const applied = first.stdout.match(/^applied /gm)!.length;
+      expect(first.stdout).toMatch(
+        new RegExp(`\\nThe database is migrated \\(${applied} new\\), and the rules are applied\\.\\n$`),
+      );
       const { rows: documents } = await empty.owner.query(
         "select from app_private.graph_references where document is not null",
       );
@@ -383,6 +387,19 @@ describe("npm run migrate", () => {
       await empty.owner.query(`drop owned by ${name}`);
       await empty.drop();
       await asSuperuser((client) => client.query(`drop role ${name}`));
+    }
+  });
+
+  test("ends in one line when it is not told right what to do, and changes nothing", async () => {
+    for (const [args, env, line] of [
+      [[], { PORT: "http" }, /^configuration: PORT: [^\n]+\n$/],
+      [["--rules"], {}, /^migrate: [^\n]*--rules[^\n]*\n$/],
+      [["now"], {}, /^migrate: [^\n]*now[^\n]*\n$/],
+    ] as const) {
+      const { code, stdout, stderr } = await run(process.execPath, ["admin/migrate.ts", ...args], {
+        ...{ DATABASE_URL: database.url, ...env },
+      });
+      expect([args, code, stdout, stderr]).toEqual([args, 2, "", expect.stringMatching(line)]);
     }
   });
 

@@ -35,6 +35,7 @@ import { JAVA_SERVERS } from "./java-servers.ts";
 import { ONTOLOGY_TEXTS } from "./ontology.ts";
 import { OPERATOR } from "./operator.ts";
 import { OPERATOR_GRAPH } from "./operator-graph.ts";
+import { GENERATING } from "./generating.ts";
 import { OPERATOR_SLIPS } from "./operator-slips.ts";
 import { OPERATOR_WORDS } from "./operator-words.ts";
 import { OPERATOR_TOOL } from "./operator-tool.ts";
@@ -214,6 +215,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...LISTS_ORDERED,
   ...SPARQL_REQUESTS,
   ...PAGES_TOLD,
+  ...GENERATING,
   ...OPERATOR_SLIPS,
   ...OPERATOR_WORDS,
   ...GRAPH_SLIPS,
