@@ -1,4 +1,4 @@
-// What npm run generate writes, and what a migration says.
+// What npm run generate writes, what a migration says, and the commands that pages name.
 import type { Mistake } from "../mistake.ts";
 
 type Slip = [only: string, rule: string, before: string, after: string];
@@ -74,4 +74,28 @@ export const GENERATING: readonly Mistake[] = [
       'error instanceof ConfigError ? "migrate" : "configuration"',
     ],
   ),
+  ...slips("documented-commands", "docs/operations.md", [
+    "each command that is named",
+    "the pages name options that a command takes",
+    "keys rotate <keyId> --overlap 24",
+    "keys rotate <keyId> --hours 24",
+  ]),
+  ...slips("documented-commands", "docs/authorization.md", [
+    "each command that is named",
+    "the pages name commands that there are",
+    "users grant --email <email> --role admin`",
+    "users appoint --email <email> --role admin`",
+  ]),
+  ...slips("documented-commands", "docker-compose.yml", [
+    "each command that is named",
+    "the examples of the compose file are commands of the tool",
+    "admin people-groups import",
+    "admin peoplegroups import",
+  ]),
+  ...slips("documented-commands", "admin/churches.ts", [
+    "each command that is named",
+    "a command that a page names is not called something else",
+    '.command("import")',
+    '.command("load")',
+  ]),
 ];
