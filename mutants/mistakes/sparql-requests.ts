@@ -73,7 +73,7 @@ export const SPARQL_REQUESTS: readonly Mistake[] = slips(
   ],
   [
     "that updates, in a form",
-    "an update in a form is refused as one",
+    "an update in a form is refused as one, also beside a query",
     'if (form.has("update")) throw',
     'if (form.has("update") && !form.has("query")) throw',
   ],
