@@ -18,6 +18,8 @@ import { OVERLOOKED_GRAPH } from "./graph-overlooked.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
 import { PARTNERS } from "./doors-partners.ts";
 import { RESOURCES } from "./doors-resources.ts";
+import { REFERENCE_READ } from "./reference-read.ts";
+import { RESULTS_READ } from "./results-read.ts";
 import { REST } from "./doors-rest.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { EMBEDDED_STREAM } from "./embedded-stream.ts";
@@ -101,6 +103,7 @@ import { SLIPS_IN_RULES } from "./slips-rules.ts";
 import { SLIPS_IN_SQL } from "./slips-sql.ts";
 import { BARE } from "./sql-bare.ts";
 import { SAID_IN_SQL } from "./sql-said.ts";
+import { SHOWN_AND_HIDDEN } from "./shown-and-hidden.ts";
 import { SETTLED } from "./sql-settled.ts";
 import { SLIPS_OF_SQL } from "./sql-borders.ts";
 import { SLIPS_OF_VALUES } from "./slips-values.ts";
@@ -212,8 +215,11 @@ export const MISTAKES: readonly Mistake[] = [
   ...CLAIMS_READ,
   ...PAGES_READ,
   ...LISTS_READ,
+  ...SHOWN_AND_HIDDEN,
   ...LISTS_ORDERED,
   ...SPARQL_REQUESTS,
+  ...RESULTS_READ,
+  ...REFERENCE_READ,
   ...PAGES_TOLD,
   ...GENERATING,
   ...OPERATOR_SLIPS,

@@ -24,7 +24,7 @@ function field(tag: string, text?: string): string {
 }
 
 function option(tag: string, text: string): string {
-  const { value, selected } = attributesOf(tag);
+  const { value = "", selected } = attributesOf(tag);
   return `|${value}${selected ? "*" : ""} ${text.trim()}`;
 }
 
@@ -39,7 +39,7 @@ export async function asRead(content: unknown): Promise<string[]> {
     .replaceAll(/<option([^>]*)>(.*?)<\/option>/g, (_, tag: string, text: string) => option(tag, text))
     .replaceAll(/<button([^>]*)>(.*?)<\/button>/g, (_, tag: string, text: string) => field(tag, text.trim()))
     .replaceAll(/<(?:input|textarea|select)\b([^>]*)>/g, (_, tag: string) => field(tag))
-    .replaceAll(/<form\b([^>]*)>/g, (_, tag: string) => `\n→ ${attributesOf(tag)["action"]}\n`)
+    .replaceAll(/<form\b([^>]*)>/g, (_, tag: string) => `\n→ ${attributesOf(tag)["action"] ?? ""}\n`)
     .replaceAll("</dt>", ": ")
     .replaceAll(/<\/t[hd]>/g, " | ")
     .replaceAll(BLOCKS, "\n")
