@@ -1,14 +1,12 @@
 // The embedded PostgreSQL: the binaries of the npm package, run by PostgreSQL's own pg_ctl.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { basename, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { answers, freePort, lastPort, serves } from "./embedded-port.ts";
 
 const DATABASE = "engagement";
 const LONGEST_LOG_BYTES = 10 * 1024 * 1024;
@@ -70,8 +68,11 @@ export async function startEmbeddedPostgres(
     await rename(making, data);
   }
 
+  const urlAt = (port: number, database: string) =>
+    `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
   const last = await lastPort(data);
-  const wasRunning = last !== undefined && (await answers(last));
+  const wasRunning =
+    last !== undefined && (await answers(last)) && (await serves(urlAt(last, "postgres"), data));
   // After a crash on the address that it had, where whoever was connected looks for it.
   const port = wasRunning ? last : await freePort(last);
   if (!wasRunning) {
@@ -94,7 +95,7 @@ export async function startEmbeddedPostgres(
     );
   }
 
-  const urlOf = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+  const urlOf = (database: string) => urlAt(port, database);
   await makeDatabase(urlOf("postgres"));
   return {
     url: urlOf(DATABASE),
@@ -232,27 +233,6 @@ async function startServer(log: string, start: (log: string) => Promise<void>): 
   }
 }
 
-/** The port of the server that runs on a cluster, or ran when it was killed: a server that stops removes the file. */
-async function lastPort(data: string): Promise<number | undefined> {
-  const lines = await readFile(join(data, "postmaster.pid"), "utf8").then(
-    (text) => text.split("\n"),
-    () => [],
-  );
-  return Number(lines[3]) || undefined;
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((found) => {
-    const socket = connect({ port, host: "127.0.0.1" });
-    const finish = (answer: boolean) => () => {
-      socket.destroy();
-      found(answer);
-    };
-    socket.once("connect", finish(true));
-    socket.once("error", finish(false));
-  });
-}
-
 async function makeDatabase(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
@@ -262,21 +242,6 @@ async function makeDatabase(url: string): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-/** A port that nobody uses: the wanted one if that is so. */
-async function freePort(wanted = 0): Promise<number> {
-  const probe = createServer().listen(wanted, "127.0.0.1");
-  try {
-    await once(probe, "listening");
-  } catch (error) {
-    if (wanted === 0) throw error;
-    return freePort();
-  }
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }
 
 async function readOrMake(path: string, make: () => string): Promise<string> {

