@@ -1,4 +1,5 @@
 // Refusals that wait, by a clock that the test sets, and at the doors where nobody knows yet who is refused.
+import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../server/errors.ts";
@@ -53,6 +54,7 @@ describe("a refusal", () => {
     expect(await after(0)).toBe(100);
     refuse("a");
     refuse("b", gone.signal);
+    expect(await after(0)).toBe(101);
     expect(await after(500)).toBe(101);
     expect(await after(500)).toBe(102);
   });
@@ -87,6 +89,27 @@ describe("a refusal", () => {
     },
     30_000,
   );
+
+  test("is what a caller has brought about: what fails in the service is told at once, however often", async () => {
+    jest.useRealTimers();
+    const waits = jest.spyOn(holdBack, "wait").mockResolvedValue();
+    const response = new EventEmitter() as unknown as Response;
+    const meets = async (wrong: Error) => {
+      const guard = holdBack.slowly(() => {
+        throw wrong;
+      });
+      try {
+        await guard({ ip: "10.0.0.2" } as Request, response, () => undefined);
+      } catch {
+        // It is told to Express.
+      }
+    };
+    for (let i = 0; i < 60; i += 1) await meets(new Error("broken"));
+    for (let i = 0; i < 50; i += 1) await meets(failure);
+    expect(waits).not.toHaveBeenCalled();
+    await meets(failure);
+    expect(waits).toHaveBeenCalledTimes(1);
+  });
 
   test("waits no more once the service ends", async () => {
     refuse("a");

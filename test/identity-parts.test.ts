@@ -1,14 +1,21 @@
 // Who is calling, part by part: where a credential stands, what a browser says of a request, how keys are looked up, and how
 // much may wait to be read.
+import { createHash } from "node:crypto";
 import { EventEmitter } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, jest, test } from "@jest/globals";
 import type { Request, Response } from "express";
+import { RateLimiterRes } from "rate-limiter-flexible";
 import { DeliveryPlugin } from "../server/graphql/delivery.ts";
+import { ifKnown, ifNobody } from "../server/identity/guards.ts";
 import { readCookie, SESSION } from "../server/identity/cookies.ts";
 import { credentialOf } from "../server/identity/identify.ts";
 import type { Credential } from "../server/identity/identify.ts";
 import { callerAs, callerWith, named } from "../server/identity/identity.ts";
 import { KeyLookup } from "../server/identity/lookup.ts";
+import { refuse } from "../server/identity/network.ts";
+import { Sessions } from "../server/identity/sessions.ts";
+import { nameRequest } from "../server/request-context.ts";
 import { isFromOwnPage, requireOwnPage } from "../server/identity/own-page.ts";
 import { limitUndelivered, requireRoom } from "../server/identity/undelivered.ts";
 import { KeyUses } from "../server/identity/uses.ts";
@@ -214,9 +221,119 @@ describe("keys are looked up", () => {
     isDown = false;
     for (const name of ["a", "a", "c"]) uses.note(name);
     await uses.stop();
-    uses.note("a");
-    await uses.stop();
-    expect(told).toEqual([["a", "c"]]);
+    let now = 1_000_000;
+    const clock = jest.spyOn(performance, "now").mockImplementation(() => now);
+    const later = async (ms: number) => {
+      now += ms;
+      // The cache reads its clock once in a millisecond.
+      await pause(5);
+    };
+    try {
+      await later(0);
+      uses.note("d");
+      await later(60_000);
+      uses.note("d");
+      await uses.stop();
+      await later(1);
+      uses.note("d");
+      await uses.stop();
+    } finally {
+      clock.mockRestore();
+    }
+    expect(told).toEqual([["a", "c"], ["d"], ["d"]]);
+  });
+});
+
+describe("what begins a session", () => {
+  const network = "10.0.0.9";
+  const browser = { secret: "of the browser", session: "that it has", network };
+  const person = { email: "ana@river.example", issuer: "https://login.example", subject: "ana" };
+  const hash = (secret: string) => createHash("sha256").update(secret).digest();
+
+  test.each<[string, (sessions: Sessions) => Promise<unknown>, unknown[]]>([
+    ["to find it", (sessions) => sessions.find("mine", network), [hash("mine")]],
+    [
+      "to mail a link",
+      (sessions) =>
+        sessions.sendLink(person.email, { secret: "sent", link: "https://us/sent", returnTo: "/a", browser }),
+      [person.email, hash("sent"), hash(browser.secret), "/a", "https://us/sent", network],
+    ],
+    [
+      "to follow it",
+      (sessions) => sessions.followLink("sent", browser),
+      [hash("sent"), hash(browser.secret), expect.any(Buffer), hash(browser.session)],
+    ],
+    [
+      "to ask the provider",
+      (sessions) => sessions.askProvider("state", browser, "/a"),
+      [hash("state"), hash(browser.secret), "/a", network],
+    ],
+    [
+      "to come back from it",
+      (sessions) => sessions.backFromProvider("state", browser),
+      [hash("state"), hash(browser.secret)],
+    ],
+    [
+      "to begin",
+      (sessions) => sessions.begin(person, browser),
+      [expect.any(Buffer), hash(browser.session), person.email, person.issuer, person.subject],
+    ],
+    ["to see claims", (sessions) => sessions.claimsToConfirm("mine", network), [hash("mine")]],
+    ["to confirm them", (sessions) => sessions.confirmClaims("mine", network, ["c"]), [hash("mine"), ["c"]]],
+    ["to end it", (sessions) => sessions.end("mine", network, true), [hash("mine"), true]],
+  ])(
+    "%s takes connections from the share of its network, and tells the database hashes of secrets and the request",
+    async (_, act, values) => {
+      const asked: unknown[][] = [];
+      const connections = {
+        borrow: ({ caller }: { caller: string }, work: (connection: unknown) => unknown) =>
+          work({
+            run: (query: { text: string; values: unknown[] }) => {
+              asked.push([caller, query.values]);
+              // The name of the request is the last of them.
+              expect(query.text).toContain(`set_config('app.request_id', $${query.values.length}, true)`);
+              return Promise.resolve({ rows: [{ answer: null }] });
+            },
+          }),
+      } as unknown as Connections;
+      const request = { get: () => "request-1" } as unknown as Request;
+      const response = { set: () => undefined } as unknown as Response;
+      let acting: Promise<unknown> | undefined;
+      nameRequest(request, response, () => void (acting = act(new Sessions(connections))));
+      await acting;
+      expect(asked).toEqual([[`sign-in ${network}`, [...values, "request-1"]]]);
+    },
+  );
+});
+
+describe("a guard that asks another", () => {
+  test.each([
+    ["those who are known", ifKnown, true],
+    ["the others", ifNobody, false],
+  ])("has it look at %s alone, and lets the rest pass", (_, only, forKnown) => {
+    const seen: string[] = [];
+    const guard = only((_request, _response, next) => (seen.push("looked at"), next()));
+    for (const isKnown of [true, false]) {
+      seen.length = 0;
+      const request = (isKnown ? { identity: {} } : {}) as Request;
+      void guard(request, {} as Response, () => seen.push("passed"));
+      expect(seen).toEqual(isKnown === forKnown ? ["looked at", "passed"] : ["passed"]);
+    }
+  });
+
+  test("tells in whole seconds when to come back, rounded up; what is no refusal is none", () => {
+    const over = (ms: number) => new RateLimiterRes(0, ms, 61, false);
+    for (const [ms, seconds] of [
+      [1, "1"],
+      [1_000, "1"],
+      [1_001, "2"],
+    ] as const) {
+      expect(() => refuse(over(ms), "requests")).toThrow(
+        expect.objectContaining({ code: "rate_limited", headers: { "retry-after": seconds } }),
+      );
+    }
+    const broken = new Error("broken");
+    expect(() => refuse(broken, "requests")).toThrow(broken);
   });
 });
 
@@ -261,6 +378,7 @@ describe("answers that nobody reads", () => {
     expect([long!.sent, [...long!.headers.keys()]]).toEqual([[], ["x-before"]]);
     short!.end(LONG.slice(1));
     expect(short!.sent).toHaveLength(1);
+    expect(() => long!.end(Buffer.from(LONG))).toThrow(full);
     begun!.headersSent = true;
     begun!.end(LONG);
     expect(begun!.sent).toHaveLength(1);

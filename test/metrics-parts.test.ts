@@ -76,6 +76,29 @@ describe("of the graph", () => {
   });
 });
 
+test("a database that does not answer is asked once, however often that is scraped, and the rest is told", async () => {
+  const metrics = new Metrics();
+  const gauge = (name: string) => new Gauge({ name, help: "x", registers: [metrics.registry] });
+  const [slow, plain] = [gauge("slow"), gauge("plain")];
+  plain.set(3);
+  const answer = Promise.withResolvers<number>();
+  let asked = 0;
+  const read = () => {
+    asked += 1;
+    return answer.promise;
+  };
+  metrics.watchDatabase(read, (found) => slow.set(found), [slow]);
+  const look = () => scrape(metrics, /^(slow|plain|database_up) /);
+  expect(await Promise.all([look(), look()])).toEqual([
+    { plain: 3, database_up: 0 },
+    { plain: 3, database_up: 0 },
+  ]);
+  expect(asked).toBe(1);
+  answer.resolve(9);
+  expect(await look()).toEqual({ plain: 3, slow: 9, database_up: 1 });
+  expect(asked).toBe(2);
+});
+
 describe("of connections", () => {
   const counts = { totalCount: 7, idleCount: 3, waitingCount: 2 };
   const poolThat = (connect: unknown = () => Promise.resolve("a client")) =>

@@ -5,6 +5,7 @@ import pg from "pg";
 import { closeClient, closePool } from "../db/close.ts";
 import { createPool } from "../db/pool.ts";
 import { Announcements, NotAnnounced } from "../server/identity/announcements.ts";
+import type { Connections } from "../server/postgres/connections.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import { DatabaseUnavailable } from "../server/postgres/unavailable.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -138,6 +139,54 @@ describe("announcements", () => {
     const nobody = Object.assign(new URL(database.serverUrl), { port: "9" });
     await expect(listen(nobody.href).start(postgres.probes)).rejects.toThrow(NotAnnounced);
     expect(heard).toEqual(["deaf"]);
+  });
+
+  test("count as arriving when its own has come, and not when another's has", async () => {
+    const sent = Promise.withResolvers<string>();
+    const elsewhere = {
+      borrow: (_: unknown, work: (connection: unknown) => unknown) =>
+        work({ run: ({ values }: { values: [string] }) => Promise.resolve(sent.resolve(values[0])) }),
+    } as unknown as Connections;
+    let isStarted = false;
+    const starting = listen(database.serverUrl)
+      .start(elsewhere)
+      .then(() => (isStarted = true));
+    const own = await sent.promise;
+    await announce("another");
+    await eventually(() => expect(heard).toContain("another"));
+    await new Promise(setImmediate);
+    expect(isStarted).toBe(false);
+    await announce(own);
+    await starting;
+  });
+
+  test("are not listened for again by who has stopped, whether or not it was listening", async () => {
+    const retries = new Set<unknown>();
+    const { setTimeout: set, clearTimeout: clear } = globalThis;
+    jest.spyOn(globalThis, "setTimeout").mockImplementation((work: () => void, ms?: number) => {
+      const timer = set(work, ms);
+      if (ms === 500) retries.add(timer);
+      return timer;
+    });
+    jest.spyOn(globalThis, "clearTimeout").mockImplementation((timer) => {
+      retries.delete(timer);
+      clear(timer);
+    });
+    try {
+      await listen(database.serverUrl).start(postgres.probes);
+      await announcements!.stop();
+      expect(retries.size).toBe(0);
+      const { port } = new URL(database.serverUrl);
+      line = await forwardTo(() => Number(port));
+      const url = Object.assign(new URL(database.serverUrl), { port: String(line.port) });
+      await listen(url.href).start(postgres.probes);
+      line.sever();
+      await eventually(() => expect(retries.size).toBe(1));
+      await announcements!.stop();
+      expect(retries.size).toBe(0);
+    } finally {
+      jest.restoreAllMocks();
+    }
   });
 
   test("are not listened for any more by who has stopped", async () => {

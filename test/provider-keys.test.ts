@@ -21,7 +21,7 @@ const secrets: Record<string, CryptoKey> = {};
 let now: number;
 let asked: { url: string; options: RequestInit }[];
 let answers: Record<string, unknown>;
-let clock: { work: () => void; ms: number }[];
+let clock: { work: () => void; ms: number; timer: object }[];
 let warned: number;
 let provider: ProviderKeys;
 beforeAll(async () => {
@@ -48,8 +48,9 @@ beforeEach(() => {
     );
   }) as typeof fetch);
   jest.spyOn(globalThis, "setInterval").mockImplementation(((work: () => void, ms: number) => {
-    clock.push({ work, ms });
-    return { unref: () => undefined };
+    const timer = { unref: () => undefined };
+    clock.push({ work, ms, timer });
+    return timer;
   }) as unknown as typeof setInterval);
   provider = new ProviderKeys(ISSUER, { warn: () => (warned += 1) } as never);
 });
@@ -59,9 +60,12 @@ const find = (kid: string) => provider.find({ alg: "ES256", kid }, token);
 const nobody = errors.JWKSNoMatchingKey;
 
 test("its keys are had by discovery, in two questions that follow nobody elsewhere, and then known", async () => {
+  const patience = jest.spyOn(AbortSignal, "timeout");
   expect(await find("one")).toBeDefined();
   expect(asked.map(({ url }) => url)).toEqual([CONFIGURATION, "https://keys.example/jwks"]);
   for (const { options } of asked) expect(options.redirect).toBe("error");
+  // Each has three seconds.
+  expect(patience.mock.calls).toEqual([[3_000], [3_000]]);
   expect(await find("one")).toBeDefined();
   expect(asked).toHaveLength(2);
 });
@@ -87,6 +91,8 @@ test("a key that is not known is looked for once in five seconds; nobody is told
 test("by the clock a key is forgotten within ten minutes that the provider no longer has", async () => {
   provider.start();
   expect(clock.map(({ ms }) => ms)).toEqual([600_000]);
+  // Before anybody comes with a token.
+  expect(asked).toHaveLength(1);
   expect(await find("one")).toBeDefined();
   expect(asked).toHaveLength(2);
   answers["https://keys.example/jwks"] = { keys: [jwks.two] };
@@ -96,6 +102,9 @@ test("by the clock a key is forgotten within ten minutes that the provider no lo
   expect(asked).toHaveLength(4);
   now += 5_000;
   await expect(find("one")).rejects.toThrow(nobody);
+  const ended = jest.spyOn(globalThis, "clearInterval").mockReturnValue();
+  provider.stop();
+  expect(ended).toHaveBeenCalledWith(clock[0]!.timer as never);
 });
 
 test("those who ask at once share the answer, and a provider that is away is told of and tried again", async () => {
@@ -131,6 +140,56 @@ test.each<[string, Record<string, unknown>]>([
   Object.assign(answers, wrong);
   await expect(find("one")).rejects.toEqual(unavailable("5"));
   expect(asked.map(({ url }) => url)).not.toContain("http://keys.example/jwks");
+});
+
+test.each<[string, object, string]>([
+  ["has expired", { exp: 1 }, "This token has expired; get a new one."],
+  ["is for others", { aud: "them" }, "This token is for another audience."],
+  ["is issued in the future", { iat: 9_999_999_999 }, "This token is not valid yet."],
+  ["is for later", { nbf: 9_999_999_999 }, "This token is not valid yet."],
+  ["is older than a day", { iat: 1 }, "This token has expired; get a new one."],
+  ["lacks an end", { exp: undefined }, "This token is not complete: exp."],
+  ["lacks a subject", { sub: undefined }, "This token is not complete: sub."],
+])("a token that %s is refused in words that help", async (_, wrong, message) => {
+  const tokens = new PersonTokens({ issuers: [ISSUER], audience: "us" }, { warn: () => undefined });
+  const seconds = Math.floor(Date.now() / 1_000);
+  const claims = { iss: ISSUER, aud: "us", sub: "somebody", iat: seconds, exp: seconds + 600, ...wrong };
+  const text = new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: "one" });
+  await expect(tokens.identify(await text.sign(secrets["one"]!))).rejects.toMatchObject({
+    ...{ code: "invalid_token", message },
+  });
+});
+
+test("what a token says of itself before its signature is looked at has its bounds", async () => {
+  const tokens = new PersonTokens({ issuers: [ISSUER], audience: "us" }, { warn: () => undefined });
+  const make = (more: object, header: object) => {
+    const claims = { sub: "somebody", email: "ana@river.example", email_verified: true, ...more };
+    const text = new SignJWT({ ...claims, iss: ISSUER, aud: "us" }).setIssuedAt().setExpirationTime("1h");
+    return text.setProtectedHeader({ alg: "ES256", kid: "one", ...header }).sign(secrets["one"]!);
+  };
+  /** As long as asked for. Base64 has not every length, so that the header makes up for it. */
+  const long = async (length: number) => {
+    for (let pad = 0; ; pad += 1) {
+      const header = { pad: "x".repeat(pad) };
+      const short = (await make({ pad: "" }, header)).length;
+      for (let more = -4; more <= 4; more += 1) {
+        const text = await make({ pad: "x".repeat(Math.floor(((length - short) * 3) / 4) + more) }, header);
+        if (text.length === length) return text;
+      }
+    }
+  };
+  expect(await tokens.identify(await long(16_384))).toMatchObject({ subject: "somebody" });
+  await expect(tokens.identify(await long(16_385))).rejects.toThrow("longer than 16,384 characters");
+  // Nobody is asked for a key of a name that none has.
+  const named = async (length: number) => {
+    now += 5_000;
+    asked.length = 0;
+    await expect(tokens.identify(await make({}, { kid: "k".repeat(length) }))).rejects.toMatchObject({
+      code: "invalid_token",
+    });
+    return asked.length;
+  };
+  expect([await named(255), await named(256)]).toEqual([2, 0]);
 });
 
 test("a provider with a single key need not name it: a new one is looked for before its tokens are refused", async () => {

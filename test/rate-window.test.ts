@@ -96,6 +96,26 @@ test("a batch takes no more of the limit than it lacks: the rest is there for an
   expect(await admitted(process(), 40, 6)).toBe(4);
 });
 
+test("a process takes a twentieth of a limit at a time, rounded up: the rest is there for others", async () => {
+  expect(await ask(process(), 400)).toMatchObject({ code: "", left: 399 });
+  expect(await admitted(process(), 400, 400)).toBe(380);
+  now += 60_000;
+  expect(await ask(process(), 30)).toMatchObject({ code: "", left: 29 });
+  expect(await admitted(process(), 30, 30)).toBe(28);
+});
+
+test("each caller is told of a partition of its own, which is not its name", async () => {
+  const partition = async (id: string) => {
+    const headers = new Map<string, string>();
+    const request = { identity: { id, ratePerMinute: 10 } } as unknown as Request;
+    await process().count(request, answer(headers), () => undefined);
+    return /^"10-in-1min"; q=10; w=60; pk=:([\w+/]{16}):$/.exec(headers.get("ratelimit-policy") ?? "")?.[1];
+  };
+  const [one, again, other] = [await partition("one"), await partition("one"), await partition("other")];
+  expect(one).toBeDefined();
+  expect([again, other === one]).toEqual([one, false]);
+});
+
 test("a clock that was set back makes a window no longer than a minute", async () => {
   await ask(process(), 40);
   now -= 3_600_000;

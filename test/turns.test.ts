@@ -1,7 +1,7 @@
 // Whose turn it is when several keys want to, and how long the others wait.
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { CallerGone, ServiceBusy } from "../server/postgres/unavailable.ts";
-import { Shares } from "../server/shares.ts";
+import { halfOf, Shares } from "../server/shares.ts";
 
 const options = {
   ...{ slots: 3, perCaller: 2, queuePerCaller: 2, queue: 10 },
@@ -24,6 +24,10 @@ function taker(shares: Shares) {
     },
   };
 }
+
+test("one caller may have half of what there is, and one where that is all", () => {
+  expect([1, 2, 3, 8].map(halfOf)).toEqual([1, 1, 2, 4]);
+});
 
 describe("turns", () => {
   test("one key has no more than its own, and leaves the rest to others", async () => {
@@ -180,6 +184,30 @@ describe("by the clock", () => {
     pass(2_000);
     await shares.give("b1");
     expect(shares.lent()).toEqual(["a1", "a2", "a3", "a4"]);
+  });
+
+  test.each([
+    ["for a second after they have come", 1_000, ["a1", "a2"]],
+    ["and not for longer", 1_001, ["a1", "a2", "a3", "a4"]],
+  ])("others are there %s, though they have nothing any more", async (_, ms, lent) => {
+    const shares = taker(new Shares(many));
+    await keepsFor(10_000, shares);
+    await shares.take("b1");
+    await shares.give("b1");
+    pass(ms);
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(lent);
+  });
+
+  test("how long a key's requests take is known of the last few of them, and not of one", async () => {
+    const shares = taker(new Shares(many));
+    await keepsFor(80, shares);
+    await shares.take("a0");
+    pass(200);
+    await shares.give("a0");
+    await shares.take("b1");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3"]);
   });
 
   test("who waited in vain is no longer there", async () => {

@@ -2,6 +2,10 @@ import type { Mistake } from "../mistake.ts";
 import { CHURCH_FILES } from "./church-files.ts";
 import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
+import { IDENTITY_BORDERS } from "./identity-borders.ts";
+import { POSTGRES_LENT } from "./postgres-lent.ts";
+import { SERVER_SETTINGS } from "./server-settings.ts";
+import { SERVER_TURNS } from "./server-turns.ts";
 import { DEMO } from "./demo.ts";
 import { DEPLOYED } from "./deployed.ts";
 import { DEPLOYED_ALIKE } from "./deployed-alike.ts";
@@ -129,6 +133,10 @@ export const MISTAKES: readonly Mistake[] = [
   ...PEOPLE,
   ...MIGRATING,
   ...DATABASE_PARTS,
+  ...IDENTITY_BORDERS,
+  ...POSTGRES_LENT,
+  ...SERVER_SETTINGS,
+  ...SERVER_TURNS,
   ...DEMO,
   ...RECORDS_DESCRIBED,
   ...CHURCHES,

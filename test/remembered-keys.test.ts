@@ -1,0 +1,81 @@
+// How long a server takes what it knows of a key for granted, by a clock that the test sets.
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import { KeyRing } from "../server/identity/keys.ts";
+import { KeyLookup } from "../server/identity/lookup.ts";
+import { Postgres } from "../server/postgres/postgres.ts";
+import { createTestDatabase, issueTestKey } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+
+jest.setTimeout(60_000);
+
+let database: TestDatabase;
+let postgres: Postgres;
+let keys: KeyRing;
+let now: number;
+let lookups: jest.Spied<KeyLookup["find"]>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  postgres = new Postgres({
+    ...{ url: database.serverUrl, poolSize: 2, statementTimeoutMs: 7_000, onError: () => undefined },
+  });
+  await postgres.start();
+});
+afterAll(async () => {
+  await postgres.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  now = 1_000_000;
+  jest.spyOn(performance, "now").mockImplementation(() => now);
+  lookups = jest.spyOn(KeyLookup.prototype, "find");
+  keys = new KeyRing({ connections: postgres.lookups, statements: 2, listenUrl: database.serverUrl });
+  await keys.start();
+});
+afterEach(async () => {
+  await keys.stop();
+  jest.restoreAllMocks();
+});
+
+const isKnown = (key: string) =>
+  keys.identify(key, "::1").then(
+    () => true,
+    () => false,
+  );
+const later = async (ms: number) => {
+  now += ms;
+  // The cache reads its clock once in a millisecond.
+  await pause(5);
+};
+
+test.each([true, false])(
+  "a key (valid: %s) is remembered for five seconds, and no longer",
+  async (isValid) => {
+    const key = isValid ? await issueTestKey(database.owner, "api_read") : "ek_guessed";
+    // That it was issued has been announced before it is looked up, or it would not be remembered.
+    await eventually(async () => {
+      expect(await isKnown(key)).toBe(isValid);
+      lookups.mockClear();
+      expect([await isKnown(key), lookups.mock.calls]).toEqual([isValid, []]);
+    });
+    await later(4_999);
+    expect([await isKnown(key), lookups.mock.calls.length]).toEqual([isValid, 0]);
+    await later(2);
+    expect([await isKnown(key), lookups.mock.calls.length]).toEqual([isValid, 1]);
+  },
+);
+
+test("a key that nobody knew is known as soon as it is issued", async () => {
+  const key = "ek_from-a-file";
+  await eventually(async () => {
+    expect(await isKnown(key)).toBe(false);
+    lookups.mockClear();
+    expect([await isKnown(key), lookups.mock.calls]).toEqual([false, []]);
+  });
+  await database.owner.query(
+    `insert into app_private.api_keys (label, key_hash, scope) values ('late', sha256(convert_to($1, 'utf8')), 'api_read')`,
+    [key],
+  );
+  await eventually(async () => expect(await isKnown(key)).toBe(true), 15_000);
+});

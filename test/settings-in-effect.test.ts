@@ -1,0 +1,93 @@
+// What a server makes of its settings, and what is left of one that could not start.
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { GraphTimeout } from "../graph/store.ts";
+import type { CallOptions, GraphStore } from "../graph/store.ts";
+import { startServer } from "../server/main.ts";
+import { createTestDatabase, issueTestKey } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { call } from "./support/service.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const serve = (
+  environment: NodeJS.ProcessEnv,
+  { store = {}, log = [] }: { store?: object; log?: string[] } = {},
+) =>
+  startServer({
+    config: loadConfig({ PORT: "0", ...environment }),
+    databaseUrl: database.serverUrl,
+    store: { close: () => undefined, ...store } as GraphStore,
+    logger: pino({ level: "warn" }, { write: (line) => void log.push(line) }),
+    graphql: "on demand",
+  });
+const connections = async () => {
+  const { rows } = await database.owner.query<{ pid: number }>(
+    `select pid from pg_stat_activity
+     where datname = current_database() and usename = 'engagement_server' and application_name = 'engagement-server'`,
+  );
+  return rows.map(({ pid }) => pid);
+};
+
+test("as many SPARQL queries run at a time as are configured, each for as long as that is", async () => {
+  const running: PromiseWithResolvers<never>[] = [];
+  const limits: (number | undefined)[] = [];
+  const query = (_: string, asked: CallOptions = {}) => {
+    const answer = Promise.withResolvers<never>();
+    running.push(answer);
+    limits.push(asked.timeoutMs);
+    return answer.promise;
+  };
+  const server = await serve({ SPARQL_CONCURRENCY: "5", SPARQL_TIMEOUT_MS: "600000" }, { store: { query } });
+  try {
+    const keys = await Promise.all(Array.from({ length: 5 }, () => issueTestKey(database.owner, "api_read")));
+    const asked = keys.map((key) => call(`${server.url}/v0/sparql?query=ASK%7B%7D`, "GET", key));
+    await eventually(() => expect(running).toHaveLength(5), 20_000);
+    expect(new Set(limits)).toEqual(new Set([600_000]));
+    for (const each of running) each.reject(new GraphTimeout("late"));
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([504, 504, 504, 504, 504]);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a server that cannot start keeps no connection", async () => {
+  const taken = createServer();
+  await once(taken.listen(0, "127.0.0.1"), "listening");
+  try {
+    const { port } = taken.address() as AddressInfo;
+    await expect(serve({ PORT: String(port) })).rejects.toThrow("EADDRINUSE");
+    await eventually(async () => expect(await connections()).toEqual([]), 20_000);
+  } finally {
+    taken.close();
+  }
+});
+
+test("a connection that the database breaks off is told of in the log, and by a server that has stopped none is left", async () => {
+  const log: string[] = [];
+  const server = await serve({}, { log });
+  try {
+    const key = await issueTestKey(database.owner, "api_read");
+    const list = () => call(`${server.url}/v0/accelerators`, "GET", key);
+    expect((await list()).status).toBe(200);
+    await eventually(async () => {
+      for (const pid of await connections())
+        await database.owner.query("select pg_terminate_backend($1)", [pid]);
+      expect(log.join("")).toContain("lost a database connection");
+    }, 20_000);
+    expect(log.join("")).toContain("57P01");
+    await eventually(async () => expect((await list()).status).toBe(200), 20_000);
+  } finally {
+    await server.stop();
+  }
+  await eventually(async () => expect(await connections()).toEqual([]), 20_000);
+});
