@@ -278,6 +278,51 @@ test("how many are in some statuses, and which part they are; of none there is n
   expect(none.aggregates).toEqual({ count: 0, met: 0, share: null });
 });
 
+test("groups of changes follow one another by when something changed", async () => {
+  await service.database.owner.query(
+    `update app_public.status_history set changed_at = created_at from app_public.engagement_claims
+     where engagement_claim_id = claim_id`,
+  );
+  const inOrder = (order: string) =>
+    `${order.toLowerCase()}: groupedAggregates(groupBy: [ENGAGEMENT_CLAIM_ID], orderBy: ${order}) {
+       group { engagementClaim { createdAt } } }`;
+  const { statusChanges } = await ask(
+    service,
+    `{ statusChanges(filter: { engagementClaimId: { isNull: false } }) { ${inOrder("OLDEST")} ${inOrder("NEWEST")} } }`,
+  );
+  type Found = { group: { engagementClaim: { createdAt: string } } }[];
+  const days = (found: Found) =>
+    found.map(({ group }) => new Date(group.engagementClaim.createdAt).getUTCDate());
+  expect([days(statusChanges.oldest), days(statusChanges.newest)]).toEqual([
+    [1, 2, 3],
+    [3, 2, 1],
+  ]);
+});
+
+test.each([
+  ["needs", "Need"],
+  ["commitments", "Commitment"],
+  ["engagementClaims", "EngagementClaim"],
+  ["organizations", "Organization"],
+  ["accelerators", "Accelerator"],
+  ["statusChanges", "StatusChange"],
+])("of %s the different values of each column are counted, and nothing is added up", async (list, type) => {
+  const { all, counted } = await ask(
+    service,
+    `{ all: __type(name: "${type}Aggregates") { fields { name } }
+       counted: __type(name: "${type}DistinctCountAggregates") { fields { name } } }`,
+  );
+  const namesOf = ({ fields }: { fields: { name: string }[] }) => fields.map(({ name }) => name);
+  const ADDED_UP = /^(sum|average|min|max|stddev|variance)/;
+  expect(namesOf(all).filter((name) => ADDED_UP.test(name))).toEqual([]);
+  const asked = `distinctCount { ${namesOf(counted).join(" ")} }`;
+  // What the histories remember of keys and programs is for reviewers.
+  const data = await ask(service, `{ list: ${list} { totalCount aggregates { ${asked} } } }`, {}, "review");
+  const { totalCount, aggregates } = data.list;
+  for (const [name, found] of Object.entries<number>(aggregates.distinctCount))
+    expect([name, Number.isInteger(found) && found <= totalCount]).toEqual([name, true]);
+});
+
 test("different statuses in the graph can be counted", async () => {
   const { needs } = await ask(service, "{ needs { aggregates { distinctCount { graphStatus status } } } }");
   expect(needs.aggregates.distinctCount.graphStatus).toBe(1);

@@ -320,6 +320,23 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
   });
 });
 
+test("a text that is declared may be longer than one that is looked for", async () => {
+  const declare = (length: number) =>
+    refusal(
+      service,
+      "mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { needId } } }",
+      {
+        input: {
+          ...{ orgUri: ORG, orgName: "River Mission", declaredByEmail: admin, accelerators: ["PRA"] },
+          needDescription: "x".repeat(length),
+        },
+      },
+      "write",
+    );
+  expect(await declare(10_000)).toEqual([undefined, undefined]);
+  expect(await declare(10_001)).toEqual(["validation_failed", 400]);
+});
+
 test("the operation that is run is the one that is measured", async () => {
   const query = `query few { needs(first: 1) { nodes { status } } }
     query many { needs(first: 200) { nodes { commitments(first: 200) { nodes { status } } } } }`;

@@ -1,5 +1,5 @@
 // How GraphQL refuses: the codes and statuses of REST, whatever went wrong and wherever.
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { once } from "node:events";
 import express from "express";
 import type { AddressInfo } from "node:net";
@@ -10,6 +10,7 @@ import { publicErrors } from "../server/graphql/errors.ts";
 import type { Execution } from "../server/graphql/execution.ts";
 import { callerWith } from "../server/identity/identity.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
+import { nameRequest } from "../server/request-context.ts";
 import {
   CallerGone,
   DatabaseUnavailable,
@@ -170,12 +171,13 @@ describe("a mutation is refused with", () => {
     const { data, errors } = await send(
       service,
       `mutation ($good: DeclareNeedInput!, $bad: DeclareNeedInput!) {
-        bad: declareNeed(input: $bad) { need { needId } } good: declareNeed(input: $good) { need { status } }
+        bad: declareNeed(input: $bad) { need { needId } }
+        good: declareNeed(input: $good) { clientMutationId need { status } }
       }`,
-      { good: need, bad: { ...need, accelerators: ["NOT-ONE"] } },
+      { good: { ...need, clientMutationId: "mine" }, bad: { ...need, accelerators: ["NOT-ONE"] } },
       "write",
     );
-    expect(data).toEqual({ bad: null, good: { need: { status: "open" } } });
+    expect(data).toEqual({ bad: null, good: { clientMutationId: "mine", need: { status: "open" } } });
     expect(errors?.map(({ path }) => path)).toEqual([["bad"]]);
   });
 });
@@ -254,6 +256,23 @@ describe("over HTTP", () => {
     expect(more.slice(20)).toEqual([expect.stringMatching(/^Too many validation errors/)]);
   });
 
+  test("a mistake in a text is told with its line and column, and whatever fails with its field", async () => {
+    const told = async (text: string) =>
+      ((await post(JSON.stringify({ query: text }))).body.errors as object[]).map((error) => ({
+        locations: undefined,
+        path: undefined,
+        ...error,
+      }));
+    const at = (line: number, column: number) => [{ line, column }];
+    expect(await told("{\n  needs { nothing }\n}")).toMatchObject([
+      { locations: at(2, 11), path: undefined },
+    ]);
+    expect(await told("{\n  needs(}")).toMatchObject([{ locations: at(2, 9), path: undefined }]);
+    expect(
+      await told('{\n  needs { a: totalCount }\n  b: needs(after: "x") { nodes { id } }\n}'),
+    ).toMatchObject([{ locations: at(3, 3), path: ["b"] }]);
+  });
+
   test("a client of the older media type gets 200 and reads the errors", async () => {
     const answer = await post('{"query": "{ nothing }"}', { accept: "application/json" });
     expect(answer.status).toBe(200);
@@ -264,7 +283,10 @@ describe("over HTTP", () => {
 
 describe("what is our own fault", () => {
   const serve = async (
-    { statementTimeoutMs = 10_000 }: { statementTimeoutMs?: number },
+    {
+      statementTimeoutMs = 10_000,
+      connections = Infinity,
+    }: { statementTimeoutMs?: number; connections?: number },
     work: (served: Pick<TestService, "url" | "keys">, logged: object[]) => Promise<void>,
   ) => {
     const postgres = new Postgres({
@@ -273,10 +295,16 @@ describe("what is our own fault", () => {
       statementTimeoutMs,
       onError: () => undefined,
     });
+    const take = postgres.requests.take.bind(postgres.requests);
+    let left = connections;
+    jest.spyOn(postgres.requests, "take").mockImplementation((...asked) => {
+      if (left-- > 0) return take(...asked);
+      return Promise.reject(new ServiceBusy());
+    });
     const logged: object[] = [];
     const logger = { error: (details: object) => void logged.push(details), warn: () => undefined };
     const graphql = await createGraphql({ postgres, logger, answerMaxBytes: 1_000_000 });
-    const app = express();
+    const app = express().use(nameRequest);
     const guard: express.RequestHandler = (request, _response, next) => {
       request.identity = callerWith({ keyId: UNKNOWN, scope: "api_read", ratePerMinute: null });
       next();
@@ -302,6 +330,35 @@ describe("what is our own fault", () => {
       await client.query("rollback");
       client.release();
       expect([code, status]).toEqual(["query_timeout", 504]);
+    });
+  });
+
+  test.each<[what: string, connections: number, query: string, status: number, codes: string[]]>([
+    [
+      "nothing of it can be answered",
+      0,
+      "{ a: needs { nodes { id } } b: needs { totalCount } }",
+      503,
+      ["service_busy"],
+    ],
+    [
+      "a part of it is refused for another reason",
+      0,
+      '{ a: needs(after: "x") { nodes { id } } b: needs { totalCount } }',
+      200,
+      ["service_busy", "validation_failed"],
+    ],
+    ["a part of it is answered", 1, "{ __typename a: needs { totalCount } }", 200, []],
+    ["a part of it needs no database", 0, "{ __typename a: needs { totalCount } }", 200, ["service_busy"]],
+  ])("a request is busy's only where %s", async (_what, connections, query, status, codes) => {
+    await serve({ connections }, async (served) => {
+      const answer = await call(`${served.url}/graphql`, "POST", service.keys.read, { query });
+      const errors = (answer.body.errors ?? []) as { extensions: { code: string } }[];
+      expect([
+        answer.status,
+        [...new Set(errors.map(({ extensions }) => extensions.code))].toSorted(),
+      ]).toEqual([status, codes]);
+      expect("data" in answer.body).toBe(status === 200);
     });
   });
 

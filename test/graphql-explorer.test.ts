@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { SESSION_HEADER } from "../server/headers.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
+import { ask } from "./support/graphql.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { Visitor } from "./support/visitor.ts";
@@ -41,6 +42,12 @@ test("it names no other host, and its policy allows none", () => {
   expect(page.headers.get("referrer-policy")).toBe("no-referrer");
   for (const part of ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"])
     expect(policy.split("; ")).toContain(part);
+});
+
+test("what it first shows can be asked, and reads what there is", async () => {
+  const [, text] = /"defaultQuery": ("(?:[^"\\]|\\.)*")/.exec(html)!;
+  const data = await ask(service, JSON.parse(text!) as string);
+  expect(Object.keys(data)).toEqual(["needs"]);
 });
 
 test("every script of the page carries the nonce of its policy", () => {
@@ -131,6 +138,30 @@ inBrowser("who is signed in asks in their own name, and with a key in its", asyn
     expect((await keyed.allHeaders())["authorization"]).toBe(`Bearer ${service.keys.read}`);
     expect(new URL(shown.url()).pathname).toBe("/graphiql");
     expect(trouble).toEqual([]);
+  } finally {
+    await context.close();
+  }
+});
+
+inBrowser("a key stays in the tab that it was entered in, and with who entered it", async () => {
+  const context = await browser!.newContext();
+  try {
+    const shown = await context.newPage();
+    const keyIn = (tab: typeof shown) => tab.getByLabel("API key").inputValue();
+    await shown.goto(`${service.url}/graphiql`);
+    await shown.getByLabel("API key").fill(service.keys.read);
+    await shown.keyboard.press("Enter");
+    await shown.reload();
+    expect(await keyIn(shown)).toBe(service.keys.read);
+    const other = await context.newPage();
+    await other.goto(`${service.url}/graphiql`);
+    expect(await keyIn(other)).toBe("");
+    const visitor = await new Visitor(service).signIn("somebody@elsewhere.example");
+    await context.addCookies(
+      [...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })),
+    );
+    await shown.reload();
+    expect(await keyIn(shown)).toBe("");
   } finally {
     await context.close();
   }

@@ -114,9 +114,30 @@ test.each([
   ["fewer than none", "{ needs(first: -1) { totalCount } }", {}],
   ["a negative offset", "{ needs(offset: -1) { nodes { needId } } }", {}],
   ["something that is not a cursor", '{ needs(after: "x") { nodes { needId } } }', {}],
-  ["a cursor from another order", '{ needs(after: "WyJ4IiwxXQ==") { nodes { needId } } }', {}],
+  ["a cursor that nobody was given", '{ needs(after: "WyJ4IiwxXQ==") { nodes { needId } } }', {}],
 ])("%s is refused", async (_name, query, variables) => {
   // Outside production, Grafast also writes a cursor's error to the console.
   jest.spyOn(console, "error").mockImplementation(() => undefined);
   expect(await refusal(service, query, variables)).toEqual(["validation_failed", 400]);
+});
+
+test("a cursor goes on in the order and the list that it is from, and in no other", async () => {
+  jest.spyOn(console, "error").mockImplementation(() => undefined);
+  const { needs } = await ask(
+    service,
+    "{ needs(first: 1, orderBy: [NEED_DESCRIPTION_ASC]) { edges { cursor } } }",
+  );
+  const after = needs.edges[0].cursor as string;
+  const on = (list: string) =>
+    send(service, `query ($after: Cursor) { ${list} { edges { cursor } } }`, { after });
+  const codes = async (list: string) =>
+    (await on(list)).errors?.map(({ extensions }) => [extensions["code"], extensions["statusCode"]]);
+  expect(await codes("needs(after: $after, orderBy: [NEED_DESCRIPTION_ASC])")).toBeUndefined();
+  for (const list of [
+    "needs(after: $after)",
+    "needs(before: $after, orderBy: [UPDATED_AT_ASC])",
+    "needs(after: $after, orderBy: [NEED_DESCRIPTION_ASC, ORG_NAME_ASC])",
+    "commitments(after: $after)",
+  ])
+    expect([list, await codes(list)]).toEqual([list, [["validation_failed", 400]]]);
 });

@@ -109,6 +109,29 @@ describe("the chain", () => {
     });
   });
 
+  test("groups of what answers a need, or fulfils a commitment, lead to it", async () => {
+    const { commitments, engagementClaims, statusChanges } = await ask(
+      service,
+      `{ commitments { groupedAggregates(groupBy: [CONCERNS_NEED_ID]) {
+           count group { concernsNeedId concernsNeed { needId } organization { name } } } }
+         engagementClaims { groupedAggregates(groupBy: [FULFILLS_COMMITMENT_ID]) {
+           count group { fulfillsCommitmentId fulfillsCommitment { commitmentId } } } }
+         statusChanges(filter: { needId: { isNull: false } }) {
+           groupedAggregates(groupBy: [NEED_ID], orderBy: OLDEST) { count group { need { needId } commitment { commitmentId } } } } }`,
+    );
+    const [concernsNeed, fulfillsCommitment] = [{ needId: ids.need }, { commitmentId: ids.commitment }];
+    expect([commitments.groupedAggregates, engagementClaims.groupedAggregates]).toEqual([
+      [{ count: 1, group: { concernsNeedId: ids.need, concernsNeed, organization: null } }],
+      [{ count: 1, group: { fulfillsCommitmentId: ids.commitment, fulfillsCommitment } }],
+    ]);
+    expect(statusChanges.groupedAggregates).toEqual(
+      [ids.need, ids.otherNeed].map((needId) => ({
+        count: 1,
+        group: { need: { needId }, commitment: null },
+      })),
+    );
+  });
+
   test("from the engagement back to the need", async () => {
     const { engagementClaim } = await ask(
       service,
@@ -324,6 +347,24 @@ describe("filters", () => {
       ["otherNeed"],
     ],
     ["nothing in particular", {}, ["otherNeed", "need"]],
+    ["nothing in particular of a column", { status: {} }, ["otherNeed", "need"]],
+    ["nothing in particular of what answers it", { commitments: { some: {} } }, ["otherNeed", "need"]],
+    ["not nothing", { not: {} }, ["otherNeed", "need"]],
+    ["one or nothing in particular", { or: [{}, { orgUri: { equalTo: ORG } }] }, ["need"]],
+    ["none of the first organization", { orgUri: { notEqualTo: ORG } }, ["otherNeed"]],
+    ["no text of a list", { orgUri: { notIn: [ORG] } }, ["otherNeed"]],
+    ["no text at all", { orgUri: { in: [] } }, []],
+    ["several conditions at once", { orgUri: { equalTo: ORG }, status: { equalTo: "met" } }, []],
+    [
+      "nothing that answers it is so",
+      { commitments: { none: { status: { in: ["declared", "in_progress"] } } } },
+      ["otherNeed"],
+    ],
+    [
+      "all that answers it is so",
+      { commitments: { every: { status: { equalTo: "funded" } } } },
+      ["otherNeed"],
+    ],
     ["a wildcard means itself", { needDescription: { includesInsensitive: "%" } }, []],
     [
       "an attempt at injection is only a text",

@@ -30,6 +30,7 @@ import { EMBEDDED_STREAM } from "./embedded-stream.ts";
 import { THREADS_OF_STORE } from "./embedded-threads.ts";
 import { FUSEKI } from "./fuseki-scripts.ts";
 import { GRAPH } from "./graph.ts";
+import { GRAPHQL_ANSWERS } from "./graphql-answers.ts";
 import { GRAPHQL_TOLD } from "./graphql-told.ts";
 import { GRAPH_NAMES } from "./graph-names.ts";
 import { NOTES } from "./graph-noted.ts";
@@ -149,6 +150,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNSPOKEN_WORKER,
   ...RACES,
   ...GRAPH,
+  ...GRAPHQL_ANSWERS,
   ...GRAPHQL_TOLD,
   ...GRAPH_PARTS,
   ...GRAPH_NAMES,

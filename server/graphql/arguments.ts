@@ -32,8 +32,6 @@ export function checkArgument(
   }
   const counts = { values: 0, links: 0 };
   const problems: ErrorDetail[] = [];
-  // The input of a mutation is the whole request, and its fields are called as in REST.
-  const from = options.isMutation && name === "input" ? [] : [name];
   const visit = (
     part: unknown,
     type: GraphQLInputType | undefined,
@@ -57,7 +55,7 @@ export function checkArgument(
           part.length,
         );
       const message = problemOf(type, part);
-      if (message !== undefined) problems.push({ path: pathOf([...from, ...at]), message });
+      if (message !== undefined) problems.push({ path: pathOf([name, ...at]), message });
       return;
     }
     const named = type && getNamedType(type);

@@ -17,6 +17,12 @@ export const TagsPlugin = jsonPgSmartTags(
             name: "status_change",
             behavior: "-query:resource:single",
           },
+          // A number that tells entries apart has no average.
+          attribute: {
+            status_history_id: {
+              tags: { behavior: "-attribute:aggregate +distinctCount:attribute:aggregate" },
+            },
+          },
           constraint: {
             status_history_need_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
             status_history_commitment_id_fkey: { tags: { foreignFieldName: "statusHistory" } },
