@@ -166,7 +166,8 @@ describe("a claim", () => {
   });
 
   test("five of those who manage the organization are named, and the others counted", async () => {
-    const admins = Object.fromEntries(["a", "b", "c", "d", "e", "f"].map((name) => [name, "org_admin"]));
+    // The last of them was there first.
+    const admins = Object.fromEntries(["f", "a", "b", "c", "d", "e"].map((name) => [name, "org_admin"]));
     const org = await m.addOrganization(db(), admins);
     const { text } = await support.open(`${QUEUE}/${await queue.claim(org)}`);
     expect(text).toContain("<li>and 1 more</li>");
@@ -348,6 +349,13 @@ describe("a claim", () => {
     for (const notes of latest)
       await queue.door.review({ claimId: await queue.claim(org), action: "reject", notes, adminEmail: head });
     expect((await queue.told(head.toUpperCase(), "claim_queue()")).reasons).toEqual(latest.toReversed());
+    // One of the oldest that is used again is the latest.
+    const again = { claimId: await queue.claim(org), action: "reject", notes: "Second.", adminEmail: head };
+    await queue.door.review(again);
+    expect((await queue.told(head, "claim_queue()")).reasons).toEqual([
+      "Second.",
+      ...latest.toReversed().slice(0, -1),
+    ]);
   });
 
   test("what strangers wrote is text, stands by itself, and is cut where it is long", async () => {

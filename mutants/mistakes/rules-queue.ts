@@ -160,4 +160,20 @@ export const QUEUES: readonly Mistake[] = [
     tests: ["claim-to-review"],
     only: "of one that is like it",
   },
+  {
+    rule: "a reason that is used again is among the latest",
+    file: QUEUE,
+    before: "group by c.review_notes order by max(c.reviewed_at) desc limit 8",
+    after: "group by c.review_notes order by min(c.reviewed_at) desc limit 8",
+    tests: ["claim-to-review"],
+    only: "own reasons come back",
+  },
+  {
+    rule: "who manages an organization is named by address",
+    file: QUEUE,
+    before: "order by lower(u.email) limit 5",
+    after: "order by u.created_at limit 5",
+    tests: ["claim-to-review"],
+    only: "five of those who manage",
+  },
 ];
