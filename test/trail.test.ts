@@ -118,6 +118,31 @@ test("the job of a request that is not traced is told of no trace", async () => 
   expect(rowCount).toBeGreaterThan(0);
 });
 
+test("each job of a request that is traced is told of its trace: of records, lists and mails", async () => {
+  const client = await db().connect();
+  try {
+    const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await client.query("begin");
+    await client.query("select set_config('app.trace_parent', $1, true)", [trace]);
+    await client.query(
+      `delete from app_private.graph_wakeups;
+       delete from graphile_worker._private_jobs;
+       insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+         values ('${ORG}', 'River Mission', '${contributor}', 'Wells', '{PRA}');
+       select app_private.recheck_later();
+       insert into app_private.mails (unique_key, kind, recipient, data) values ('traced', 'sign_in', 'a@elsewhere.example', '{}')`,
+    );
+    const { rows } = await client.query(
+      `select t.identifier as job, j.payload ->> 'traceparent' as trace
+       from graphile_worker._private_jobs as j join graphile_worker._private_tasks as t on t.id = j.task_id order by 1`,
+    );
+    expect(rows).toEqual(["project_records", "recheck_records", "send_mails"].map((job) => ({ job, trace })));
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
 test("a key is not remembered beyond its request", async () => {
   const pool = createPool(service.database.serverUrl, { max: 1 });
   const declare = (key: string | null) =>

@@ -305,4 +305,20 @@ export const PEOPLE: readonly Mistake[] = [
     tests: ["people"],
     only: "broken off",
   },
+  {
+    rule: "the job that sends mails is told of the trace of whoever caused them",
+    file: "db/rules/mail.sql",
+    before: "graphile_worker.add_job('send_mails', app_private.job_payload());",
+    after: "graphile_worker.add_job('send_mails');",
+    tests: ["trail"],
+    only: "each job of a request that is traced",
+  },
+  {
+    rule: "the job that writes records to the graph is told of the trace of whoever changed them",
+    file: "db/rules/graph-projection.sql",
+    before: "graphile_worker.add_job('project_records', app_private.job_payload());",
+    after: "graphile_worker.add_job('project_records');",
+    tests: ["trail"],
+    only: "each job of a request that is traced",
+  },
 ];
