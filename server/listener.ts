@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { boundBody, isUnread, TOO_MUCH } from "./bodies.ts";
 import { ApiError } from "./errors.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
 import { Pipelining } from "./pipelining.ts";
@@ -111,6 +112,10 @@ export class Listener {
       // Behind those on which nothing has been asked for longer.
       this.#sockets.delete(socket);
       this.#sockets.add(socket);
+      boundBody(request, response, {
+        refuse: () => cutShort(new ApiError("payload_too_large", { message: TOO_MUCH }), response),
+        close: () => endSoon(socket),
+      });
       const isTaken = this.#pipelining.take(socket, response, () => {
         // It may have been cut short while it waited.
         if (response.writableEnded) return;
@@ -166,6 +171,13 @@ export class Listener {
       }
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
+      const destroySoon = socket.destroySoon.bind(socket);
+      // How Node closes after the last answer. With bytes unread that would take the answer back.
+      socket.destroySoon = () => {
+        const isWhole = this.#answers.get(socket)?.req.complete ?? true;
+        if (isWhole && !isUnread(socket)) destroySoon();
+        else endSoon(socket);
+      };
     });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (this.#refused.has(socket)) return;
@@ -283,6 +295,7 @@ function refuse(refusal: ApiError, socket: Duplex, onRefused: OnRefused): void {
 
 /** Ends a connection; who does not end it as well has had time to read. */
 function endSoon(socket: Duplex, last = ""): void {
+  if (socket.writableEnded) return;
   socket.end(last, () => setTimeout(() => socket.destroy(), LINGER_MS).unref());
 }
 

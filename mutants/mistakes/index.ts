@@ -87,6 +87,7 @@ import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
 import { SIGN_IN } from "./sign-in.ts";
 import { SERVER } from "./server.ts";
 import { DOORS } from "./server-doors.ts";
+import { BODIES_READ } from "./server-bodies.ts";
 import { FLOODS } from "./server-floods.ts";
 import { LIVE } from "./server-live.ts";
 import { TABLES } from "./tables.ts";
@@ -167,6 +168,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...DOORS,
   ...LIVE,
   ...FLOODS,
+  ...BODIES_READ,
   ...REST,
   ...RESOURCES,
   ...PARTNERS,
