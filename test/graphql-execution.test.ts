@@ -1,7 +1,7 @@
 // What an operation may read, and how many texts and plans are kept: what one caller asks for must not have the others' planned
 // anew.
 import { readFileSync } from "node:fs";
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { constant, makeGrafastSchema } from "postgraphile/grafast";
 import type { FieldArgs } from "postgraphile/grafast";
 import { buildSchema, parse } from "postgraphile/graphql";
@@ -99,17 +99,70 @@ test.each([
   expect(await run(asked, kept[0])).toBe(true);
 });
 
-test("texts are read once as long as they have a million characters together, and the longest unused is forgotten", () => {
-  const { parse: read } = new TextCache(buildSchema("type Query { a: Int }"), publicErrors(console));
-  const LENGTH = 32_000;
-  const texts = Array.from({ length: 32 }, (_, n) => `{ a } # ${n} `.padEnd(LENGTH, "x"));
-  const kept = texts.slice(0, 31);
-  const documents = kept.map((text) => read(text).document);
-  expect(documents).not.toContain(undefined);
-  for (const [n, text] of kept.entries()) expect(read(text).document).toBe(documents[n]);
-  read(texts[31]!);
-  expect(read(texts[1]!).document).toBe(documents[1]);
-  expect(read(texts[0]!).document).not.toBe(documents[0]);
+describe("texts", () => {
+  const LENGTH = 25_000;
+  const texts = (name: string, count: number, length = LENGTH) =>
+    Array.from({ length: count }, (_, n) => `{ a } # ${name} ${n} `.padEnd(length, "x"));
+  /** Reads each, and tells which had been read before and kept. */
+  const reader = () => {
+    const { parse: read } = new TextCache(buildSchema("type Query { a: Int }"), publicErrors(console));
+    const documents = new Set<object>();
+    return (all: readonly string[]) =>
+      all.map((text) => {
+        const { document } = read(text);
+        const isKept = documents.has(document!);
+        documents.add(document!);
+        return isKept;
+      });
+  };
+  const each = (count: number, isKept: boolean) => Array.from({ length: count }, () => isKept);
+
+  test("that came once are kept as long as they have half a million characters, and the oldest is forgotten", () => {
+    const read = reader();
+    const once = texts("once", 20);
+    expect(read([...once, once[0]!])).toEqual([...each(20, false), true]);
+    // One of them is in use now, and has left its place.
+    const more = texts("more", 2);
+    expect(read([more[0]!, once[1]!])).toEqual([false, true]);
+    expect(read([...more.slice(1), ...texts("last", 1), once[3]!, once[2]!])).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  test("that came again are kept as long as they have as many, and the longest unused is forgotten", () => {
+    const read = reader();
+    const used = texts("used", 20);
+    for (const text of used) read([text, text]);
+    expect(read(used)).toEqual(each(20, true));
+    const [one] = texts("one more", 1);
+    expect(read([one!, one!, used[1]!])).toEqual([false, true, true]);
+    read(texts("others", 20));
+    expect(read([used[0]!])).toEqual([false]);
+  });
+
+  test("that somebody uses are displaced by none that come once, and by none of more than 50,000 characters", () => {
+    const read = reader();
+    const used = texts("used", 20);
+    for (const text of used) read([text, text]);
+    read(texts("flood", 200));
+    for (const text of texts("long", 20, 50_001)) read([text, text, text]);
+    expect(read(used)).toEqual(each(20, true));
+    const [longest] = texts("longest", 1, 50_000);
+    read([longest!, longest!]);
+    read(texts("flood", 200));
+    expect(read([longest!])).toEqual([true]);
+  });
+
+  test("that are refused take no place", () => {
+    const read = reader();
+    const once = texts("once", 20);
+    read(once);
+    read(texts("refused", 100).map((text) => text.replace("a", "unknown")));
+    expect(read([once[0]!])).toEqual([true]);
+  });
 });
 
 test.each([

@@ -73,11 +73,25 @@ export const KEPT: readonly Mistake[] = [
     ],
     ["what is asked of another is not the same", "arguments: given, alias", "arguments: given && [], alias"],
   ]),
-  ...kept(TEXTS, "texts are read once", [
-    ["a text that is sent again is not read again", "    this.#known.set(text, parsed);\n", ""],
-    ["texts are kept as long as they have a million characters", "= 1_000_000;", "= 990_000;"],
-    ["no more texts are kept than of a million characters", "= 1_000_000;", "= 1_030_000;"],
-    ["a long text takes the room of many short ones", "text.length,\n  });", "text.length && 1,\n  });"],
+  ...kept(TEXTS, "^texts", [
+    ["texts are kept as long as they have half a million characters", "= 500_000;", "= 499_000;"],
+    ["no more texts are kept than of half a million characters", "= 500_000;", "= 525_000;"],
+    ["a long text takes the room of many short ones", "text.length });", "text.length && 1 });"],
+    ["a text that came once is kept", "else if (parsed.document) this.#once.set(text, parsed.document);", ""],
+    [
+      "a text that came again is displaced by none that came once",
+      "this.#inUse.set(text, before);",
+      "this.#once.set(text, before);",
+    ],
+    ["a text in use may have 50,000 characters", "text.length <= LONGEST", "text.length < LONGEST"],
+    ["longer texts displace none that are in use", "before && text.length <= LONGEST_IN_USE", "before"],
+    ["a text in use has no place among the others", "      this.#once.delete(text);\n", ""],
+    ["a text that is used is not the first to go", "this.#inUse.get(text)", "this.#inUse.peek(text)"],
+    [
+      "refused texts take no place",
+      "if (parsed.document) this.#once.set(text, parsed.document)",
+      "this.#once.set(text, parsed.document ?? (parsed as never))",
+    ],
   ]),
   ...kept(TEXTS, "an operation may have", [
     ["an operation has fourteen levels", "  maxDepth: 14,", "  maxDepth: 13,"],

@@ -66,12 +66,4 @@ export const DOORS_SAID: readonly Mistake[] = [
     tests: ["tracing"],
     only: "mutation too",
   },
-  {
-    rule: "an error of a text that was known is told in the name of the request that sends it",
-    file: "server/graphql/texts.ts",
-    before: "return parsed.errors ? { errors: parsed.errors.map(this.#publicError) } : parsed;",
-    after: "return parsed;",
-    tests: ["graphql-shapes"],
-    only: "each request that sends",
-  },
 ];

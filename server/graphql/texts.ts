@@ -16,8 +16,13 @@ const DEPTH = depthLimit({
   revealDetails: true,
 });
 
-/** Characters of the texts whose documents are kept, which take about a hundred times as many bytes. */
-const KEPT_TEXTS = 1_000_000;
+/**
+ * Characters of the texts whose documents are kept, which take about a hundred times as many bytes: of those that came once, and of
+ * those that came again. Whoever sends a different one with each request displaces none that somebody uses.
+ */
+const KEPT_TEXTS = 500_000;
+/** A few longer ones would displace all others. */
+const LONGEST_IN_USE = 50_000;
 
 type Parsed =
   { document: DocumentNode; errors?: undefined } | { errors: GraphQLError[]; document?: undefined };
@@ -26,10 +31,8 @@ type Parsed =
 export class TextCache {
   readonly schema: GraphQLSchema;
   readonly #publicError: (error: unknown) => GraphQLError;
-  readonly #known = new LRUCache<string, Parsed>({
-    maxSize: KEPT_TEXTS,
-    sizeCalculation: (_parsed, text) => text.length,
-  });
+  readonly #once = keptByLength();
+  readonly #inUse = keptByLength();
 
   constructor(schema: GraphQLSchema, publicError: (error: unknown) => GraphQLError) {
     this.schema = schema;
@@ -37,10 +40,15 @@ export class TextCache {
   }
 
   parse = (text: string): Parsed => {
-    const parsed = this.#known.get(text) ?? this.#parse(text);
-    this.#known.set(text, parsed);
-    // Told once more, since each request has a name of its own.
-    return parsed.errors ? { errors: parsed.errors.map(this.#publicError) } : parsed;
+    const known = this.#inUse.get(text);
+    if (known) return { document: known };
+    const before = this.#once.get(text);
+    const parsed = before ? { document: before } : this.#parse(text);
+    if (before && text.length <= LONGEST_IN_USE) {
+      this.#once.delete(text);
+      this.#inUse.set(text, before);
+    } else if (parsed.document) this.#once.set(text, parsed.document);
+    return parsed;
   };
 
   #parse(text: string): Parsed {
@@ -52,4 +60,8 @@ export class TextCache {
       return { errors: [this.#publicError(error)] };
     }
   }
+}
+
+function keptByLength(): LRUCache<string, DocumentNode> {
+  return new LRUCache({ maxSize: KEPT_TEXTS, sizeCalculation: (_document, text) => text.length });
 }
