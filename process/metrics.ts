@@ -27,6 +27,9 @@ type Queue = {
 
 // Less than Prometheus waits for a scrape, so that what needs no database is told even while that is frozen.
 const PATIENCE_MS = 2_000;
+/** There are a few Prometheus; who does not read, or asks nothing, is no reason to be without memory. */
+const CONNECTIONS = 50;
+const SILENCE_MS = 15_000;
 
 /** The metrics of one process, whichever parts run in it. */
 export class Metrics {
@@ -37,6 +40,7 @@ export class Metrics {
   /** Each asks the database for something, and says whether it answered. */
   readonly #readings: (() => Promise<boolean>)[] = [];
   #graphIsWatched = false;
+  #telling: Promise<string> | undefined;
 
   constructor() {
     const registers = [this.registry];
@@ -154,7 +158,12 @@ export class Metrics {
     this.watchDatabase(read, show, [pending, oldest, rejected, lists, drift, verified, state]);
   }
 
-  async #text(): Promise<string> {
+  /** To put it together takes as long as many requests: those who ask meanwhile have the same. */
+  #text(): Promise<string> {
+    return (this.#telling ??= this.#tell().finally(() => (this.#telling = undefined)));
+  }
+
+  async #tell(): Promise<string> {
     const answered = await Promise.all(this.#readings.map((reading) => reading()));
     this.#up.set(answered.includes(false) ? 0 : 1);
     return this.registry.metrics();
@@ -168,6 +177,8 @@ export class Metrics {
         () => response.writeHead(503).end(),
       );
     });
+    server.maxConnections = CONNECTIONS;
+    server.timeout = SILENCE_MS;
     return new Promise((listening, failed) => {
       server.once("error", failed);
       server.listen(port, host, () =>

@@ -1,4 +1,8 @@
 // What each metric says, of numbers that are all different, and what is left out while nobody knows it.
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { JobHelpers, TaskList } from "graphile-worker";
 import type { Pool } from "pg";
@@ -23,6 +27,54 @@ async function scrape(metrics: Metrics, names: RegExp): Promise<Record<string, n
     await server.stop();
   }
 }
+
+describe("of whoever asks", () => {
+  const servers: { stop: () => Promise<void> }[] = [];
+  const sockets: Socket[] = [];
+  afterAll(async () => {
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(servers.map((server) => server.stop()));
+  });
+  const serve = async (metrics: Metrics) => {
+    const server = await metrics.serve("127.0.0.1", 0);
+    servers.push(server);
+    return server;
+  };
+
+  test("at the same time, all have what was put together once", async () => {
+    const metrics = new Metrics();
+    let times = 0;
+    const gauge: Gauge = new Gauge({
+      ...{ name: "asked", help: "x", registers: [metrics.registry] },
+      collect: () => gauge.set((times += 1)),
+    });
+    const { port } = await serve(metrics);
+    const socket = connect(port, "127.0.0.1");
+    sockets.push(socket);
+    // Both are there with one packet.
+    const head = "GET / HTTP/1.1\r\nhost: x\r\n";
+    socket.write(`${head}\r\n${head}connection: close\r\n\r\n`);
+    expect((await text(socket)).match(/^asked \d+/gm)).toEqual(["asked 1", "asked 1"]);
+    expect(await scrape(metrics, /^asked/)).toEqual({ asked: 2 });
+  });
+
+  test("there are fifty connections, and no more", async () => {
+    const { port } = await serve(new Metrics());
+    const open = async () => {
+      const socket = connect(port, "127.0.0.1");
+      sockets.push(socket);
+      await once(socket, "connect");
+      return socket;
+    };
+    for (let n = 0; n < 49; n += 1) await open();
+    const last = await open();
+    last.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await once(last, "data");
+    const oneMore = await open();
+    await once(oneMore, "close");
+    expect(last.destroyed).toBe(false);
+  });
+});
 
 describe("of the graph", () => {
   const health: GraphHealth = {

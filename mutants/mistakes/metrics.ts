@@ -6,6 +6,38 @@ const PARTS = { tests: ["metrics-parts"] };
 export const METRICS: readonly Mistake[] = [
   {
     ...PARTS,
+    rule: "those who ask at the same time have the same",
+    file: "process/metrics.ts",
+    before: "return (this.#telling ??= this.#tell()",
+    after: "return (this.#telling = this.#tell()",
+    only: "put together once",
+  },
+  {
+    ...PARTS,
+    rule: "who asks later has what is so then",
+    file: "process/metrics.ts",
+    before: ".finally(() => (this.#telling = undefined))",
+    after: "",
+    only: "put together once",
+  },
+  {
+    ...PARTS,
+    rule: "fifty may be connected",
+    file: "process/metrics.ts",
+    before: "const CONNECTIONS = 50;",
+    after: "const CONNECTIONS = 49;",
+    only: "fifty connections",
+  },
+  {
+    ...PARTS,
+    rule: "and no more than fifty",
+    file: "process/metrics.ts",
+    before: "const CONNECTIONS = 50;",
+    after: "const CONNECTIONS = 51;",
+    only: "fifty connections",
+  },
+  {
+    ...PARTS,
     rule: "connections in use are those that are not idle",
     file: "process/metrics.ts",
     before: "totalCount - idleCount",
