@@ -25,6 +25,8 @@ const TICK_MS = 250;
 const RETRY_MS = 200;
 
 type Waiting = { since: number; fail: (cause: Error) => void };
+/** When somebody was asked for a sign of life, and whether somebody else has answered since, over a way that was there before. */
+type Question = { at: number; isAnsweredElsewhere: boolean };
 
 /** One that waits. */
 export interface Attendance {
@@ -43,6 +45,9 @@ export class Pulse {
   #tick: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   #answeredAt = Number.NEGATIVE_INFINITY;
+  #question: Question | undefined;
+  /** One before, to which nobody has answered. */
+  #unanswered: Question | undefined;
   #outages = 0;
   #isDown = false;
   #stopped = false;
@@ -75,13 +80,18 @@ export class Pulse {
   /**
    * Feels the pulse from now on, until the attendance ends.
    * @param fail called when there is none
+   * @param madeAt since when there is the way on which an answer comes
    */
-  attend(fail: (cause: Error) => void): Attendance {
+  attend(fail: (cause: Error) => void, madeAt = Number.POSITIVE_INFINITY): Attendance {
     const waiting = { since: performance.now(), fail };
     this.#waiting.add(waiting);
     this.#tick ??= setInterval(() => this.#check(), TICK_MS);
     return {
-      answered: () => (this.#answeredAt = performance.now()),
+      answered: () => {
+        this.#answeredAt = performance.now();
+        for (const question of [this.#question, this.#unanswered])
+          if (question) question.isAnsweredElsewhere ||= madeAt <= question.at;
+      },
       end: () => void this.#waiting.delete(waiting),
     };
   }
@@ -104,7 +114,8 @@ export class Pulse {
 
   async #ask(): Promise<boolean> {
     const { patienceMs } = this.#signs;
-    const askedAt = performance.now();
+    const question = { at: performance.now(), isAnsweredElsewhere: false };
+    this.#question = question;
     const late = new AbortController();
     try {
       const isUsable = await within(
@@ -112,13 +123,17 @@ export class Pulse {
         this.#signs.ask(late.signal),
         () => new Error(`no sign of life within ${patienceMs} ms`),
       );
+      this.#unanswered = undefined;
       this.#declareUp();
       return isUsable;
     } catch (error) {
       late.abort(error);
       // Something that does one thing after another has been at somebody else's; and what was lost is known to be.
       const isSilent = error instanceof SilentWay;
-      if (isSilent ? this.#isDown : this.#answeredAt > askedAt) {
+      // Of all the ways from before it may be that one alone.
+      const isThatWay = this.#unanswered?.isAnsweredElsewhere === true;
+      this.#unanswered = isSilent ? undefined : question;
+      if (isSilent ? this.#isDown || isThatWay : this.#answeredAt > question.at) {
         this.#declareUp();
         return true;
       }

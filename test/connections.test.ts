@@ -59,6 +59,43 @@ test("those who ask at once for more than are open: who gets one works, the othe
   expect(connections.usage).toEqual({ used: 0, waiting: 0 });
 });
 
+test("the one connection that is asked for a sign of life may be lost by itself: those who wait on others from before, which answer, go on", async () => {
+  const own = await forwardTo(() => Number(new URL(database.serverUrl).port));
+  const url = new URL(database.serverUrl);
+  url.port = String(own.port);
+  const seen = { asked: 0, isLost: false };
+  const asking = new Heartbeat(() => {
+    seen.asked += 1;
+    return new pg.Client(url.href);
+  });
+  const felt = new Pulse(asking);
+  await asking.start();
+  const [old, holder] = [createPool(database.serverUrl, { max: 2 }), new pg.Client(database.serverUrl)];
+  await holder.connect();
+  const limits = { slots: 2, perCaller: 2, queuePerCaller: 0, queue: 0, patienceMs: 60_000, slowMs: 60_000 };
+  const lent = new Connections({ pool: old, shares: new Shares(limits), pulse: felt, timeoutMs: 60_000 });
+  const [waiting, answered] = await Promise.all([lent.take({ caller: "a" }), lent.take({ caller: "b" })]);
+  try {
+    own.muffle();
+    await holder.query("select pg_advisory_lock(4711)");
+    const long = waiting.run({ text: "select pg_advisory_lock(4711)" }).catch(() => (seen.isLost = true));
+    // Until a new one is asked in its place.
+    while (seen.asked < 2 && !seen.isLost) await answered.run({ text: "select" });
+    expect(await felt.beat()).toBe(true);
+    await holder.query("select pg_advisory_unlock(4711)");
+    await long;
+    expect(seen.isLost).toBe(false);
+    expect(felt.outages).toBe(0);
+  } finally {
+    waiting.release();
+    answered.release();
+    own.close();
+    await felt.stop();
+    await asking.stop();
+    await Promise.all([old.end(), holder.end()]);
+  }
+});
+
 test("a connection that nothing passes through any more is given up, though others are answered on new ones", async () => {
   const own = await forwardTo(() => Number(new URL(database.serverUrl).port));
   const url = new URL(database.serverUrl);

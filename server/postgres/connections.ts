@@ -58,6 +58,7 @@ export class Connections {
   readonly #preface: Preface;
   // How many times the database had been lost when a connection was made.
   readonly #made = new WeakMap<pg.PoolClient, number>();
+  readonly #madeAt = new WeakMap<pg.PoolClient, number>();
   readonly #prepared = new WeakSet<pg.PoolClient>();
   readonly #lost = new WeakSet<pg.PoolClient>();
   // Requests that have had a connection before.
@@ -79,6 +80,7 @@ export class Connections {
     this.#preface = parts.isReplica ? SETTINGS_AT : SETTINGS;
     this.#pool.on("connect", (client) => {
       this.#made.set(client, this.#pulse.outages);
+      this.#madeAt.set(client, performance.now());
       client.once("error", () => this.#lost.add(client));
     });
   }
@@ -132,7 +134,7 @@ export class Connections {
       const client = await this.#connect();
       return new BorrowedConnection({
         ...{ client, giveBack, pulse: this.#pulse, timeoutMs: this.#timeoutMs, preface: this.#preface },
-        ...{ gone: borrower.gone, position: borrower.position },
+        ...{ gone: borrower.gone, position: borrower.position, madeAt: this.#madeAt.get(client) },
         prepare: () => this.#prepare(client),
         isLost: () => this.#lost.has(client),
         forgets: () => (this.#mayPrepare = false),
@@ -186,6 +188,7 @@ type Parts = {
   preface: Preface;
   gone: AbortSignal | undefined;
   position: Position | undefined;
+  madeAt: number | undefined;
   prepare: () => Promise<boolean>;
   isLost: () => boolean;
   forgets: () => void;
@@ -265,7 +268,7 @@ export class BorrowedConnection {
   }
 
   async #watch<T>(send: () => Promise<T>): Promise<T> {
-    const { client, pulse, gone, timeoutMs } = this.#parts;
+    const { client, pulse, gone, timeoutMs, madeAt } = this.#parts;
     if (gone?.aborted) throw new CallerGone();
     const overdue = Promise.withResolvers<never>();
     const deadline = setTimeout(() => overdue.reject(new StatementTimeout()), timeoutMs + GRACE_MS);
@@ -283,7 +286,7 @@ export class BorrowedConnection {
           running = send();
           return Promise.race([running, overdue.promise]);
         },
-        { isOutcomeUnknown: true },
+        { isOutcomeUnknown: true, madeAt },
       );
     } catch (error) {
       const failure = this.#failureOf(error);

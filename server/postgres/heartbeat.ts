@@ -91,16 +91,18 @@ export class Heartbeat implements Signs {
 
 /**
  * Waits for work in the database, but no longer than the database lives.
+ * @param options.madeAt since when there is the connection on which it is done
  * @throws DatabaseUnavailable, at once when it is known to be down
  */
 export async function whileAlive<T>(
   pulse: Pulse,
   work: () => Promise<T>,
-  options: { isOutcomeUnknown?: boolean } = {},
+  { madeAt, ...options }: { isOutcomeUnknown?: boolean; madeAt?: number | undefined } = {},
 ): Promise<T> {
   if (pulse.isDown) throw new DatabaseUnavailable();
   const lost = Promise.withResolvers<never>();
-  const attendance = pulse.attend((cause) => lost.reject(new DatabaseUnavailable({ ...options, cause })));
+  const fail = (cause: Error) => lost.reject(new DatabaseUnavailable({ ...options, cause }));
+  const attendance = pulse.attend(fail, madeAt);
   const working = work();
   try {
     const result = await Promise.race([working, lost.promise]);
