@@ -50,6 +50,12 @@ test.each<[string, string, unknown, string | null]>([
   ["a list in a cell, without what is empty", "contact_phones", "one; ;two;", '{"one","two"}'],
   ["a list of JSON in a cell", "contact_phones", ' ["one; two"]', '{"one; two"}'],
   ["commas in a list in a cell", "contact_phones", "one, two; three", '{"one, two","three"}'],
+  [
+    "a list with a text of 2,000 characters",
+    "contact_phones",
+    ["p".repeat(2_000)],
+    `{"${"p".repeat(2_000)}"}`,
+  ],
   ["a list with null", "contact_phones", [null, "two"], '{"two"}'],
   ["JSON in a cell", "ministries_json", '{"a": [1]}', '{"a":[1]}'],
   ["JSON as it is", "ministries_json", [{ a: 1 }], '[{"a":1}]'],
@@ -101,6 +107,7 @@ test.each<[string, string, unknown, string]>([
   ["perhaps", "is_weekly_church", "perhaps", "true or false"],
   ["one value for a list", "contact_phones", 1, "a list"],
   ["a list of objects", "contact_phones", [{}], "text"],
+  ["a list with a text of 2,001 characters", "contact_phones", ["p".repeat(2_001)], "at most 2000"],
   ["half a JSON", "ministries_json", '{"a":', "JSON"],
   ["a NUL in JSON", "ministries_json", '{"a":"\\u0000"}', "NUL"],
   ["a belief that there is not", "belief_type", "sunny", "one of"],
@@ -244,6 +251,12 @@ describe("GeoJSON", () => {
     expect(await valuesOf({ geometry, properties })).toEqual([{ place: { feature: 1 }, values: properties }]);
   });
 
+  test("has features that are called 0", async () => {
+    expect(await valuesOf({ id: 0 })).toEqual([
+      { place: { feature: 1 }, values: { church_id: 0, name: "F" } },
+    ]);
+  });
+
   test("has no place of what is no point", async () => {
     const line = { type: "LineString", coordinates: [3.4, 6.5] };
     for (const geometry of [line, { type: "Point" }, null]) {
@@ -277,12 +290,38 @@ describe("GeoJSON", () => {
     );
   });
 
+  test("that is badly written is refused with the feature that was read last, if one was", async () => {
+    const good = `${JSON.stringify(feature({}))}\n`;
+    const refused = (...chunks: string[]) => expect(rowsOf("geojson", ...chunks)).rejects;
+    await refused("{bad}").toThrow(/^it is not well-formed GeoJSON$/);
+    await refused(good, good, "{bad}").toThrow(/^it is not well-formed GeoJSON somewhere after feature 2$/);
+  });
+
   test("that is cut off after a feature is refused as a whole", async () => {
     const text = JSON.stringify({ type: "FeatureCollection", features: [feature({}), feature({})] });
     for (const end of [text.lastIndexOf(",{") + 1, text.length - 2, text.length - 1]) {
       await expect(rowsOf("geojson", text.slice(0, end))).rejects.toThrow("well-formed GeoJSON");
     }
   });
+});
+
+test.each<[ChurchFormat, string]>([
+  ["csv", "church_id,name\na,A\n"],
+  ["jsonl", '{"church_id":"a"}\n'],
+  ["geojson", '{"type":"Feature","id":"a","properties":{}}\n'],
+])("a file of %s that cannot be read on is not said to be badly written", async (format, text) => {
+  const source = Readable.from(
+    (async function* () {
+      yield Buffer.from(text);
+      await new Promise((soon) => setImmediate(soon));
+      throw new Error("the disk is gone");
+    })(),
+  );
+  const read = async () => {
+    for await (const row of readChurches(source, format, () => undefined))
+      expect(row).toHaveProperty("values");
+  };
+  await expect(read()).rejects.toThrow(/^the disk is gone$/);
 });
 
 describe("a row", () => {

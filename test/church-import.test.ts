@@ -164,6 +164,8 @@ test("--strict changes nothing when a row is bad", async () => {
 test("JSON Lines: a byte order mark is no part of the first record, and the file's ending may be in capitals", async () => {
   const { code } = await runImport("A.JSONL", '\uFEFF{"church_id":"j0","name":"Marked"}\n');
   expect([code, await churches("church_id, name")]).toEqual([0, [{ church_id: "j0", name: "Marked" }]]);
+  const other = await runImport("b.ndjson", '{"church_id":"j1","name":"Another"}\n');
+  expect(other).toMatchObject({ code: 0, stderr: "churches (kB read): 1 of 1, done\n" });
   expect((await runImport("a.txt", "x")).code).toBe(2);
 });
 
@@ -243,7 +245,7 @@ test("GeoJSON: a bad feature is reported by its number, the rest is imported", a
 });
 
 test.each([
-  ["no file", "missing.csv", undefined, /missing\.csv/],
+  ["no file", "missing.csv", undefined, /missing\.csv cannot be read: ENOENT/],
   ["no format", "churches.xlsx", "", /churches\.xlsx/],
   ["an empty CSV", "empty.csv", "", /empty\.csv cannot be read: it is empty/],
   ["a CSV without church_id", "idless.csv", "name\nx\n", /idless\.csv.*church_id/],
@@ -270,7 +272,7 @@ test.each([
     "half a GeoJSON",
     "half.geojson",
     '{"type":"FeatureCollection","features":[{"type":"Feature"',
-    /half\.geojson cannot be read: it is not well-formed/,
+    /half\.geojson cannot be read: it is not well-formed GeoJSON\.$/,
   ],
   [
     "a GeoJSON that breaks off being one",

@@ -1,5 +1,6 @@
 import type { Mistake } from "../mistake.ts";
 import { CHURCH_FILES } from "./church-files.ts";
+import { CHURCH_READINGS } from "./church-readings.ts";
 import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { IDENTITY_BORDERS } from "./identity-borders.ts";
@@ -144,6 +145,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...CHURCHES,
   ...CHURCH_VALUES,
   ...CHURCH_FILES,
+  ...CHURCH_READINGS,
   ...WATCH,
   ...WORKER,
   ...WORKER_MAIN,
