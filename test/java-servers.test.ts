@@ -17,8 +17,11 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "engagement-java-servers-"));
   await mkdir(join(dir, "bin"));
 });
+/** What a test has started, and would outlive it if it fails. */
+const started: number[] = [];
 afterEach(async () => {
   jest.restoreAllMocks();
+  for (const pid of started.splice(0)) if (isRunning(pid)) process.kill(pid, "SIGKILL");
   await rm(dir, { recursive: true });
 });
 
@@ -39,8 +42,8 @@ const SERVER = `
   let asked = 0;
   createServer(({ headers }, response) => {
     asked += 1;
-    response.writeHead(asked > 2 ? 200 : 503).end();
     if (asked === 3) writeFileSync(ended, JSON.stringify({ asked, more: process.env.MORE, path: process.env.PATH, sent: headers.sent }));
+    response.writeHead(asked > 2 ? 200 : 503).end();
   }).listen(Number(port), "127.0.0.1");
   process.on("SIGTERM", () => {
     writeFileSync(ended, JSON.stringify("SIGTERM"));
@@ -63,6 +66,7 @@ async function serve(env: Record<string, string> = {}) {
     env,
     probe: new Request(url, { headers: { sent: "along" } }),
   });
+  started.push(server.pid);
   return { ...server, url };
 }
 
@@ -128,6 +132,7 @@ describe("a server", () => {
       process.stdout.write(String(pid), () => process.exit());
     `;
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script]);
+    started.push(Number(stdout));
     expect(Number(stdout)).toBeGreaterThan(0);
     await eventually(() => expect(isRunning(Number(stdout))).toBe(false));
   });
@@ -160,6 +165,8 @@ async function run(script: string, env: Record<string, string> = {}): Promise<un
   `;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", imports], {
     env: { PATH: join(dir, "bin"), HOME: dir, ...env },
+    // It ends with the last server that it has started.
+    timeout: 30_000,
   });
   return JSON.parse(stdout);
 }

@@ -45,8 +45,8 @@ export const POSTGRES_LENT: readonly Mistake[] = [
   {
     rule: "of a database that falls silent nobody knows what was done",
     file: "server/postgres/connections.ts",
-    before: "{ isOutcomeUnknown: true },\n      );",
-    after: "{},\n      );",
+    before: "{ isOutcomeUnknown: true, madeAt },",
+    after: "{ madeAt },",
     tests: ["lent-connections"],
     only: "whether anybody knows",
   },
