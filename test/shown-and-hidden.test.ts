@@ -19,6 +19,8 @@ afterAll(() => browser?.close());
 async function show(markup: string, width: number): Promise<void> {
   await page.setViewportSize({ width, height: 900 });
   await page.setContent(`<!doctype html><style>${style}</style><main>${markup}</main>`);
+  // A browser may do it later, or not at all where something had it before.
+  await page.evaluate("document.querySelector('[autofocus]')?.focus()");
 }
 
 /** The names of the elements that somebody sees: those that are there and have room. */
