@@ -54,9 +54,9 @@ export function verifyJson(
   if (SURROGATE_ESCAPE.test(text)) parseJson(body);
 }
 
-/** Refuses a body in another encoding, by its content type, out of which takeUtf8 has taken UTF-8. */
+/** Refuses a body in another encoding, by its content type. */
 export function requireUtf8Charset(contentType = ""): void {
-  if (/;\s*charset\s*=\s*"?[^";\s]/i.test(contentType)) throw otherCharset();
+  if (/;\s*charset\s*=\s*"?[^";\s]/i.test(contentType.replaceAll(SENT_CHARSET, ""))) throw otherCharset();
 }
 
 /** Refuses an address or a header of ours that is not UTF-8; Node reads headers as Latin-1. */

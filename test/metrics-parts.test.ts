@@ -145,6 +145,8 @@ test("a database that does not answer is asked once, however often that is scrap
     { plain: 3, database_up: 0 },
     { plain: 3, database_up: 0 },
   ]);
+  // Those who ask at the same time have one text; who asks afterwards has another, but the question is still the same.
+  expect(await look()).toEqual({ plain: 3, database_up: 0 });
   expect(asked).toBe(1);
   answer.resolve(9);
   expect(await look()).toEqual({ plain: 3, slow: 9, database_up: 1 });
