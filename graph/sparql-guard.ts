@@ -1,9 +1,16 @@
-// What a query from outside may be: a single query (no update), with nothing that makes the store call another host.
+// What a query from outside may be: a single query (no update), with nothing that makes the store call another host, and
+// nothing that keeps it at work beyond its time limit, as far as a text shows that.
 import { Parser } from "@traqula/parser-sparql-1-2";
 import { LRUCache } from "lru-cache";
+import { RDF } from "./namespaces.ts";
+import { isComputing, isFunction, Names } from "./sparql-extensions.ts";
+import { excessOf } from "./sparql-cost.ts";
+import { Endless, requireEnding } from "./sparql-paths.ts";
+import { readPattern } from "./sparql-patterns.ts";
 
 /** Why a text may not be run. */
-export type RefusalReason = "malformed" | "update" | "federation" | "too_deep";
+export type RefusalReason =
+  "malformed" | "update" | "federation" | "too_deep" | "too_costly" | "extension" | "pattern" | "path";
 
 /** A position in the text, counted from 1. */
 export interface TextPosition {
@@ -34,6 +41,8 @@ export interface GuardedQuery {
 
 // Engines evaluate a tree by recursion; beyond this depth some of them crash instead of answering.
 const MAX_TREE_DEPTH = 1_000;
+
+const LONGEST_QUOTED = 100;
 
 // The parser passes `errorHandler` on to its builder, which its types leave out.
 const parserOptions: ConstructorParameters<typeof Parser>[0] & { errorHandler: typeof throwSyntaxError } = {
@@ -124,6 +133,8 @@ function inspect(text: string): QueryForm {
     throw new QueryRefused("update", "Updates are not accepted here; this endpoint only answers queries.");
   }
   walk(tree);
+  const excess = excessOf(tree);
+  if (excess !== undefined) throw new QueryRefused("too_costly", excess);
   return tree.subType as QueryForm;
 }
 
@@ -159,20 +170,115 @@ function refusal(error: unknown, text: string): QueryRefused {
   );
 }
 
+type Node = Readonly<Record<string, unknown>>;
+
 /** Visits every node without recursion, so that no text can exhaust the stack here. */
-function walk(root: object): void {
-  const stack: { node: object; depth: number }[] = [{ node: root, depth: 1 }];
+function walk(root: Node): void {
+  const names = namesOf(root);
+  const paths: Node[] = [];
+  const stack: { node: Node; depth: number }[] = [{ node: root, depth: 1 }];
   for (let entry = stack.pop(); entry; entry = stack.pop()) {
     const { node, depth } = entry;
     if (depth > MAX_TREE_DEPTH) throw tooDeep();
-    if ("subType" in node && node.subType === "service") {
-      throw new QueryRefused("federation", "SERVICE is not available here; query one endpoint at a time.");
-    }
+    // A prefix of which nothing is made does nothing, and many texts begin with more than they need.
+    if (node["type"] === "contextDef" && node["subType"] === "prefix") continue;
+    inspectNode(node, names);
+    if (node["type"] === "triple") paths.push(node["predicate"] as Node);
     for (const child of Object.values(node)) {
-      if (typeof child === "object" && child !== null)
-        stack.push({ node: child as object, depth: depth + 1 });
+      if (typeof child === "object" && child !== null) stack.push({ node: child as Node, depth: depth + 1 });
     }
   }
+  // These are read by recursion, so not before all of the tree is known to be flat enough.
+  for (const path of paths) requireEndingPath(path);
+}
+
+function requireEndingPath(path: Node): void {
+  try {
+    requireEnding(path);
+  } catch (error) {
+    if (!(error instanceof Endless)) throw error;
+    throw new QueryRefused(
+      "path",
+      `The property path ${quoted(writtenPath(error.path as Node))} is not accepted: ${error.message}.`,
+    );
+  }
+}
+
+const quoted = (text: string) => (text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text);
+
+function writtenPath(path: Node): string {
+  if (path["type"] !== "path")
+    return path["value"] === `${RDF}type` ? "a" : written(path as unknown as Named);
+  const subType = path["subType"] as string;
+  const items = (path["items"] as readonly Node[]).map(writtenPath);
+  if (subType === "|" || subType === "/") return `(${items.join(subType)})`;
+  const [inner = ""] = items;
+  if (subType === "^" || subType === "!") return subType + inner;
+  return (/^\^|[*+?]$/.test(inner) ? `(${inner})` : inner) + subType;
+}
+
+function namesOf({ context }: Node): Names {
+  const names = new Names();
+  for (const { subType, key, value } of (context ?? []) as { subType: string; key: string; value: Named }[]) {
+    if (subType === "base") names.declareBase(value.value);
+    if (subType === "prefix") names.declarePrefix(key, value.value);
+  }
+  return names;
+}
+
+function inspectNode(node: Node, names: Names): void {
+  switch (node["subType"]) {
+    case "service":
+      throw new QueryRefused("federation", "SERVICE is not available here; query one endpoint at a time.");
+    case "namedNode": {
+      const named = node as unknown as Named;
+      if (isComputing(names.all(named.value, named.prefix))) {
+        throw new QueryRefused("extension", `${written(named)} is an extension that is not available here.`);
+      }
+      return;
+    }
+    case "functionCall": {
+      const named = node["function"] as Named;
+      const given = node["args"] as readonly Node[];
+      if (!isFunction(names.all(named.value, named.prefix), given.length)) {
+        throw new QueryRefused("extension", `The function ${written(named)} is not available here.`);
+      }
+      return;
+    }
+    case "operation":
+      if (node["operator"] === "regex") requirePlainPattern("REGEX", node, 2);
+      if (node["operator"] === "replace") requirePlainPattern("REPLACE", node, 3);
+  }
+}
+
+type Named = { value: string; prefix?: string };
+
+/** A name as it stands in the text. */
+const written = ({ value, prefix }: Named) => (prefix === undefined ? `<${value}>` : `${prefix}:${value}`);
+
+/** @param at where the flags are among what is given */
+function requirePlainPattern(name: string, { args }: Node, at: number): void {
+  const given = args as readonly Node[];
+  const pattern = textOf(given[1]);
+  const flags = given.length > at ? textOf(given[at]) : "";
+  if (pattern === undefined || flags === undefined) {
+    throw new QueryRefused("pattern", `The pattern and the flags of ${name} must be written out as strings.`);
+  }
+  // x would have the pattern read in another way.
+  if (/[^imsq]/.test(flags)) {
+    throw new QueryRefused("pattern", `The flags of ${name} may be i, m, s and q.`);
+  }
+  const read = flags.includes("q") ? undefined : readPattern(pattern);
+  if (read && "fault" in read) {
+    throw new QueryRefused(
+      "pattern",
+      `The pattern ${JSON.stringify(quoted(pattern))} of ${name} is not accepted: ${read.fault}.`,
+    );
+  }
+}
+
+function textOf(node: Node | undefined): string | undefined {
+  return node?.["subType"] === "literal" ? (node["value"] as string) : undefined;
 }
 
 function tooDeep(): QueryRefused {

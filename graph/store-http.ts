@@ -33,6 +33,17 @@ interface Conditions {
   timeoutMs: number;
   /** whether sending it twice has the same effect as sending it once */
   repeatable: boolean;
+  place?: TakesPlace;
+}
+
+/** @returns what gives it back */
+export type TakesPlace = (gone: AbortSignal | undefined) => Promise<() => void>;
+
+/** One request and its answer. */
+interface Exchange {
+  answer: Promise<StoreResponse>;
+  /** when nothing more will be heard of it: for how many milliseconds the store may still be at work on it */
+  over: Promise<number>;
 }
 
 interface Transport {
@@ -46,13 +57,22 @@ const IDLE_CONNECTION_MS = 10_000;
 // Far more than an engine works on at once; a flood of queries must not use up the file descriptors.
 const MAX_CONNECTIONS = 256;
 const STALE_WITHIN_MS = 200;
+/** How long an engine takes to end what it has been told to end. */
+const ENDING_MS = 1_000;
 const LONGEST_ERROR_TEXT = 8_192;
 // What an engine answers when the data or the text is at fault; anything else is up to the operator or the network.
 const REJECTIONS = new Set([400, 406, 413, 415, 422]);
 const CONNECTION_LOST = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /** Connections to one engine. `user` and `password` are sent as basic authentication. */
-export function createTransport(credentials: { user?: string; password?: string }): Transport {
+export function createTransport({
+  endsWhenLeft = false,
+  ...credentials
+}: {
+  user?: string;
+  password?: string;
+  endsWhenLeft?: boolean;
+}): Transport {
   const agent = new Agent({
     connections: MAX_CONNECTIONS,
     keepAliveTimeout: IDLE_CONNECTION_MS,
@@ -70,25 +90,32 @@ export function createTransport(credentials: { user?: string; password?: string 
     url: string | URL,
     { method, body, ...rest }: StoreRequest,
     conditions: Conditions,
-  ): Promise<StoreResponse> {
+  ): Exchange {
     const headers = new Headers(rest.headers);
     const credential = authorization ?? fromUrl(new URL(url));
     if (credential) headers.set("authorization", credential);
-    return exchange(agent, url, { method, headers, body }, conditions);
+    const isFollowed = conditions.place !== undefined && !endsWhenLeft;
+    return exchange(agent, url, { method, headers, body }, { ...conditions, isFollowed });
   }
 
   return {
     async send(url, outgoing, conditions) {
+      const giveBack = await taken(conditions);
       const start = performance.now();
+      let current = attempt(url, outgoing, conditions);
       try {
-        return await attempt(url, outgoing, conditions);
+        return await current.answer;
       } catch (error) {
         const spent = performance.now() - start;
         // A kept-alive connection that the store has closed meanwhile is lost at once; undici does not say whether it
         // was one, but what is lost later was lost to the request itself.
         if (!(error instanceof ConnectionLost) || !conditions.repeatable || spent > STALE_WITHIN_MS)
           throw error;
-        return attempt(url, outgoing, { ...conditions, timeoutMs: conditions.timeoutMs - spent });
+        current = attempt(url, outgoing, { ...conditions, timeoutMs: conditions.timeoutMs - spent });
+        return await current.answer;
+      } finally {
+        if (giveBack)
+          void current.over.then((ms) => (ms > 0 ? setTimeout(giveBack, ms).unref() : giveBack()));
       }
     },
     close: () => void agent.destroy(),
@@ -99,6 +126,14 @@ function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 }
 
+async function taken({ place, signal }: Conditions): Promise<(() => void) | undefined> {
+  try {
+    return await place?.(signal);
+  } catch (error) {
+    throw signal?.aborted ? abortReason(signal) : error;
+  }
+}
+
 /** What stands in a URL before its host, which undici leaves out. */
 function fromUrl({ username, password }: URL): string | undefined {
   return username ? basic(decodeURIComponent(username), decodeURIComponent(password)) : undefined;
@@ -106,16 +141,22 @@ function fromUrl({ username, password }: URL): string | undefined {
 
 class ConnectionLost extends GraphUnreachable {}
 
+/** @param isFollowed whether the request stays open, once nobody waits for it, until the store has answered it */
 function exchange(
   agent: Agent,
   url: string | URL,
   { method, headers, body: outgoing }: StoreRequest,
-  { signal, timeoutMs }: Conditions,
-): Promise<StoreResponse> {
-  if (signal?.aborted) return Promise.reject(abortReason(signal));
-  const { promise, resolve, reject } = Promise.withResolvers<StoreResponse>();
+  { signal, timeoutMs, isFollowed }: Conditions & { isFollowed: boolean },
+): Exchange {
+  if (signal?.aborted) return { answer: Promise.reject(abortReason(signal)), over: Promise.resolve(0) };
+  const { promise: answer, resolve, reject } = Promise.withResolvers<StoreResponse>();
+  const { promise: over, resolve: isOver } = Promise.withResolvers<number>();
+  const limit = performance.now() + timeoutMs + ENDING_MS;
+  // A connection that closes tells nothing: whatever is before the store may have closed it.
+  const isLost = () => isOver(Math.max(0, limit - performance.now()));
   const given = new AbortController();
   let fail: (error: Error) => void = reject;
+  let hasLeft = false;
   const timer = setTimeout(
     () => giveUp(new GraphTimeout(`The graph store gave no answer within ${timeoutMs} ms.`)),
     timeoutMs,
@@ -130,6 +171,9 @@ function exchange(
     settle();
     // Not left to undici, which says nothing about a request that is still waiting for a connection.
     fail(error);
+    hasLeft = true;
+    if (isFollowed) return;
+    isOver(ENDING_MS);
     given.abort(error);
   }
 
@@ -137,16 +181,26 @@ function exchange(
     const contentType = String(headers["content-type"] ?? "");
     const body = new WholeBody(mediaType(contentType));
     fail = (error) => body.destroy(error);
+    incoming.once("end", () => isOver(0));
     // The stream keeps the error for whoever reads it; it may come before anybody does.
     body.on("error", () => undefined);
+    incoming.once("close", isLost);
     incoming.on("error", (error) => body.destroy(unfinished(error)));
-    // Ends the connection to the store when the reader of the body gives up.
     body.on("close", () => {
       settle();
-      incoming.destroy();
+      if (isFollowed) {
+        // Whoever writes to nobody ends late, or never.
+        incoming.unpipe(body);
+        incoming.resume();
+      } else {
+        // Ends the connection to the store when the reader of the body gives up.
+        isOver(incoming.readableEnded ? 0 : ENDING_MS);
+        incoming.destroy();
+      }
     });
     incoming.pipe(body);
-    if (status >= 200 && status < 300) resolve({ status, contentType, body });
+    if (hasLeft) body.destroy();
+    else if (status >= 200 && status < 300) resolve({ status, contentType, body });
     else readAll(body, LONGEST_ERROR_TEXT).then((text) => reject(failureOf(status, text)), reject);
   };
   request(url, {
@@ -157,9 +211,11 @@ function exchange(
     signal: given.signal,
   }).then(receive, (error: Error) => {
     settle();
+    if (hasNotConnected(error)) isOver(0);
+    else isLost();
     reject(unreachable(error));
   });
-  return promise;
+  return { answer, over };
 }
 
 /** A stream to be sent. Its own failure goes to the caller; the request reports the connection's. */
@@ -184,8 +240,20 @@ export async function readAll(body: Readable, limit = Number.POSITIVE_INFINITY):
 }
 
 function unreachable(cause: Error): GraphUnreachable {
-  const isLost = "code" in cause && typeof cause.code === "string" && CONNECTION_LOST.has(cause.code);
-  return new (isLost ? ConnectionLost : GraphUnreachable)("The graph store cannot be reached.", { cause });
+  return new (CONNECTION_LOST.has(codeOf(cause)) ? ConnectionLost : GraphUnreachable)(
+    "The graph store cannot be reached.",
+    { cause },
+  );
+}
+
+/** Whether nothing can have been sent: a name that was not found, a host that was not reached. */
+function hasNotConnected(error: Error): boolean {
+  const isByCall = "syscall" in error && ["connect", "getaddrinfo"].includes(String(error.syscall));
+  return isByCall || codeOf(error) === "UND_ERR_CONNECT_TIMEOUT";
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
 function unfinished(cause: Error): GraphUnavailable {

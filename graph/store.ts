@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import SimpleClient from "sparql-http-client/SimpleClient.js";
 import { N_TRIPLES, RESULTS_JSON, mediaType, negotiate } from "./media-types.ts";
 import { GraphNotFound, GraphRejected, GraphUnavailable } from "./store-errors.ts";
-import { createTransport, readAll, type StoreResponse } from "./store-http.ts";
+import { createTransport, readAll, type StoreResponse, type TakesPlace } from "./store-http.ts";
 import type { StoreUrls } from "./store-urls.ts";
 
 export {
@@ -26,6 +26,8 @@ export interface GraphStoreOptions extends StoreUrls {
   password?: string;
   /** whether the engine takes the time limit of a query from its address, in seconds, as `timeout`: Fuseki does */
   takesTimeout?: boolean;
+  /** whether the engine ends a query when its connection is closed: the embedded store does; Fuseki and RDF4J go on */
+  endsWhenLeft?: boolean;
   /** for a query or an update, in milliseconds; 30,000 by default */
   timeoutMs?: number;
 }
@@ -47,6 +49,11 @@ export interface QueryOptions extends CallOptions {
    * `Priority` (RFC 9218) serves them first. Others ignore it.
    */
   priority?: "service" | "public";
+  /**
+   * Takes what the query needs before it is sent, a place among others. What it returns is called when the store has ended with
+   * the query, however long ago whoever asked has left: only an answer shows that, for which the request stays open.
+   */
+  place?: TakesPlace;
   /** of the service's own questions: no cache on the way can answer it, as it is unlike any other; not for `SELECT *` */
   fresh?: boolean;
 }
@@ -113,8 +120,11 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
 
   /** A client for one call, whose time limit and signal it carries. */
-  function client(call: CallOptions, repeatable: boolean): SimpleClient {
-    const conditions = { signal: call.signal, timeoutMs: call.timeoutMs ?? timeoutMs, repeatable };
+  function client(
+    { signal, timeoutMs: limit = timeoutMs, place }: CallOptions & Pick<QueryOptions, "place">,
+    repeatable: boolean,
+  ): SimpleClient {
+    const conditions = { signal, timeoutMs: limit, repeatable, place };
     const send = (url: URL, request: Parameters<typeof transport.send>[1]) =>
       transport.send(url, request, conditions);
     const endpointUrl = new URL(options.queryUrl);

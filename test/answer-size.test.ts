@@ -1,7 +1,12 @@
 // How large an answer may become, and how many of them may wait to be read.
+import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
@@ -85,6 +90,44 @@ describe("a page of the church search", () => {
     const { text } = await sizeOf(`${service.url}/v0/orgs/search?limit=10000&fields=church_id`);
     expect(JSON.parse(text)).toMatchObject({ has_more: false, next_cursor: null });
     expect((JSON.parse(text) as Page).items).toHaveLength(CHURCHES);
+  });
+
+  test("comes from the database in pieces of some sixty thousand bytes, each once, and the last says where it ends", async () => {
+    const { rows } = await service.database.owner.query<{ piece: string; bytes: number }>(
+      `select piece, octet_length(piece) as bytes from app_private.church_page_in_pieces('{"limit": 40}', 100000000) as pages (piece)`,
+    );
+    const page = JSON.parse(rows.map(({ piece }) => piece).join("")) as Page;
+    expect(page.items.map(({ church_id }) => Number(church_id.slice(1)))).toEqual([...Array(40).keys()]);
+    for (const { bytes } of rows.slice(0, -1)) {
+      expect(bytes).toBeGreaterThanOrEqual(60_000);
+      expect(bytes).toBeLessThan(60_000 + 3 * SUMMARY_LENGTH);
+    }
+    expect(rows.length).toBeGreaterThan(10);
+    expect(rows.at(-1)!.piece).toMatch(/\],"limit":40,"has_more":true,"next_cursor":"[^"]+"}$/);
+  });
+
+  test.each([
+    ["as it is", "identity", undefined],
+    ["by brotli", "br", brotliDecompressSync],
+    ["by gzip", "gzip", gunzipSync],
+  ])("that is long is the same text, packed %s, with the tag of that text", async (_, accepted, unpacked) => {
+    const { rows } = await service.database.owner.query<{ page: string }>(
+      `select app_private.church_page('{"limit": 40}') as page`,
+    );
+    const ask = async (headers: Record<string, string>) => {
+      const sent = request(`${service.url}/v0/orgs/search?limit=40`, {
+        headers: { authorization: `Bearer ${service.keys.read}`, "accept-encoding": accepted, ...headers },
+      }).end();
+      const [answer] = (await once(sent, "response")) as [IncomingMessage];
+      return { answer, bytes: await buffer(answer) };
+    };
+    const { answer, bytes } = await ask({});
+    expect(answer.headers["content-encoding"]).toBe(accepted === "identity" ? undefined : accepted);
+    expect((unpacked ? unpacked(bytes) : bytes).toString()).toBe(rows[0]!.page);
+    expect(Number(answer.headers["content-length"])).toBe(bytes.length);
+    const etag = `W/"${createHash("sha1").update(rows[0]!.page).digest("base64url")}"`;
+    expect(answer.headers.etag).toBe(etag);
+    expect((await ask({ "if-none-match": etag })).answer.statusCode).toBe(304);
   });
 
   test("has a church, however long", async () => {

@@ -1,6 +1,6 @@
 // How Fuseki is run where it is the service's store, without a Java: what its scripts give to the programs that they call.
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,6 +29,7 @@ afterEach(() => rm(dir, { recursive: true }));
 
 async function run(script: string, env: NodeJS.ProcessEnv): Promise<string[]> {
   const { stdout } = await promisify(execFile)("sh", [join(FOLDER, script)], {
+    cwd: dir,
     env: { PATH: `${join(dir, "bin")}:${process.env["PATH"]}`, FUSEKI_DATA: join(dir, "data"), ...env },
   });
   return stdout.trimEnd().split("\n");
@@ -52,7 +53,8 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   const env = { FUSEKI_PASSWORD: "x" };
   const usual = await run("start.sh", env);
   const server = "org.apache.jena.fuseki.main.cmds.FusekiMainCmd";
-  expect(usual.slice(0, 4)).toEqual(["-Xmx2g", "-cp", "/opt/fuseki/fuseki-server.jar", server]);
+  const temporary = `-Djava.io.tmpdir=${data("sorting")}`;
+  expect(usual.slice(0, 5)).toEqual([temporary, "-Xmx2g", "-cp", "/opt/fuseki/fuseki-server.jar", server]);
   expect(usual).toEqual(
     expect.arrayContaining([
       "--port=3030",
@@ -66,8 +68,14 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   expect(usual).not.toContain("--localhost");
   const more = { FUSEKI_PORT: "3131", FUSEKI_HOST: "loopback", FUSEKI_TIMEOUT_MS: "7", FUSEKI_JAR: "/x.jar" };
   const asked = await run("start.sh", { ...env, ...more, JAVA_OPTS: "-Xmx4g -Xss8m" });
-  expect(asked.slice(0, 4)).toEqual(["-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
+  expect(asked.slice(0, 5)).toEqual([temporary, "-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
   expect(asked).toEqual(expect.arrayContaining(["--port=3131", "--timeout=7", "--localhost"]));
+});
+
+test("the folder of the database may be named from where Fuseki is started", async () => {
+  const given = await run("start.sh", { FUSEKI_PASSWORD: "x", FUSEKI_DATA: "data" });
+  expect(given).toContain(`-Djava.io.tmpdir=${data("sorting")}`);
+  expect(await readdir(data("sorting"))).toEqual([]);
 });
 
 test("the indexes of a database are those that it was made with, and what a killed server left does not stop the next", async () => {
@@ -77,7 +85,9 @@ test("the indexes of a database are those that it was made with, and what a kill
   expect(JSON.parse(await readFile(data("tdb2/tdb.cfg"), "utf8"))).toEqual(indexes);
   await rm(data("tdb2/tdb.cfg"));
   await writeFile(data("tdb2/tdb.lock"), "1");
+  await writeFile(data("sorting/some"), "1");
   await run("start.sh", env);
+  expect(await readdir(data("sorting"))).toEqual([]);
   await expect(stat(data("tdb2/tdb.cfg"))).rejects.toThrow("ENOENT");
   await expect(stat(data("tdb2/tdb.lock"))).rejects.toThrow("ENOENT");
 });
@@ -101,9 +111,10 @@ test("Fuseki requires its one user for everything, and calls no other server", a
   const said = (property: string) =>
     quads.filter(({ predicate }) => predicate.value.endsWith(property)).map(({ object }) => object.value);
   expect(said("#allowedUsers")).toEqual(["engagement"]);
+  // And what one caller sorts does not take the memory of all: test/fuseki-memory.
   expect([said("#cxtName"), said("#cxtValue")]).toEqual([
-    ["http://jena.apache.org/ARQ#httpServiceAllowed"],
-    ["false"],
+    ["http://jena.apache.org/ARQ#httpServiceAllowed", "http://jena.apache.org/ARQ#spillToDiskThreshold"],
+    ["false", "100000"],
   ]);
   const doors = said("fuseki#operation").map((operation) => operation.split("#")[1]);
   expect(doors).toEqual(["query", "update", "gsp-rw"]);

@@ -19,6 +19,8 @@ type Asked = {
   signal: AbortSignal | undefined;
   answer: (body: Readable) => void;
   fail: (error: Error) => void;
+  /** tells that the store has ended with it */
+  end: () => void;
 };
 
 beforeEach(() => void jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate"] }));
@@ -28,16 +30,20 @@ const turn = () => new Promise((done) => setImmediate(done));
 /** An endpoint of two places, one for each caller, whose queries the store keeps. */
 function endpointWith(concurrency = 2) {
   const asked: Asked[] = [];
-  const query: GraphStore["query"] = (
+  const query: GraphStore["query"] = async (
     _text,
-    { accept = "", defaultGraphs, namedGraphs, timeoutMs, signal } = {},
-  ) =>
-    new Promise((done, fail) => {
+    { accept = "", defaultGraphs, namedGraphs, timeoutMs, signal, place } = {},
+  ) => {
+    const end = await place!(signal);
+    return new Promise((done, fail) => {
       const answer = (body: Readable) => done({ body } as Awaited<ReturnType<GraphStore["query"]>>);
-      asked.push({ accept, dataset: [defaultGraphs, namedGraphs], timeoutMs, signal, answer, fail });
+      asked.push({ accept, dataset: [defaultGraphs, namedGraphs], timeoutMs, signal, answer, fail, end });
     });
+  };
+  const warnings: string[] = [];
   const endpoint = new SparqlEndpoint({
     ...{ store: { query }, namedGraphs: [], timeoutMs: 60_000, readingMs: 20_000, concurrency },
+    warn: (message) => void warnings.push(message),
   });
   const run = (caller: string, gone = new AbortController().signal, more = {}) => {
     const running = endpoint.run(
@@ -47,7 +53,7 @@ function endpointWith(concurrency = 2) {
     running.catch(() => undefined);
     return running;
   };
-  return { asked, run, endpoint };
+  return { asked, run, endpoint, warnings };
 }
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
@@ -63,58 +69,47 @@ const read = async (body: Readable) => {
 };
 
 describe("a place", () => {
-  test("is free for the next as soon as an answer is read to its end", async () => {
-    const { asked, run } = endpointWith();
-    const first = run("a");
-    await turn();
-    void run("a");
-    await turn();
-    expect(asked).toHaveLength(1);
-    asked[0]!.answer(Readable.from(["x"]));
-    const body = await first;
-    await turn();
-    expect(asked).toHaveLength(1);
-    await read(body);
-    await turn();
-    expect(asked).toHaveLength(2);
-  });
-
-  test("is free for the next as soon as the store has refused", async () => {
-    const { asked, run } = endpointWith();
-    const first = run("a");
-    await turn();
-    void run("a");
-    asked[0]!.fail(new GraphRejected(400, "no"));
-    expect(await code(first)).toBe("malformed_query");
-    await turn();
-    expect(asked).toHaveLength(2);
-  });
-
   test.each([
+    "an answer is read to its end",
+    "the store has refused",
     "the caller has gone before an answer",
     "the time is over",
     "the caller has gone while it read",
-  ])("stays taken for a second where %s, which the store may go on with", async (why) => {
+  ])("is free for the next as soon as the store is done, and not because %s", async (why) => {
     const { asked, run } = endpointWith();
     const caller = new AbortController();
     const first = run("a", caller.signal);
     await turn();
     void run("a");
     if (why === "the time is over") asked[0]!.fail(new GraphTimeout("late"));
+    else if (why === "the store has refused") asked[0]!.fail(new GraphRejected(400, "no"));
     else if (why === "the caller has gone before an answer") {
       caller.abort();
       asked[0]!.fail(new GraphUnavailable("gone"));
     } else {
       asked[0]!.answer(Readable.from(["x", "y"]));
-      (await first).destroy();
+      const body = await first;
+      if (why === "the caller has gone while it read") body.destroy();
+      else await read(body);
     }
     await turn();
-    jest.advanceTimersByTime(999);
+    jest.advanceTimersByTime(4_999);
     await turn();
     expect(asked).toHaveLength(1);
-    jest.advanceTimersByTime(1);
+    asked[0]!.end();
     await turn();
     expect(asked).toHaveLength(2);
+  });
+
+  test("that a query keeps beyond its time is told of, once", async () => {
+    const { asked, run, warnings } = endpointWith();
+    for (const caller of ["a", "b"]) void run(caller);
+    await turn();
+    asked[0]!.end();
+    jest.advanceTimersByTime(69_999);
+    expect(warnings).toEqual([]);
+    jest.advanceTimersByTime(60_000);
+    expect(warnings).toEqual([expect.stringContaining("goes on with a query whose time is over")]);
   });
 
   test("is one of half of them for a caller, for whom eight more wait, and of any for others", async () => {
@@ -128,7 +123,7 @@ describe("a place", () => {
     void run("b");
     await turn();
     expect(asked).toHaveLength(3);
-    for (const { fail } of asked.splice(0)) fail(new GraphRejected(400, "no"));
+    for (const { end } of asked.splice(0)) end();
     await turn();
     expect(asked).toHaveLength(2);
   });
@@ -185,7 +180,8 @@ test("the store is asked for what the caller takes, of the dataset that was aske
     ["application/sparql-results+xml", [undefined, undefined]],
     ["text/csv", [undefined, undefined]],
   ]);
-  expect(asked[0]).toMatchObject({ timeoutMs: 60_000, signal: gone });
+  expect(asked[0]!.timeoutMs).toBe(60_000);
+  expect(asked[0]!.signal).toBe(gone);
 });
 
 test("two hundred queries wait in all, of whomever; a caller is in the way of others only", async () => {
@@ -216,6 +212,24 @@ test.each([
   ["malformed_query", "does not understand", new GraphRejected(400, "what?")],
 ])("%s is told of what a store %s", (told, _, error) => {
   expect(failure(error)).toMatchObject({ code: told });
+});
+
+test("an answer without a byte is one, also when it has ended before it was looked at", async () => {
+  const { asked, run } = endpointWith();
+  const running = run("a");
+  await turn();
+  const body = new Readable({ read: () => undefined });
+  body.push(null);
+  await turn();
+  asked[0]!.answer(body);
+  expect(
+    await Promise.race([
+      code(running),
+      turn()
+        .then(turn)
+        .then(() => "nothing"),
+    ]),
+  ).toBe("answered");
 });
 
 test("an answer that fails before its first byte is refused, and one that failed before it was looked at as well", async () => {

@@ -1,6 +1,6 @@
 // /v0/sparql against every engine: what it answers, in which form, and what it refuses. What the protocol asks for is in
 // sparql-protocol.test.ts.
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -238,7 +238,10 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
       expect(failures.slice(before)).toEqual([`The graph store gave no answer within ${SOON_MS} ms.`]);
     });
     inEngine("takes one of the places of its key, and of no other", async () => {
-      const strict = await startSparqlDoor({ store: store.client, timeoutMs: 60_000, waitMs: 100 });
+      const seconds = 15;
+      const strict = await startSparqlDoor({
+        ...{ store: store.clientWithin(seconds), timeoutMs: seconds * 1_000, waitMs: 100 },
+      });
       const callers = new AbortController();
       const send = (body: string, key: string, signal?: AbortSignal) =>
         fetch(strict.url, {
@@ -257,26 +260,33 @@ describe.each(testStores)("$name", ({ available, peculiarities, start }) => {
         expect((await send("ASK { FILTER(true) }", "other")).status).toBe(200);
         callers.abort();
         await Promise.all(running);
-        await eventually(async () => expect((await send("ASK {}", "busy")).status).toBe(200));
+        // Most engines end them no sooner than their time is over.
+        await eventually(async () => expect((await send("ASK {}", "busy")).status).toBe(200), 60_000);
       } finally {
         await strict.stop();
       }
     });
-    inEngine("frees its place when its caller hangs up", async () => {
-      for (let i = 0; i < 4; i++) {
-        const caller = new AbortController();
-        const answer = fetch(door.url, {
-          method: "POST",
-          body: RUNAWAY,
-          headers: { "content-type": "application/sparql-query", "x-key": "leaving" },
-          signal: caller.signal,
-        });
-        setTimeout(() => caller.abort(), 100);
-        await expect(answer).rejects.toThrow();
+    inEngine("frees its place when its caller has hung up and the engine has ended it", async () => {
+      const seconds = 3;
+      const left = await startSparqlDoor({
+        ...{ store: store.clientWithin(seconds), timeoutMs: seconds * 1_000, waitMs: TIMEOUT_MS },
+      });
+      try {
+        for (let i = 0; i < 4; i++) {
+          const caller = new AbortController();
+          const answer = fetch(left.url, {
+            method: "POST",
+            body: RUNAWAY,
+            headers: { "content-type": "application/sparql-query" },
+            signal: caller.signal,
+          });
+          setTimeout(() => caller.abort(), 100);
+          await expect(answer).rejects.toThrow();
+        }
+        expect((await post("ASK { FILTER(true) }", {}, "", left)).status).toBe(200);
+      } finally {
+        await left.stop();
       }
-      await eventually(async () =>
-        expect((await post("ASK { FILTER(true) }", { "x-key": "leaving" })).status).toBe(200),
-      );
     });
   });
 
@@ -454,6 +464,231 @@ describe("without a store", () => {
     });
   });
 
+  describe("what an engine adds to SPARQL is refused by its name", () => {
+    const AFN = "http://jena.apache.org/ARQ/function#";
+    test.each([
+      [`ASK { FILTER(<${AFN}wait>(1)) }`, `<${AFN}wait>`],
+      [`PREFIX f: <java:org.apache.jena.sparql.function.library.> ASK { FILTER(f:wait(1)) }`, "f:wait"],
+      [`PREFIX f: <${AFN}> ASK { BIND(\\u0066:wait(1) AS ?x) }`, "f:wait"],
+      [`BASE <http://jena.apache.org/> ASK { FILTER(<ARQ/function#wait>(1)) }`, "<ARQ/function#wait>"],
+      [`SELECT ?s { ?s ?p ?o } GROUP BY ?s HAVING (<urn:f>(?s))`, "<urn:f>"],
+      [
+        `SELECT (<http://jena.apache.org/ARQ/function/aggregate#median>(DISTINCT ?o) AS ?m) { ?s ?p ?o }`,
+        "median",
+      ],
+      [`SELECT ?s { ?s ?p ?o } ORDER BY <urn:f>(?s)`, "<urn:f>"],
+      [`SELECT ?t { ?s ?p ?o } GROUP BY (<urn:f>(?s) AS ?t)`, "<urn:f>"],
+      [
+        `ASK { FILTER(<http://www.w3.org/ns/sparql#regex>("a", "(a+)+")) }`,
+        "<http://www.w3.org/ns/sparql#regex>",
+      ],
+      [
+        `PREFIX fn: <http://www.w3.org/2005/xpath-functions#> ASK { FILTER(fn:apply(fn:not, true)) }`,
+        "fn:apply",
+      ],
+      [
+        `PREFIX fn: <http://www.w3.org/2005/xpath-functions#> ASK { FILTER(fn:round(9, 999999999)) }`,
+        "fn:round",
+      ],
+      [
+        `PREFIX math: <http://www.w3.org/2005/xpath-functions/math#> ASK { FILTER(math:pow(9, 999999999)) }`,
+        "math:pow",
+      ],
+    ])("a function: %s", async (text, name) => {
+      const { status, body } = await query(text);
+      expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+      expect((body as { message: string }).message).toMatch(/^The function .* is not available here\.$/);
+      expect((body as { message: string }).message).toContain(name);
+    });
+    test.each([
+      `SELECT * { ?x <http://jena.apache.org/ARQ/property#splitIRI> (?a ?b) }`,
+      `SELECT * { ?x <java:org.apache.jena.sparql.pfunction.library.strSplit> ("a,b" ",") }`,
+      `BASE <java:org.apache.jena.sparql.pfunction.library.> SELECT * { ?x ?y ?z }`,
+      `SELECT * { ?x <http://jena.hpl.hp.com/ARQ/property#strSplit> ("a,b" ",") }`,
+      `SELECT * { ?x <http://jena.apache.org/ARQ/procedure#debug> 1 }`,
+      `SELECT * { ?x <http://jena.apache.org/ARQ/list#member> 1 }`,
+      `SELECT * { ?x <http://jena.apache.org/text#query> "a" }`,
+      `SELECT * { ?x <http://jena.apache.org/spatial#nearby> (1 2 3) }`,
+      `SELECT * { ?x <http://www.opengis.net/ont/geosparql#sfContains> ?y }`,
+      `SELECT * { ?x <urn:p>/^<http://jena.apache.org/ARQ/property#str> ?y }`,
+      `SELECT * { << ?x <java:a> ?y >> ?p ?o }`,
+      // Jena takes an IRI to begin with the scheme of its own address, and leaves out its dots.
+      `SELECT * { ?x <//jena.apache.org/ARQ/property#str> ?y }`,
+      `SELECT * { ?x <http://jena.apache.org/a/../ARQ/property#str> ?y }`,
+      `BASE <http://jena.apache.org/ARQ/a/> SELECT * { ?x <../property#str> ?y }`,
+      `BASE <http://jena.apache.org/> PREFIX p: <ARQ/property#> SELECT * { ?x p:str ?y }`,
+      `BASE <http://jena.apache.org/> PREFIX p: <ARQ/property#> BASE <http://example.org/> SELECT * { ?x p:str ?y }`,
+      `PREFIX p: <http://jena.apache.org/a/..> SELECT * { ?x p:\\/ARQ\\/property\\#str ?y }`,
+      `PREFIX p: <http://jena.apache.or> SELECT * { ?x p:g\\/ARQ\\/property\\#str ?y }`,
+    ])("a property that computes: %s", async (text) => {
+      const { status, body } = await query(text);
+      expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+      expect((body as { message: string }).message).toMatch(
+        /^\S+ is an extension that is not available here\.$/,
+      );
+    });
+    test.each([
+      "SELECT (CALL(<urn:f>, 1) AS ?x) {}",
+      "SELECT * { LET(?x := 1) }",
+      "SELECT (AGG <urn:f>(?x) AS ?y) {}",
+      "SELECT * { ?s ?p ?o LATERAL { ?s ?q ?r } }",
+      "SELECT * { ?s <urn:p>{2,3} ?o }",
+    ])("what is no SPARQL: %s", async (text) => {
+      expect(await query(text)).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+    });
+    test.each([
+      `PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> SELECT (xsd:integer(?o) AS ?n) { ?s ?p ?o }`,
+      `PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> SELECT (xsd:unsignedInt(?o) AS ?n) (xsd:gDay(?o) AS ?d) { ?s ?p ?o }`,
+      `PREFIX fn: <http://www.w3.org/2005/xpath-functions#> SELECT (fn:concat(?s, fn:round(1.5)) AS ?n) { ?s ?p ?o }`,
+      `SELECT (<http://www.w3.org/2005/xpath-functions#year-from-date>(?o) AS ?y) { ?s ?p ?o }`,
+      `PREFIX math: <http://www.w3.org/2005/xpath-functions/math#> ASK { FILTER(math:sqrt(2) < math:pi()) }`,
+      `PREFIX afn: <${AFN}> ASK { ?s <http://jena.apache.org/> <http://jena.apache.org/documentation/> }`,
+      `ASK { ?s <http://www.w3.org/2000/01/rdf-schema#member> "java:x" }`,
+    ])("but not: %s", async (text) => {
+      expect(await query(text)).toMatchObject({ status: 503 });
+    });
+  });
+
+  describe("a pattern that may be tried without end is refused", () => {
+    const literal = (pattern: string) => JSON.stringify(pattern);
+    test.each([
+      ["^(a+)+\\1$", "in several ways"],
+      ["(a*)*b", "in several ways"],
+      ["(a|a)*b", "in several ways"],
+      ["(a|A)*b", "in several ways"],
+      ["(.|b)+c", "in several ways"],
+      ["(a?b?)+c", "in several ways"],
+      ["([a-z]+,)*;", "in several ways"],
+      ["(ab|a)*c", "in several ways"],
+      ["(ab{2}c|abbc)*d", "in several ways"],
+      ["(aa?b|aab)*d", "in several ways"],
+      ["((?:a[ab])b|aab)*d", "in several ways"],
+      ["(a{0}b|b)*d", "in several ways"],
+      ["(a|aa){50}b", "in too many ways"],
+      ["(a?){40}a", "in too many ways"],
+      ["(a{0,99}){0,99}b", "in too many ways"],
+      ["a*a*a*a*$", "more than 3 unbounded quantifiers"],
+      ["^(?:i|İ){60}x", "in too many ways"],
+      ["^(?:s|ſ){60}x", "in too many ways"],
+      ["(a*b){4}$", "more than 3 unbounded quantifiers"],
+      ["((){9999}){9999}", "too often"],
+      ["(a)\\1", "refers to what a group has matched"],
+      ["(?=a)a", "(?:…)"],
+      ["(?<n>a)", "(?:…)"],
+      ["(?:".repeat(60) + ")".repeat(60), "too deeply"],
+      ["a++", "not understood"],
+      ["\\Qa\\E", "not understood"],
+      ["[[a]]", "not understood"],
+      ["(", "not understood"],
+    ])("%s", async (pattern, why) => {
+      for (const [name, call] of [
+        ["REGEX", `regex(STR(?o), ${literal(pattern)})`],
+        ["REPLACE", `Replace(?o, ${literal(pattern)}, "", "i") = ""`],
+      ]) {
+        const { status, body } = await query(`ASK { ?s ?p ?o FILTER(${call}) }`);
+        expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+        expect((body as { message: string }).message).toContain(`of ${name} is not accepted: `);
+        expect((body as { message: string }).message).toContain(why);
+      }
+    });
+    test.each([
+      [`REGEX(?o, ?p)`, "The pattern and the flags of REGEX must be written out as strings."],
+      [
+        `REGEX(?o, CONCAT("(a+", ")+b"))`,
+        "The pattern and the flags of REGEX must be written out as strings.",
+      ],
+      [`REGEX(?o, "a", ?p)`, "The pattern and the flags of REGEX must be written out as strings."],
+      [`REPLACE(?o, "a", "b", ?p)`, "The pattern and the flags of REPLACE must be written out as strings."],
+      [`REGEX(?o, "(a+) +b", "x")`, "The flags of REGEX may be i, m, s and q."],
+    ])("as one of which nothing is known: %s", async (call, message) => {
+      const answer = await query(`ASK { ?s ?p ?o FILTER(${call}) }`);
+      expect(answer).toMatchObject({ status: 400, body: { error: "malformed_query", message } });
+    });
+    test.each([
+      "^foo.*bar$",
+      ".*foo.*bar.*",
+      "@|Wilhelmina|Featherstone",
+      "^(?:Grace|Hope)+$",
+      "^(?:need|name)+$",
+      "[\\w.+\\-]+\\@[a-z]+\\.org",
+      "[a-z]+\\-[0-9]",
+      "^[0-9]{1,3}(\\.[0-9]{1,3}){3}$",
+      "colou?r|\\p{Lu}{2,}|[^\\]a-c]",
+      "",
+    ])("but not: %s", async (pattern) => {
+      for (const flags of ["", "i", "ims"]) {
+        const text = `ASK { ?s ?p ?o FILTER(REGEX(STR(?o), ${literal(pattern)}, "${flags}")) }`;
+        expect(await query(text)).toMatchObject({ status: 503 });
+      }
+    });
+    test("but not one that is no pattern, but a text", async () => {
+      expect(await query(`ASK { ?s ?p ?o FILTER(REGEX(?o, "(a+)+(", "q")) }`)).toMatchObject({ status: 503 });
+      expect(await query(`ASK { ?s ?p ?o FILTER(REPLACE(?o, "a", ?p) = "") }`)).toMatchObject({
+        status: 503,
+      });
+    });
+  });
+
+  describe("a property path that an engine could follow in a single step without end is refused", () => {
+    const any = "(!<x:a>|^!<x:a>)*";
+    const twice = "repeated without bound already";
+    const turns = "goes forth and then back";
+    const wide = "over too much of the graph at once";
+    test.each([
+      ["(<p:a>*)*", "(<p:a>*)*", twice],
+      [`(${any})*`, "(((!<x:a>|^!<x:a>)*)*)*", twice],
+      ["((<p:a>|^<p:a>)+/(<p:a>|^<p:a>)+)+", "<p:b>/((<p:a>|^<p:a>)+/(<p:a>|^<p:a>)+)+", twice],
+      ["(<p:b>|^(<p:c>/<p:a>*))+", "^((<p:b>|^(<p:c>/<p:a>*))+)", twice],
+      ["(a/^a)+", "(a/^a)+", turns],
+      ["((<p:a>|^<p:a>)/(<p:b>|^<p:b>))*", "((<p:a>|^<p:a>)/(<p:b>|^<p:b>))*", turns],
+      ["(a/<p:b>?/^a)*", "(a/<p:b>?/^a)*", turns],
+      ["(a/^(<p:a>/<p:b>))*", "(a/^(<p:a>/<p:b>))*", turns],
+      [`((${any}/${any})|<p:b>)`, `((${any}/${any})|<p:b>)`, wide],
+      [`(${any}/${any})?`, `<p:b>/(${any}/${any})?`, wide],
+      ["((a/^a/a/^a)|<p:b>)", "(a/^a/a/^a)|<p:b>", wide],
+      ["(^a/<p:a>/^a)?", "(^a/<p:a>/^a)?", wide],
+      ["(a/^a/<p:a>)?", "(a/^a/<p:a>)?", wide],
+      ["(<p:c>/^(^<p:a>/<p:b>))*", "(<p:c>/^(^<p:a>/<p:b>))*", turns],
+      [`(^a/${any})?`, `(^a/${any})?`, wide],
+      [`(${"!<p:a>/".repeat(9)}!<p:a>)?`, `(${"!<p:a>/".repeat(9)}!<p:a>)?`, wide],
+      [`(${"<p:a>/".repeat(5)}<p:a>)*`, `(${"<p:a>/".repeat(5)}<p:a>)*`, "too long a sequence"],
+    ])("%s", async (part, path, why) => {
+      const { status, body } = await query(`ASK { <urn:o:1> ${path} <x:none> }`);
+      expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+      const { message } = body as { message: string };
+      expect(message).toMatch(/^The property path .* is not accepted: /);
+      expect(message).toContain(why);
+      expect(message).toContain(` ${part} `);
+    });
+    test("in the words of the query, and no more than a hundred letters of it", async () => {
+      const path = (text: string) => query(`PREFIX p: <urn:p> ASK { ?s ${text} ?o }`);
+      expect(await path("(p:a/p:b+)+")).toMatchObject({
+        body: { message: expect.stringContaining("The property path (p:a/p:b+)+ is not accepted") },
+      });
+      expect(await path(`(p:${"a".repeat(200)}+)+`)).toMatchObject({
+        body: { message: expect.stringContaining(`path (p:${"a".repeat(97)}… is`) },
+      });
+    });
+    test.each([
+      "(<p:fulfillsCommitment>/<p:concernsNeed>)+",
+      "a/<p:subClassOf>*",
+      any,
+      `${any}/${any}/${any}`,
+      `^(${any}/${any})`,
+      `(a|${any})`,
+      "a/^a/a/^a",
+      "(^<p:a>/<p:b>)+",
+      "(<p:a>/^<p:b>)?",
+      "(^<p:a>/^<p:b>)+",
+      "((<p:a>|^<p:a>)/<p:b>)+",
+      "(<p:a>?/<p:b>)*",
+      "(<p:a>/<p:b>*)?",
+      "(<p:a>/<p:b>/<p:c>/<p:d>/<p:e>)|(a/<p:subClassOf>*)",
+    ])("but not: %s", async (path) => {
+      expect(await query(`ASK { ?s ${path} ?o }`)).toMatchObject({ status: 503 });
+    });
+  });
+
   describe("a text that is refused says where", () => {
     test.each([
       ["after a line that ends as on Windows", "SELECT *\r\n{ ?s ?p ", 2, 9],
@@ -595,6 +830,206 @@ describe("without a store", () => {
         status: 400,
         body: { message: "The query is nested too deeply." },
       });
+  });
+
+  const doublings = (n: number, double = (name: string) => `CONCAT(${name}, ${name})`) =>
+    Array.from({ length: n }, (_, i) => `BIND(${double(`?v${i}`)} AS ?v${i + 1})`);
+  const select = (within: string) => `SELECT * { ${within} }`;
+  const replaced = (of: string, ...pairs: readonly (readonly [string, string])[]) =>
+    select(
+      `?s ?p ?o BIND(${pairs.reduce((text, [from, to]) => `REPLACE(${text}, "${from}", "${to}")`, of)} AS ?t)`,
+    );
+  test.each([
+    ["10 doublings of what is in the graph", select(doublings(10).join(" "))],
+    ["names that are used again", select(`BIND(CONCAT(?a, "x") AS ?b) BIND(CONCAT(?b, "y") AS ?a)`)],
+    [
+      "a list of lists",
+      `SELECT (GROUP_CONCAT(?l) AS ?m) { SELECT (GROUP_CONCAT(CONCAT(?a, ": ", ?b)) AS ?l) { ?s ?a ?b } GROUP BY ?s }`,
+    ],
+    [
+      "a choice of values again and again",
+      select(doublings(40, (name) => `IF(true, ${name}, COALESCE(${name}, ${name}))`).join(" ")),
+    ],
+    [
+      "a replacement by a word",
+      select(`?s ?p ?o BIND(REPLACE(REPLACE(?o, "a", "some words"), "b", "other words") AS ?t)`),
+    ],
+    ["what exists", `ASK { FILTER EXISTS { ${doublings(10).join(" ")} } }`],
+    [
+      "a text for HTML",
+      replaced("STR(?o)", ["&", "&amp;"], ["<", "&lt;"], [">", "&gt;"], ['\\"', "&quot;"], ["'", "&#39;"]),
+    ],
+    [
+      "a text without its end, where other patterns have an end",
+      select(
+        `?s ?p ?o BIND(REPLACE(REPLACE(REPLACE(?o, " +$", ""), "a", "some"), "b", "other") AS ?t) FILTER(REGEX(?t, "c$"))`,
+      ),
+    ],
+    [
+      "a word for an address",
+      replaced("LCASE(?o)", ...Array.from("áéíóúñü").map((letter) => [letter, "a"] as const), [
+        "\\\\s+",
+        "-",
+      ]),
+    ],
+    [
+      "11 letters by others",
+      replaced("?o", ...Array.from("abcdefghijk").map((letter) => [letter, "x"] as const)),
+    ],
+    [
+      "a letter to somebody",
+      select(`?a ?n ?c BIND(REPLACE(REPLACE("Dear NAME of COUNTRY", "NAME", ?n), "COUNTRY", ?c) AS ?t)`),
+    ],
+  ])("%s may be made", async (_, text) => {
+    expect(await query(text)).toMatchObject({ status: 503 });
+  });
+
+  test.each([
+    ["11 doublings of what is in the graph", select(doublings(11).join(" "))],
+    ["doublings in the other order", select(doublings(11).toReversed().join(" "))],
+    ["20 doublings of a letter", select(`BIND("x" AS ?v0) ${doublings(20).join(" ")}`)],
+    [
+      "doublings in queries within each other",
+      doublings(11)
+        .reduce((inner, each) => `{ SELECT * { ${each} ${inner} } }`, "")
+        .slice(1, -1),
+    ],
+    [
+      "doublings under two names in turn",
+      Array.from({ length: 11 }, (_, i) => (i % 2 ? "ab" : "ba"))
+        .reduce(
+          (inner, [from, to]) => `{ SELECT (CONCAT(?${from}, ?${from}) AS ?${to}) { ${inner} } }`,
+          "?s ?p ?a",
+        )
+        .slice(1, -1),
+    ],
+    [
+      "a replacement of each letter, twice",
+      select(`BIND(REPLACE(?a, ".", ?b) AS ?c) BIND(REPLACE(?c, ".", ?c) AS ?d)`),
+    ],
+    [
+      "what is long of nothing",
+      select(`BIND(${"REPLACE(".repeat(2)}SHA512("")${`, ".", SHA512(""))`.repeat(2)} AS ?a)`),
+    ],
+    [
+      "a name behind a long prefix",
+      `PREFIX p: <http://a/${"x".repeat(3_000)}> SELECT (REPLACE(STR(p:a), ".", STR(p:a)) AS ?b) {}`,
+    ],
+    [
+      "a letter of letters that are there again",
+      replaced("?o", ["a", "b".repeat(99)], ["b", "a".repeat(99)]),
+    ],
+    [
+      "what refers to all that it stands for",
+      replaced("?o", ["a{9}", "$0".repeat(99)], ["[ab]{9}", "$0".repeat(99)]),
+    ],
+    [
+      "an escape, which is one letter",
+      replaced("?o", ["\\\\&", "b".repeat(99)], ["\\\\x62", "b".repeat(99)]),
+    ],
+    [
+      "a place, which is no letter",
+      replaced("?o", ...Array.from("abcdefghijk", () => ["\\\\b", "b"] as const)),
+    ],
+    ["addresses of addresses", select(doublings(5, (name) => `ENCODE_FOR_URI(${name})`).join(" "))],
+    [
+      "lists of lists of lists",
+      `SELECT (GROUP_CONCAT(?m) AS ?n) { SELECT (GROUP_CONCAT(?l) AS ?m) { SELECT (GROUP_CONCAT(CONCAT(?o, ?o, ?o)) AS ?l) { ?s ?p ?o } } }`,
+    ],
+    ["one expression", `ASK { FILTER(STRLEN(${"REPLACE(".repeat(3)}?a${`, "", ?a)`.repeat(3)}) > 1) }`],
+    [
+      "what is ordered by",
+      `SELECT * { ?s ?p ?a } ORDER BY STRLEN(${"REPLACE(".repeat(3)}?a${`, "", ?a)`.repeat(3)})`,
+    ],
+    [
+      "what is grouped by",
+      `SELECT ?k { ${doublings(10).join(" ")} } GROUP BY (STR(?v10) AS ?k) HAVING (CONCAT(?k, ?k) != "")`,
+    ],
+    ["what exists", `ASK { FILTER EXISTS { ${doublings(11).join(" ")} } }`],
+    ["a long literal", select(`VALUES ?v0 { "${"x".repeat(30_000)}" } ${doublings(7).join(" ")}`)],
+  ])("values that could become longer than any store has room for are refused: %s", async (_, text) => {
+    expect(await query(text)).toMatchObject({
+      status: 400,
+      body: {
+        error: "malformed_query",
+        message: expect.stringMatching(/longer than 2,000,000 characters by [A-Z]/),
+      },
+    });
+  });
+
+  test("how long a value may become is said by the refusal as by the documentation", async () => {
+    const { body } = await query(select(doublings(11).join(" ")));
+    const [, most] = /longer than ([\d,]+ characters)/.exec((body as { message: string }).message)!;
+    const operations = await readFile("docs/operations.md", "utf8");
+    const [row] = /^\| a value that a query makes of others .*$/m.exec(operations)!;
+    expect(row).toContain(most);
+  });
+
+  test("what could take hours is refused with its pattern, and with what helps", async () => {
+    const { body } = await query(`ASK { FILTER(REGEX("${"x".repeat(30_000)}", "x*x*y$")) }`);
+    expect((body as { message: string }).message).toMatch(
+      /^REGEX with the pattern "x\*x\*y\$" could take hours .* \(30,000 characters\); begin the pattern with \^, .* CONTAINS\.$/,
+    );
+  });
+
+  const long = (letters: number) => `"${"x".repeat(letters)}"`;
+  const made = (expression: string) => select(`${doublings(10).join(" ")} BIND(${expression} AS ?made)`);
+  test.each([
+    ["two unbounded quantifiers over what is in the graph", `ASK { ?s ?p ?o FILTER(REGEX(?o, "a.*b.*c")) }`],
+    ["one over a long literal", `ASK { FILTER(REGEX(${long(30_000)}, "x*y$")) }`],
+    [
+      "three from the beginning on",
+      `ASK { ?s ?p ?o FILTER(REGEX(STR(?o), "^(\\\\d+)-(\\\\d+)-(\\\\d+)T")) }`,
+    ],
+    [
+      "what may be any of some words",
+      `ASK { ?s ?p ?o FILTER(REGEX(?o, "(training|teaching).*(pastor|people).*(rural|remote)")) }`,
+    ],
+    ["words between anything", `ASK { ?s ?p ?o FILTER(REGEX(?o, ".*(train|teach).*(pastor|leader).*")) }`],
+    [
+      "what has alternatives in a group only",
+      `ASK { ?s ?p ?o FILTER(REGEX(STR(?o), "^(\\\\d+)-(\\\\d+)-(\\\\d+)(T|Z)")) }`,
+    ],
+    ["what may be anything at the end", `ASK { ?s ?p ?o FILTER(REGEX(?o, ".*a.*b.*")) }`],
+    ["a pattern without any over what was doubled", made(`REGEX(?v10, "^x.y$")`)],
+    ["one value of the graph in another", `ASK { ?a ?b ?c FILTER(CONTAINS(STR(?c), STR(?a))) }`],
+    ["what is squared in turn", select(doublings(6, (name) => `(${name} * ${name})`).join(" "))],
+    ["the number of letters, squared", made("STRLEN(?v10) * STRLEN(?v10)")],
+    [
+      "a number of what is in the graph",
+      `SELECT (<http://www.w3.org/2001/XMLSchema#integer>(?o) AS ?n) { ?s ?p ?o }`,
+    ],
+  ])("may be looked for: %s", async (_, text) => {
+    expect(await query(text)).toMatchObject({ status: 503 });
+  });
+
+  test.each([
+    ["REGEX", `ASK { FILTER(REGEX(${long(30_000)}, "x*x*y$")) }`],
+    ["REGEX", `ASK { ?s ?p ?o FILTER(REGEX(STR(?o), "[^#]*[^#]*[^#]*#")) }`],
+    ["REGEX", `ASK { FILTER(REGEX(${long(300)}, "^x*x*x*x{0,9998}y")) }`],
+    ["REGEX", `ASK { ?s ?p ?o FILTER(REGEX(STR(?o), "^x*x*x*y", "m")) }`],
+    ["REGEX", `ASK { FILTER(REGEX(${long(800)}, "^x*x*x*y|z")) }`],
+    ["REGEX", made(`REGEX(?v10, "x*y$")`)],
+    ["REPLACE", made(`REPLACE(?v10, "x*y$", "")`)],
+    ["CONTAINS", made(`CONTAINS(?v10, CONCAT(?v9, "y"))`)],
+    ["STRBEFORE", made(`STRBEFORE(?v10, CONCAT(?v9, "y"))`)],
+    ["STRAFTER", made(`STRAFTER(?v10, CONCAT(?v9, "y"))`)],
+    ["STRDT", made("STRDT(?v10, <http://www.w3.org/2001/XMLSchema#integer>)")],
+    ["A function", made("<http://www.w3.org/2001/XMLSchema#integer>(?v10)")],
+    ["*", select(doublings(7, (name) => `(${name} * ${name})`).join(" "))],
+    ["/", `SELECT * { ${doublings(6, (name) => `(${name} * ${name})`).join(" ")} BIND(?v6 / ?v6 AS ?n) }`],
+  ])("%s is refused where it could take hours", async (name, text) => {
+    const answer = await query(text);
+    expect((answer.body as { message: string }).message.startsWith(name)).toBe(true);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        error: "malformed_query",
+        message: expect.stringContaining(
+          ` could take hours over values as long as those of this query could become (`,
+        ),
+      },
+    });
   });
 
   test.each([

@@ -1,8 +1,8 @@
 // What is sent to a graph store and what each of its answers means; and the answers of the embedded store, for which
 // another engine may stand in at any time.
-import { getEventListeners } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { createServer } from "node:http";
-import type { IncomingHttpHeaders, RequestListener, Server } from "node:http";
+import type { IncomingHttpHeaders, RequestListener, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
@@ -10,9 +10,9 @@ import type { Engine } from "../graph/embedded/engine.ts";
 import { createHandler } from "../graph/embedded/http.ts";
 import { TaskRefused, TaskTimeout, TaskTooLarge, ThreadGone } from "../graph/embedded/tasks.ts";
 import type { Change, Question } from "../graph/embedded/tasks.ts";
-import { createGraphStore, storeUrls } from "../graph/store.ts";
+import { createGraphStore, GraphRejected, GraphUnavailable, storeUrls } from "../graph/store.ts";
 import { readAll } from "../graph/store-http.ts";
-import type { GraphStore } from "../graph/store.ts";
+import type { GraphStore, QueryOptions } from "../graph/store.ts";
 import { eventually } from "./support/eventually.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
@@ -607,5 +607,132 @@ describe("the embedded store", () => {
     expect(asked).toEqual([]);
     await call("ds/query", { ...query({ accept: "text/csv" }), body: "ASK {}" });
     expect(asked).toHaveLength(1);
+  });
+});
+
+describe("the place of a query", () => {
+  /** A store that answers when it is told to, and what became of the requests to it. */
+  async function slowStore(more: { endsWhenLeft?: boolean } = {}) {
+    const arrived: ServerResponse[] = [];
+    const url = await listen((request, response) => {
+      request.resume();
+      arrived.push(response);
+    });
+    const store = createGraphStore({ ...storeUrls(`${url}/ds`), ...more });
+    clients.push(store);
+    let back = 0;
+    const ask = (options: QueryOptions = {}) => {
+      const answer = store.query("ASK {}", { place: () => Promise.resolve(() => void back++), ...options });
+      answer.catch(() => undefined);
+      return answer;
+    };
+    const arrives = () => eventually(() => expect(arrived).toHaveLength(1));
+    return { arrived, arrives, ask, back: () => back };
+  }
+  const answers = (response: ServerResponse | undefined) =>
+    response!.writeHead(200, { "content-type": JSON_TYPE }).end('{"boolean":true}');
+
+  test("comes back when the answer is there, whether it is read or not", async () => {
+    const { arrived, arrives, ask, back } = await slowStore();
+    const asked = ask();
+    await arrives();
+    expect(back()).toBe(0);
+    answers(arrived[0]);
+    const { body } = await asked;
+    await eventually(() => expect(back()).toBe(1));
+    await readAll(body);
+    expect(back()).toBe(1);
+  });
+
+  test.each(["whoever asked has left", "the time is over"])(
+    "comes back with the answer, though %s",
+    async (why) => {
+      const { arrived, arrives, ask, back } = await slowStore();
+      const leaving = new AbortController();
+      const asked = ask({ signal: leaving.signal, timeoutMs: why === "the time is over" ? 100 : 60_000 });
+      await arrives();
+      if (why !== "the time is over") leaving.abort();
+      await expect(asked).rejects.toThrow();
+      // More than is kept on the way: it is taken, though nobody wants it.
+      arrived[0]!.writeHead(200, { "content-type": JSON_TYPE }).write(" ".repeat(10_000_000));
+      await once(arrived[0]!, "drain");
+      expect(back()).toBe(0);
+      arrived[0]!.end();
+      await eventually(() => expect(back()).toBe(1));
+    },
+  );
+
+  test("comes back with the end of an answer whose beginning was enough", async () => {
+    const { arrived, arrives, ask, back } = await slowStore();
+    const asked = ask();
+    await arrives();
+    arrived[0]!.writeHead(200, { "content-type": JSON_TYPE }).write(" ".repeat(1_000));
+    (await asked).body.destroy();
+    // More than is kept on the way: it is taken, though nobody wants it.
+    arrived[0]!.write(" ".repeat(10_000_000));
+    await once(arrived[0]!, "drain");
+    expect(back()).toBe(0);
+    arrived[0]!.end();
+    await eventually(() => expect(back()).toBe(1));
+  });
+
+  test("comes back at once from a store that refuses, and from one that is not there", async () => {
+    const { arrived, arrives, ask, back } = await slowStore();
+    const asked = ask();
+    await arrives();
+    arrived[0]!.writeHead(400).end("no");
+    await expect(asked).rejects.toThrow(GraphRejected);
+    await eventually(() => expect(back()).toBe(1));
+    const away = createGraphStore(storeUrls("http://127.0.0.1:9/ds"));
+    clients.push(away);
+    let isBack = false;
+    const place = () => Promise.resolve(() => void (isBack = true));
+    await expect(away.query("ASK {}", { place, timeoutMs: 600_000 })).rejects.toThrow(GraphUnavailable);
+    await eventually(() => expect(isBack).toBe(true));
+  });
+
+  test("comes back only with the end of its time where the connection is lost, which tells nothing", async () => {
+    jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "performance"] });
+    try {
+      const { arrived, arrives, ask, back } = await slowStore();
+      const asked = ask({ timeoutMs: 60_000 });
+      await arrives();
+      arrived[0]!.writeHead(200, { "content-type": JSON_TYPE }).write(" ".repeat(1_000));
+      const { body } = await asked;
+      arrived[0]!.destroy();
+      await new Promise((closed) => void body.once("close", closed));
+      jest.advanceTimersByTime(50_000);
+      expect(back()).toBe(0);
+      jest.advanceTimersByTime(11_000);
+      await eventually(() => expect(back()).toBe(1));
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  test("comes back soon from an engine that ends with the connection, which is closed", async () => {
+    const { arrived, arrives, ask, back } = await slowStore({ endsWhenLeft: true });
+    const leaving = new AbortController();
+    void ask({ signal: leaving.signal });
+    await arrives();
+    leaving.abort();
+    await eventually(() => expect([arrived[0]!.closed, back()]).toEqual([true, 1]));
+  });
+
+  test("is waited for before anything is sent, and not by whoever has left", async () => {
+    const { arrived, ask } = await slowStore();
+    const leaving = new AbortController();
+    const reason = new GraphUnavailable("gone");
+    const asked = ask({
+      signal: leaving.signal,
+      place: (gone) =>
+        new Promise((_, refuse) => {
+          gone!.addEventListener("abort", () => refuse(new Error("left")));
+        }),
+    });
+    await new Promise((turn) => setImmediate(turn));
+    leaving.abort(reason);
+    await expect(asked).rejects.toBe(reason);
+    expect(arrived).toEqual([]);
   });
 });

@@ -40,11 +40,15 @@ fi
 # take for a running server. Only one server is ever given this folder.
 rm -f tdb2/tdb.lock
 
+# What queries sort, which may be more than a file system in memory holds; a killed server leaves it behind.
+rm -rf sorting
+mkdir -p sorting
+
 host_option=
 if [ "${FUSEKI_HOST:-}" = loopback ]; then host_option=--localhost; fi
 
 # shellcheck disable=SC2086 # JAVA_OPTS is a list
-exec java ${JAVA_OPTS:--Xmx2g} -cp "$jar" org.apache.jena.fuseki.main.cmds.FusekiMainCmd \
+exec java -Djava.io.tmpdir="$PWD/sorting" ${JAVA_OPTS:--Xmx2g} -cp "$jar" org.apache.jena.fuseki.main.cmds.FusekiMainCmd \
   --config="$here/config.ttl" --passwd=passwd --auth=basic \
   --port="${FUSEKI_PORT:-3030}" $host_option --no-cors --ping --compact \
   --timeout="${FUSEKI_TIMEOUT_MS:-3600000}"

@@ -59,8 +59,8 @@ export async function startJavaServer({ name, command, args, env, probe }: Launc
 }
 
 async function comesUp(server: ChildProcess, probe: Request): Promise<boolean> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline && server.exitCode === null && server.signalCode === null) {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < deadline && server.exitCode === null && server.signalCode === null) {
     try {
       const answer = await fetch(probe.clone());
       await answer.arrayBuffer();

@@ -66,10 +66,7 @@ async function answer(
   if (file !== undefined) response.attachment(file);
   response
     .status(200)
-    .set({
-      "content-type": type.startsWith("text/") ? `${type}; charset=utf-8` : type,
-      "cache-control": "no-store",
-    })
+    .set({ "content-type": type, "cache-control": "no-store" })
     .vary("Accept, Authorization, Cookie");
   if (request.method === "HEAD") {
     // Whether the query succeeds is known by now; the rest of its answer nobody will see.

@@ -24,6 +24,8 @@ export type SparqlOptions = {
   readingMs?: number;
   /** the longest query, in bytes; 64 KiB unless given */
   maxBytes?: number;
+  /** told of what an operator should know */
+  warn?: (message: string) => void;
 };
 
 /** How a query is to be answered. */
@@ -42,8 +44,10 @@ const WAITING_PER_KEY = 8;
 const WAITING = 200;
 const WAIT_MS = 5_000;
 const SLOW_MS = 1_000;
-/** How long a store may go on with a query whose caller has left: so long its slot is not lent again. */
-const ABANDONED_MS = 1_000;
+/** By then a store should have ended a query whose time is over. */
+const OVERDUE_MS = 10_000;
+const OVERDUE =
+  "the graph store goes on with a query whose time is over; the query keeps its place until the store ends it, or is started anew";
 const MAX_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = "5";
 
@@ -53,6 +57,7 @@ export class SparqlEndpoint {
   readonly maxBytes: number;
   readonly #store: Pick<GraphStore, "query">;
   readonly #timeoutMs: number;
+  readonly #warn: SparqlOptions["warn"];
   readonly #shares: Shares;
   readonly #reader: QueryReader;
 
@@ -64,11 +69,13 @@ export class SparqlEndpoint {
     waitMs = WAIT_MS,
     readingMs,
     maxBytes = MAX_BYTES,
+    warn,
   }: SparqlOptions) {
     this.namedGraphs = namedGraphs;
     this.maxBytes = maxBytes;
     this.#store = store;
     this.#timeoutMs = timeoutMs;
+    this.#warn = warn;
     const waiting = { perCaller: WAITING_PER_KEY, all: WAITING };
     this.#reader = new QueryReader({ readingMs, waitMs, waiting });
     this.#shares = new Shares({
@@ -107,30 +114,29 @@ export class SparqlEndpoint {
    * @throws ApiError; whatever it was, once the caller is gone
    */
   async run(query: GuardedQuery, { type, caller, gone, ...dataset }: Wanted): Promise<Readable> {
-    let giveBack: (() => void) | undefined;
-    /** Once the store is done with it, however long the caller then takes to read. */
-    const end = (isAbandoned: boolean) => {
-      const give = giveBack;
-      giveBack = undefined;
-      if (give && isAbandoned) setTimeout(give, ABANDONED_MS).unref();
-      else give?.();
-    };
     try {
-      giveBack = await this.#shares.take(caller, gone);
       const { body } = await this.#store.query(query.text, {
         ...dataset,
         accept: ALIASES.get(type) ?? type,
         timeoutMs: this.#timeoutMs,
         signal: gone,
+        place: (left) => this.#place(caller, left),
       });
-      // Whoever has read enough has left as well.
-      body.once("close", () => end(gone.aborted || !body.readableEnded));
       await firstBytes(body);
       return body;
     } catch (error) {
-      end(gone.aborted || error instanceof GraphTimeout);
       throw failure(error);
     }
+  }
+
+  /** One of the places, which comes back when the store is done with it, however long the caller then takes to read. */
+  async #place(caller: string, gone: AbortSignal | undefined): Promise<() => void> {
+    const giveBack = await this.#shares.take(caller, gone);
+    const overdue = setTimeout(() => this.#warn?.(OVERDUE), this.#timeoutMs + OVERDUE_MS).unref();
+    return () => {
+      clearTimeout(overdue);
+      giveBack();
+    };
   }
 }
 

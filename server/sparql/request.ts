@@ -4,6 +4,7 @@ import { getRawBody } from "raw-body";
 import { z } from "zod";
 import { mediaType } from "../../graph/media-types.ts";
 import { ApiError, validationFailed } from "../errors.ts";
+import { detailsOf } from "../rest/body.ts";
 import { decodeUtf8, parseJson, requireUtf8Charset, requireUtf8Encoding } from "../text.ts";
 
 /** A query as it was sent, not yet checked. */
@@ -21,9 +22,11 @@ const JSON_TYPE = "application/json";
 /** What the protocol knows in an address; one without any of them asks what this service is. */
 const PARAMETERS = ["query", "update", "default-graph-uri", "named-graph-uri"] as const;
 
-const graphs = z.union([z.string(), z.array(z.string())]).optional();
+const graphs = z
+  .union([z.string(), z.array(z.string())], { error: "must be an IRI or a list of IRIs" })
+  .optional();
 const jsonBody = z.strictObject({
-  query: z.string(),
+  query: z.string({ error: ({ input }) => (input === undefined ? "is required" : "must be a string") }),
   "default-graph-uri": graphs,
   "named-graph-uri": graphs,
 });
@@ -82,15 +85,9 @@ function fromForm(form: URLSearchParams, ...others: URLSearchParams[]): SparqlRe
 }
 
 function fromJson(value: unknown, address: URLSearchParams): SparqlRequest {
+  if (typeof value === "object" && value !== null && "update" in value) throw new ApiError("read_only");
   const parsed = jsonBody.safeParse(value);
-  if (!parsed.success) {
-    throw validationFailed(
-      parsed.error.issues.map(({ path, message }) => ({
-        path: path.join("."),
-        message: `is not valid: ${message}`,
-      })),
-    );
-  }
+  if (!parsed.success) throw validationFailed(parsed.error.issues.flatMap(detailsOf));
   const dataset = new URLSearchParams();
   for (const name of ["default-graph-uri", "named-graph-uri"] as const) {
     for (const graph of [parsed.data[name] ?? []].flat()) dataset.append(name, graph);

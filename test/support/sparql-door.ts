@@ -19,6 +19,7 @@ const READING_MS = 60_000;
 export async function startSparqlDoor(
   options: Omit<SparqlOptions, "namedGraphs" | "concurrency"> & Partial<SparqlOptions>,
   logger: Pick<Logger, "warn"> = pino({ level: "silent" }),
+  failures: Pick<Logger, "error"> = pino({ level: "silent" }),
 ): Promise<RunningDoor> {
   const app = express();
   const withKey: express.RequestHandler = (request, _response, next) => {
@@ -33,7 +34,7 @@ export async function startSparqlDoor(
     keyInQuery: [withKey],
     page: [withKey],
   });
-  app.use(errorHandler(pino({ level: "silent" })));
+  app.use(errorHandler(failures as Logger));
   const server = app.listen(0, "127.0.0.1");
   await new Promise((listening) => void server.once("listening", listening));
   const { port } = server.address() as AddressInfo;

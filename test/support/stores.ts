@@ -12,6 +12,8 @@ export type RunningStore = {
   /** what a process of the service finds in its environment to use it */
   environment: Record<string, string>;
   client: GraphStore;
+  /** Another client, for which the engine itself ends a query after so many seconds, or when its caller leaves. */
+  clientWithin: (seconds: number) => GraphStore;
   stop: () => Promise<void>;
 };
 
@@ -40,7 +42,8 @@ export const testStores: readonly TestStore[] = [
     start: async (options) => {
       const store = await startEmbeddedStore(options);
       const { username: user, password } = new URL(store.url);
-      return running(storeUrls(withoutCredentials(store.url)), { user, password }, () => store.stop());
+      const urls = { ...storeUrls(withoutCredentials(store.url)), endsWhenLeft: true };
+      return running(urls, { user, password }, () => store.stop());
     },
   },
   {
@@ -77,11 +80,12 @@ export function withoutCredentials(url: string): string {
 }
 
 function running(
-  urls: StoreUrls & Pick<GraphStoreOptions, "takesTimeout">,
+  urls: StoreUrls & Pick<GraphStoreOptions, "takesTimeout" | "endsWhenLeft">,
   { user, password }: { user?: string; password?: string },
   stop: () => Promise<void>,
 ): RunningStore {
   const client = createGraphStore({ ...urls, user, password });
+  const others: GraphStore[] = [];
   return {
     urls,
     headers: user ? { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` } : {},
@@ -92,8 +96,14 @@ function running(
       ...(user && { FUSEKI_USER: user, FUSEKI_PASSWORD: password ?? "" }),
     },
     client,
+    clientWithin: (seconds) => {
+      const queryUrl = urls.queryUrl.replace(/timeout=\d+/, `timeout=${seconds}`);
+      const other = createGraphStore({ ...urls, queryUrl, user, password });
+      others.push(other);
+      return other;
+    },
     stop: async () => {
-      client.close();
+      for (const each of [client, ...others]) each.close();
       await stop();
     },
   };

@@ -1,0 +1,93 @@
+// What engines add to SPARQL under names of its own grammar: functions, aggregates and properties that compute. Some of them do
+// more than compute: they wait, load a class, or take as long as their caller likes, and no time limit ends them.
+import { XSD } from "./namespaces.ts";
+
+const XPATH = "http://www.w3.org/2005/xpath-functions#";
+const parts = (of: string, ...names: string[]) => names.map((name) => `${XPATH}${name}-from-${of}`);
+
+/**
+ * The functions that a query may call by their IRI: what is known to be quick, whatever it is given. Not among them is what
+ * calls others (fn:apply), what matches patterns (fn:matches, fn:replace), and what makes numbers of any length
+ * (math:pow; fn:round with its second argument).
+ */
+const FUNCTIONS: ReadonlySet<string> = new Set([
+  ...["boolean", "string", "integer", "decimal", "float", "double", "dateTime", "date", "time"]
+    .concat("duration", "dayTimeDuration", "yearMonthDuration", "gYear", "gYearMonth", "long", "int", "short")
+    .concat(
+      "byte",
+      "nonNegativeInteger",
+      "positiveInteger",
+      "nonPositiveInteger",
+      "negativeInteger",
+      "anyURI",
+    )
+    .concat("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "gMonth", "gMonthDay", "gDay")
+    .map((type) => XSD + type),
+  ...["string-length", "upper-case", "lower-case", "normalize-space", "contains", "starts-with", "ends-with"]
+    .concat("substring-before", "substring-after", "abs", "ceiling", "floor", "not", "concat")
+    .map((name) => XPATH + name),
+  ...parts("date", "year", "month", "day", "timezone"),
+  ...parts("dateTime", "year", "month", "day", "hours", "minutes", "seconds", "timezone"),
+  ...parts("time", "hours", "minutes", "seconds", "timezone"),
+  ...parts("duration", "years", "months", "days", "hours", "minutes", "seconds"),
+  ...["pi", "exp", "exp10", "log", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2"].map(
+    (name) => `${XPATH.replace("#", "/math#")}${name}`,
+  ),
+]);
+
+/**
+ * How the names begin by which Jena computes where a triple is asked for, or loads a class. Of what else it computes so,
+ * rdfs:member is a word of RDF and only looks.
+ */
+const COMPUTING = [
+  "java:",
+  "http://jena.apache.org/ARQ/",
+  "http://jena.hpl.hp.com/ARQ",
+  "http://jena.apache.org/text#",
+  "http://jena.apache.org/spatial#",
+  "http://www.opengis.net/ont/geosparql#",
+  "http://www.dotnetrdf.org/leviathan#",
+];
+
+/** What an IRI is relative to where a text does not say: some address of the store. */
+const STORE = "http://store.invalid/engagement/query";
+
+/** The IRIs of a text as its prologue makes them. */
+export class Names {
+  #base = STORE;
+  readonly #prefixes = new Map<string, { iri: string; resolved: string }>();
+
+  declareBase(iri: string): void {
+    this.#base = this.#resolved(iri);
+  }
+
+  declarePrefix(prefix: string, iri: string): void {
+    // By the base of that line; there may be others behind it.
+    this.#prefixes.set(prefix, { iri, resolved: this.#resolved(iri) });
+  }
+
+  /** Every IRI that an engine may read here: some make an absolute one shorter by its dots, others leave it. */
+  all(iri: string, prefix: string | undefined): readonly string[] {
+    if (prefix === undefined) return [iri, this.#resolved(iri)];
+    const { iri: namespace, resolved } = this.#prefixes.get(prefix) ?? { iri: "", resolved: "" };
+    const local = iri.replaceAll(/\\(.)/g, "$1");
+    return [namespace, this.#resolved(namespace), resolved].flatMap((start) => [
+      start + local,
+      this.#resolved(start + local),
+    ]);
+  }
+
+  #resolved(iri: string): string {
+    return URL.parse(iri, this.#base)?.href ?? iri;
+  }
+}
+
+/** Whether all readings of a name are one function that may be called with so many arguments. */
+export function isFunction(readings: readonly string[], given: number): boolean {
+  return readings.every((iri) => FUNCTIONS.has(iri) || (iri === `${XPATH}round` && given === 1));
+}
+
+/** Whether a name, read in any way, is one by which an engine computes. */
+export function isComputing(readings: readonly string[]): boolean {
+  return readings.some((iri) => COMPUTING.some((start) => iri.toLowerCase().startsWith(start.toLowerCase())));
+}

@@ -1,0 +1,212 @@
+// Whether a pattern of REGEX or REPLACE comes to an end. Engines written in Java try every way in which a pattern can match a
+// text, one after another, and look neither at their clock nor at whether anybody still waits: a short pattern keeps a
+// processor of theirs for years.
+
+/** Unbounded quantifiers behind one another: a text of n characters is tried in about n to the power of as many ways. */
+const MOST_OPEN = 3;
+/** Ways to match that do not depend on the text. */
+const MOST_WAYS = 10_000;
+/** How long a part that is repeated becomes: what matches nothing can be matched again and again without any text. */
+const LONGEST_REPEATED = 10_000;
+const DEEPEST = 50;
+/** How many signs belong to an escape behind its letter. */
+const DIGITS: ReadonlyMap<string, number> = new Map([
+  ["x", 2],
+  ["u", 4],
+  ["c", 1],
+]);
+
+/** In how many ways a part of a pattern can match at one place of a text. */
+type Cost = {
+  open: number;
+  ways: number;
+  /** how many steps a match takes without its unbounded quantifiers */
+  length: number;
+  /** how many characters a match has at least */
+  least: number;
+  /** the characters with which every match begins, as far as they are known; the case does not count */
+  start: string;
+};
+type Quantifier = { least: number; most: number };
+
+class Unbounded extends Error {}
+
+/** A pattern that may be used. */
+export type Plain = {
+  /** How many of its ends can be at every place of a text: those of its unbounded quantifiers, and its beginning. */
+  open: number;
+  /** in how many ways the others can match at a place */
+  ways: number;
+  /** the fewest characters that it matches */
+  least: number;
+};
+
+/**
+ * Reads a pattern.
+ * @param isByLine whether ^ is the beginning of each line
+ * @returns why it may not be used; or else what says, with the length of a text, when it ends
+ */
+export function readPattern(pattern: string, isByLine = false): { fault: string } | Plain {
+  // A backslash before any sign is that sign, everywhere but in JavaScript, which takes it only before some.
+  const strict = pattern.replace(/\\([\s\S])/g, (escape, of: string) =>
+    /[!"#%&',:;<=>@_`~ -]/.test(of) ? `\\x${of.charCodeAt(0).toString(16)}` : escape,
+  );
+  if (!isUnderstood(strict)) return { fault: "it is not understood, or by some engines only" };
+  try {
+    const { open, ways, least, isOne } = new Reader(strict).whole();
+    // Without alternatives it is tried at the beginning alone if it says so, and nothing is tried again for what may be anything
+    // at its end.
+    const begins = isOne && !isByLine && pattern.startsWith("^") ? 0 : 1;
+    return { open: open + begins - (isOne && /(?:^|[^\\])\.\*\??$/.test(pattern) ? 1 : 0), ways, least };
+  } catch (error) {
+    if (error instanceof Unbounded) return { fault: error.message };
+    throw error;
+  }
+}
+
+/** What this takes, all engines read alike, or not at all. */
+function isUnderstood(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u").unicode;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads a pattern that is known to be well formed. */
+class Reader {
+  readonly #signs: readonly string[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(pattern: string) {
+    this.#signs = Array.from(pattern);
+  }
+
+  /** What it costs, and whether it has no alternatives but in groups. */
+  whole(): Plain & { isOne: boolean } {
+    const costs = this.#sequences();
+    return { ...eitherOf(costs), isOne: costs.length === 1 };
+  }
+
+  #sequences(): readonly Cost[] {
+    const costs = [this.#sequence()];
+    while (this.#signs[this.#at] === "|") {
+      this.#at++;
+      costs.push(this.#sequence());
+    }
+    return costs;
+  }
+
+  #sequence(): Cost {
+    let all: Cost = { open: 0, ways: 1, length: 1, least: 0, start: "" };
+    let isStart = true;
+    while (this.#at < this.#signs.length && !"|)".includes(this.#signs[this.#at]!)) {
+      const isGroup = this.#signs[this.#at] === "(";
+      const atom = this.#atom();
+      const quantifier = this.#quantifier();
+      const { open, ways, length, least, start } = repeated(atom, quantifier);
+      all = bounded({
+        ...{ open: all.open + open, ways: all.ways * ways, length: all.length + length },
+        least: all.least + least,
+        start: isStart ? all.start + start : all.start,
+      });
+      isStart &&= !isGroup && !quantifier && start !== "";
+    }
+    return all;
+  }
+
+  #atom(): Cost {
+    const sign = this.#signs[this.#at++]!;
+    let isPlace = sign === "^" || sign === "$";
+    if (sign === "(") return this.#group();
+    if (sign === "[") {
+      while (this.#signs[this.#at] !== "]") this.#at += this.#signs[this.#at] === "\\" ? 2 : 1;
+      this.#at++;
+    } else if (sign === "\\") isPlace = this.#escape();
+    // Which letters are the same but for their case is agreed on for ASCII only.
+    const isLiteral = /^[ -~]$/.test(sign) && !"[\\.^$".includes(sign);
+    const least = isPlace ? 0 : 1;
+    return { open: 0, ways: 1, length: 1, least, start: isLiteral ? sign.toLowerCase() : "" };
+  }
+
+  #group(): Cost {
+    if (this.#signs[this.#at] === "?") {
+      if (this.#signs[this.#at + 1] !== ":") throw new Unbounded("of groups with (? it may have only (?:…)");
+      this.#at += 2;
+    }
+    if (++this.#depth > DEEPEST) throw new Unbounded("its groups are nested too deeply");
+    const inner = eitherOf(this.#sequences());
+    this.#depth--;
+    this.#at++;
+    return inner;
+  }
+
+  /** Whether it is a place between characters. */
+  #escape(): boolean {
+    const of = this.#signs[this.#at++]!;
+    if (/[1-9k]/.test(of)) throw new Unbounded("it refers to what a group has matched");
+    if (!/[pPu]/.test(of) || this.#signs[this.#at] !== "{") {
+      this.#at += DIGITS.get(of) ?? 0;
+      return /[bB]/.test(of);
+    }
+    while (this.#signs[this.#at++] !== "}");
+    return false;
+  }
+
+  #quantifier(): Quantifier | undefined {
+    const quantifier = this.#count();
+    if (quantifier && this.#signs[this.#at] === "?") this.#at++;
+    return quantifier;
+  }
+
+  #count(): Quantifier | undefined {
+    const sign = this.#signs[this.#at];
+    if (sign === undefined || !"*+?{".includes(sign)) return undefined;
+    this.#at++;
+    if (sign !== "{") return { least: sign === "+" ? 1 : 0, most: sign === "?" ? 1 : Infinity };
+    const end = this.#signs.indexOf("}", this.#at);
+    const [least = "", most = least] = this.#signs.slice(this.#at, end).join("").split(",");
+    this.#at = end + 1;
+    return { least: Number(least), most: most === "" ? Infinity : Number(most) };
+  }
+}
+
+function eitherOf(costs: readonly Cost[]): Cost {
+  if (costs.length === 1) return costs[0]!;
+  // Of alternatives that begin differently at most one goes on at any place; of two that do not, one follows the other in order.
+  const starts = costs.map(({ start }) => start).toSorted();
+  const isClear = starts.every((start, i) => start !== "" && !starts[i + 1]?.startsWith(start));
+  const ways = costs.map((cost) => cost.ways);
+  return bounded({
+    open: Math.max(...costs.map(({ open }) => open)),
+    length: Math.max(...costs.map(({ length }) => length)),
+    least: Math.min(...costs.map(({ least }) => least)),
+    ways: isClear ? Math.max(...ways) : ways.reduce((sum, each) => sum + each),
+    start: "",
+  });
+}
+
+function repeated(cost: Cost, quantifier: Quantifier | undefined): Cost {
+  if (!quantifier) return cost;
+  const { least: times, most } = quantifier;
+  const start = times > 0 ? cost.start : "";
+  const least = cost.least * times;
+  if (most < Infinity) {
+    const length = cost.length * most;
+    if (length > LONGEST_REPEATED) throw new Unbounded("it repeats something too often");
+    const ways = cost.ways ** most * (most - times + 1);
+    return bounded({ open: cost.open * most, ways, length, least, start });
+  }
+  if (cost.open > 0 || cost.ways > 1) {
+    throw new Unbounded("it repeats without bound what matches a text in several ways");
+  }
+  return { open: 1, ways: 1, length: cost.length, least, start };
+}
+
+function bounded(cost: Cost): Cost {
+  if (cost.open > MOST_OPEN)
+    throw new Unbounded(`it has more than ${MOST_OPEN} unbounded quantifiers behind one another`);
+  if (cost.ways > MOST_WAYS) throw new Unbounded("it matches a text in too many ways");
+  return cost;
+}

@@ -1,0 +1,133 @@
+// However somebody leaves a query, Fuseki works on no more queries of one key at a time than the key has places.
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Fuseki } from "../graph/fuseki/launch.ts";
+import { createGraphStore, storeUrls } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { SparqlEndpoint } from "../server/sparql/endpoint.ts";
+import { eventually } from "./support/eventually.ts";
+import { fusekiIsAvailable, startFuseki } from "./support/fuseki.ts";
+
+const NEVER_MS = 600_000;
+/** Which no time limit ends; no door lets it through. */
+const DEAF = `FILTER(<http://jena.apache.org/ARQ/function#wait>(3000))`;
+
+/** A way to Fuseki on which each query is seen from the moment it is sent until Fuseki has answered it, whoever has left. */
+async function watchedWay({ port }: Fuseki) {
+  const seen = { working: 0, most: 0, all: 0 };
+  const server = createServer((incoming, response) => {
+    seen.all++;
+    seen.most = Math.max(seen.most, ++seen.working);
+    const { method, url: path, headers } = incoming;
+    const outgoing = request({ host: "localhost", port, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.on("end", () => void seen.working--).pipe(response);
+      response.on("close", () => answer.resume());
+    });
+    incoming.pipe(outgoing);
+  });
+  await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
+  return {
+    seen,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/engagement`,
+    stop: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+(fusekiIsAvailable ? describe : describe.skip)(
+  "the place of a query is not lent again while Fuseki is at it",
+  () => {
+    let dir: string;
+    let fuseki: Fuseki;
+    let way: Awaited<ReturnType<typeof watchedWay>>;
+    let store: GraphStore;
+
+    beforeAll(async () => {
+      dir = await mkdtemp(join(tmpdir(), "engagement-abandoned-"));
+      fuseki = await startFuseki({ dir });
+      const client = createGraphStore({
+        ...storeUrls(fuseki.url),
+        user: fuseki.user,
+        password: fuseki.password,
+      });
+      const rows = Array.from({ length: 20_000 }, (_, i) => `<urn:s${i}> <urn:p> "${i}" .`).join("\n");
+      await client.putGraph("urn:many", rows, "application/n-triples");
+      client.close();
+    });
+    afterAll(async () => {
+      await fuseki.stop();
+      await rm(dir, { recursive: true });
+    });
+    beforeEach(async () => {
+      way = await watchedWay(fuseki);
+      const { user, password } = fuseki;
+      store = createGraphStore({ ...storeUrls(way.url), user, password, takesTimeout: true });
+    });
+    afterEach(() => {
+      store.close();
+      way.stop();
+    });
+
+    /** One place for each of two callers. */
+    function endpoint(timeoutMs: number) {
+      const door = new SparqlEndpoint({
+        store,
+        namedGraphs: [],
+        timeoutMs,
+        concurrency: 2,
+        waitMs: NEVER_MS,
+      });
+      return (caller: string, text: string, gone = new AbortController().signal) =>
+        door.run({ form: "select", text }, { type: "text/csv", caller, gone });
+    }
+    const read = async (body: Readable) => {
+      for await (const _ of body);
+    };
+    const AMID = `SELECT * { { ?s <urn:p> ?o } UNION { ${DEAF} } }`;
+
+    test.each<[string, (run: ReturnType<typeof endpoint>) => Promise<unknown>, number?]>([
+      [
+        "whose caller hangs up before an answer",
+        async (run) => {
+          const caller = new AbortController();
+          const running = run("a", `SELECT * { ${DEAF} }`, caller.signal);
+          running.catch(() => undefined);
+          await eventually(() => Promise.resolve(expect(way.seen.working).toBe(1)));
+          caller.abort();
+          await expect(running).rejects.toThrow();
+        },
+      ],
+      [
+        "whose time is over",
+        (run) => expect(run("a", `SELECT * { ${DEAF} }`)).rejects.toMatchObject({ code: "query_timeout" }),
+        500,
+      ],
+      ["whose answer is too long for its caller", async (run) => void (await run("a", AMID)).destroy()],
+      [
+        "whose answer nobody reads before its time is over",
+        async (run) => {
+          const body = await run("a", AMID);
+          await new Promise((failed) => void body.once("error", failed));
+        },
+        3_000,
+      ],
+    ])("%s", async (_way, leave, timeoutMs = NEVER_MS) => {
+      const run = endpoint(timeoutMs);
+      await leave(run);
+      expect(way.seen.working).toBe(1);
+      await read(await endpoint(NEVER_MS)("b", "ASK {}"));
+      way.seen.most = way.seen.working;
+      await read(await run("a", "ASK {}"));
+      expect(way.seen).toMatchObject({ most: 1, all: 3 });
+      expect(way.seen.working).toBe(0);
+    });
+  },
+);

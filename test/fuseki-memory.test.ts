@@ -1,0 +1,56 @@
+// What one caller sorts in Fuseki does not take the memory of all: beyond a number of solutions it goes on in files.
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { createGraphStore, storeUrls, type GraphStore } from "../graph/store.ts";
+import type { Fuseki } from "../graph/fuseki/launch.ts";
+import { fusekiIsAvailable, startFuseki } from "./support/fuseki.ts";
+
+jest.setTimeout(300_000);
+
+const inFuseki = fusekiIsAvailable ? test : test.skip;
+/** Each with each a million pairs, which in memory take more than Fuseki is given here. */
+const THINGS = 1_000;
+const TIMEOUT_MS = 240_000;
+const PAIRS = "?a <urn:number> ?x . ?b <urn:number> ?y";
+
+let dir: string;
+let fuseki: Fuseki;
+let store: GraphStore;
+
+beforeAll(async () => {
+  if (!fusekiIsAvailable) return;
+  dir = await mkdtemp(join(tmpdir(), "engagement-fuseki-memory-"));
+  fuseki = await startFuseki({ dir, javaOptions: "-Xmx192m -XX:+UseSerialGC", queryTimeoutMs: TIMEOUT_MS });
+  store = createGraphStore({ ...storeUrls(fuseki.url), user: fuseki.user, password: fuseki.password });
+  const things = Array.from(
+    { length: THINGS },
+    (_, n) => `<urn:thing:${n}> <urn:number> ${(n * 11) % THINGS}`,
+  );
+  await store.update(`INSERT DATA { GRAPH <urn:things> { ${things.join(" . ")} } }`);
+});
+afterAll(async () => {
+  if (!fusekiIsAvailable) return;
+  await fuseki.stop();
+  await rm(dir, { recursive: true });
+});
+
+inFuseki.each([
+  ["sorted", `SELECT ?a ?b { ${PAIRS} } ORDER BY DESC(?y) ?x`],
+  ["told apart", `SELECT DISTINCT ?a ?b { ${PAIRS} }`],
+])("what is %s need not fit into the memory of Fuseki, which keeps no file of it", async (_title, pairs) => {
+  const [row] = await store.select(`SELECT (COUNT(*) AS ?n) { { ${pairs} } }`, { timeoutMs: TIMEOUT_MS });
+  expect(row?.["n"]?.value).toBe(String(THINGS ** 2));
+  expect(await readdir(join(dir, "sorting"))).toEqual([]);
+});
+
+inFuseki("what is sorted in files comes in order, and all of it", async () => {
+  const some = `?a <urn:number> ?x . ?b <urn:number> ?y filter(?x < 400 && ?y < 400)`;
+  const rows = await store.select(`SELECT ?x ?y { ${some} } ORDER BY DESC(?y) ?x`, { timeoutMs: TIMEOUT_MS });
+  // A difference of a hundred and sixty thousand is nothing to print.
+  const misplaced = rows.findIndex(
+    (row, n) => Number(row["x"]!.value) !== n % 400 || Number(row["y"]!.value) !== 399 - Math.floor(n / 400),
+  );
+  expect({ rows: rows.length, misplaced }).toEqual({ rows: 400 * 400, misplaced: -1 });
+});

@@ -1,0 +1,200 @@
+// What is made of a store that is not what it was: what an operator is told, what is written to it again, and whether
+// what no table contains is looked for.
+import { afterEach, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { drain } from "../worker/drain.ts";
+import { watch } from "../worker/watch.ts";
+import { startMemoryGraph } from "./support/memory-graph.ts";
+import type { MemoryGraph } from "./support/memory-graph.ts";
+
+const KINDS = ["commitment", "engagement_claim", "need"];
+const LISTS = ["accelerators", "countries", "ontology", "organizations", "people_groups", "shapes"];
+const HAS_LOST = "warn: the graph has lost something, which is written to it again";
+
+let graph: MemoryGraph;
+afterEach(() => graph.database.drop());
+
+const column = async (sql: string) =>
+  (await graph.database.owner.query<{ value: string }>(sql)).rows.map(({ value }) => value);
+
+/** Looks at the store. @returns what came of it */
+async function look() {
+  const said: string[] = [];
+  const write = (line: string) => {
+    const { level, msg, reason } = JSON.parse(line) as { level: number; msg: string; reason?: string };
+    said.push(`${pino.levels.labels[level]}: ${msg}${reason === undefined ? "" : `: ${reason}.`}`);
+  };
+  const result = await watch({ ...graph.options, logger: pino({ level: "info" }, { write }) });
+  const [state] = await column("select state || ': ' || reason as value from app_private.graph_store");
+  return {
+    ...{ result, said, state },
+    records: await column(
+      `select n.need_description as value from app_public.needs as n join app_private.graph_records as r on r.record_id = n.need_id
+       where r.state = 'pending' order by 1`,
+    ),
+    lists: await column(
+      "select name as value from app_private.graph_references where revision is distinct from synced_revision order by 1",
+    ),
+    replaced: await column(
+      "select kind::text as value from app_private.graph_rebuilds where requested_at is not null and is_repair order by 1",
+    ),
+    isVerified: (await column("select urgent as value from app_private.graph_verification"))[0],
+  };
+}
+/** As if all that was asked for had been done. */
+const settle = () =>
+  graph.database.owner.query(
+    `update app_private.graph_rebuilds set requested_at = null, is_repair = false;
+     update app_private.graph_verification set urgent = false`,
+  );
+const NOTHING = { records: [], lists: [], replaced: [], isVerified: false };
+const EVERYTHING = { records: ["Wells 1", "Wells 2"], lists: LISTS, replaced: KINDS, isVerified: true };
+const NEEDS = { ...NOTHING, records: EVERYTHING.records, replaced: ["need"], isVerified: true };
+
+test.each<[boolean]>([[false], [true]])(
+  "a graph is written for the first time, which is no loss, and replaced if something was there (%s)",
+  async (hasForeign) => {
+    graph = await startMemoryGraph(false);
+    if (hasForeign) await graph.store.update(`INSERT DATA { GRAPH <${graph.needs}> { <urn:s> <urn:p> 1 } }`);
+    await settle();
+    expect(await look()).toEqual({
+      ...NOTHING,
+      result: "mended",
+      said: ["info: the graph is written for the first time"],
+      state: "behind: The graph has not been written yet.",
+      lists: LISTS,
+      ...(hasForeign && { replaced: KINDS, isVerified: true }),
+    });
+  },
+);
+
+type Loss = [
+  what: string,
+  lose: (parts: { turns: string; turn: string; run: string }) => Promise<unknown>,
+  reason: string,
+  written: Partial<typeof EVERYTHING>,
+  said?: string,
+];
+const update = (sparql: string) => graph.store.update(sparql);
+const query = (sql: string) => graph.database.owner.query(sql);
+const inGraph = (name: string, triples: string) => `GRAPH <${name}> { ${triples} }`;
+const LOSSES: Loss[] = [
+  [
+    "is empty",
+    () => update("DROP ALL"),
+    "The graph store is empty.",
+    { ...EVERYTHING, replaced: [], isVerified: false },
+  ],
+  [
+    "says nothing of itself",
+    ({ turns }) => update(`DROP GRAPH <${turns}>`),
+    "The graph store is empty.",
+    EVERYTHING,
+  ],
+  [
+    "is another database's",
+    () => query("update app_private.graph_store set identity = gen_random_uuid()"),
+    "The graph store holds another graph.",
+    EVERYTHING,
+  ],
+  [
+    "has seen two updates at the same time",
+    ({ turns, turn }) => update(`INSERT DATA { ${inGraph(turns, `${turn} 1`)} }`),
+    "Two updates have overlapped in the graph store.",
+    EVERYTHING,
+  ],
+  [
+    "lacks the end of its last update",
+    ({ turns, run }) => update(`DELETE WHERE { ${inGraph(turns, `${run} ?run`)} }`),
+    "An update was applied in part.",
+    NEEDS,
+  ],
+  [
+    "has drains that the database has not",
+    () => query("update app_private.graph_runs set run = gen_random_uuid()"),
+    "The database was set back to an earlier state than the graph's, or the graph to one that is forgotten.",
+    EVERYTHING,
+  ],
+  [
+    "has seen fewer updates than it had",
+    () => query("update app_private.graph_store set drain = drain + 1, turn = turn + 1000000"),
+    "The graph store was set back to an earlier state.",
+    { isVerified: true },
+  ],
+  [
+    "has a graph of which no number is known",
+    () => query("delete from app_private.graph_marks where name = 'need'"),
+    "Named graphs do not say yet which update changed them last.",
+    NEEDS,
+    "info: the named graphs get their numbers, and are written anew",
+  ],
+  [
+    "lacks a graph",
+    () => update(`DROP GRAPH <${graph.needs}>`),
+    "The graph of need was emptied, replaced or set back to an earlier state.",
+    NEEDS,
+  ],
+  [
+    "lacks a list",
+    () => update(`DROP GRAPH <${graph.options.projector.names.countriesGraph}>`),
+    "The graph of countries was emptied, replaced or set back to an earlier state.",
+    { lists: ["countries"], isVerified: true },
+  ],
+  [
+    "has a graph as it was before its last update",
+    async ({ turn, run }) => {
+      const [before] = await column(
+        `select turn || ' ; ' || run as value from app_private.graph_records join app_private.graph_runs on drain = turn / 1000000
+         order by turn limit 1`,
+      );
+      const [number, name] = before!.split(" ; ");
+      const { turnsGraph } = graph.options.projector.names;
+      const ofNeeds = (property: string, value: string) =>
+        `${property.replace(turnsGraph, graph.needs)} ${value} .`;
+      const saying = (number: string, name: string) =>
+        inGraph(graph.needs, `${ofNeeds(turn, number)} ${ofNeeds(run, name)}`);
+      await update(
+        `DELETE { ${saying("?n", "?r")} } INSERT { ${saying(number!, `"${name}"`)} } WHERE { ${saying("?n", "?r")} }`,
+      );
+    },
+    "The graph of need was emptied, replaced or set back to an earlier state.",
+    { records: ["Wells 2"], isVerified: true },
+  ],
+  [
+    "has an update that nobody noted",
+    () => query("update app_private.graph_store set turn = turn - 1"),
+    "The graph has an update that nobody noted.",
+    { isVerified: true },
+    "info: an update that nobody noted is looked after",
+  ],
+];
+
+test.each(LOSSES)(
+  "a store that %s is told of, and gets what it lacks and no more",
+  async (...[, lose, reason, written, said]: Loss) => {
+    graph = await startMemoryGraph();
+    const { names } = graph.options.projector;
+    const [first] = await graph.declareNeeds(2);
+    await query(`update app_public.needs set need_description = 'Wells 2' where need_id <> '${first}'`);
+    await query(`update app_public.needs set need_description = 'Wells 1' where need_id = '${first}'`);
+    await drain(graph.options);
+    await query("update app_public.needs set status = 'met' where need_description = 'Wells 2'");
+    await drain(graph.options);
+    await settle();
+    expect(await look()).toMatchObject({ ...NOTHING, result: "whole", said: [] });
+    const turns = names.turnsGraph;
+    await lose({
+      turns,
+      turn: `<${turns}> <${names.ns("projectionTurn")}>`,
+      run: `<${turns}> <${names.ns("projectionRun")}>`,
+    });
+    expect(await look()).toEqual({
+      ...{ ...NOTHING, ...written, result: "mended" },
+      ...{ said: [said ?? `${HAS_LOST}: ${reason}`], state: `behind: ${reason}` },
+    });
+    await settle();
+    await drain(graph.options);
+    expect(await look()).toMatchObject({ ...NOTHING, result: "whole", said: [] });
+    expect(await graph.described()).toBe(2);
+  },
+);
