@@ -77,6 +77,17 @@ test("an address to which nothing can be sent is refused for good", async () => 
   expect(said.some((line) => line.startsWith("RCPT"))).toBe(false);
 });
 
+test.each(["path", "href"])(
+  "a mail never holds what is elsewhere, such as where a %s in it leads to",
+  async (way) => {
+    const { url, said } = await answering();
+    const elsewhere = way === "path" ? import.meta.filename : url.replace("smtp", "http");
+    const text = { [way]: elsewhere } as unknown as string;
+    await expect(createMailer(url, FROM).send({ ...MAIL, text })).rejects.toThrow(/access rejected/i);
+    expect(said).not.toContain(".");
+  },
+);
+
 test("a mail is text and markup, and has a minute; the server has ten seconds to greet, then thirty to say anything", async () => {
   const { url, said } = await answering();
   const limits = jest.spyOn(AbortSignal, "timeout");

@@ -4,7 +4,8 @@ import pg from "pg";
 import { pino } from "pino";
 import { MailRefused, MailServerSilent, MailServerUnavailable } from "../worker/mailer.ts";
 import type { Mailer } from "../worker/mailer.ts";
-import { sendMails } from "../worker/outbox.ts";
+import { Reached, sendMails } from "../worker/outbox.ts";
+import type { MailOptions } from "../worker/outbox.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 
@@ -18,7 +19,7 @@ beforeEach(() => db().query("delete from app_private.mails; delete from graphile
 
 /** Mails that have been composed, by name, each due so many seconds from now and written so many ago. */
 async function wait(
-  mails: Record<string, { due?: number; age?: number; attempts?: number; to?: string }>,
+  mails: Record<string, { due?: number; age?: number; attempts?: number; to?: string; kind?: string }>,
 ): Promise<void> {
   const rows = Object.entries(mails).map(([name, times]) => ({
     name,
@@ -26,19 +27,23 @@ async function wait(
     due: 0,
     age: 0,
     attempts: 0,
+    kind: "claim_queue",
     ...times,
   }));
   await db().query(
     `insert into app_private.mails
        (unique_key, kind, recipient, data, subject, text_body, html_body, next_attempt_at, created_at, attempts)
-     select name, 'claim_queue', name || '@' || "to", '{}', name, name, name,
+     select name, kind, name || '@' || "to", '{}', name, name, name,
        now() + make_interval(secs => due), now() - make_interval(secs => age), attempts
-     from jsonb_to_recordset($1) as m (name text, "to" text, due integer, age integer, attempts integer)`,
+     from jsonb_to_recordset($1) as m (name text, "to" text, due integer, age integer, attempts integer, kind text)`,
     [JSON.stringify(rows)],
   );
 }
 
-async function send(answer: (name: string) => Error | undefined = () => undefined) {
+async function send(
+  answer: (name: string) => Error | undefined = () => undefined,
+  more: Pick<MailOptions, "reached" | "isForReached"> = {},
+) {
   const tried: string[] = [];
   const mailer: Mailer = {
     send: ({ subject }) => {
@@ -48,7 +53,7 @@ async function send(answer: (name: string) => Error | undefined = () => undefine
     },
   };
   const logger = pino({ level: "silent" });
-  const result = await sendMails({ pool: db(), mailer, platformUrl: "https://a.example", logger });
+  const result = await sendMails({ pool: db(), mailer, platformUrl: "https://a.example", logger, ...more });
   return { tried, ...result };
 }
 
@@ -98,6 +103,8 @@ test("a refusal holds up no other mail; a server that is away holds up all that 
     c: { attempts: 0, failed: false, due: 1 },
     later: { attempts: 0, failed: false },
   });
+  // Nothing is put off by more than a minute.
+  expect((await left())["later"]!.due).toBeGreaterThan(60);
   const { rows } = await db().query(
     `select task_identifier as task, extract(epoch from run_at - since)::integer as due
      from graphile_worker.jobs cross join (select min(delayed_since) as since from app_private.mails) as put_off
@@ -149,6 +156,15 @@ test("a mail at which the server falls silent keeps no other waiting for ever, a
   expect(await send(away)).toMatchObject({ tried: ["fresh", "old", "silent"], sent: 2 });
 });
 
+test("nor does one of a link to sign in, for which somebody waits", async () => {
+  await wait({ silent: { age: 60, kind: "sign_in" }, old: { age: 30 } });
+  const away = (name: string) => (name === "silent" ? new MailServerUnavailable("x") : undefined);
+  const dueNow = "update app_private.mails set next_attempt_at = next_attempt_at - interval '1 hour'";
+  expect(await send(away)).toMatchObject({ tried: ["silent"], delayedSeconds: 1 });
+  await db().query(dueNow);
+  expect(await send(away)).toMatchObject({ tried: ["old", "silent"], sent: 1 });
+});
+
 test("where a server falls silent at one mail, only those of the same domain wait; a job that is due at once sends the others", async () => {
   const silent = { to: "Silent.example" };
   await wait({ a: { ...silent, age: 60 }, b: { age: 50 }, c: { to: "silent.example", age: 40 } });
@@ -166,6 +182,33 @@ test("where a server falls silent at one mail, only those of the same domain wai
   expect(await left()).toMatchObject({ a: waiting, c: waiting });
 });
 
+test("mails are known to get through where one was taken or refused, until the server falls silent at one", async () => {
+  const reached = new Reached();
+  const dueNow = "update app_private.mails set next_attempt_at = now() where failed_at is null";
+  const known = { reached, isForReached: true };
+  await wait({ taken: {}, refused: { to: "c.example" }, silent: { to: "d.example", due: 5 } });
+  expect(await send(undefined, known)).toMatchObject({ tried: [] });
+  const refusal = (name: string) => (name === "refused" ? new MailRefused("450 later", false) : undefined);
+  expect(await send(refusal, { reached })).toMatchObject({ sent: 1, refused: 1 });
+  await db().query(dueNow);
+  await wait({ again: { to: "B.example" } });
+  expect((await send(undefined, known)).tried.toSorted()).toEqual(["again", "refused"]);
+  await wait({ held: {} });
+  expect((await send(() => new MailServerSilent("x"), known)).tried).toEqual(["held"]);
+  await db().query(dueNow);
+  expect((await send(undefined, known)).tried).toEqual([]);
+  expect((await send(undefined, { reached })).tried.toSorted()).toEqual(["held", "silent"]);
+  await wait({ last: {} });
+  expect((await send(undefined, known)).tried).toEqual(["last"]);
+});
+
+test("where mails get through is asked again once the database could not tell", async () => {
+  const reached = new Reached();
+  const broken = { query: () => Promise.reject(new Error("away")) } as unknown as pg.Pool;
+  await expect(reached.list(broken)).rejects.toThrow("away");
+  expect(await reached.list(db())).toEqual([]);
+});
+
 test("nor do several such mails, one after the other", async () => {
   await wait({ first: { age: 60 }, second: { age: 50 }, a: { age: 40 }, b: { age: 30 } });
   const away = (name: string) => (name.length > 1 ? new MailServerUnavailable("x") : undefined);
@@ -177,6 +220,22 @@ test("nor do several such mails, one after the other", async () => {
   expect((await send(away)).tried).toEqual(["a", "b", "first"]);
   await db().query(dueNow);
   expect((await send(away)).tried).toEqual(["second"]);
+});
+
+test("who waits for a link to sign in does not wait for all that was to be mailed before", async () => {
+  await wait({
+    a: { age: 50 },
+    b: { age: 40 },
+    link: { kind: "sign_in" },
+    later: { kind: "sign_in", due: 60 },
+  });
+  expect((await send()).tried).toEqual(["link", "a", "b"]);
+  await wait({ c: { age: 50 }, other: { age: 40, kind: "sign_in" } });
+  expect((await send(() => new MailServerUnavailable("away"))).tried).toEqual(["other"]);
+  await db().query("update app_private.mails set next_attempt_at = now() - interval '1 hour'");
+  await wait({ d: {} });
+  // Nor does anything new wait for one that the server may have fallen silent at.
+  expect((await send()).tried).toEqual(["later", "d", "c", "other"]);
 });
 
 test("the longer a server is away the longer mails wait, half of the time so far, up to a minute", async () => {

@@ -108,6 +108,31 @@ test("one that is told to stop lets the step of the verification that it is at c
   await nothingHeld();
 });
 
+test("one whose store does not say that it is there goes on with what it has begun, which may still arrive", async () => {
+  await graph.declareNeeds(1);
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  graph.store.before = async ({ name, text }) => {
+    if (name === "update" && text.includes("Wells")) await gate;
+  };
+  let asked = 0;
+  const ask = () => {
+    asked += 1;
+    return Promise.reject(new GraphUnreachable("gone"));
+  };
+  const worker = await start({}, { store: { ...graph.store, ask } });
+  try {
+    await eventually(() => expect(asked).toBeGreaterThan(2));
+    open();
+    await eventually(async () => {
+      const { rows } = await graph.database.owner.query("select from app_private.dirty_records");
+      expect(rows).toEqual([]);
+    }, 20_000);
+  } finally {
+    open();
+    await worker.stop();
+  }
+});
+
 test("one that is told to stop no longer asks whether a store is back that is away", async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   graph.store.before = () => gate;
@@ -127,6 +152,26 @@ test("one that is told to stop no longer asks whether a store is back that is aw
   // Whoever goes on asking is told, and comes to an end.
   isAway = false;
   expect(asked).toBe(before);
+});
+
+test("one that is told to stop looks no more for what is to be written", async () => {
+  const begun = jest.spyOn(globalThis, "setInterval");
+  const ended = jest.spyOn(globalThis, "clearInterval");
+  try {
+    const worker = await start({}, { lookMs: 12_345 });
+    const looking = begun.mock.calls.findIndex(([, ms]) => ms === 12_345);
+    const timer = begun.mock.results[looking]!.value as NodeJS.Timeout;
+    const isEnded = () => ended.mock.calls.some(([each]) => each === timer);
+    expect(isEnded()).toBe(false);
+    await worker.stop();
+    const isOver = isEnded();
+    // Or it would keep the test from ending.
+    clearInterval(timer);
+    expect(isOver).toBe(true);
+  } finally {
+    begun.mockRestore();
+    ended.mockRestore();
+  }
 });
 
 test("one that is told to stop, twice even, gives back its port, its connections and its locks", async () => {

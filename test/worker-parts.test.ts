@@ -9,9 +9,10 @@ import { GraphTimeout, GraphUnconfirmed } from "../graph/store.ts";
 import type { CallOptions, GraphStore, QueryOptions } from "../graph/store.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
 import { isShownAsGraph } from "../graph/turns.ts";
+import type { RecordKind } from "../records/record.ts";
 import { createProjector, write } from "../worker/projection.ts";
 import { replaceGraph } from "../worker/replace.ts";
-import { strangersAmongRecords } from "../worker/strangers.ts";
+import { strangersAmongRecords, strangersAmongTurns } from "../worker/strangers.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
@@ -107,6 +108,21 @@ describe("a whole graph", () => {
     expect(texts[2]).toBe("NOTE");
   });
 
+  test("has once what it is given twice", async () => {
+    async function* subjects() {
+      yield [[...subject(1), ...subject(1)]];
+      await Promise.resolve();
+    }
+    const store = {
+      putGraph: async (_graph: string, body: Readable) => {
+        for await (const _ of body);
+      },
+      select: () => Promise.resolve([{ n: { type: "literal", value: "1" } }]),
+    } as unknown as GraphStore;
+    const done = replaceGraph({ store, session, names, name: "need", subjects: subjects() });
+    expect(await done).toEqual({ turn: 1n, shown: 2n });
+  });
+
   test.each([2, 4])("of which the store shows %i triples of three has not arrived", async (shown) => {
     await expect(replace(0, shown).done).rejects.toThrow(GraphUnconfirmed);
   });
@@ -136,6 +152,12 @@ test("whoever has seen enough of what a graph holds ends the question", async ()
   expect(body.destroyed).toBe(false);
   await strangers.return(undefined);
   expect(body.destroyed).toBe(true);
+});
+
+test("a subject that a store names for each of its triples is one", async () => {
+  const body = Readable.from(["?s\n<urn:a>\n<urn:a>\n<urn:b>\n"]);
+  const store = { query: () => Promise.resolve({ status: 200, body }) } as unknown as GraphStore;
+  expect(await strangersAmongTurns(store, names)).toEqual(["urn:a", "urn:b"]);
 });
 
 describe("an update of records", () => {
@@ -169,6 +191,36 @@ describe("an update of records", () => {
     const { sent, states } = await send(LONGEST - overhead!, 1);
     expect(sent).toHaveLength(2);
     expect(states).toEqual(["synced", "synced"]);
+  });
+
+  test("numbers the graph of each kind that is in it, of what is only removed too", async () => {
+    const kinds: (readonly string[])[] = [];
+    const session = {
+      update: (graphs: readonly string[]) => {
+        kinds.push(graphs.toSorted());
+        return Promise.resolve(1n);
+      },
+    } as unknown as GraphSession;
+    const revision = (kind: RecordKind, n: number) => ({ kind, id: id(n), revision: "1", record: undefined });
+    const iri = names.record("need", id(1));
+    const quads = [triple(namedNode(iri), namedNode("urn:p"), literal("o"))];
+    const accepted = [
+      { revision: revision("need", 1), triples: { kind: "need" as const, id: id(1), iri, quads } },
+    ];
+    const refused = [{ revision: revision("commitment", 2), errors: [{ path: "status", message: "No." }] }];
+    const gone = [revision("engagement_claim", 3)];
+    const outcomes = await write(projector, session, { accepted, refused, gone });
+    expect(kinds).toEqual([["commitment", "engagement_claim", "need"]]);
+    const became = outcomes.map(({ id: of, state, errors }) => [of, `${state}, ${errors.length} errors`]);
+    expect(Object.fromEntries(became)).toEqual({
+      [id(1)]: "synced, 0 errors",
+      [id(2)]: "rejected, 1 errors",
+      [id(3)]: "removed, 0 errors",
+    });
+    await write(projector, session, { accepted: [], refused: [], gone });
+    expect(kinds.at(-1)).toEqual(["engagement_claim"]);
+    await write(projector, session, { accepted: [], refused: [], gone: [] });
+    expect(kinds).toHaveLength(2);
   });
 
   test("of which there is one is sent however long it is: a store may take it", async () => {

@@ -110,33 +110,36 @@ test("what runs by itself, and when; nothing is queued twice", () => {
   );
 });
 
-test("two look for mails at a time, and whoever would be the third has one of them look again", async () => {
+test("two look for mails at a time, and whoever would be the third has them look again", async () => {
   const connecting: (() => void)[] = [];
+  const query = () => Promise.resolve({ rows: [] });
   const connect = () =>
     new Promise((connected) => {
-      const client = { query: () => Promise.resolve({ rows: [] }), release: () => undefined };
+      const client = { query, release: () => undefined };
       connecting.push(() => connected(client));
     });
   const { wake, stop } = { wake: () => Promise.resolve(), stop: () => Promise.resolve() };
   const tasks = taskList({
-    ...{ pool: { connect } as unknown as Pool, config: loadConfig({}), drainer: { wake, stop } },
+    ...{ pool: { connect, query } as unknown as Pool, config: loadConfig({}), drainer: { wake, stop } },
     logger: pino({ level: "silent" }),
   });
   const run = () => tasks["send_mails"]!({}, {} as JobHelpers) as Promise<unknown>;
   const first = run();
-  const second = run();
   let done = 0;
-  for (let more = 0; more < 2; more += 1) void run().then(() => (done += 1));
+  for (let more = 0; more < 3; more += 1) void run().then(() => (done += 1));
   await new Promise(setImmediate);
-  expect([done, connecting.length]).toEqual([2, 2]);
+  expect([done, connecting.length]).toEqual([3, 2]);
   connecting[0]!();
   await eventually(() => expect(connecting).toHaveLength(3), 10_000);
   connecting[1]!();
+  await eventually(() => expect(connecting).toHaveLength(4), 10_000);
   connecting[2]!();
-  await Promise.all([first, second]);
-  const later = run();
-  expect(connecting).toHaveLength(4);
   connecting[3]!();
+  await first;
+  const later = run();
+  await eventually(() => expect(connecting).toHaveLength(6), 10_000);
+  connecting[4]!();
+  connecting[5]!();
   await later;
 });
 

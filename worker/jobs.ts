@@ -98,7 +98,6 @@ export function superviseJobs(
         if (!stopping.signal.aborted)
           logger.warn({ err: error }, "the job runner ended and is being restarted");
       }
-      runner = undefined;
       await sleep(restartMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }

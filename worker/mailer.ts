@@ -63,7 +63,7 @@ export function createMailer(smtpUrl: string, from: string, { mailMs, silenceMs 
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const domain = /@([^\s<>@]+)>?\s*$/.exec(from)?.[1] ?? "localhost";
+  const domain = from.slice(from.lastIndexOf("@") + 1).replace(">", "");
   return {
     send: async ({ id, to, toName, subject, text, html }) => {
       try {

@@ -86,13 +86,14 @@ export async function startWorker({
   const jobs = superviseJobs((events) => runJobs(pool, tasks, events, logger), logger);
   // What the last worker left behind must not wait for the next write.
   void drainer.wake();
-  let stopped: Promise<void> | undefined;
-  const stop = async () => {
-    await Promise.all([jobs.stop(), drainer.stop(), verifier.stop(), metricsServer?.stop()]);
-    await pulse.stop();
-    await closePool(pool);
+  return {
+    metricsPort: metricsServer?.port,
+    async stop() {
+      await Promise.all([jobs.stop(), drainer.stop(), verifier.stop(), metricsServer?.stop()]);
+      await pulse.stop();
+      await closePool(pool);
+    },
   };
-  return { metricsPort: metricsServer?.port, stop: () => (stopped ??= stop()) };
 }
 
 if (import.meta.main) {

@@ -3,6 +3,7 @@
 // A mail is sent once however often this runs: its row is locked while it is handed over, and marked in the same
 // transaction. The one exception is a process that dies after the server has accepted the mail but before the mark
 // is committed: the mail goes out again, with the same Message-ID, by which receivers recognise it.
+import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { composeMail, MAIL_KINDS } from "./mail-texts.ts";
@@ -21,7 +22,45 @@ export type MailOptions = {
   /** The URL of the dashboard, without a trailing slash. */
   platformUrl: string;
   logger: Logger;
+  /** Where mails get through. */
+  reached?: Reached;
+  /** Sends nothing else. */
+  isForReached?: boolean;
 };
+
+const REMEMBERED_DOMAINS = 10_000;
+
+/**
+ * The domains at which the mail server has not fallen silent since it last took a mail that goes there, or refused one. Somebody
+ * may have links sent to any number of domains that never answer, each of which holds who sends it for half a minute.
+ */
+export class Reached {
+  readonly #domains = new LRUCache<string, true>({ max: REMEMBERED_DOMAINS });
+  #begun: Promise<void> | undefined;
+
+  /** Those of now, and, when this is first asked, of a while before. */
+  async list(pool: pg.Pool): Promise<string[]> {
+    this.#begun ??= this.#begin(pool).catch((error: unknown) => {
+      this.#begun = undefined;
+      throw error;
+    });
+    await this.#begun;
+    return [...this.#domains.keys()];
+  }
+
+  note(recipient: string, isReached: boolean): void {
+    if (isReached) this.#domains.set(domainOf(recipient), true);
+    else this.#domains.delete(domainOf(recipient));
+  }
+
+  async #begin(pool: pg.Pool): Promise<void> {
+    const { rows } = await pool.query<{ recipient: string }>(
+      `select max(recipient) as recipient from app_private.mails where sent_at > now() - interval '30 days'
+       group by substring(lower(recipient) from '@[^@]*$') limit ${REMEMBERED_DOMAINS}`,
+    );
+    for (const { recipient } of rows) this.note(recipient, true);
+  }
+}
 
 /** How a run ended. */
 export type MailResult = { sent: number; kept: number; refused: number; delayedSeconds: number | undefined };
@@ -34,6 +73,8 @@ const GIVE_UP_AFTER = "3 days";
  */
 export async function sendMails(options: MailOptions): Promise<MailResult> {
   const result: MailResult = { sent: 0, kept: 0, refused: 0, delayedSeconds: undefined };
+  // Before the connection is taken: it may be the last.
+  await options.reached?.list(options.pool);
   const client = await options.pool.connect();
   let broken = false;
   try {
@@ -67,10 +108,12 @@ async function sendNext(client: pg.PoolClient, options: MailOptions, result: Mai
      where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
        -- Of a kind that came with a later version, its own worker knows what to write.
        and kind = any ($1)
-     -- First those that have not been in the way of a server that was away: it may have been for one of the others alone.
-     order by delayed_since is not null, next_attempt_at, created_at limit 1
+       and ($2::text[] is null or substring(lower(recipient) from '@[^@]*$') = any ($2))
+     -- First those that have not been in the way of a server that was away: it may have been for one of the others alone. Of
+     -- these first the links that somebody waits for before a screen: of the rest one key can bring about ten thousand.
+     order by delayed_since is not null, delayed_since is null and kind <> 'sign_in', next_attempt_at, created_at limit 1
      for update skip locked`,
-    [MAIL_KINDS],
+    [MAIL_KINDS, options.isForReached ? await options.reached?.list(options.pool) : null],
   );
   const [row] = rows;
   if (row) await deliver(client, row, options, result);
@@ -101,13 +144,16 @@ async function deliver(
       [row.mail_id],
     );
     logger.info(about, "mail sent");
+    options.reached?.note(row.recipient, true);
     result.sent++;
   } catch (error) {
     if (error instanceof MailRefused) {
+      options.reached?.note(row.recipient, true);
       await noteRefusal(client, row, error);
       logger.warn({ ...about, forGood: error.forGood, err: error.cause }, "the mail server refused a mail");
       result.refused++;
     } else if (error instanceof MailServerUnavailable) {
+      if (error instanceof MailServerSilent) options.reached?.note(row.recipient, false);
       result.delayedSeconds = await putOff(client, row, error);
       logger.warn({ seconds: result.delayedSeconds, err: error.cause }, "mail postponed: no mail server");
     } else {

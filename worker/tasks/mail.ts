@@ -1,10 +1,7 @@
 import { isLoopback } from "../../config.ts";
 import { createMailer } from "../mailer.ts";
-import { sendMails } from "../outbox.ts";
+import { Reached, sendMails } from "../outbox.ts";
 import type { TaskDefinition } from "./task.ts";
-
-/** So many look for mails at the same time: a mail server that is silent must not keep all other jobs waiting. */
-const AT_A_TIME = 2;
 
 /** Sends waiting mails; each mail brings its own job, and the schedule takes care of those whose job was lost. */
 export const sendWaitingMails: TaskDefinition = {
@@ -16,22 +13,35 @@ export const sendWaitingMails: TaskDefinition = {
     const mailer = config.smtpUrl === undefined ? undefined : createMailer(config.smtpUrl, config.mailFrom);
     // A database of its own, which nobody else reaches: a laptop, whose owner wants to see what would be sent.
     const showKept = config.databaseUrl === undefined && isLoopback(config.host);
-    let looking = 0;
-    let isAskedAgain = false;
+    const reached = new Reached();
+    const options = { pool, mailer, showKept, platformUrl, logger, reached };
+    // Two, of the four jobs that run at a time: a mail server that is silent must not keep all other jobs waiting. And the second for
+    // mails that are known to get through, so that those which do not are in nobody's way but their own.
+    const looks = [
+      whoeverAsks(() => sendMails(options)),
+      whoeverAsks(() => sendMails({ ...options, isForReached: true })),
+    ];
     return async () => {
-      if (looking === AT_A_TIME) {
-        isAskedAgain = true;
-        return;
-      }
-      looking += 1;
-      try {
-        do {
-          isAskedAgain = false;
-          await sendMails({ pool, mailer, showKept, platformUrl, logger });
-        } while (isAskedAgain);
-      } finally {
-        looking -= 1;
-      }
+      await Promise.all(looks.map((look) => look()));
     };
   },
 };
+
+/** Has something done for all who ask: for those who do while it is being done, once more. */
+function whoeverAsks(work: () => Promise<unknown>): () => Promise<void> {
+  let isWorking = false;
+  let isAsked = false;
+  return async () => {
+    isAsked = true;
+    if (isWorking) return;
+    isWorking = true;
+    try {
+      while (isAsked) {
+        isAsked = false;
+        await work();
+      }
+    } finally {
+      isWorking = false;
+    }
+  };
+}
