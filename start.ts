@@ -7,7 +7,6 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
-import { pino } from "pino";
 import type { Logger } from "pino";
 import { isLoopback, processConfig } from "./config.ts";
 import type { Config } from "./config.ts";
@@ -21,11 +20,12 @@ import { joinEmbeddedPostgres, joinEmbeddedStore } from "./process/embedded.ts";
 import { explain } from "./process/explain.ts";
 import { createNames } from "./graph/namespaces.ts";
 import { createGraphStore, storeUrls } from "./graph/store.ts";
-import type { GraphStore } from "./graph/store.ts";
+import type { GraphStore, GraphStoreOptions } from "./graph/store.ts";
 import { readStarterVocabulary } from "./graph/skos.ts";
 import { greeting } from "./process/greeting.ts";
 import { Metrics } from "./process/metrics.ts";
 import { takeLock } from "./process/lock.ts";
+import { openLog, outliveOutputs } from "./process/log.ts";
 import {
   aborted,
   complain,
@@ -69,7 +69,8 @@ async function bringUp<T>(
 }
 
 async function start(config: Config): Promise<string> {
-  const logger = pino({ level: config.logLevel }, pino.destination(2));
+  outliveOutputs();
+  const logger = openLog(config.logLevel, 2);
   await bringUp(
     "traces",
     () => startTracing("engagement-start"),
@@ -241,8 +242,8 @@ async function fillDatabase(config: Config, owner: pg.Pool): Promise<void> {
 
 async function openGraphStore(config: Config, logger: Logger): Promise<GraphStore> {
   const timeoutMs = config.sparqlTimeoutMs;
-  let urls = config.graphStore;
-  if (!urls) {
+  let engine: GraphStoreOptions | undefined = config.graphStore;
+  if (!engine) {
     const embedded = await bringUp(
       "graph store",
       () =>
@@ -257,11 +258,11 @@ async function openGraphStore(config: Config, logger: Logger): Promise<GraphStor
       (joined) => joined.leave(),
       { isStore: true },
     );
-    urls = storeUrls(embedded.url);
+    engine = { ...storeUrls(embedded.url), endsWhenLeft: true };
   }
   return bringUp(
     "graph connections",
-    () => Promise.resolve(createGraphStore({ ...urls, timeoutMs })),
+    () => Promise.resolve(createGraphStore({ ...engine, timeoutMs })),
     (client) => client.close(),
   );
 }

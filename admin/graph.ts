@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
-import { pino } from "pino";
+import { openLog } from "../process/log.ts";
 import { createGraphStore } from "../graph/store.ts";
 import { RECORD_KINDS } from "../records/index.ts";
 import { drain, hasWork } from "../worker/drain.ts";
@@ -80,7 +80,7 @@ export function registerGraph(program: Command, context: AdminContext): void {
         progress.done();
         if (repair) await settle(parts);
         const count = countDifferences(result);
-        if (count > result.repaired) context.exitCode = Math.max(context.exitCode, EXIT.partly);
+        if (count > result.repaired) context.exitCode = EXIT.partly;
         const kinds = Object.entries(result.differences).map(([kind, number]) => `${number} ${kind}`);
         context.print({ ...result, examples: differences }, [
           ...differences.map(({ kind, iri }) => `${kind}: ${iri}`),
@@ -139,7 +139,7 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
       pool: await context.pool(),
       store,
       projector: createProjector(context.config),
-      logger: pino({ level: "warn" }, pino.destination(2)),
+      logger: openLog("warn", 2),
     });
   } finally {
     store.close();

@@ -35,13 +35,13 @@ export class EmbeddedPostgresError extends Error {
  * Starts the PostgreSQL whose data is in a directory, or joins it if it is already running. Creates the cluster and
  * the service's database the first time.
  * @param directory created when absent
- * @param settings PostgreSQL settings, such as { fsync: "off" } for tests
+ * @param settings PostgreSQL settings, such as { fsync: "off" } for tests; `port` if it is free
  * @param programs of another release than the one that the service brings along
  * @throws EmbeddedPostgresError
  */
 export async function startEmbeddedPostgres(
   directory: string,
-  settings: Record<string, string> = {},
+  { port: wanted = "0", ...settings }: Record<string, string> = {},
   programs?: PostgresPrograms,
 ): Promise<EmbeddedPostgres> {
   // PostgreSQL's programs run in another directory, so they are given full paths.
@@ -74,7 +74,7 @@ export async function startEmbeddedPostgres(
   const wasRunning =
     last !== undefined && (await answers(last)) && (await serves(urlAt(last, "postgres"), data));
   // After a crash on the address that it had, where whoever was connected looks for it.
-  const port = wasRunning ? last : await freePort(last);
+  const port = wasRunning ? last : await freePort(last ?? Number(wanted));
   if (!wasRunning) {
     await setAsideLog(join(dir, "postgres.log"));
     const options = {

@@ -152,12 +152,12 @@ class Waiting {
 
   constructor(patience: Patience) {
     this.#patience = patience;
-    this.#deadline = Date.now() + patience.ms;
+    this.#deadline = performance.now() + patience.ms;
   }
 
   async pause(holder: string | undefined, turn: number): Promise<void> {
     const line = `waiting for ${holder ?? "locks on tables that are in use"}`;
-    if (Date.now() >= this.#deadline) {
+    if (performance.now() >= this.#deadline) {
       throw new OutOfPatience(
         `gave up ${line}; ${this.#patience.meanwhile ?? "nothing is left half done"}. End what is in the way, and run ${this.#patience.again ?? "npm run migrate"} again.`,
       );

@@ -42,10 +42,12 @@ export async function joinEmbeddedPostgres(dataDir: string, concerns?: Concerns)
       turn.release();
     }
   };
-  const start = () => startEmbeddedPostgres(join(dataDir, "postgres"));
+  const start = (port = "0") => startEmbeddedPostgres(join(dataDir, "postgres"), { port });
   return oneAtATime(async () => {
     const postgres = await start();
-    const rest = concerns && revive(postgres, () => oneAtATime(start), concerns);
+    const { port } = new URL(postgres.url);
+    // A server that was told to stop, or found no room on its disk, has taken its port with it.
+    const rest = concerns && revive(postgres, () => oneAtATime(() => start(port)), concerns);
     const use = await takeLock(usersFile, "shared", 0);
     return {
       url: postgres.url,
@@ -81,7 +83,7 @@ export async function joinEmbeddedStore(
   },
 ): Promise<Joined> {
   const dir = join(dataDir, "graph");
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   do {
     const lock = await takeLock(join(dataDir, "graph.lock"), "exclusive", 0);
     if (lock) {
@@ -97,6 +99,6 @@ export async function joinEmbeddedStore(
     const url = options.own ? undefined : await findEmbeddedStore(dir);
     if (url) return { url, leave: () => Promise.resolve() };
     await sleep(50);
-  } while (Date.now() < deadline);
+  } while (performance.now() < deadline);
   throw new EmbeddedPartError(`Another process has held ${dir} for a minute.`);
 }

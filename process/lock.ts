@@ -28,7 +28,7 @@ export async function takeLock(
   mode: "shared" | "exclusive",
   waitMs: number,
 ): Promise<Lock | undefined> {
-  const deadline = Date.now() + waitMs;
+  const deadline = performance.now() + waitMs;
   const file = await open(path);
   for (;;) {
     if (tryLock(file, mode)) {
@@ -38,7 +38,7 @@ export async function takeLock(
         },
       };
     }
-    if (Date.now() >= deadline) {
+    if (performance.now() >= deadline) {
       file.close();
       return undefined;
     }

@@ -2,6 +2,7 @@
 // messages, details and causes, so of an error only what is listed here is logged. The whole of it is nowhere to be had
 // at any level: what is only logged in search of a fault stays in the log.
 import pg from "pg";
+import { pino } from "pino";
 import type { Logger } from "pino";
 import { GraphUnavailable } from "../graph/store-errors.ts";
 
@@ -16,6 +17,26 @@ type LoggedError = {
 };
 
 const DEEPEST_CAUSE = 4;
+
+/** In characters, of what cannot be written: so much is written when there is room again. */
+const KEPT = 1_000_000;
+
+/**
+ * The log of a process, which outlives it: a disk that is full, or a reader that has gone or stands still, is no reason to end
+ * or to wait.
+ * @param to the standard output or that of errors
+ */
+export function openLog(level: string, to: 1 | 2): Logger {
+  const options = { dest: to, sync: true, maxLength: KEPT, retryEAGAIN: () => false };
+  const destination = pino.destination(options);
+  destination.on("error", () => undefined);
+  return pino({ level }, destination);
+}
+
+/** The same for what a process that serves others writes besides its log. A command whose answer is not written has failed. */
+export function outliveOutputs(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+}
 
 /**
  * A logger that keeps the texts of errors to itself.

@@ -1,11 +1,12 @@
 // What the processes of the service have in common: how they begin, what they say when they cannot, how they end.
-import { pino } from "pino";
 import type { Logger } from "pino";
 import { ConfigError, processConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { DEMO_KEY_ID } from "../db/demo/load.ts";
 import { requireDatabase, requireSession } from "../db/reach.ts";
+import { requireRelease } from "../db/release.ts";
 import { explain } from "./explain.ts";
+import { openLog, outliveOutputs } from "./log.ts";
 import { createGraphStore } from "../graph/store.ts";
 import { startTracing } from "./tracing.ts";
 import type { GraphStore } from "../graph/store.ts";
@@ -140,12 +141,20 @@ export async function runPart(
     await requireDatabase(databaseUrl).catch((error: unknown) => {
       throw new StartError(`DATABASE_URL: ${explain(error)}`, { cause: error });
     });
-    store = createGraphStore({ ...graphStore, timeoutMs: config.sparqlTimeoutMs });
-    const logger = pino({ level: config.logLevel });
-    const part = await start({ config, databaseUrl, store, logger });
-    await aborted(orders.stop);
-    endAnyway(config, () => process.stderr.write(`${name}: did not stop in time\n`)).unref();
-    await part.stop();
+    await requireRelease(databaseUrl, {
+      waitMs: config.migrationWaitMs,
+      onWait: (line) => void process.stderr.write(`${name}: ${line}\n`),
+      stop: orders.stop,
+    });
+    if (!orders.stop.aborted) {
+      store = createGraphStore({ ...graphStore, timeoutMs: config.sparqlTimeoutMs });
+      outliveOutputs();
+      const logger = openLog(config.logLevel, 1);
+      const part = await start({ config, databaseUrl, store, logger });
+      await aborted(orders.stop);
+      endAnyway(config, () => process.stderr.write(`${name}: did not stop in time\n`)).unref();
+      await part.stop();
+    }
   } catch (error) {
     complain(name, error, config);
     code = 1;

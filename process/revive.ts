@@ -45,7 +45,7 @@ export function revive(
   }
 
   async function bringBack(): Promise<void> {
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = performance.now() + PATIENCE_MS;
     while (!stopping.signal.aborted) {
       try {
         const again = await start();
@@ -55,7 +55,7 @@ export function revive(
         if (!again.wasRunning) count();
         return await connect();
       } catch (error) {
-        if (error instanceof EmbeddedPostgresError || Date.now() >= deadline) throw error;
+        if (error instanceof EmbeddedPostgresError || performance.now() >= deadline) throw error;
         // It answers and is not ready, as after the death of one of its processes.
         await sleep(100);
       }
@@ -63,7 +63,7 @@ export function revive(
   }
 
   function count(): void {
-    const now = Date.now();
+    const now = performance.now();
     restarts.push(now);
     if (restarts.filter((at) => at > now - HOUR_MS).length > MOST_RESTARTS) {
       throw new EmbeddedPostgresError(

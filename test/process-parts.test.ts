@@ -15,8 +15,9 @@ import { explain, refusalCode } from "../process/explain.ts";
 import { greeting } from "../process/greeting.ts";
 import { takeLock } from "../process/lock.ts";
 import { discreet } from "../process/log.ts";
-import { complain, demoKeyExposed, endAnyway, sessionUrl, signalOrders } from "../process/part.ts";
+import { complain, demoKeyExposed, endAnyway, runPart, sessionUrl, signalOrders } from "../process/part.ts";
 import { step } from "../process/steps.ts";
+import { createTestDatabase } from "./support/database.ts";
 
 afterEach(() => void jest.restoreAllMocks());
 
@@ -215,6 +216,14 @@ describe("a log", () => {
     expect(logged(Object.assign(new Error(""), { status: 400 }))["code"]).toBe("400");
   });
 
+  test("says of a line what the line itself says, and only then what all of them do", () => {
+    const lines: unknown[] = [];
+    const write = (line: string) => void lines.push(JSON.parse(line));
+    const logger = discreet(pino({}, { write }), () => ({ requestId: "of all", traceId: "of all" }));
+    logger.info({ requestId: "its own" }, "something");
+    expect(lines).toEqual([expect.objectContaining({ requestId: "its own", traceId: "of all" })]);
+  });
+
   test("goes five errors deep, and no deeper", () => {
     let error = new Error("innermost");
     for (let depth = 0; depth < 9; depth++) error = new Error("x", { cause: error });
@@ -239,6 +248,9 @@ describe("the greeting", () => {
     expect(await isSaid({ SMTP_URL: "smtp://127.0.0.1" })).toBe(false);
     expect(await isSaid({ DATABASE_URL: "postgres://127.0.0.1/x" })).toBe(false);
     expect(await isSaid({ LOG_LEVEL: "warn" })).toBe(false);
+    // Whoever signs in elsewhere gets no mail.
+    const elsewhere = { OIDC_ISSUER: "https://id.example", OIDC_AUDIENCE: "a", OIDC_CLIENT_ID: "pages" };
+    expect(await isSaid(elsewhere)).toBe(false);
   });
 
   test("has a command for each step of the lifecycle, of which each follows from the one before it", async () => {
@@ -344,6 +356,7 @@ describe("signals", () => {
       ended.push(id, name);
       return true;
     });
+    const deafened = jest.spyOn(process, "removeListener");
     const closed = Promise.withResolvers<void>();
     let closings = 0;
     closeBeforeTheEnd(() => {
@@ -353,6 +366,8 @@ describe("signals", () => {
     for (const name of ["SIGTERM", "SIGINT", "SIGINT"]) send(name);
     await soon();
     expect([closings, ended]).toEqual([1, []]);
+    // One that nobody hears would end it at once.
+    expect(deafened.mock.calls.filter(([name]) => String(name).startsWith("SIG"))).toEqual([]);
     closed.resolve();
     await soon();
     expect([closings, ended]).toEqual([1, ["SIGTERM", process.pid, "SIGTERM"]]);
@@ -373,5 +388,43 @@ describe("signals", () => {
     expect(timers.map(({ ms }) => ms)).toEqual([27_300, 20_000]);
     timers[0]!.work();
     expect(ended).toEqual(["told", 1]);
+  });
+
+  test("a part that is told to stop and does not in time is named, and its process ends", async () => {
+    const database = await createTestDatabase();
+    const env = process.env;
+    process.env = {
+      ...{ ...env, DATABASE_URL: database.url, FUSEKI_URL: "http://127.0.0.1:9/graph" },
+      ...{ SHUTDOWN_DELAY_MS: "300", SHUTDOWN_TIMEOUT_MS: "7000" },
+    };
+    const late: (() => void)[] = [];
+    const begin = globalThis.setTimeout;
+    jest.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms: number) => {
+      if (ms !== 27_300) return begin(work, ms);
+      late.push(work);
+      return { unref: () => undefined };
+    }) as unknown as typeof setTimeout);
+    const said: unknown[] = [];
+    jest.spyOn(process, "exit").mockImplementation(((code: number) => said.push(code)) as never);
+    jest.spyOn(process.stderr, "write").mockImplementation((text) => Boolean(said.push(text)));
+    const [started, stopping] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    try {
+      const running = runPart("npm run part", () => {
+        started.resolve();
+        return Promise.resolve({ stop: () => stopping.promise });
+      });
+      await Promise.race([started.promise, running]);
+      expect(late).toEqual([]);
+      send("SIGTERM");
+      await soon();
+      expect(late).toHaveLength(1);
+      late[0]!();
+      expect(said).toEqual(["npm run part: did not stop in time\n", 1]);
+      stopping.resolve();
+      await running;
+    } finally {
+      process.env = env;
+      await database.drop();
+    }
   });
 });

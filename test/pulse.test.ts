@@ -156,6 +156,19 @@ describe("a pulse", () => {
     expect([await next, pulse.isDown]).toEqual([false, true]);
   });
 
+  test("that is not there is looked for once at a time, whoever asks for it meanwhile, and no more when nobody wants it", async () => {
+    const { pulse, fail } = patient();
+    for (const number of [0, 1]) {
+      const beat = pulse.beat();
+      await fail(number);
+      expect(await beat).toBe(false);
+    }
+    const retries = () => [...timers.values()].filter(({ ms }) => ms === 200);
+    expect(retries()).toHaveLength(1);
+    await pulse.stop();
+    expect(retries()).toEqual([]);
+  });
+
   test("that nobody wants any more is not felt again", async () => {
     const { asked, pulse, fail } = patient();
     pulse.attend(() => undefined);
@@ -278,28 +291,38 @@ describe("a graph store", () => {
     expect(signals[0]!.reason).toBeInstanceOf(GraphUnavailable);
   });
 
-  test("is attended until an answer has been read to its end, and one that is broken off is no sign of life", async () => {
-    for (const isRead of [true, false]) {
-      const { asked, pulse, fail } = patient();
-      const body = new Readable({ read: () => undefined });
-      const store = storeThat({ query: () => Promise.resolve(answer(body)) });
-      await attended(store, pulse).query("x");
-      now += 500;
-      due(250);
-      expect(asked).toHaveLength(1);
-      now += 1;
-      if (isRead) {
-        body.push(null);
-        body.resume();
-      } else body.destroy();
-      await turn();
-      await turn();
-      await fail(0);
-      expect(pulse.isDown).toBe(!isRead);
-      due(250);
-      await pulse.stop();
-      timers.clear();
-    }
+  test.each(["query", "getGraph"] as const)(
+    "is attended until an answer to %s has been read to its end, and one that is broken off is no sign of life",
+    async (name) => {
+      for (const isRead of [true, false]) {
+        const { asked, pulse, fail } = patient();
+        const body = new Readable({ read: () => undefined });
+        const store = storeThat({ [name]: () => Promise.resolve(answer(body)) });
+        await attended(store, pulse)[name]("x");
+        now += 500;
+        due(250);
+        expect(asked).toHaveLength(1);
+        now += 1;
+        if (isRead) {
+          body.push(null);
+          body.resume();
+        } else body.destroy();
+        await turn();
+        await turn();
+        await fail(0);
+        expect(pulse.isDown).toBe(!isRead);
+        due(250);
+        await pulse.stop();
+        timers.clear();
+      }
+    },
+  );
+
+  test("is closed by whoever closes it, attended or not", () => {
+    const { pulse } = patient();
+    const close = jest.fn();
+    attended(storeThat({ close }), pulse).close();
+    expect(close).toHaveBeenCalledTimes(1);
   });
 
   test("of which an answer has come that nobody reads any more is not attended", async () => {

@@ -1,5 +1,6 @@
 // An embedded PostgreSQL that ends is started again, but not for ever, not elsewhere, and not once nobody needs it.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import pg from "pg";
 import type { EmbeddedPostgres } from "../db/embedded.ts";
 import { revive } from "../process/revive.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -76,7 +77,7 @@ test("one that another process has started again is joined without a word", asyn
 });
 
 test("it is tried until it answers, for a minute", async () => {
-  jest.spyOn(Date, "now").mockImplementation(() => now);
+  jest.spyOn(performance, "now").mockImplementation(() => now);
   answer = () =>
     starts < 3 ? Promise.reject(new Error("not ready")) : Promise.resolve({ wasRunning: false });
   await begin();
@@ -101,7 +102,7 @@ test("it comes back at the same port, or not at all", async () => {
 });
 
 test("one that ends more than ten times within an hour is given up; what was longer ago does not count", async () => {
-  jest.spyOn(Date, "now").mockImplementation(() => now);
+  jest.spyOn(performance, "now").mockImplementation(() => now);
   await begin();
   const again = async (times: number) => {
     await cut();
@@ -139,4 +140,14 @@ test("once nobody needs it, it is neither watched nor started, and what is under
   await end!();
   await eventually(async () => expect(await watches()).toBe(0), 10_000);
   expect(starts).toBe(1);
+});
+
+test("one that nobody needs any more before it is watched is not watched from then on", async () => {
+  const connecting = jest.spyOn(pg.Client.prototype, "connect");
+  const postgres = { url: database.url } as EmbeddedPostgres;
+  const unwanted = { onWarning: (message: string) => warnings.push(message), onFailure: () => undefined };
+  await revive(postgres, () => Promise.reject(new Error("is not started")), unwanted)();
+  await (connecting.mock.results[0]!.value as Promise<void>);
+  await eventually(async () => expect(await watches()).toBe(0), 10_000);
+  expect(warnings).toEqual([]);
 });

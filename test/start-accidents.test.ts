@@ -1,8 +1,9 @@
 // What happens to npm start when its embedded parts die, or cannot live where they are to be.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DEMO_KEY } from "../db/demo/load.ts";
+import { takeLock } from "../process/lock.ts";
 import { eventually } from "./support/eventually.ts";
 import { freePort, launch, processesNaming, refusal, temporaryDataDir } from "./support/process.ts";
 import type { Running } from "./support/process.ts";
@@ -72,6 +73,53 @@ describe("the embedded PostgreSQL of npm start", () => {
     expect(await processesNaming(data.dir)).toEqual([]);
   });
 
+  test("is started again where it was when it was told to stop, and has left no word of that", async () => {
+    await start();
+    // Nobody starts it before it has gone.
+    const turn = await takeLock(join(data.dir, "postgres.turn.lock"), "exclusive", 10_000);
+    process.kill(await postmaster(), "SIGINT");
+    await eventually(() => expect(postmaster()).rejects.toMatchObject({ code: "ENOENT" }));
+    turn!.release();
+    await eventually(async () => expect((await declare()).status).toBe(201));
+    expect(await service.end("SIGINT")).toBe(0);
+  });
+
+  test("that comes up after an order to stop is left as it is", async () => {
+    const turn = await takeLock(join(data.dir, "postgres.turn.lock"), "exclusive", 10_000);
+    service = launch(process.execPath, ["start.ts"], settings);
+    const files = `/proc/${service.child.pid}/fd`;
+    // It waits for its turn.
+    await eventually(async () => {
+      const open = await Promise.all(
+        (await readdir(files)).map((file) => readlink(join(files, file)).catch(() => "")),
+      );
+      expect(open).toContain(join(data.dir, "postgres.turn.lock"));
+    });
+    service.child.kill("SIGINT");
+    turn!.release();
+    expect(await service.ended).toBe(0);
+    expect(service.output().stdout).toContain("Stopped.");
+    expect(service.output().stdout).not.toContain("tables and rules");
+    expect(await processesNaming(data.dir)).toEqual([]);
+  });
+
+  test("is waited for by whoever is told to stop at once", async () => {
+    // Under npm a second signal within a second would be npm's copy of the first.
+    service = launch(process.execPath, ["start.ts"], { ...settings, npm_lifecycle_event: "" });
+    await service.prints(READY);
+    // Nobody stops it before this has gone.
+    const turn = await takeLock(join(data.dir, "postgres.turn.lock"), "exclusive", 10_000);
+    service.child.kill("SIGINT");
+    await service.prints("Stopping");
+    service.child.kill("SIGINT");
+    await eventually(() =>
+      expect(access(join(data.dir, "graph/server.json"))).rejects.toMatchObject({ code: "ENOENT" }),
+    );
+    turn!.release();
+    expect(await service.ended).toBe(0);
+    expect(await processesNaming(data.dir)).toEqual([]);
+  });
+
   test("that can not be started again ends npm start with one line that says why", async () => {
     await start();
     await writeFile(join(cluster(), "postgresql.auto.conf"), "no_such_setting = on\n");
@@ -100,6 +148,23 @@ describe("the embedded PostgreSQL of npm start", () => {
     await start();
     expect(await service.end("SIGINT")).toBe(0);
   });
+});
+
+test("a graph store that cannot start has npm start end, and nobody is cut off in PostgreSQL who was preparing it", async () => {
+  const data = await temporaryDataDir();
+  try {
+    await writeFile(join(data.dir, "graph"), "in the way");
+    const settings = { DATA_DIR: data.dir, PORT: String(await freePort()) };
+    const refused = await refusal("start.ts", settings, /Ready/);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^npm start: .*(EEXIST|ENOTDIR)/);
+    expect(await processesNaming(data.dir)).toEqual([]);
+    const log = await readFile(join(data.dir, "postgres/postgres.log"), "utf8");
+    expect(log).toContain("shut down");
+    expect(log).not.toContain("terminating connection");
+  } finally {
+    await data.remove();
+  }
 });
 
 describe("a DATA_DIR that cannot be used ends npm start with one line", () => {

@@ -24,6 +24,7 @@ jest.setTimeout(60_000);
 type Attribute = { key: string; value: { stringValue?: string; intValue?: number } };
 type Span = {
   name: string;
+  kind: number;
   traceId: string;
   parentSpanId?: string;
   attributes: Attribute[];
@@ -34,6 +35,8 @@ type Export = {
 };
 
 const ERROR = 2;
+// As OTLP numbers them.
+const KIND = { internal: 1, server: 2, client: 3, consumer: 5 } as const;
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
 const parent = (isSampled: boolean) => `00-${TRACE}-${PARENT}-0${isSampled ? 1 : 0}`;
@@ -44,6 +47,7 @@ const before = [...NAMES, ...OTHERS].map((name) => [name, process.env[name]] as 
 
 let collector: Server;
 let bodies: string[] = [];
+let paths: string[] = [];
 let stop: (() => Promise<void>) | undefined;
 beforeAll(async () => {
   collector = createServer((request, response) => {
@@ -51,6 +55,7 @@ beforeAll(async () => {
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       bodies.push(Buffer.concat(chunks).toString());
+      paths.push(request.url!);
       response.setHeader("content-type", "application/json").end("{}");
     });
   });
@@ -61,6 +66,7 @@ afterEach(async () => {
   await stop?.();
   stop = undefined;
   bodies = [];
+  paths = [];
   for (const [name] of before) delete process.env[name];
 });
 afterAll(() => {
@@ -68,10 +74,11 @@ afterAll(() => {
   for (const [name, value] of before) if (value !== undefined) process.env[name] = value;
 });
 
+const collectorUrl = () => `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+
 async function begin(settings: NodeJS.ProcessEnv = {}): Promise<void> {
   // The libraries read the environment of the process.
-  const url = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
-  Object.assign(process.env, { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...settings });
+  Object.assign(process.env, { OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl(), ...settings });
   stop = await startTracing("engagement-test");
 }
 
@@ -102,6 +109,43 @@ describe("traces", () => {
     expect((await made()).services).toEqual(["mine"]);
   });
 
+  test.each<[string, (url: string) => NodeJS.ProcessEnv, string[]]>([
+    ["nowhere, unless it is said where", () => ({}), []],
+    ["where everything is sent", (url) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url }), ["/v1/traces"]],
+    [
+      "where traces alone are sent",
+      (url) => ({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/own` }),
+      ["/own"],
+    ],
+    [
+      "where traces are sent, if the rest is sent elsewhere",
+      (url) => ({
+        OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/own`,
+      }),
+      ["/own"],
+    ],
+    [
+      "nowhere, if that is switched off",
+      (url) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: "true" }),
+      [],
+    ],
+    [
+      "on, if it is not",
+      (url) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: "false" }),
+      ["/v1/traces"],
+    ],
+  ])("are sent %s", async (_, settings, sentTo) => {
+    Object.assign(process.env, settings(collectorUrl()));
+    stop = await startTracing("engagement-test");
+    expect(isTracing()).toBe(sentTo.length > 0);
+    let passedOn: string | undefined;
+    await inSpan("work", async () => (passedOn = traceParent()));
+    expect(passedOn !== undefined).toBe(sentTo.length > 0);
+    await made();
+    expect(paths).toEqual(sentTo);
+  });
+
   test("whose collector is away keep no process from ending", async () => {
     await begin({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
     await inSpan("work", () => Promise.resolve());
@@ -118,6 +162,9 @@ describe("traces", () => {
     [{ OTEL_TRACES_SAMPLER: "always_off" }, true, false],
     [{ OTEL_TRACES_SAMPLER: "parentbased_always_off" }, true, true],
     [{ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" }, true, false],
+    [{ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "1" }, false, true],
+    [{ OTEL_TRACES_SAMPLER: "traceidratio" }, false, true],
+    [{ OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" }, true, true],
   ])("under %j of a caller who has sampled theirs (%s): %s", async (settings, isSampled, isMade) => {
     await begin(settings);
     await inSpan("work", () => Promise.resolve(), { carrier: { traceparent: parent(isSampled) } });
@@ -151,6 +198,11 @@ describe("a span", () => {
     const [span] = (await made()).spans;
     expect(span).toMatchObject({ name: "GET /v0/needs", traceId: TRACE, parentSpanId: PARENT });
     expect(span!.status.code || undefined).toBe(code);
+    expect(span!.kind).toBe(KIND.server);
+    expect(span!.attributes).toEqual([
+      { key: "http.route", value: { stringValue: "/v0/needs" } },
+      { key: "http.response.status_code", value: { intValue: statusCode } },
+    ]);
   });
 
   test.each<[string, Error, string]>([
@@ -182,10 +234,14 @@ describe("a span", () => {
       await traceStatement({ text: "  update needs" }, done);
       await traceStatement({ name: "run_as", text: "select run_as", values: ["role", "insert it"] }, done);
     });
-    expect((await made()).spans.map((span) => [span.name, textOf(span, "db.query.text")])).toEqual([
-      ["update", "  update needs"],
-      ["insert", "insert it"],
-      ["work", undefined],
+    const { spans } = await made();
+    expect(spans.map((span) => [span.name, span.kind, textOf(span, "db.query.text")])).toEqual([
+      ["update", KIND.client, "  update needs"],
+      ["insert", KIND.client, "insert it"],
+      ["work", KIND.internal, undefined],
+    ]);
+    expect(spans.map((span) => textOf(span, "db.system.name"))).toEqual([
+      ...["postgresql", "postgresql", undefined],
     ]);
   });
 
@@ -234,5 +290,6 @@ describe("a span", () => {
     expect(spans.map(({ name }) => name)).toEqual(["job tidy", "job tidy"]);
     expect(spans[0]).toMatchObject({ traceId: TRACE, parentSpanId: PARENT });
     expect(spans[1]!.traceId).not.toBe(TRACE);
+    expect(spans.map(({ kind }) => kind)).toEqual([KIND.consumer, KIND.consumer]);
   });
 });

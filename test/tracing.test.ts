@@ -128,13 +128,15 @@ test("a GraphQL mutation too", async () => {
   expect(texts.join("\n")).toContain("declare_need");
 });
 
-test("what a drain does is a trace of its own", async () => {
+test("what a drain does is a trace of its own, with its statements", async () => {
   const drain = await eventually(() => {
     const found = spans().find(({ name }) => name === "drain");
     expect(found).toBeDefined();
     return Promise.resolve(found!);
   });
   expect(drain.parentSpanId ?? "").toBe("");
+  const statements = spans().filter(({ parentSpanId }) => parentSpanId === drain.spanId);
+  expect(statements.some((span) => attribute(span, "db.query.text"))).toBe(true);
 });
 
 test("no span holds what callers wrote", async () => {

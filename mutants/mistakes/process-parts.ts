@@ -3,7 +3,35 @@ import type { Mistake } from "../mistake.ts";
 
 const PARTS = { tests: ["process-parts"] };
 
+const LOG = { file: "process/log.ts", tests: ["discreet-logs"], only: "outlives a log" };
+
 export const PROCESS: readonly Mistake[] = [
+  {
+    ...LOG,
+    rule: "a log that cannot be written is no reason to end",
+    before: '  destination.on("error", () => undefined);\n',
+    after: "",
+  },
+  {
+    ...LOG,
+    rule: "nor is what is printed besides",
+    before: "[process.stdout, process.stderr]",
+    after: "[process.stdout]",
+  },
+  {
+    ...LOG,
+    rule: "but for a command it is: its answer is lost",
+    before: "  destination.on(",
+    after: "  outliveOutputs();\n  destination.on(",
+    only: "has failed",
+  },
+  {
+    ...LOG,
+    rule: "nobody waits for a reader of the log that stands still",
+    before: ", retryEAGAIN: () => false",
+    after: "",
+    only: "stands still",
+  },
   {
     ...PARTS,
     rule: "a lock that is exclusive is nobody else's",
@@ -32,8 +60,8 @@ export const PROCESS: readonly Mistake[] = [
     ...PARTS,
     rule: "a lock is waited for as long as allowed",
     file: "process/lock.ts",
-    before: "const deadline = Date.now() + waitMs;",
-    after: "const deadline = Date.now();",
+    before: "const deadline = performance.now() + waitMs;",
+    after: "const deadline = performance.now();",
     only: "a lock",
   },
   {

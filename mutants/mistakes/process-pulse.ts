@@ -349,14 +349,14 @@ export const PULSES: readonly Mistake[] = [
     ...REVIVE,
     rule: "a server that is not ready yet is tried again",
     file: "process/revive.ts",
-    before: "if (error instanceof EmbeddedPostgresError || Date.now() >= deadline) throw error;",
+    before: "if (error instanceof EmbeddedPostgresError || performance.now() >= deadline) throw error;",
     after: "throw error;",
   },
   {
     ...REVIVE,
     rule: "a server that is never ready is given up",
     file: "process/revive.ts",
-    before: "if (error instanceof EmbeddedPostgresError || Date.now() >= deadline) throw error;",
+    before: "if (error instanceof EmbeddedPostgresError || performance.now() >= deadline) throw error;",
     after: "if (error instanceof EmbeddedPostgresError) throw error;",
   },
   {

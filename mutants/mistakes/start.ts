@@ -3,6 +3,46 @@ import type { Mistake } from "../mistake.ts";
 
 export const START: readonly Mistake[] = [
   {
+    rule: "an embedded PostgreSQL that was told to stop comes back where it was",
+    file: "process/embedded.ts",
+    before: "oneAtATime(() => start(port))",
+    after: "oneAtATime(() => start())",
+    tests: ["start-accidents"],
+    only: "when it was told to stop",
+  },
+  {
+    tests: ["start"],
+    rule: "callers are served by a login that owns nothing",
+    file: "start.ts",
+    before: "startServer({ config, databaseUrl: serverUrl,",
+    after: "startServer({ config, databaseUrl: ownerUrl,",
+    only: "login that owns nothing",
+  },
+  {
+    tests: ["start"],
+    rule: "the log is not mixed with what a person reads",
+    file: "start.ts",
+    before: "openLog(config.logLevel, 2)",
+    after: "openLog(config.logLevel, 1)",
+    only: "prints where it is",
+  },
+  {
+    tests: ["start"],
+    rule: "a start gives the database the names of the installation",
+    file: "start.ts",
+    before: "  await saveSettings(owner, config);\n",
+    after: "",
+    only: "names of this installation",
+  },
+  {
+    tests: ["start"],
+    rule: "a start publishes the documents of its release",
+    file: "start.ts",
+    before: "  await publishDocuments(owner);\n",
+    after: "",
+    only: "documents of this release",
+  },
+  {
     tests: ["start"],
     rule: "the demo is loaded only into the embedded database",
     file: "start.ts",
