@@ -7,12 +7,13 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { isTracing, traceRequests } from "../process/tracing.ts";
 import { accessLog, spanOf } from "./access-log.ts";
+import { boundHeaders } from "./bounded-headers.ts";
 import type { Door } from "./door.ts";
 import { ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
 import { ifKnown, ifNobody } from "./identity/guards.ts";
-import { requireIdentity } from "./identity/identify.ts";
-import type { Credentials } from "./identity/identify.ts";
+import { requireIdentityAgain } from "./identity/identify.ts";
+import type { LastingCredentials } from "./identity/identify.ts";
 import type { HoldBack } from "./identity/hold-back.ts";
 import type { RateLimit } from "./identity/rate-limit.ts";
 import { limitNetwork } from "./identity/network.ts";
@@ -25,7 +26,7 @@ import { isLocalOrigin, onlyThisMachine } from "./this-machine.ts";
 /** What the application is assembled from. */
 export type AppParts = {
   config: Pick<Config, "answerMaxBytes" | "corsOrigins" | "trustProxy" | "unknownKeysPerMinute">;
-  credentials: Credentials;
+  credentials: LastingCredentials;
   rateLimit: RateLimit;
   holdBack: HoldBack;
   logger: Logger;
@@ -61,7 +62,7 @@ export async function createApp({
   app.use(nameRequest, accessLog(logger));
   if (isTracing()) app.use(traceRequests(spanOf));
   if (measure) app.use(measure);
-  app.use(requireHost, takeUtf8, helmet());
+  app.use(boundHeaders, takeUtf8, helmet());
   app.use(sayAllowed(doors), crossOrigin(config.corsOrigins, local));
   if (local) app.use(onlyThisMachine(config.corsOrigins));
 
@@ -69,7 +70,7 @@ export async function createApp({
   const shares = [rateLimit.count, limitUndelivered(UNDELIVERED_ANSWERS * config.answerMaxBytes)];
   const guards = {
     key: [holdBack.slowly(identified({ inCookie: true })), ...shares, requireUtf8],
-    again: requireIdentity(credentials, { inCookie: true }),
+    again: requireIdentityAgain(credentials),
     keyInQuery: [holdBack.slowly(identified({ inQuery: true })), ...shares, requireUtf8],
     page: [
       holdBack.slowly(orNobody(identified("session of a page"))),
@@ -86,12 +87,6 @@ export async function createApp({
   app.use(errorHandler(logger));
   return app;
 }
-
-/** A request of HTTP/1.1 says whom it is for. */
-const requireHost: RequestHandler = (request, _response, next) => {
-  if (request.httpVersion !== "1.1" || request.headers.host !== undefined) return next();
-  throw new ApiError("validation_failed", { message: "The header Host is missing." });
-};
 
 /** Says with OPTIONS which methods a path supports. */
 function sayAllowed(doors: readonly Door[]): RequestHandler {

@@ -156,12 +156,12 @@ async function bringUp(
 
   tokens?.start();
 
-  const { answerMaxBytes, metricsPort } = config;
+  const { answerMaxBytes, maxConnections, metricsPort } = config;
   const names = createNames(config);
   const graph = new GraphReads(store, config.sparqlConcurrency);
   const ownRoutes = allRoutes({ database, store, graph, names, answerMaxBytes });
   const graphql = await makeGraphql(
-    { postgres, reads, logger, answerMaxBytes, routes: ownRoutes, documents },
+    { postgres, reads, logger, answerMaxBytes, maxConnections, routes: ownRoutes, documents },
     options.graphql,
   );
   up.defer(() => graphql.release());
@@ -171,6 +171,7 @@ async function bringUp(
     namedGraphs: names.namedGraphs,
     timeoutMs: config.sparqlTimeoutMs,
     concurrency: config.sparqlConcurrency,
+    warn: (message) => logger.warn(message),
   });
 
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
@@ -208,8 +209,14 @@ async function bringUp(
     ],
   });
 
+  if (config.platformUrl?.startsWith("https:") && config.trustProxy === 0) {
+    logger.warn(
+      "PLATFORM_URL is https, which a proxy must end, and TRUST_PROXY trusts none: sign-in is refused, and all callers " +
+        "count as one address; set TRUST_PROXY to the number of proxies",
+    );
+  }
   const listener = new Listener(app, {
-    ...{ keepAliveMs: config.keepAliveTimeoutMs, maxConnections: config.maxConnections, patience },
+    ...{ keepAliveMs: config.keepAliveTimeoutMs, maxConnections, patience },
     onRefused: (refusal, requestId) => {
       logRefused(logger, refusal, requestId);
       told?.refused(refusal.code);

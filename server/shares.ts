@@ -32,6 +32,9 @@ const STALL_MS = 100;
 /** What a slow caller keeps: one that takes very long is not to stand before all of its others. */
 const LEAST = 2;
 
+/** Of its share, what a caller may have at a time of what is known to take long before it has begun; one at least. */
+const LONG = 1 / 5;
+
 /** How long others count as being there after they have come. */
 const COMPANY_MS = 1_000;
 /** How much of what is remembered of a caller the last time that it had a slot makes up. */
@@ -40,12 +43,25 @@ const REMEMBERED_CALLERS = 10_000;
 
 type Waiting = { since: number; admit: () => void; refuse: (error: Error) => void };
 type Caller = {
+  /** who it is, with what is long or without */
+  readonly owner: string;
+  readonly isLong: boolean;
   running: number;
   readonly waiting: Set<Waiting>;
   /** Of requests that have had a slot before. */
   readonly continuing: Set<Waiting>;
   /** when the last of them came */
   latest: number;
+};
+/** What a slot is wanted for. */
+export type Use = {
+  /**
+   * Whether the request has had a slot before: among the caller's own it comes first then, or it would wait as often as it
+   * has something to ask.
+   */
+  isUnderWay?: boolean;
+  /** Whether it is known beforehand to take long: it waits for others like it then, and the caller's short ones never for it. */
+  isLong?: boolean | undefined;
 };
 type Seen = { name: string; at: number };
 
@@ -89,17 +105,21 @@ export class Shares {
   /**
    * Takes a slot, when it is the caller's turn.
    * @param gone ends the waiting
-   * @param isUnderWay whether the request has had a slot before: among the caller's own it comes first then, or it would
-   * wait as often as it has something to ask
    * @returns what gives it back, to be called once
    * @throws ServiceBusy when the queue is full or patience has run out; CallerGone
    */
-  async take(name: string, gone?: AbortSignal, isUnderWay = false): Promise<() => void> {
+  async take(
+    callerName: string,
+    gone?: AbortSignal,
+    { isUnderWay = false, isLong = false }: Use = {},
+  ): Promise<() => void> {
+    // As if somebody else came with it, but no company.
+    const name = isLong ? atLength(callerName) : callerName;
     if (gone?.aborted) throw new CallerGone();
-    if (this.#last.name !== name) this.#other = this.#last;
-    this.#last = { name, at: performance.now() };
+    if (this.#last.name !== callerName) this.#other = this.#last;
+    this.#last = { name: callerName, at: performance.now() };
     let caller = this.#callers.get(name);
-    if (!caller) this.#callers.set(name, (caller = newCaller()));
+    if (!caller) this.#callers.set(name, (caller = newCaller(callerName, isLong)));
     if (this.#free > 0 && this.#mayRun(name, caller)) this.#occupy(caller);
     else {
       try {
@@ -118,13 +138,23 @@ export class Shares {
     return this.#flowed + Math.min(performance.now() - this.#lastBack, STALL_MS);
   }
 
-  /** What takes twice as long uses twice as much of the machine, so one caller may have half as much of it at a time. */
-  #mayRun(name: string, { running }: Caller): boolean {
+  /**
+   * What takes twice as long uses twice as much of the machine, so one caller may have half as much of it at a time; and one
+   * of whom nothing is known yet as much as a slow one, or five searches at once would show it too late.
+   */
+  #mayRun(name: string, { running, isLong, owner }: Caller): boolean {
     const { perCaller, slowMs } = this.#limits;
-    const company = this.#last.name === name ? this.#other : this.#last;
-    const isAlone = this.#callers.size === 1 && performance.now() - company.at > COMPANY_MS;
-    const slowness = isAlone ? 1 : Math.max(1, (this.#typical.get(name) ?? 0) / slowMs);
-    return running < Math.max(Math.min(LEAST, perCaller), Math.floor(perCaller / slowness));
+    const company = this.#last.name === owner ? this.#other : this.#last;
+    const isAlone =
+      this.#callers.size <= 2 &&
+      performance.now() - company.at > COMPANY_MS &&
+      this.#callers.values().every((caller) => caller.owner === owner);
+    const slowness = isAlone ? 1 : Math.max(1, (this.#typical.get(name) ?? Infinity) / slowMs);
+    const least = isLong ? 1 : Math.min(LEAST, perCaller);
+    const share = isLong && !isAlone ? perCaller * LONG : perCaller;
+    const runningOf = (part: string) => this.#callers.get(part)?.running ?? 0;
+    const total = runningOf(owner) + runningOf(atLength(owner));
+    return running < Math.max(least, Math.floor(share / slowness)) && total <= perCaller;
   }
 
   #occupy(caller: Caller): void {
@@ -139,6 +169,7 @@ export class Shares {
     return new Promise((admitted, refused) => {
       const leave = () => {
         clearTimeout(patience);
+        clearTimeout(alone);
         gone?.removeEventListener("abort", hangUp);
         queue.delete(waiting);
         this.#queued--;
@@ -156,6 +187,8 @@ export class Shares {
         },
       };
       const patience = setTimeout(() => waiting.refuse(new ServiceBusy()), this.#limits.patienceMs);
+      // By then nobody else may be there any more, and it may run at once.
+      const alone = setTimeout(() => this.#admitNext(), COMPANY_MS + 1);
       const hangUp = () => waiting.refuse(new CallerGone());
       gone?.addEventListener("abort", hangUp);
       caller.latest = waiting.since;
@@ -209,8 +242,13 @@ export class Shares {
   }
 }
 
-function newCaller(): Caller {
-  return { running: 0, waiting: new Set(), continuing: new Set(), latest: 0 };
+/** The name under which a caller waits for what takes long. */
+function atLength(name: string): string {
+  return `${name} at length`;
+}
+
+function newCaller(owner: string, isLong: boolean): Caller {
+  return { owner, isLong, running: 0, waiting: new Set(), continuing: new Set(), latest: 0 };
 }
 
 function isWaiting({ waiting, continuing }: Caller): boolean {

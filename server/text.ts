@@ -18,12 +18,27 @@ export function decodeUtf8(bytes: Uint8Array, what: string): string {
   }
 }
 
+const PERCENT = 0x25;
+
+/** By the code of each character, the value of the hexadecimal digit that it is; -1 if it is none. */
+const DIGITS = Int8Array.from({ length: 256 }, (_, code) => {
+  const value = Number.parseInt(String.fromCharCode(code), 16);
+  return Number.isNaN(value) ? -1 : value;
+});
+
 /** Refuses percent-encoding that is not UTF-8; URLSearchParams and querystring would replace it. */
 export function requireUtf8Encoding(encoded: string, what: string): void {
-  const bytes = encoded.replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  decodeUtf8(Buffer.from(bytes, "latin1"), what);
+  const bytes = Buffer.from(encoded, "latin1");
+  let length = 0;
+  // Not by a regular expression: an address of nothing else would take a twentieth of a second.
+  for (let at = 0; at < bytes.length; at += 1, length += 1) {
+    const high = DIGITS[bytes[at + 1] ?? 0]!;
+    const low = DIGITS[bytes[at + 2] ?? 0]!;
+    const isEncoded = bytes[at] === PERCENT && high >= 0 && low >= 0;
+    bytes[length] = isEncoded ? 16 * high + low : bytes[at]!;
+    if (isEncoded) at += 2;
+  }
+  decodeUtf8(bytes.subarray(0, length), what);
 }
 
 /**

@@ -1,5 +1,6 @@
 // While the demo key is live, the service is for this machine alone. Everybody knows the key, and any page that is open in
 // a browser here could send it to localhost: under its own origin, or with a name of its own that is made to point here.
+import { isIPv6 } from "node:net";
 import type { RequestHandler } from "express";
 import { isLoopback } from "../config.ts";
 import { ApiError } from "./errors.ts";
@@ -11,6 +12,13 @@ export function isLocalOrigin(origin: string): boolean {
   return /^https?:$/.test(protocol) && isLoopback(hostname.replaceAll(/[[\]]/g, ""));
 }
 
+/** The name or address in a Host header, without its port; empty where the header has another form than one of a URL. */
+function nameIn(host: string): string {
+  const [, address, name = ""] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d*)?$/i.exec(host) ?? [];
+  // Only an IPv6 address stands in brackets.
+  return address === undefined ? name : isIPv6(address) ? address : "";
+}
+
 /**
  * Answers only what is addressed to this machine, and comes from a page of this machine or from no page.
  * @param listed the origins that the operator allows by name
@@ -19,8 +27,7 @@ export function onlyThisMachine(listed: readonly string[]): RequestHandler {
   return (request, _response, next) => {
     const origin = request.get("origin");
     // Not request.hostname, which believes what a page can write into X-Forwarded-Host.
-    const host = (request.get("host") ?? "").replace(/:\d+$/, "").replaceAll(/[[\]]/g, "");
-    if (!isLoopback(host)) throw new ApiError("host_not_allowed");
+    if (!isLoopback(nameIn(request.get("host") ?? ""))) throw new ApiError("host_not_allowed");
     if (origin !== undefined && !isLocalOrigin(origin) && !listed.includes(origin)) {
       throw new ApiError("origin_not_allowed", {
         message:

@@ -100,6 +100,12 @@ describe("while the demo key is live", () => {
         "localhost.evil.example",
         "192.168.1.7:3000",
         "evil@localhost",
+        "127.0.0.1[:80",
+        "[127.0.0.1]",
+        "127.0.0.1]",
+        "[::1",
+        "::1",
+        "127.0.0.999",
       ]) {
         expect([host, (await ask({ host }, path, server.url, method)).error]).toEqual([
           host,

@@ -34,6 +34,8 @@ const CHANGES = `subscription ($orgUri: String, $needId: UUID, $after: String) {
   changes(orgUri: $orgUri, needId: $needId, after: $after) {
     position kind changedId change fromStatus toStatus orgUri needId changedAt record } }`;
 
+const EVENTS = { accept: "text/event-stream, */*" };
+
 const subscriptionOf = (aliases: number) =>
   `subscription { changes { ${Array.from({ length: aliases }, (_, n) => `a${n}: position`).join(" ")} } }`;
 
@@ -300,7 +302,7 @@ test.each(["WebSocket", "server-sent events"])(
 test("1,000 subscribers are told of each change, and it is read for all of them at once", async () => {
   const key = await issueTestKey(db, "api_read");
   const sockets = await Promise.all(
-    Array.from({ length: LIVE_BOUNDS.subscriptions }, async () => connected(key)),
+    Array.from({ length: LIVE_BOUNDS.subscriptions.ofKey }, async () => connected(key)),
   );
   try {
     const after = await now();
@@ -320,11 +322,13 @@ test("1,000 subscribers are told of each change, and it is read for all of them 
     await eventually(() => expect(told.every((ids) => ids.length === 6)).toBe(true));
     for (const ids of told) expect(ids).toEqual([first, ...written]);
 
-    const oneMore = overServerSentEvents(service.url, key, CHANGES);
-    open.push(oneMore);
-    await eventually(() =>
-      expect(oneMore.events).toMatchObject([{ errors: [{ extensions: { code: "rate_limited" } }] }]),
-    );
+    const [socket] = sockets;
+    const refused = once(socket!, "message").then(([data]) => JSON.parse((data as Buffer).toString()));
+    socket!.send(JSON.stringify({ id: "2", type: "subscribe", payload: { query: CHANGES } }));
+    const rateLimited = { errors: [{ extensions: { code: "rate_limited" } }] };
+    expect(await refused).toMatchObject({ id: "2", type: "next", payload: rateLimited });
+    const oneMore = await call(`${service.url}/graphql/stream`, "POST", key, { query: CHANGES }, EVENTS);
+    expect(oneMore).toMatchObject({ status: 429, body: rateLimited });
   } finally {
     for (const socket of sockets) socket.terminate();
   }
@@ -332,9 +336,9 @@ test("1,000 subscribers are told of each change, and it is read for all of them 
 
 test("of 600 connections, each of which has the database asked, none is cut before its session is over", async () => {
   await db.query("update app_private.settings set value = '1000' where name like 'sign_in%'");
-  const visitor = await new Visitor(service).signIn(contributor);
   const sockets: WebSocket[] = [];
-  while (sockets.length < 600) {
+  for (let n = 0; n < 12; n++) {
+    const visitor = await new Visitor(service).signIn(`many-${n}@river.example`);
     const some = Array.from({ length: 50 }, () => connected(visitor));
     sockets.push(...(await Promise.all(some)));
   }
@@ -355,7 +359,7 @@ test("of 600 connections, each of which has the database asked, none is cut befo
     const second = await insertNeed();
     await eventually(() => expect(told.every((ids) => ids.length === 2)).toBe(true));
     for (const ids of told) expect(ids).toEqual([first, second]);
-    await db.query("delete from app_private.sessions where email = $1", [contributor]);
+    await db.query("delete from app_private.sessions where email like 'many-%'");
     await insertNeed();
     for (const [code, reason] of await Promise.all(ends))
       expect([code, reason.toString()]).toEqual([4419, "invalid_session"]);
@@ -365,12 +369,142 @@ test("of 600 connections, each of which has the database asked, none is cut befo
   }
 });
 
+test("sessions over which somebody is told are asked about in as many statements as one, and nobody else waits for that", async () => {
+  await db.query("update app_private.settings set value = '1000' where name like 'sign_in%'");
+  const sockets: WebSocket[] = [];
+  for (let n = 0; n < 8; n++) {
+    const visitor = await new Visitor(service).signIn(`idle-${n}@river.example`);
+    sockets.push(...(await Promise.all(Array.from({ length: 10 }, () => connected(visitor)))));
+  }
+  const blocker = await db.connect();
+  const waiting = async () => {
+    const { rowCount } = await db.query(
+      `select from pg_stat_activity where datname = current_database() and usename = 'engagement_server'
+         and wait_event_type = 'Lock'`,
+    );
+    return rowCount;
+  };
+  const told: string[] = [];
+  const ids = (until: number) => eventually(() => expect(told).toHaveLength(until));
+  try {
+    for (const socket of sockets) {
+      socket.on("message", (data: Buffer) =>
+        told.push(JSON.parse(data.toString()).payload.data.changes.changedId),
+      );
+      subscribed(socket, { query: CHANGES, variables: { after: await now() } });
+    }
+    const first = await insertNeed();
+    await ids(sockets.length);
+    expect(new Set(told)).toEqual(new Set([first]));
+    const other = overWebSocket(service.url, service.keys.read, CHANGES, { after: await now() });
+    open.push(other);
+    await blocker.query("begin; lock table app_private.sessions in access exclusive mode");
+    const second = await insertNeed();
+    await eventually(async () => expect(await waiting()).toBe(1));
+    await eventually(() => expect(idsOf(other)).toEqual([second]));
+    expect([await waiting(), told.length]).toEqual([1, sockets.length]);
+    await blocker.query("rollback");
+    await ids(2 * sockets.length);
+    expect(told.slice(sockets.length).every((id) => id === second)).toBe(true);
+  } finally {
+    blocker.release(true);
+    for (const socket of sockets) socket.terminate();
+  }
+});
+
+test("a person has fewer connections than a key, behind which there may be many, over either transport", async () => {
+  await db.query("update app_private.settings set value = '1000' where name like 'sign_in%'");
+  const visitor = await new Visitor(service).signIn("eager@river.example");
+  const most = LIVE_BOUNDS.subscriptions.ofPerson;
+  const sockets = await Promise.all(Array.from({ length: most }, () => connected(visitor)));
+  try {
+    await expect(connected(visitor)).rejects.toThrow("1013");
+    const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
+    const cookies = { cookie, "sec-fetch-site": "same-origin", "x-session-request": "1" };
+    expect(await streamStatus(service.url, cookies)).toBe(429);
+  } finally {
+    for (const socket of sockets) socket.terminate();
+  }
+  await eventually(async () => (await connected(visitor)).terminate());
+});
+
+test("nobody has more than half of the connections that a server takes", async () => {
+  const server = await startAnotherServer(service, { MAX_CONNECTIONS: "6" });
+  const key = await issueTestKey(db, "api_read");
+  const sockets: WebSocket[] = [];
+  try {
+    for (let n = 0; n < 3; n++) sockets.push(await connected(key, server.url));
+    await expect(connected(key, server.url)).rejects.toThrow("1013");
+    expect(await streamStatus(server.url, { authorization: `Bearer ${key}` })).toBe(429);
+    sockets.push(await connected(await issueTestKey(db, "api_read"), server.url));
+  } finally {
+    for (const socket of sockets) socket.terminate();
+    await server.stop();
+  }
+});
+
+test("who may do something else than when they came is cut off, and may come back as who they are", async () => {
+  const key = await issueTestKey(db, "api_review");
+  const organization = await addOrganization(db, { boss: "org_admin" });
+  const variables = { adminEmail: platformAdmin, after: await now() };
+  const query = `subscription ($adminEmail: String, $after: String) {
+    claimsToReview(adminEmail: $adminEmail, after: $after) { changedId record } }`;
+  const subscriber = overWebSocket(service.url, key, query, variables);
+  const streamed = overServerSentEvents(service.url, key, query, variables);
+  open.push(subscriber, streamed);
+  const claim = (userEmail: string) =>
+    call(`${service.url}/v0/onboarding/claim-org`, "POST", service.keys.write, {
+      ...{ userEmail, firstName: "Ana", lastName: "Silva", roles: [], isNewOrg: false },
+      ...{ orgName: organization.name, orgUri: organization.uri },
+    });
+  const { body } = await claim("ana@elsewhere.example");
+  const idOfLast = (events: TestSubscriber["events"]) =>
+    events.at(-1)?.data?.["claimsToReview"]?.["changedId"];
+  await eventually(() =>
+    expect([subscriber, streamed].map(({ events }) => idOfLast(events))).toEqual([
+      body.claimId,
+      body.claimId,
+    ]),
+  );
+  await db.query("update app_private.api_keys set scope = 'api_read' where key_id = $1", [
+    await keyIdOf(db, key),
+  ]);
+  await eventually(async () => {
+    const { status } = await call(`${service.url}/v0/admin/claims`, "GET", key, undefined, {
+      "x-admin-email": platformAdmin,
+    });
+    expect(status).toBe(403);
+  });
+  const before = [subscriber.events.length, streamed.events.length];
+  await claim("ben@elsewhere.example");
+  await eventually(() => {
+    expect(subscriber.ended()).toMatchObject({ code: 4419, reason: "invalid_api_key" });
+    expect(streamed.ended()).toBeDefined();
+  });
+  expect([subscriber.events.length, streamed.events.length]).toEqual(before);
+  const again = overWebSocket(service.url, key, CHANGES, { after: variables.after });
+  open.push(again);
+  await insertNeed();
+  await eventually(() => expect(again.events.length).toBeGreaterThan(0));
+});
+
+/** How a stream is answered, which goes on for ever where it is not refused. */
+async function streamStatus(url: string, headers: Record<string, string>): Promise<number> {
+  const { status, body } = await fetch(`${url}/graphql/stream`, {
+    method: "POST",
+    headers: { ...EVENTS, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ query: CHANGES }),
+  });
+  await body?.cancel();
+  return status;
+}
+
 /** @param who a key, or somebody whose browser has a session */
-async function connected(who: string | Visitor): Promise<WebSocket> {
+async function connected(who: string | Visitor, url = service.url): Promise<WebSocket> {
   const isKey = typeof who === "string";
   const cookie = isKey ? "" : [...who.cookies].map((pair) => pair.join("=")).join("; ");
   const socket = new WebSocket(
-    `${service.url.replace("http", "ws")}/graphql`,
+    `${url.replace("http", "ws")}/graphql`,
     "graphql-transport-ws",
     isKey ? {} : { headers: { cookie, "sec-fetch-site": "same-origin" } },
   );
@@ -564,7 +698,7 @@ describe("who may connect", () => {
   test("in as many connections as there may be subscriptions, also without any", async () => {
     const key = await issueTestKey(db, "api_read");
     const sockets = await Promise.all(
-      Array.from({ length: LIVE_BOUNDS.subscriptions }, () => connected(key)),
+      Array.from({ length: LIVE_BOUNDS.subscriptions.ofKey }, () => connected(key)),
     );
     try {
       const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
@@ -588,7 +722,7 @@ describe("who may connect", () => {
     try {
       await blocker.query("begin; lock app_private.api_keys in access exclusive mode");
       const sockets = await Promise.all(
-        Array.from({ length: LIVE_BOUNDS.subscriptions }, async () => {
+        Array.from({ length: LIVE_BOUNDS.subscriptions.ofKey }, async () => {
           const socket = new WebSocket(
             `${service.url.replace("http", "ws")}/graphql`,
             "graphql-transport-ws",
@@ -612,12 +746,12 @@ describe("who may connect", () => {
     await eventually(async () => (await connected(key)).terminate());
     // All places at once, and none is taken.
     const again = await Promise.all(
-      Array.from({ length: LIVE_BOUNDS.subscriptions - 1 }, () => connected(key)),
+      Array.from({ length: LIVE_BOUNDS.subscriptions.ofKey - 1 }, () => connected(key)),
     );
     for (const socket of again) socket.terminate();
   });
 
-  test("with hundreds of subscriptions at once in one session, which is looked up for all of them together", async () => {
+  test("with a hundred subscriptions at once in one session, which is looked up for all of them together", async () => {
     const visitor = await new Visitor(service).signIn("many@river.example");
     const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws", {
@@ -629,12 +763,12 @@ describe("who may connect", () => {
     socket.send(JSON.stringify({ type: "connection_init", payload: {} }));
     await eventually(() => expect(told).toEqual([{ type: "connection_ack" }]));
     const after = await now();
-    for (let n = 0; n < 150; n++) {
+    for (let n = 0; n < 100; n++) {
       const payload = { query: CHANGES, variables: { after } };
       socket.send(JSON.stringify({ id: String(n), type: "subscribe", payload }));
     }
     await insertNeed();
-    await eventually(() => expect(told).toHaveLength(151));
+    await eventually(() => expect(told).toHaveLength(101));
     expect(new Set(told.slice(1).map(({ type }) => type))).toEqual(new Set(["next"]));
     socket.terminate();
   });
@@ -653,6 +787,22 @@ describe("who may connect", () => {
     expect(await Promise.race([closed, once(socket, "message")])).toBe(1009);
     expect(written).not.toHaveBeenCalled();
     written.mockRestore();
+  });
+
+  test("nor say one thing in more than a hundred pieces", async () => {
+    for (const [pieces, outcome] of [
+      [100, JSON.stringify({ type: "pong" })],
+      [101, 1008],
+    ] as const) {
+      const socket = await connected(service.keys.read);
+      const closed = once(socket, "close").then(([code]) => code as number);
+      const told = once(socket, "message").then(([data]) => String(data));
+      const text = JSON.stringify({ type: "ping" });
+      for (let n = 1; n < pieces; n++) socket.send(n === 1 ? text : "", { fin: false });
+      socket.send("", { fin: true });
+      expect(await Promise.race([closed, told])).toBe(outcome);
+      socket.terminate();
+    }
   });
 
   test("a stream without a key is refused as any request", async () => {

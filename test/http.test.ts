@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { startServer } from "../server/main.ts";
+import { keyIdOf } from "./support/database.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { contributor, ORG } from "./support/world.ts";
@@ -139,6 +140,58 @@ describe("an Idempotency-Key", () => {
     await declare(need, "two");
     const other = await declare({ ...need, needDescription: "Other" }, "two");
     expect(other).toMatchObject({ status: 409, body: { error: "idempotency_key_reused" } });
+  });
+
+  test("replays it however the same body is written", async () => {
+    const send = async (body: string) => {
+      const headers = { authorization: `Bearer ${service.keys.write}`, "content-type": "application/json" };
+      const answer = await fetch(`${service.url}/v0/needs`, {
+        ...{ method: "POST", body, headers: { ...headers, "idempotency-key": "written" } },
+      });
+      return [answer.status, ((await answer.json()) as { needId?: string }).needId];
+    };
+    const first = await send(JSON.stringify(need));
+    expect(first[0]).toBe(201);
+    const turned = Object.fromEntries(Object.entries(need).toReversed());
+    expect(await send(JSON.stringify(turned, null, 2))).toEqual(first);
+    expect(await send(JSON.stringify({ ...need, concernsCountryCode: null }))).toEqual(first);
+    expect(await send(JSON.stringify({ ...need, concernsCountryCode: ["UA"] }))).toEqual([409, undefined]);
+  });
+
+  describe("during an upgrade", () => {
+    /** As a server of another version asks, which has SQL of its own, and may not say what was sent. */
+    const asked = async (key: string, request: object | null, statement = "select 'another version'") => {
+      const { rows } = await service.database.owner.query<{ answer: string }>(
+        `select app_private.run_as('api_write', $1, '{}', $2, $3, request => $4) as answer`,
+        [statement, await keyIdOf(service.database.owner, service.keys.write), key, request],
+      );
+      return rows[0]!.answer;
+    };
+    const sent = { method: "POST", path: "/v0/needs", body: need };
+
+    test("is for what was sent, whatever a version of the service makes of it", async () => {
+      const first = await declare(need, "versions");
+      expect(JSON.parse(await asked("versions", sent))).toEqual(first.body);
+      for (const other of [
+        { ...sent, path: "/v0/commitments" },
+        { ...sent, method: "PUT" },
+        { ...sent, body: { ...need, needDescription: "Other" } },
+      ]) {
+        await expect(asked("versions", other)).rejects.toMatchObject({ detail: "idempotency_key_reused" });
+      }
+    });
+
+    test("replays what the version before has answered, which did not keep what was sent", async () => {
+      await asked("kept before", null, `select '{"needId": "as it was answered"}'`);
+      const before = await count();
+      expect((await declare(need, "kept before")).body).toEqual({ needId: "as it was answered" });
+      expect(await count()).toBe(before);
+    });
+
+    test("replays to the version before what this one has answered", async () => {
+      const first = await declare(need, "kept since");
+      expect(JSON.parse(await asked("kept since", null))).toEqual(first.body);
+    });
   });
 
   test("belongs to one API key", async () => {

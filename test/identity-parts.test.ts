@@ -4,13 +4,14 @@ import { createHash } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, jest, test } from "@jest/globals";
-import type { Request, Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { RateLimiterRes } from "rate-limiter-flexible";
 import { DeliveryPlugin } from "../server/graphql/delivery.ts";
+import { ApiError } from "../server/errors.ts";
 import { ifKnown, ifNobody } from "../server/identity/guards.ts";
 import { readCookie, SESSION } from "../server/identity/cookies.ts";
-import { credentialOf } from "../server/identity/identify.ts";
-import type { Credential } from "../server/identity/identify.ts";
+import { credentialOf, requireIdentityAgain } from "../server/identity/identify.ts";
+import type { Credential, Credentials, LastingCredentials } from "../server/identity/identify.ts";
 import { callerAs, callerWith, named } from "../server/identity/identity.ts";
 import { KeyLookup } from "../server/identity/lookup.ts";
 import { refuse } from "../server/identity/network.ts";
@@ -18,6 +19,7 @@ import { Sessions } from "../server/identity/sessions.ts";
 import { nameRequest } from "../server/request-context.ts";
 import { isFromOwnPage, requireOwnPage } from "../server/identity/own-page.ts";
 import { limitUndelivered, requireRoom } from "../server/identity/undelivered.ts";
+import { limitUnknownKeys } from "../server/identity/unknown-keys.ts";
 import { KeyUses } from "../server/identity/uses.ts";
 import type { Connections } from "../server/postgres/connections.ts";
 
@@ -242,6 +244,96 @@ describe("keys are looked up", () => {
     }
     expect(told).toEqual([["a", "c"], ["d"], ["d"]]);
   });
+});
+
+describe("what one request with a credential is refused for is not what comes of the credential", () => {
+  const secret = "s".repeat(43);
+  const cookie = { cookie: `${SESSION}=${secret}` };
+  const own = { ...cookie, "sec-fetch-site": "same-origin" };
+
+  test.each<[string, Credential, bad: Request, good: Request, refusal: string]>([
+    [
+      "a page of somebody else that leads to ours while one of ours asks",
+      { inCookie: true },
+      requestWith({ ...cookie, "sec-fetch-site": "cross-site" }),
+      requestWith(own),
+      "session_not_allowed",
+    ],
+    [
+      "a header in a form of its own while the same key comes in an address",
+      { inQuery: true },
+      requestWith({ authorization: "ek_a" }),
+      requestWith({}, { query: { apiKey: "ek_a" } }),
+      "invalid_api_key",
+    ],
+    [
+      "a session in place of a key while it is used as what it is",
+      { inCookie: true },
+      requestWith({ authorization: `Bearer ${secret}` }),
+      requestWith(own),
+      "invalid_api_key",
+    ],
+    [
+      "a token in an address, which is a good one in the header",
+      { inQuery: true },
+      requestWith({}, { query: { apiKey: "a.b.c" } }),
+      requestWith({ authorization: "Bearer a.b.c" }),
+      "invalid_token",
+    ],
+  ])("%s", async (_, expected, bad, good, code) => {
+    const person = { id: "p", issuer: "i", subject: "s", email: "a@b.example" };
+    const credentials = {
+      keys: {
+        identify: (text: string) =>
+          text.startsWith("ek_")
+            ? Promise.resolve({ keyId: "k", scope: "api_read", ratePerMinute: null })
+            : Promise.reject(new ApiError("invalid_api_key")),
+      },
+      tokens: { identify: () => Promise.resolve(person) },
+      sessions: { find: () => Promise.resolve(person) },
+    } as unknown as Credentials;
+    const ask = async (identified: RequestHandler, request: Request) => {
+      const response = { once: () => undefined } as unknown as Response;
+      const alone = { ...request } as Request;
+      try {
+        await identified(alone, response, () => undefined);
+        return alone.identity.id;
+      } catch (error) {
+        return (error as ApiError).code;
+      }
+    };
+    // However far the one has got when the other comes.
+    for (let steps = 0; steps < 20; steps++) {
+      const identified = limitUnknownKeys(60, credentials)(expected);
+      const refused = ask(identified, bad);
+      for (let step = 0; step < steps; step++) await Promise.resolve();
+      expect(await ask(identified, good)).toMatch(/^[kp]$/);
+      expect(await refused).toBe(code);
+    }
+  });
+});
+
+test("a token that many came with is verified once for all who are asked about at the same time", async () => {
+  const person = { id: "p", issuer: "i", subject: "s", email: "a@b.example" };
+  let verified = 0;
+  const credentials = {
+    tokens: {
+      identify: async () => {
+        verified += 1;
+        await turn();
+        return person;
+      },
+    },
+  } as unknown as LastingCredentials;
+  const again = requireIdentityAgain(credentials);
+  const ask = async () => {
+    const request = requestWith({ authorization: "Bearer a.b.c" });
+    await again(request, { once: () => undefined } as unknown as Response, () => undefined);
+    return request.identity.id;
+  };
+  expect(await Promise.all([ask(), ask(), ask()])).toEqual(["p", "p", "p"]);
+  expect(verified).toBe(1);
+  expect([await ask(), verified]).toEqual(["p", 2]);
 });
 
 describe("what begins a session", () => {

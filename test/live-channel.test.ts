@@ -77,6 +77,41 @@ test("who is told over one connection is asked for once, however many subscripti
   expect(subscribers.map(({ inbox }) => inbox.bytes)).toEqual([0, 0, 0]);
 });
 
+test("one who is still being asked about is told once they are let in, and keeps nobody else waiting", async () => {
+  const PAGES = 3;
+  let place = 0;
+  const read = (after: string): Promise<Page> => {
+    if (after === "now" || place >= PAGES)
+      return Promise.resolve({ changes: [], position: `${place}-1`, hasMore: false });
+    place++;
+    const change = { position: `${place}-1`, orgUri: "" } as Change;
+    return Promise.resolve({ changes: [change], position: change.position, hasMore: false });
+  };
+  const channel = new Channel({
+    ...{ read, tickMs: 1, maxBytes: 5_000 },
+    tooSlow: () => new ApiError("service_busy"),
+  });
+  const asked = Promise.withResolvers<void>();
+  const follow = (recheck: () => Promise<void>) => {
+    const inbox = new Inbox<Change>();
+    const told: string[] = [];
+    void (async () => {
+      for await (const { position } of inbox.read()) told.push(position);
+    })();
+    return { told, subscriber: { inbox, wants: () => true, listener: { recheck, cut: () => undefined } } };
+  };
+  const [slow, other] = [follow(() => asked.promise), follow(() => Promise.resolve())];
+  await Promise.all([channel.join(slow.subscriber), channel.join(other.subscriber)]);
+  await eventually(() => expect(other.told).toEqual(["1-1", "2-1", "3-1"]));
+  expect(slow.told).toEqual([]);
+  asked.resolve();
+  await eventually(() => expect(slow.told).toEqual(other.told));
+  for (const { subscriber } of [slow, other]) {
+    channel.leave(subscriber);
+    subscriber.inbox.close();
+  }
+});
+
 const ORG = "https://data.example.org/org/river";
 const NEED = "0b9a2f5e-6c1d-4e0a-9f00-abcdefabcdef";
 const changeAt = (place: number, needId = NEED) =>

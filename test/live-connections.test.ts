@@ -69,6 +69,16 @@ describe("a WebSocket", () => {
     expect(socket.take()).toEqual(["close 1002"]);
     socket.emit("close", 1002, Buffer.alloc(0));
   });
+
+  test("that closes takes all that goes over it with it, and no failure of that ends the process", () => {
+    const socket = new FakeSocket();
+    const closed = jest.fn(() => Promise.reject(new Error("a subscription does not end")));
+    const server = { opened: () => closed } as unknown as Server<Extra>;
+    serveWebSocket(server, { socket: socket as unknown as WebSocket, request: {} as Request });
+    expect(closed).not.toHaveBeenCalled();
+    socket.emit("close", 1001, Buffer.from("leaving"));
+    expect(closed.mock.calls).toEqual([[1001, "leaving"]]);
+  });
 });
 
 describe("a conversation", () => {
@@ -154,7 +164,7 @@ test("a stream that began is ended with the server, and no other begins", async 
   const transports = new Transports(parts, { key: [], again: nobody, keyInQuery: [], page: [] });
   const begin = () => {
     const request = {
-      ...{ method: "POST", body: { query: "subscription { a }" }, socket: {} },
+      ...{ method: "POST", body: { query: "subscription { a }" }, socket: {}, identity: {} },
       headers: { accept: "text/event-stream", "content-type": "application/json" },
     };
     const ends: string[] = [];
@@ -186,7 +196,7 @@ test.each([true, false])(
   "a stream to who has gone (%s) is no failure, and any other is one",
   async (isGone) => {
     const request = {
-      ...{ method: "POST", body: { query: "subscription { a }" } },
+      ...{ method: "POST", body: { query: "subscription { a }" }, identity: {} },
       headers: { accept: "text/event-stream", "content-type": "application/json" },
       socket: { destroyed: isGone },
     };

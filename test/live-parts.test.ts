@@ -1,4 +1,5 @@
 // What subscriptions are made of: what waits, who has a place, who is read for together, and what ends them.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, jest, test } from "@jest/globals";
 import { ApiError } from "../server/errors.ts";
 import type { Database } from "../server/database.ts";
@@ -8,7 +9,6 @@ import type { Change, Page, Subscriber } from "../server/live/channel.ts";
 import { LIVE_BOUNDS, LiveFeed } from "../server/live/feed.ts";
 import type { Topic } from "../server/live/feed.ts";
 import { Inbox } from "../server/live/inbox.ts";
-import { Lanes } from "../server/live/lanes.ts";
 import { Places } from "../server/live/places.ts";
 import { eventually } from "./support/eventually.ts";
 
@@ -51,54 +51,24 @@ describe("an inbox", () => {
   });
 });
 
-test("of a few lanes each is used, none twice at a time, and one is free again after a failure", async () => {
-  const lanes = new Lanes(2);
-  const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
-  const begun: number[] = [];
-  const runs = gates.map((gate, number) =>
-    lanes
-      .run(async () => {
-        begun.push(number);
-        await gate.promise;
-      })
-      .catch(() => undefined),
-  );
-  await turn();
-  expect(begun).toEqual([0, 1]);
-  gates[1]!.reject(new Error("failed"));
-  await turn();
-  expect(begun).toEqual([0, 1, 2]);
-  gates[0]!.resolve();
-  await turn();
-  expect(begun).toEqual([0, 1, 2, 3]);
-  gates[2]!.resolve();
-  gates[3]!.resolve();
-  await Promise.all(runs);
-  let most = 0;
-  let now = 0;
-  const again = [1, 2, 3].map(() =>
-    lanes.run(async () => {
-      most = Math.max(most, (now += 1));
-      await turn();
-      now -= 1;
-    }),
-  );
-  await Promise.all(again);
-  expect(most).toBe(2);
-});
-
-test("each caller has its own places, and one that was given back can be taken again", () => {
-  const places = new Places(2, "seats");
-  const back = [places.take("a"), places.take("a")];
-  const refused = () => places.take("a");
+test("each caller has its own places, a person fewer than a key, and one that was given back can be taken again", () => {
+  const places = new Places({ ofKey: 2, ofPerson: 1 }, "seats");
+  const [a, b] = ["a", "b"].map((id) => ({ id, keyId: id }));
+  const back = [places.take(a!), places.take(a!)];
+  const refused = () => places.take(a!);
   const headers = { "retry-after": "60" };
   expect(refused).toThrow(expect.objectContaining({ code: "rate_limited", headers }));
-  places.take("b");
+  places.take(b!);
   back[0]!();
   back[1]!();
-  places.take("a");
-  places.take("a");
+  places.take(a!);
+  places.take(a!);
   expect(refused).toThrow("has 2 seats already");
+  const person = { id: "p" };
+  const seat = places.take(person);
+  expect(() => places.take(person)).toThrow("You have 1 seats already");
+  seat();
+  places.take(person);
 });
 
 const changeAt = (place: number, more: Partial<Change> = {}) =>
@@ -151,6 +121,30 @@ describe("a channel", () => {
     await again;
   });
 
+  test("reads on in nobody's name, not in that of the request that came first", async () => {
+    const names = new AsyncLocalStorage<string>();
+    const read: (string | undefined)[] = [];
+    const { pages, page } = gatedChannel();
+    const channel = new Channel({
+      read: () => {
+        read.push(names.getStore());
+        const next = Promise.withResolvers<Page>();
+        pages.push(next);
+        return next.promise;
+      },
+      ...{ tickMs: 1, maxBytes: 1_000, tooSlow: () => new ApiError("service_busy") },
+    });
+    const one = subscriber();
+    const joining = names.run("the first", () => channel.join(one));
+    pages[0]!.resolve(page(1));
+    await joining;
+    pages[1]!.resolve(page(1));
+    await eventually(() => expect(read).toHaveLength(3));
+    expect(read.slice(1)).toEqual([undefined, undefined]);
+    channel.leave(one);
+    pages[2]!.resolve(page(1));
+  });
+
   test("that could not begin tells so, and begins anew for whoever comes next", async () => {
     const { asked, pages, channel, page } = gatedChannel();
     const first = channel.join(subscriber());
@@ -177,15 +171,18 @@ describe("a channel", () => {
     expect(cuts.map((error) => (error as ApiError).code)).toEqual(["changes_expired", "changes_expired"]);
   });
 
-  test("whose database is away for a moment cuts off nobody, and reads the same page again", async () => {
+  test("whose database is away for a moment cuts off nobody, and reads the same page again a second later", async () => {
     const { asked, pages, channel, page } = gatedChannel();
     const cuts: unknown[] = [];
     const one = subscriber(cuts);
     const joining = channel.join(one);
     pages[0]!.resolve(page(1));
     await joining;
+    const since = process.hrtime.bigint();
     pages[1]!.reject(new ApiError("service_busy"));
     await eventually(() => expect(asked).toEqual(["now", "1-1", "1-1"]));
+    // A timer may be a millisecond early.
+    expect(Number(process.hrtime.bigint() - since) / 1e6).toBeGreaterThan(990);
     expect(cuts).toEqual([]);
     channel.leave(one);
     pages[2]!.resolve(page(1));
@@ -275,7 +272,7 @@ describe("a feed", () => {
     return { readings, feed: new LiveFeed(database as unknown as Database) };
   }
   const party = (id: string, role = "api_read") => ({
-    ...{ identity: () => ({ id, role }) as Identity, isReady: () => true },
+    ...{ identity: () => ({ id, role, keyId: id }) as Identity, isReady: () => true },
     ...{ recheck: () => Promise.resolve() as Promise<unknown>, cut: () => undefined },
   });
   const nothing = ({ input }: Reading): Page => ({
@@ -299,6 +296,55 @@ describe("a feed", () => {
     expect(places).toEqual(["2-1", "3-1", "4-1", "5-1"]);
     const own = readings.filter(({ input }) => input.limit === OWN);
     expect(own.map(({ input }) => input.after)).toEqual(["1-1", "2-1", "3-1", "4-1"]);
+  });
+
+  test.each<[string, Topic, number]>([
+    ["claims once a second, since each reviewer is read for alone", { claims: {} }, 1_000],
+    ["records ten times a second", {}, 100],
+  ])("looks for %s, and no more often", async (_, topic, apartMs) => {
+    const times: bigint[] = [];
+    const { feed } = feedOf((reading) => {
+      if (reading.input.limit !== OWN) times.push(process.hrtime.bigint());
+      return nothing(reading);
+    });
+    const ended = new AbortController();
+    const next = feed.changes(topic, party("a"), ended.signal).next();
+    // First to know where it begins.
+    await eventually(() => expect(times.length).toBeGreaterThan(2));
+    ended.abort();
+    await next;
+    // A timer may be a millisecond early.
+    expect(Number(times[2]! - times[1]!) / 1e6).toBeGreaterThan(apartMs * 0.98);
+  });
+
+  test("keeps 5 MB for a subscriber who does not read, as docs/graphql.md says, and no more", async () => {
+    const more = 2_500_000 - JSON.stringify(changeAt(3, { kind: "" })).length;
+    const changes = new Map([
+      ["1-1", [changeAt(2)]],
+      ["2-1", [3, 4].map((place) => changeAt(place, { kind: "x".repeat(more) }))],
+      ["4-1", [changeAt(5)]],
+    ]);
+    const taken = Promise.withResolvers<void>();
+    const { feed, readings } = feedOf(async (reading) => {
+      const { after, limit } = reading.input;
+      if (limit === OWN || after === "now") return nothing(reading);
+      if (after === "2-1") await taken.promise;
+      const found = changes.get(after) ?? [];
+      return { changes: found, position: found.at(-1)?.position ?? after, hasMore: found.length > 0 };
+    });
+    const cuts: unknown[] = [];
+    const ended = new AbortController();
+    const slow = { ...party("a"), cut: (error: unknown) => void cuts.push(error) };
+    const reading = feed.changes({}, slow, ended.signal);
+    expect((await reading.next()).value).toMatchObject({ position: "2-1" });
+    taken.resolve();
+    const told = () => readings.filter(({ input }) => input.limit !== OWN).map(({ input }) => input.after);
+    await eventually(() => expect(told()).toContain("5-1"), 10_000);
+    await turn();
+    expect(cuts).toEqual([expect.objectContaining({ code: "service_busy" })]);
+    expect(told()).toEqual(["now", "1-1", "2-1", "4-1", "5-1"]);
+    ended.abort();
+    await reading.return(undefined);
   });
 
   test("that is ended while it still reads what was before reads no further", async () => {
@@ -383,7 +429,7 @@ describe("a feed", () => {
 
   test("that is ended while nothing comes ends, gives back its place, and leaves its channel", async () => {
     const { feed } = feedOf(nothing);
-    for (let i = 0; i < LIVE_BOUNDS.subscriptions + 1; i += 100) {
+    for (let i = 0; i < LIVE_BOUNDS.subscriptions.ofKey + 1; i += 100) {
       const all = Array.from({ length: 100 }, () => {
         const ended = new AbortController();
         const next = feed.changes({ after: "1-1" }, party("a"), ended.signal).next();
@@ -395,17 +441,23 @@ describe("a feed", () => {
     }
   });
 
-  test("has no more subscriptions of one caller than it may, before anything is read", async () => {
+  test("that has ended before it began reads nothing of what was before, and ends", async () => {
+    const { feed, readings } = feedOf(nothing);
+    const told: unknown[] = [];
+    const first = feed.changes({ after: "1-1" }, party("a"), AbortSignal.abort()).next();
+    void first.then((event) => told.push(event));
+    await eventually(() => expect(told).toEqual([{ done: true, value: undefined }]), 5_000);
+    expect(readings.filter(({ input }) => input.limit === OWN)).toEqual([]);
+  });
+
+  test("has no more than 1,000 subscriptions of one key, as docs/graphql.md says, and reads nothing for one more", async () => {
     const { feed, readings } = feedOf(nothing);
     const ended = new AbortController();
-    const all = Array.from({ length: LIVE_BOUNDS.subscriptions }, () =>
-      feed.changes({}, party("a"), ended.signal).next(),
-    );
+    const all = Array.from({ length: 1_000 }, () => feed.changes({}, party("a"), ended.signal).next());
     await turn();
     const before = readings.length;
-    await expect(feed.changes({}, party("a"), ended.signal).next()).rejects.toMatchObject({
-      code: "rate_limited",
-    });
+    const oneMore = feed.changes({}, party("a"), ended.signal).next();
+    await expect(Promise.race([oneMore, turn()])).rejects.toMatchObject({ code: "rate_limited" });
     expect(readings.length).toBe(before);
     ended.abort();
     await Promise.all(all);
@@ -414,7 +466,7 @@ describe("a feed", () => {
   test("of a caller who is not let in any more reads nothing and keeps no place", async () => {
     const { feed, readings } = feedOf(nothing);
     const gone = { ...party("a"), recheck: () => Promise.reject(new ApiError("invalid_api_key")) };
-    for (let i = 0; i <= LIVE_BOUNDS.subscriptions; i += 1) {
+    for (let i = 0; i <= LIVE_BOUNDS.subscriptions.ofKey; i += 1) {
       const next = feed.changes({}, gone, new AbortController().signal).next();
       await expect(next).rejects.toMatchObject({ code: "invalid_api_key" });
     }

@@ -101,6 +101,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       });
       const second = await door.ownClaims(userEmail, { limit: 1, offset: 1 });
       expect(second.value).toEqual({ total: 3, claims: [value.claims[1]] });
+      expect((await door.ownClaims(userEmail?.toUpperCase())).value).toEqual(value);
       expect(await door.ownClaims(userEmail, { limit: 0 })).toEqual({ refusal: "400 validation_failed" });
       const nobody = newPerson();
       const other = await as(nobody);
@@ -365,6 +366,25 @@ describe.each(m.DOORS)("through %s", (name) => {
         memberships: [orgs[1], orgs[0]],
       });
     });
+  });
+
+  test("a claim is told with when it was made and when it was decided, to who made it and to who reviews it", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const [userEmail, adminEmail] = [newPerson(), `head@${org.domain}`];
+    const { claimId } = (await byKey.claim(m.claimOf(org, userEmail))).value;
+    await byKey.review({ claimId, action: "approve", adminEmail });
+    // Neither of them is when it was last changed.
+    await db().query(
+      "update app_public.organization_claims set created_at = '2020-06-15Z', reviewed_at = '2021-06-15Z' where claim_id = $1",
+      [claimId],
+    );
+    for (const { value } of [await byKey.ownClaims(userEmail), await byKey.claims(adminEmail)])
+      expect(value.claims).toMatchObject([
+        {
+          ...{ claimId, createdAt: expect.stringMatching(/^2020-06-15/) },
+          reviewedAt: expect.stringMatching(/^2021-06-15/),
+        },
+      ]);
   });
 
   test.each(["read", "write"] as const)("a key of scope api_%s gets as far as its scope", async (scope) => {

@@ -12,13 +12,16 @@ let database: TestDatabase;
 let limits: RateLimit[];
 let holdBack: HoldBack;
 let now: number;
+let passed: number;
 beforeAll(async () => {
   database = await createTestDatabase();
 });
 afterAll(() => database.drop());
 beforeEach(() => {
   now = 1_900_000_000_000;
+  passed = 1_000_000;
   jest.spyOn(Date, "now").mockImplementation(() => now);
+  jest.spyOn(performance, "now").mockImplementation(() => passed);
   limits = [];
   holdBack = new HoldBack();
 });
@@ -27,6 +30,12 @@ afterEach(async () => {
   await Promise.all(limits.map((limit) => limit.stop()));
   await database.owner.query("delete from app_private.rate_limits");
 });
+
+/** Time passes, which is more than that the clock is set. */
+function pass(ms: number): void {
+  now += ms;
+  passed += ms;
+}
 
 const process = (pulse: { isDown: boolean } = { isDown: false }) => {
   const alive = Object.assign(pulse, {
@@ -67,11 +76,11 @@ test("lasts sixty seconds: its last millisecond counts, and then there is a new 
   const limit = process();
   expect(await admitted(limit, 20, 25)).toBe(20);
   expect((await ask(limit, 20)).seconds).toBe(60);
-  now += 59_001;
+  pass(59_001);
   expect(await ask(limit, 20)).toEqual({ code: "rate_limited", left: 0, seconds: 1 });
-  now += 998;
+  pass(998);
   expect((await ask(limit, 20)).code).toBe("rate_limited");
-  now += 1;
+  pass(1);
   expect(await ask(limit, 20)).toEqual({ code: "", left: 19, seconds: 60 });
 });
 
@@ -79,7 +88,7 @@ test("what is left of a part at its end is not added to the next", async () => {
   const limit = process();
   // Takes twenty at a time, of which one is used.
   expect(await ask(limit, 400)).toMatchObject({ left: 399 });
-  now += 60_000;
+  pass(60_000);
   expect(await ask(limit, 400)).toMatchObject({ left: 399 });
   expect(await admitted(limit, 400, 420)).toBe(399);
 });
@@ -99,7 +108,7 @@ test("a batch takes no more of the limit than it lacks: the rest is there for an
 test("a process takes a twentieth of a limit at a time, rounded up: the rest is there for others", async () => {
   expect(await ask(process(), 400)).toMatchObject({ code: "", left: 399 });
   expect(await admitted(process(), 400, 400)).toBe(380);
-  now += 60_000;
+  pass(60_000);
   expect(await ask(process(), 30)).toMatchObject({ code: "", left: 29 });
   expect(await admitted(process(), 30, 30)).toBe(28);
 });
@@ -118,13 +127,31 @@ test("each caller is told of a partition of its own, which is not its name", asy
 
 test("a clock that was set back makes a window no longer than a minute", async () => {
   await ask(process(), 40);
-  now -= 3_600_000;
+  now -= 60_000;
   expect((await ask(process(), 40)).seconds).toBe(60);
+});
+
+test("nobody is kept out by a window of a clock that was ahead, in the process that had it and in others", async () => {
+  const limit = process();
+  expect(await admitted(limit, 10, 15)).toBe(10);
+  now -= 3_600_000;
+  expect(await admitted(limit, 10, 15)).toBe(0);
+  pass(60_000);
+  expect(await admitted(limit, 10, 15)).toBe(10);
+  now -= 3_600_000;
+  expect(await admitted(process(), 10, 15)).toBe(10);
+});
+
+test("a clock that is ahead by less than a minute counts in the same window", async () => {
+  now += 60_000;
+  expect(await admitted(process(), 10, 15)).toBe(10);
+  now -= 60_000;
+  expect(await admitted(process(), 10, 15)).toBe(0);
 });
 
 test("a batch with the request itself is as large as the limit, or refused for good", async () => {
   expect(await ask(process(), 10, 9)).toMatchObject({ code: "", left: 0 });
-  now += 60_000;
+  pass(60_000);
   expect((await ask(process(), 10, 10)).code).toBe("validation_failed");
 });
 
@@ -137,7 +164,7 @@ test("what is asked later over a connection counts each minute by itself, howeve
   for (let minute = 0; minute < 3; minute += 1) {
     for (; counted < 10; counted += 1) await request.countAnother(gone);
     await expect(request.countAnother(gone)).rejects.toMatchObject({ code: "rate_limited" });
-    now += 60_000;
+    pass(60_000);
     counted = 0;
   }
 });
@@ -152,7 +179,7 @@ test("a process whose database is down counts by itself, and does not ask it", a
   expect(await admitted(limit, 10, 15)).toBe(10);
   const { rows } = await database.owner.query("select from app_private.rate_limits");
   expect(rows).toEqual([]);
-  now += 60_000;
+  pass(60_000);
   expect(await admitted(limit, 10, 15)).toBe(10);
 });
 
@@ -160,11 +187,11 @@ test("a process that begins to count by itself goes on with the window that it k
   const pulse = { isDown: false };
   const limit = process(pulse);
   expect(await admitted(limit, 20, 15)).toBe(15);
-  now += 20_000;
+  pass(20_000);
   pulse.isDown = true;
   expect(await admitted(limit, 20, 10)).toBe(5);
   expect(await ask(limit, 20)).toMatchObject({ code: "rate_limited", seconds: 40 });
-  now += 40_000;
+  pass(40_000);
   expect(await ask(limit, 20)).toEqual({ code: "", left: 19, seconds: 60 });
 });
 
@@ -187,12 +214,27 @@ test("a database that fails is not asked for two seconds, one that was down as s
   } finally {
     await database.owner.query("alter table app_private.elsewhere rename to rate_limits");
   }
-  now += 1_999;
+  pass(1_999);
   expect((await ask(limit, 10)).code).toBe("");
   expect(await counted()).toBe(1);
-  now += 1;
+  pass(1);
   expect((await ask(limit, 10)).code).toBe("");
   expect(await counted()).toBe(2);
+});
+
+test("a process that counts by itself does so no longer when the clock is set back", async () => {
+  const limit = process();
+  await database.owner.query("alter table app_private.rate_limits rename to elsewhere");
+  try {
+    expect((await ask(limit, 10)).code).toBe("");
+  } finally {
+    await database.owner.query("alter table app_private.elsewhere rename to rate_limits");
+  }
+  now -= 3_600_000;
+  pass(2_000);
+  expect((await ask(limit, 10)).code).toBe("");
+  const { rows } = await database.owner.query("select points from app_private.rate_limits");
+  expect(rows).toEqual([{ points: 1 }]);
 });
 
 test("who goes on after fifty refusals waits for each further one, until the window ends", async () => {
@@ -208,7 +250,7 @@ test("who goes on after fifty refusals waits for each further one, until the win
   expect(await refuse(50)).toEqual([0, 50]);
   expect(await refuse(3)).toEqual([3, 50]);
   expect(waits.mock.calls.map(([caller]) => caller)).toEqual(["a", "a", "a"]);
-  now += 60_000;
+  pass(60_000);
   expect((await ask(limit, 1)).code).toBe("");
   expect(await refuse(50)).toEqual([3, 100]);
   expect(new Set(codes)).toEqual(new Set(["rate_limited"]));

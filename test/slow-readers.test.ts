@@ -4,8 +4,11 @@ import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import type { GraphStore } from "../graph/store.ts";
+import { currentRequest, nameRequest } from "../server/request-context.ts";
 import { Shares } from "../server/shares.ts";
 import { breakOffIfSlow } from "../server/sparql/slow-readers.ts";
+import { eventually } from "./support/eventually.ts";
 import { startSparqlDoor } from "./support/sparql-door.ts";
 
 describe("an answer", () => {
@@ -44,6 +47,19 @@ describe("an answer", () => {
     expect(await lasts(0, (halfSecond) => halfSecond > 5)).toBe(11);
   });
 
+  test("that is broken off ends, in the log, with the service being busy", async () => {
+    const response = { destroy: () => undefined, set: () => undefined, writableNeedDrain: true };
+    let context: ReturnType<typeof currentRequest>;
+    const remember = () => (context = currentRequest());
+    nameRequest({ get: () => undefined } as never, response as never, remember);
+    const body = new Readable({ read: () => undefined });
+    breakOffIfSlow(response as unknown as ServerResponse, body, () => true);
+    await jest.advanceTimersByTimeAsync(2_500);
+    expect([...context!.errors]).toEqual([]);
+    await jest.advanceTimersByTimeAsync(500);
+    expect([...context!.errors]).toEqual(["service_busy"]);
+  });
+
   test("is not, if it is taken a megabyte every three seconds", async () => {
     const megabytes = (halfSecond: number) => (halfSecond % 6 === 0 ? 2 ** 20 : 0);
     expect(await lasts(megabytes, () => true)).toBe(20);
@@ -59,7 +75,12 @@ describe("an answer", () => {
 test("who does not read makes room for who waits", async () => {
   const endless = new Readable({ read: () => void endless.push("x".repeat(65_536)) });
   const answers = [endless, Readable.from(["here it is"])];
-  const query = () => Promise.resolve({ status: 200, body: answers.shift()!, contentType: "text/csv" });
+  const query: GraphStore["query"] = async (_text, { place, signal } = {}) => {
+    const giveBack = await place!(signal);
+    const body = answers.shift()!;
+    body.once("close", giveBack);
+    return { status: 200, body, contentType: "text/csv" };
+  };
   const door = await startSparqlDoor({
     ...{ store: { query }, timeoutMs: 60_000, concurrency: 1, waitMs: 30_000 },
   });
@@ -111,6 +132,33 @@ test("an answer that breaks off is told of, unless its caller has left it", asyn
     await door.stop();
   }
   expect(told).toEqual(["broken off"]);
+});
+
+test("a query that ends because its caller has left is no failure, any other that ends is one", async () => {
+  const told: string[] = [];
+  const asked: { signal: AbortSignal; fail: (error: unknown) => void }[] = [];
+  const query = (_text: string, { signal }: { signal?: AbortSignal } = {}) =>
+    new Promise<never>((_, fail) => asked.push({ signal: signal!, fail }));
+  const failures = { error: (about: { err: Error }) => void told.push(about.err.message) };
+  const door = await startSparqlDoor({ store: { query }, timeoutMs: 60_000 }, undefined, failures);
+  const ask = async (signal?: AbortSignal) =>
+    (await fetch(`${door.url}?query=ASK%7B%7D`, signal && { signal })).status;
+  try {
+    const leaving = new AbortController();
+    const left = ask(leaving.signal);
+    await eventually(() => expect(asked).toHaveLength(1));
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    await eventually(() => expect(asked[0]!.signal.aborted).toBe(true));
+    asked[0]!.fail(asked[0]!.signal.reason);
+    const failed = ask();
+    await eventually(() => expect(asked).toHaveLength(2));
+    asked[1]!.fail(new Error("a mistake"));
+    expect(await failed).toBe(500);
+  } finally {
+    await door.stop();
+  }
+  expect(told).toEqual(["a mistake"]);
 });
 
 test("who asks for more meanwhile is not in the own way, nor is who keeps what others may not have", async () => {

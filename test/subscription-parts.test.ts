@@ -79,8 +79,13 @@ function subscriptions(
     ...{ schema, resolvedPreset, publicError },
   });
   const party = { isReady: () => true } as Party;
-  async function begin(query = ASKED, variables: Record<string, unknown> = {}, by = party) {
-    const prepared = made.prepare({ query, variables }, by);
+  async function begin(
+    query = ASKED,
+    variables: Record<string, unknown> = {},
+    by = party,
+    onError?: "PROPAGATE" | "HALT",
+  ) {
+    const prepared = made.prepare({ query, variables, onError }, by);
     if (!("schema" in prepared)) return { errors: prepared };
     const result = await made.subscribe(prepared);
     if (Symbol.asyncIterator in result) begun.push(result);
@@ -144,6 +149,24 @@ test("a field that fails within an event has a public code, and the events behin
   expect(JSON.stringify(all)).not.toContain("nobody else");
   expect(logged).toMatchObject([{ err: { message: "what nobody else may read" } }]);
 });
+
+test.each([
+  ["PROPAGATE", { changes: { position: "2-1", damaged: null } }],
+  ["HALT", null],
+] as const)(
+  "of an event in which a field fails, %s leaves %j, as whoever subscribes wants it",
+  async (onError, data) => {
+    const { begin, party } = subscriptions(2);
+    const events = (await begin(
+      "subscription { changes { position damaged } }",
+      {},
+      party,
+      onError,
+    )) as Events;
+    await next(events);
+    expect(await next(events)).toMatchObject({ data });
+  },
+);
 
 test("a feed that fails is told as the last event, with its code, and then nothing", async () => {
   const failed = new ApiError("changes_expired");

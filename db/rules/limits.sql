@@ -15,12 +15,14 @@ declare
   -- Without its setting nothing would be too many.
   most constant integer not null := (select value::integer from app_private.settings where name = setting);
   clock constant bigint := extract(epoch from clock_timestamp()) * 1000;
+  longest constant bigint := extract(epoch from span) * 1000;
   used app_private.rate_limits;
 begin
-  insert into app_private.rate_limits as r (key, points, expire) values (what, 1, clock + extract(epoch from span) * 1000)
-  on conflict (key) do update set
-    points = case when r.expire <= clock then 1 else r.points + 1 end,
-    expire = case when r.expire <= clock then excluded.expire else r.expire end
+  -- What is over, and what a clock has begun that was ahead by more than a minute: it would keep its caller out until then.
+  delete from app_private.rate_limits
+  where key = what and expire not between clock + 1 and clock + longest + 60000;
+  insert into app_private.rate_limits as r (key, points, expire) values (what, 1, clock + longest)
+  on conflict (key) do update set points = r.points + 1
   returning * into used;
   -- Refusing rolls back, so what is refused does not count.
   if used.points > most then

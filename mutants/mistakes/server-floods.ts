@@ -6,7 +6,88 @@ const TALK = { file: "server/graphql/conversation.ts", tests: ["graphql-subscrip
 const IDS = { file: "server/graphql/operation-ids.ts", tests: ["graphql-subscriptions"] };
 const TURNS = { file: "server/loop-turns.ts", tests: ["loop-turns"] };
 
+const ENCODED = { file: "server/text.ts", tests: ["utf8"] };
+const SOCKETS = {
+  file: "server/graphql/transports.ts",
+  tests: ["graphql-subscriptions"],
+  only: "in more than a hundred pieces",
+};
+const HEADERS = { file: "server/bounded-headers.ts", tests: ["http-answers"] };
+
 export const FLOODS: readonly Mistake[] = [
+  {
+    ...SOCKETS,
+    rule: "a message over a WebSocket has a hundred pieces at most",
+    before: "const MOST_FRAGMENTS = 100;",
+    after: "const MOST_FRAGMENTS = 101;",
+  },
+  {
+    ...SOCKETS,
+    rule: "and may have as many",
+    before: "const MOST_FRAGMENTS = 100;",
+    after: "const MOST_FRAGMENTS = 99;",
+  },
+  {
+    ...ENCODED,
+    rule: "what is encoded in an address has two digits",
+    before: "if (isEncoded) at += 2;",
+    after: "if (isEncoded) at += 1;",
+  },
+  {
+    ...ENCODED,
+    rule: "and what is not encoded is no end of what is",
+    before: "bytes.subarray(0, length)",
+    after: "bytes.subarray(0, length - 1)",
+  },
+  {
+    ...HEADERS,
+    rule: "a header has 8,192 characters at most",
+    before: "value.length > LONGEST",
+    after: "value.length > LONGEST + 1",
+    only: "longer than anybody needs",
+  },
+  {
+    ...HEADERS,
+    rule: "and may have as many",
+    before: "value.length > LONGEST",
+    after: "value.length >= LONGEST",
+    only: "longer than anybody needs",
+  },
+  {
+    ...HEADERS,
+    rule: "a token may be longer",
+    before: " && name !== BOUNDED_ELSEWHERE",
+    after: "",
+    only: "longer than anybody needs",
+  },
+  {
+    ...HEADERS,
+    rule: "a header that is too long is not read for its refusal",
+    before: "headers[name] = undefined;",
+    after: "void name;",
+    only: "longer than anybody needs",
+  },
+  {
+    ...HEADERS,
+    rule: "nor is another one that is too long",
+    before: "of long) headers",
+    after: "of long.slice(0, 1)) headers",
+    only: "longer than anybody needs",
+  },
+  {
+    ...HEADERS,
+    rule: "of a long name only so much is repeated",
+    before: ".slice(0, LONGEST_NAME)",
+    after: "",
+    only: "longer than anybody needs",
+  },
+  {
+    ...HEADERS,
+    rule: "a request is for one host",
+    before: "if (hosts > 1)",
+    after: "if (hosts > 2)",
+    only: "two hosts",
+  },
   {
     ...HELD,
     rule: "a hundred of a caller wait for half a second, and others for longer",

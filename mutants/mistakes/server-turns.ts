@@ -19,6 +19,22 @@ export const SERVER_TURNS: readonly Mistake[] = [
     only: "though they have nothing",
   },
   {
+    rule: "who waits is let in when others are no longer there",
+    file: "server/shares.ts",
+    before: "      const alone = setTimeout(() => this.#admitNext(), COMPANY_MS + 1);",
+    after: "      const alone = undefined;",
+    tests: ["turns"],
+    only: "no longer",
+  },
+  {
+    rule: "a key of which nothing is known begins with two at a time",
+    file: "server/shares.ts",
+    before: "?? Infinity) / slowMs",
+    after: "?? 0) / slowMs",
+    tests: ["turns"],
+    only: "nothing is known",
+  },
+  {
     rule: "one slow request does not make its key slow",
     file: "server/shares.ts",
     before: "const NEWEST = 1 / 4;",

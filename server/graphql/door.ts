@@ -39,6 +39,8 @@ export type GraphqlOptions = {
   logger: Pick<Logger, "error" | "warn">;
   /** of one answer */
   answerMaxBytes: number;
+  /** that the server may have open; any number by default */
+  maxConnections?: number | undefined;
   /** The routes of REST: a mutation that is named as one of them takes what its body takes. */
   routes?: readonly Pick<RestRoute, "operationId" | "body">[];
   /** What callers may name instead of sending it; nothing by default. */
@@ -67,6 +69,7 @@ export async function createGraphql({
   reads,
   logger,
   answerMaxBytes,
+  maxConnections,
   routes = [],
   documents = new Documents(),
 }: GraphqlOptions): Promise<Graphql> {
@@ -96,7 +99,7 @@ export async function createGraphql({
   await server.addTo(serve as Express, null, false);
   return {
     door: withAllowed(allowedAt, (app, guards) => {
-      const transports = new Transports({ subscriptions, documents, turns }, guards);
+      const transports = new Transports({ subscriptions, documents, turns, maxConnections }, guards);
       opened.push(transports);
       app.get("/graphql", transports.socket);
       app.post("/graphql/stream", ...guards.key, readStreamRequest(documents), inTurn, transports.stream);

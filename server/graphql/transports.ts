@@ -10,13 +10,14 @@ import type { WebSocket } from "ws";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
+import { whenClosed } from "../hang-up.ts";
 import { pass } from "../identity/guards.ts";
 import { mayBeTakenOver, sayKnown, takeOver } from "../listener.ts";
 import type { LoopTurns } from "../loop-turns.ts";
 import { LIVE_BOUNDS } from "../live/feed.ts";
 import type { Party } from "../live/feed.ts";
-import { Lanes } from "../live/lanes.ts";
 import { Places } from "../live/places.ts";
+import { halfOf } from "../shares.ts";
 import { Conversation } from "./conversation.ts";
 import type { Documents } from "./documents.ts";
 import { checkForm } from "./http.ts";
@@ -33,10 +34,13 @@ const FORBIDDEN = 4403;
  * back with what they are given then.
  */
 const OVER = 4419;
-/** Each may be a statement: a thousand at once would have no room left for anybody, themselves included. */
-const RECHECKS_AT_ONCE = 4;
+const OTHER_SCOPE = "The scope of this API key has changed; connect again.";
 /** In bytes: texts and variables of subscriptions are short. */
 const LONGEST_MESSAGE = 100_000;
+/** Of one message. Each costs as much as a short message, may be empty, and comes before anybody knows who sends it. */
+const MOST_FRAGMENTS = 100;
+/** In which one of these arrives: by the byte it would be as many pieces as it has bytes. */
+const MOST_CHUNKS = 1_000;
 /** That may be written before they can be taken. */
 const EARLY_BYTES = 100_000;
 /** How long a subscriber that does not read may take to close. */
@@ -52,13 +56,13 @@ function closing(error: unknown, unidentified: number): [code: number, reason: s
   return [statusCode === 403 ? FORBIDDEN : TRY_AGAIN_LATER, code];
 }
 
-/** Those who ask while an answer is on its way have that one. */
-function atOnce(ask: () => Promise<void>): () => Promise<void> {
-  let underWay: Promise<void> | undefined;
-  return () => (underWay ??= ask().finally(() => (underWay = undefined)));
-}
-
-type Parts = { subscriptions: Subscriptions; documents: Documents; turns: LoopTurns };
+type Parts = {
+  subscriptions: Subscriptions;
+  documents: Documents;
+  turns: LoopTurns;
+  /** that the server may have open */
+  maxConnections?: number | undefined;
+};
 
 /** The transports of one process. */
 export class Transports {
@@ -66,6 +70,7 @@ export class Transports {
   readonly #guards: Guards;
   readonly #sockets = new WebSocketServer({
     ...{ noServer: true, maxPayload: LONGEST_MESSAGE, closeTimeout: LINGER_MS },
+    ...{ maxFragments: MOST_FRAGMENTS, maxBufferedChunks: MOST_CHUNKS },
     // A packet can hold thousands of messages; others have their turn between them.
     allowSynchronousEvents: false,
     handleProtocols,
@@ -74,13 +79,16 @@ export class Transports {
   readonly #streams = new Set<Response>();
   readonly #parties = new WeakMap<WebSocket, Party>();
   readonly #conversations = new WeakMap<WebSocket, Conversation>();
-  // As many as subscriptions, each of which may have a socket of its own.
-  readonly #places = new Places(LIVE_BOUNDS.subscriptions, "WebSocket connections");
-  readonly #rechecks = new Lanes(RECHECKS_AT_ONCE);
+  readonly #places: Places;
   #isClosing = false;
 
-  constructor({ subscriptions, documents, turns }: Parts, guards: Guards) {
+  constructor({ subscriptions, documents, turns, maxConnections = Infinity }: Parts, guards: Guards) {
     this.#subscriptions = subscriptions;
+    // As many as subscriptions, each of which may have a connection of its own, and some for others.
+    const { ofKey, ofPerson } = LIVE_BOUNDS.subscriptions;
+    const half = halfOf(maxConnections);
+    const most = { ofKey: Math.min(ofKey, half), ofPerson: Math.min(ofPerson, half) };
+    this.#places = new Places(most, "connections for subscriptions");
     this.#guards = guards;
     this.#protocol = makeServer<ConnectionInitMessage["payload"], Extra>({
       onConnect: async ({ connectionParams, extra: { socket, request } }) => {
@@ -129,9 +137,9 @@ export class Transports {
 
   readonly stream: RequestHandler = async (request, response) => {
     if (this.#isClosing) throw new ApiError("service_busy");
+    whenClosed(response, this.#places.take(request.identity));
     const party: Party = {
-      identity: () => request.identity,
-      recheck: atOnce(() => this.#recheck(request)),
+      ...this.#letIn(request),
       // The library of the transport writes one event after the other, and keeps the rest out of sight.
       isReady: () => response.writableLength === 0,
       cut: () => response.destroy(),
@@ -166,19 +174,25 @@ export class Transports {
     for (const guard of this.#guards.key) await this.#pass(guard, request);
     // Who is gone by the time that it is known who they were leaves nothing behind that could be given back.
     if (socket.readyState !== socket.OPEN) throw new CallerGone();
-    socket.once("close", this.#places.take(request.identity.id));
+    socket.once("close", this.#places.take(request.identity));
     this.#conversations.get(socket)!.enter(request.countAnother);
     sayKnown(request);
     return {
-      identity: () => request.identity,
-      recheck: atOnce(() => this.#recheck(request)),
+      ...this.#letIn(request),
       isReady: () => socket.bufferedAmount < EARLY_BYTES,
       cut: (error) => socket.close(...closing(error, OVER)),
     };
   }
 
-  #recheck(request: Request): Promise<void> {
-    return this.#rechecks.run(() => this.#pass(this.#guards.again, request));
+  /** Who came with a request, and whether they are still let in as whom they came. */
+  #letIn(request: Request): Pick<Party, "identity" | "recheck"> {
+    const { role } = request.identity;
+    const recheck = async () => {
+      await this.#pass(this.#guards.again, request);
+      // What is read for those in a role is not for another, and what has begun was not asked about in that one.
+      if (request.identity.role !== role) throw new ApiError("invalid_api_key", { message: OTHER_SCOPE });
+    };
+    return { identity: () => request.identity, recheck };
   }
 
   /** What guards a request looks at it, and at an answer that nobody gets. */

@@ -4,7 +4,7 @@ import { ApiError } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
 import { readCookie, SESSION } from "./cookies.ts";
 import { callerAs, callerWith } from "./identity.ts";
-import type { Caller } from "./identity.ts";
+import type { Caller, Person } from "./identity.ts";
 import type { KeyRing } from "./keys.ts";
 import { requireOwnPage } from "./own-page.ts";
 import type { Sessions } from "./sessions.ts";
@@ -15,9 +15,12 @@ import { addressOf, networkOf } from "./network.ts";
 export type Credentials = {
   keys: KeyRing;
   /** Undefined where no provider of tokens is configured. */
-  tokens: PersonTokens | undefined;
+  tokens: Pick<PersonTokens, "identify"> | undefined;
   sessions: Pick<Sessions, "find">;
 };
+
+/** Those who know it again and again. */
+export type LastingCredentials = Credentials & { sessions: Pick<Sessions, "findAgain"> };
 
 /** Where a credential may stand besides the Authorization header. */
 type Places = {
@@ -48,46 +51,83 @@ export function credentialOf(
   return typeof key === "string" ? { in: "query", text: key } : undefined;
 }
 
+/** A credential where it may stand, of which no more is known. */
+type Claimed = Readonly<{ kind: "key" | "token" | "session"; text: string }>;
+
+/**
+ * What a request is to be identified by. What is refused here is refused for the request, and not for what the credential is.
+ * @throws ApiError 401 missing_api_key, invalid_api_key, invalid_token; 403 session_not_allowed
+ */
+export function claimedBy(request: Request, expected: Credential): Claimed {
+  const given = credentialOf(request, expected);
+  if (!given) throw new ApiError("missing_api_key");
+  if (given.in === "cookie") {
+    if (expected !== "session of a page") requireOwnPage(request);
+    return { kind: "session", text: given.text };
+  }
+  const text = given.in === "query" ? given.text : /^Bearer +(\S+) *$/i.exec(given.text)?.[1];
+  if (text === undefined) {
+    throw new ApiError("invalid_api_key", { message: "The Authorization header must be: Bearer <key>." });
+  }
+  if (!isToken(text)) return { kind: "key", text };
+  if (given.in !== "header") {
+    throw new ApiError("invalid_token", {
+      message: "A person's token may stand in the Authorization header alone: addresses end up in logs.",
+    });
+  }
+  return { kind: "token", text };
+}
+
 /** Requires `Authorization: Bearer <API key or token>`, or a credential elsewhere, and sets request.identity. */
 export function requireIdentity(credentials: Credentials, expected: Credential): RequestHandler {
   return async (request, response, next) => {
-    const given = credentialOf(request, expected);
+    const claimed = claimedBy(request, expected);
     const gone = hungUp(response);
-    if (!given) throw new ApiError("missing_api_key");
-    if (given.in === "cookie") {
-      if (expected !== "session of a page") requireOwnPage(request);
-      const person = await credentials.sessions.find(given.text, networkOf(request));
-      if (!person) throw new ApiError("invalid_session");
-      request.identity = { ...callerAs(person), gone };
-      return next();
-    }
-    const text = given.in === "query" ? given.text : /^Bearer +(\S+) *$/i.exec(given.text)?.[1];
-    if (text === undefined) {
-      throw new ApiError("invalid_api_key", { message: "The Authorization header must be: Bearer <key>." });
-    }
-    const caller = isToken(text)
-      ? await personBy(text, credentials, given.in === "header")
-      : callerWith(await credentials.keys.identify(text, addressOf(request) ?? NOWHERE));
-    request.identity = { ...caller, gone };
+    request.identity = { ...(await callerBy(claimed, credentials, request)), gone };
     next();
   };
 }
 
-/** A key is ek_ and base64url, in which there is no dot; the parts of a token are separated by dots. */
-function isToken(text: string): boolean {
-  return text.includes(".");
+/**
+ * Requires it once more, of who is told for hours over a connection that has been let in: thousands may be asked about at once,
+ * many of them with the same credential.
+ */
+export function requireIdentityAgain({ keys, tokens, sessions }: LastingCredentials): RequestHandler {
+  const underWay = new Map<string, Promise<Person>>();
+  const identify = (token: string, provider: NonNullable<typeof tokens>) => {
+    const identified = provider.identify(token).finally(() => underWay.delete(token));
+    underWay.set(token, identified);
+    return identified;
+  };
+  const again: Credentials = {
+    keys,
+    tokens: tokens && { identify: (token) => underWay.get(token) ?? identify(token, tokens) },
+    sessions: { find: (secret) => sessions.findAgain(secret) },
+  };
+  return requireIdentity(again, { inCookie: true });
 }
 
-async function personBy(token: string, { tokens }: Credentials, inHeader: boolean): Promise<Caller> {
-  if (!inHeader) {
-    throw new ApiError("invalid_token", {
-      message: "A person's token may stand in the Authorization header alone: addresses end up in logs.",
-    });
+/** Whose a credential is. What comes of it is of the credential, and of the address that it is used from. */
+export async function callerBy(
+  { kind, text }: Claimed,
+  { keys, tokens, sessions }: Credentials,
+  request: Request,
+): Promise<Caller> {
+  if (kind === "key") return callerWith(await keys.identify(text, addressOf(request) ?? NOWHERE));
+  if (kind === "session") {
+    const person = await sessions.find(text, networkOf(request));
+    if (!person) throw new ApiError("invalid_session");
+    return callerAs(person);
   }
   if (!tokens) {
     throw new ApiError("invalid_token", {
       message: "This service takes API keys, and no tokens of persons.",
     });
   }
-  return callerAs(await tokens.identify(token));
+  return callerAs(await tokens.identify(text));
+}
+
+/** A key is ek_ and base64url, in which there is no dot; the parts of a token are separated by dots. */
+function isToken(text: string): boolean {
+  return text.includes(".");
 }

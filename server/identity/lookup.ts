@@ -1,5 +1,5 @@
-// Looking keys up. Those that are asked for while a statement is under way wait for the next, which takes all of
-// them, so that however many unknown keys are tried, they are few statements.
+// Looking up who is calling. What is asked for while a statement is under way waits for the next, which takes all of it, so that
+// however many unknown keys are tried, or sessions have somebody told, they are few statements.
 import type { choices } from "../../db/catalog.ts";
 import type { Connections } from "../postgres/connections.ts";
 
@@ -30,28 +30,27 @@ type Row = {
   is_for_address: boolean;
 };
 type Question = { hash: string; address: string };
-type Asked = Question & PromiseWithResolvers<Key | undefined>;
+type Asked<Q, A> = PromiseWithResolvers<A | undefined> & { question: Q };
 
-/** Looks up keys by their hashes in base64, and the addresses that they are used from. */
-export class KeyLookup {
-  readonly #connections: Connections;
+/** Looks up many things in one statement. */
+export class Lookup<Q, A> {
+  readonly #ask: (questions: readonly Q[]) => Promise<ReadonlyMap<number, A>>;
   readonly #statements: number;
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, Asked<Q, A>>();
   #running = 0;
 
-  /** @param statements how many may run at a time */
-  constructor(connections: Connections, statements: number) {
-    this.#connections = connections;
+  /**
+   * @param ask answers questions by their places
+   * @param statements how many may run at a time
+   */
+  constructor(ask: (questions: readonly Q[]) => Promise<ReadonlyMap<number, A>>, statements: number) {
+    this.#ask = ask;
     this.#statements = statements;
   }
 
-  /**
-   * The live key with this hash, as it may be used from an address; those who ask for the same before it is looked up share
-   * the answer.
-   */
-  find(hash: string, address: string): Promise<Key | undefined> {
-    const name = `${hash} ${address}`;
-    const asked = this.#asked.get(name) ?? { hash, address, ...Promise.withResolvers<Key | undefined>() };
+  /** Those who ask under the same name before it is looked up share the answer, which nobody has who asks later. */
+  find(name: string, question: Q): Promise<A | undefined> {
+    const asked = this.#asked.get(name) ?? { question, ...Promise.withResolvers<A | undefined>() };
     this.#asked.set(name, asked);
     if (this.#running < this.#statements) void this.#run();
     return asked.promise;
@@ -64,13 +63,31 @@ export class KeyLookup {
       for (const [name] of batch) this.#asked.delete(name);
       const questions = batch.map(([, asked]) => asked);
       try {
-        const found = await this.#ask(questions);
+        const found = await this.#ask(questions.map(({ question }) => question));
         for (const [index, asked] of questions.entries()) asked.resolve(found.get(index));
       } catch (error) {
         for (const asked of questions) asked.reject(error);
       }
     }
     this.#running--;
+  }
+}
+
+/** Looks up keys by their hashes in base64, and the addresses that they are used from. */
+export class KeyLookup {
+  readonly #connections: Connections;
+  readonly #lookup: Lookup<Question, Key>;
+
+  /** @param statements how many may run at a time */
+  constructor(connections: Connections, statements: number) {
+    this.#connections = connections;
+    this.#lookup = new Lookup((questions) => this.#ask(questions), statements);
+  }
+
+  /** The live key with this hash, as it may be used from an address. */
+  find(hash: string, address: string): Promise<Key | undefined> {
+    const name = `${hash} ${address}`;
+    return this.#lookup.find(name, { hash, address });
   }
 
   async #ask(questions: readonly Question[]): Promise<Map<number, Key>> {

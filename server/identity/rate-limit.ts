@@ -35,6 +35,9 @@ declare global {
 }
 
 const WINDOW_SECONDS = 60;
+const WINDOW_MS = WINDOW_SECONDS * 1000;
+/** A window that lasts longer began by a clock that was ahead, and would keep its caller out until then. Clocks of servers may differ a little. */
+const LONGEST_MS = 2 * WINDOW_MS;
 /**
  * The part of a limit that a process takes at a time: so much of it may lie unused in another process when one refuses.
  * All of them together never admit more than the limit.
@@ -55,6 +58,7 @@ type Share = {
   taken: number;
   /** requests that this process has refused */
   refused: number;
+  /** on the clock of `performance.now()`, which nobody sets */
   endsAt: number;
   asking: Promise<void> | undefined;
   /** the header field, which is the same for every request */
@@ -110,7 +114,7 @@ export class RateLimit {
     const limit = ratePerMinute ?? this.#perMinute;
     const take = async (requests: number, gone: AbortSignal) => {
       const { share, admitted } = await this.#take(id, limit, requests);
-      const seconds = Math.max(1, Math.ceil((share.endsAt - Date.now()) / 1000));
+      const seconds = Math.max(1, Math.ceil((share.endsAt - performance.now()) / 1000));
       tell(response, share, admitted, seconds);
       if (admitted) return;
       if (++share.refused > REFUSED_AT_ONCE) await this.#holdBack.wait(id, gone);
@@ -135,12 +139,13 @@ export class RateLimit {
   async #take(key: string, limit: number, requests: number): Promise<{ share: Share; admitted: boolean }> {
     const share = this.#shareOf(key, limit);
     for (;;) {
-      if (share.endsAt <= Date.now()) Object.assign(share, { left: 0, taken: 0, refused: 0 });
+      if (share.endsAt <= performance.now())
+        Object.assign(share, { left: 0, taken: 0, refused: 0, endsAt: 0 });
       if (share.left >= requests) {
         share.left -= requests;
         return { share, admitted: true };
       }
-      if (share.taken >= limit && share.endsAt > Date.now()) return { share, admitted: false };
+      if (share.taken >= limit && share.endsAt > performance.now()) return { share, admitted: false };
       share.asking ??= this.#ask(key, share, requests).finally(() => (share.asking = undefined));
       await share.asking;
     }
@@ -163,22 +168,27 @@ export class RateLimit {
     share.left += Math.min(portion, Math.max(0, share.limit - before));
     share.taken = consumedPoints;
     // A clock that was set back makes the window no longer.
-    share.endsAt = Date.now() + Math.min(msBeforeNext, WINDOW_SECONDS * 1000);
+    share.endsAt = performance.now() + Math.min(msBeforeNext, WINDOW_MS);
   }
 
   async #consume(key: string, share: Share, points: number): Promise<Consumed> {
-    if (Date.now() >= this.#aloneUntil && !this.#pulse.isDown) {
+    if (performance.now() >= this.#aloneUntil && !this.#pulse.isDown) {
       try {
-        return await whileAlive(this.#pulse, () => this.#shared.consume(key, points));
+        return await whileAlive(this.#pulse, async () => {
+          const counted = await this.#shared.consume(key, points);
+          if (counted.msBeforeNext <= LONGEST_MS) return counted;
+          await this.#shared.delete(key);
+          return this.#shared.consume(key, points);
+        });
       } catch {
         // Whatever it is, callers are better served by a limit that is less exact than by none, or by no answer.
-        this.#aloneUntil = Date.now() + ALONE_MS;
+        this.#aloneUntil = performance.now() + ALONE_MS;
       }
     }
-    const msLeft = share.endsAt - Date.now();
+    const msLeft = share.endsAt - performance.now();
     return msLeft > 0
       ? { consumedPoints: share.taken + points, msBeforeNext: msLeft }
-      : { consumedPoints: points, msBeforeNext: WINDOW_SECONDS * 1000 };
+      : { consumedPoints: points, msBeforeNext: WINDOW_MS };
   }
 }
 

@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Connections } from "../postgres/connections.ts";
 import { currentRequest } from "../request-context.ts";
+import { Lookup } from "./lookup.ts";
 import type { Person } from "./identity.ts";
 
 /** What may be known of a browser that signs in. */
@@ -29,9 +30,11 @@ export function newSecret(): string {
 /** Begins, finds and ends sessions. */
 export class Sessions {
   readonly #connections: Connections;
+  readonly #again: Lookup<Buffer, Person>;
 
   constructor(connections: Connections) {
     this.#connections = connections;
+    this.#again = new Lookup((hashes) => this.#findAll(hashes), 1);
   }
 
   /**
@@ -42,6 +45,12 @@ export class Sessions {
     const found = "app_private.find_session($1)";
     const person = await this.#call<Person | null>(network, found, [hashOf(secret)]);
     return person ?? undefined;
+  }
+
+  /** The same of a session over which somebody is told for hours: together with all others of which that is asked. */
+  findAgain(secret: string): Promise<Person | undefined> {
+    const hash = hashOf(secret);
+    return this.#again.find(hash.toString("base64"), hash);
   }
 
   /**
@@ -129,6 +138,18 @@ export class Sessions {
   /** @param everywhere all sessions of the same person too */
   async end(secret: string, network: string, everywhere: boolean): Promise<void> {
     await this.#call(network, "app_private.end_session($1, $2)", [hashOf(secret), everywhere]);
+  }
+
+  async #findAll(hashes: readonly Buffer[]): Promise<Map<number, Person>> {
+    const { rows } = await this.#connections.borrow({ caller: "" }, (connection) =>
+      connection.run<{ number: number; person: Person | null }>({
+        name: "sessions again",
+        text: `select asked.number::integer, app_private.find_session(asked.hash) as person
+          from unnest($1::bytea[]) with ordinality as asked (hash, number)`,
+        values: [hashes],
+      }),
+    );
+    return new Map(rows.flatMap(({ number, person }) => (person ? [[number - 1, person]] : [])));
   }
 
   /** @param expression a call of one of the functions of sessions.sql */

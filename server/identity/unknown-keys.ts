@@ -3,9 +3,11 @@ import { createHash } from "node:crypto";
 import type { Request, RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
+import { hungUp } from "../hang-up.ts";
 import { pass } from "./guards.ts";
-import { credentialOf, requireIdentity } from "./identify.ts";
+import { callerBy, claimedBy } from "./identify.ts";
 import type { Credential, Credentials } from "./identify.ts";
+import type { Caller } from "./identity.ts";
 import { addressOf, NetworkLimit, refuse } from "./network.ts";
 
 const REMEMBERED_KEYS = 10_000;
@@ -25,46 +27,47 @@ export function limitUnknownKeys(
 
   // A key that comes many times at once, as when a process has just started, counts as one; from another address it may be
   // answered differently.
-  const checking = new Map<string, Promise<void>>();
+  const checking = new Map<string, Promise<unknown>>();
 
-  async function check(name: string, request: Request, identify: () => unknown): Promise<void> {
+  async function check(name: string, request: Request, identify: () => Promise<Caller>): Promise<Caller> {
     // Counted before it is known to be wrong, or a thousand at the same time would all be looked up.
     await unknown.consume(request).catch(tooMany);
     try {
-      await identify();
+      const caller = await identify();
       proven.set(name, true);
       await unknown.reward(request);
+      return caller;
     } catch (error) {
       if (!isUnknown(error)) await unknown.reward(request);
       throw error;
     }
   }
 
-  return (expected) => async (request, response, next) => {
-    const identify = requireIdentity(credentials, expected);
-    const given = credentialOf(request, expected);
-    if (!given) {
-      await identify(request, response, next);
-      return;
-    }
-    const name = createHash("sha256").update(given.text).digest("base64");
+  async function find(name: string, request: Request, identify: () => Promise<Caller>): Promise<Caller> {
     const here = `${name} ${addressOf(request)}`;
-    const identified = () => pass(identify, request, response);
     // What comes of it is for all of them, a failure too: one after the other they would wait for as many time limits.
     await checking.get(here)?.catch(async (error: unknown) => {
       if (isUnknown(error)) await unknown.consume(request).catch(tooMany);
       throw error;
     });
     if (proven.has(name)) {
-      await identified().catch((error: unknown) => {
+      return identify().catch((error: unknown) => {
         if (isUnknown(error)) proven.delete(name);
         throw error;
       });
-    } else {
-      const checked = check(name, request, identified).finally(() => checking.delete(here));
-      checking.set(here, checked);
-      await checked;
     }
+    const checked = check(name, request, identify).finally(() => checking.delete(here));
+    checking.set(here, checked);
+    return checked;
+  }
+
+  return (expected) => async (request, response, next) => {
+    // Where it stands, and what page sends it, is the request's alone: for that it is refused by itself, and is no guess.
+    const claimed = claimedBy(request, expected);
+    const gone = hungUp(response);
+    const name = `${claimed.kind} ${createHash("sha256").update(claimed.text).digest("base64")}`;
+    const caller = await find(name, request, () => callerBy(claimed, credentials, request));
+    request.identity = { ...caller, gone };
     next();
   };
 }

@@ -117,30 +117,41 @@ export class Channel {
         await sleep(RETRY_MS, undefined, { ref: false });
         continue;
       }
+      let letIn: ReadonlyMap<Listener, Promise<void>> = new Map();
       if (page.changes.length > 0 || performance.now() - checkedAt > RECHECK_MS) {
         checkedAt = performance.now();
-        await this.#recheck();
+        letIn = this.#recheck();
       }
       this.#cutSlow();
-      for (const change of page.changes) this.#tell(change);
+      for (const change of page.changes) this.#tell(change, letIn);
       position = page.position;
       if (!page.hasMore) await sleep(this.#tickMs, undefined, { ref: false });
     }
     this.#begun = undefined;
   }
 
-  /** Once for each connection, however many subscriptions go over it. */
-  async #recheck(): Promise<void> {
-    const listeners = new Set(Array.from(this.#subscribers, ({ listener }) => listener));
-    await Promise.all(
-      Array.from(listeners, (listener) =>
-        listener.recheck().catch((error: unknown) => {
-          for (const subscriber of this.#subscribers)
-            if (subscriber.listener === listener) this.#subscribers.delete(subscriber);
-          listener.cut(error);
-        }),
-      ),
-    );
+  /**
+   * Asks once for each connection, however many subscriptions go over it.
+   * @returns what each waits for before it is told what has just been read: nobody for what is found out about others
+   */
+  #recheck(): Map<Listener, Promise<void>> {
+    const letIn = new Map<Listener, Promise<void>>();
+    for (const { listener } of this.#subscribers)
+      if (!letIn.has(listener)) letIn.set(listener, this.#recheckOf(listener));
+    return letIn;
+  }
+
+  async #recheckOf(listener: Listener): Promise<void> {
+    try {
+      await listener.recheck();
+    } catch (error) {
+      listener.cut(error);
+      for (const subscriber of this.#subscribers) {
+        if (subscriber.listener !== listener) continue;
+        this.#subscribers.delete(subscriber);
+        subscriber.inbox.close();
+      }
+    }
   }
 
   /** Those who have not read what came with the pages before. */
@@ -152,10 +163,10 @@ export class Channel {
     }
   }
 
-  #tell(change: Change): void {
+  #tell(change: Change, letIn: ReadonlyMap<Listener, Promise<void>>): void {
     const bytes = JSON.stringify(change).length;
-    for (const subscriber of this.#subscribers) {
-      if (subscriber.wants(change)) subscriber.inbox.put(change, bytes);
+    for (const { inbox, listener, wants } of this.#subscribers) {
+      if (wants(change)) inbox.put(change, bytes, letIn.get(listener));
     }
   }
 }

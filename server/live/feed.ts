@@ -35,7 +35,10 @@ const PAGE = 50;
 const LONGER_PAGE = 200;
 
 /** Of one caller, in one process. */
-export const LIVE_BOUNDS = { subscriptions: 1_000, unreadBytes: 5_000_000 } as const;
+export const LIVE_BOUNDS = {
+  subscriptions: { ofKey: 1_000, ofPerson: 100 },
+  unreadBytes: 5_000_000,
+} as const;
 
 /** All subscriptions of a server process. */
 export class LiveFeed {
@@ -55,7 +58,7 @@ export class LiveFeed {
    * @throws ApiError rate_limited, validation_failed, changes_expired, and what reading throws
    */
   async *changes(topic: Topic, party: Party, ended: AbortSignal): AsyncGenerator<Change, void, undefined> {
-    const giveBack = this.#places.take(party.identity().id);
+    const giveBack = this.#places.take(party.identity());
     const inbox = new Inbox<Change>();
     const close = () => inbox.close();
     ended.addEventListener("abort", close);

@@ -1,7 +1,7 @@
 // What waits to be read by one subscriber, in order.
 /** A queue that one reads from as things come, until it is closed. */
 export class Inbox<T> {
-  readonly #waiting: { item: T; bytes: number }[] = [];
+  readonly #waiting: { item: T; bytes: number; until: Promise<void> | undefined }[] = [];
   #bytes = 0;
   #isClosed = false;
   #wake: (() => void) | undefined;
@@ -11,8 +11,9 @@ export class Inbox<T> {
     return this.#bytes;
   }
 
-  put(item: T, bytes: number): void {
-    this.#waiting.push({ item, bytes });
+  /** @param until what it is not to be read before */
+  put(item: T, bytes: number, until?: Promise<void>): void {
+    this.#waiting.push({ item, bytes, until });
     this.#bytes += bytes;
     this.#wake?.();
   }
@@ -31,8 +32,11 @@ export class Inbox<T> {
 
   async *read(): AsyncGenerator<T, void, undefined> {
     while (!this.#isClosed) {
-      const next = this.#waiting.shift();
+      const next = this.#waiting[0];
       if (next) {
+        await next.until;
+        if (this.#isClosed) return;
+        this.#waiting.shift();
         this.#bytes -= next.bytes;
         yield next.item;
       } else {

@@ -1,0 +1,36 @@
+// Headers that are refused before anybody reads them: those that take long to read, and those that can be read in two ways.
+import type { RequestHandler } from "express";
+import { ApiError } from "./errors.ts";
+
+/**
+ * In characters, of each. To read a list takes longer than the rest of a request: 30,000 media types kept everybody waiting for
+ * a tenth of a second.
+ */
+const LONGEST = 8_192;
+/** In characters, of what is repeated to the caller. */
+const LONGEST_NAME = 100;
+/** A token may be longer; one that is too long is refused in its own words. */
+const BOUNDED_ELSEWHERE = "authorization";
+
+/** Refuses headers that are too long, and a request of which is not clear whom it is for. */
+export const boundHeaders: RequestHandler = ({ headers, headersDistinct, httpVersion }, _response, next) => {
+  const long = Object.entries(headers).filter(
+    ([name, value = ""]) => value.length > LONGEST && name !== BOUNDED_ELSEWHERE,
+  );
+  // Whoever answers the refusal would read them.
+  for (const [name] of long) headers[name] = undefined;
+  if (long[0]) {
+    const name = long[0][0].slice(0, LONGEST_NAME);
+    throw new ApiError("headers_too_large", {
+      message: `The header ${name} has more than ${LONGEST} characters.`,
+    });
+  }
+  const hosts = headersDistinct["host"]?.length ?? 0;
+  if (hosts > 1) throw ambiguous("The header Host is there more than once.");
+  if (hosts === 0 && httpVersion === "1.1") throw ambiguous("The header Host is missing.");
+  next();
+};
+
+function ambiguous(message: string): ApiError {
+  return new ApiError("validation_failed", { message });
+}
