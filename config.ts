@@ -1,5 +1,6 @@
 // The environment, checked once. A bad value is a ConfigError whose message is one line that names it.
 import { readFileSync } from "node:fs";
+import { isIPv4 } from "node:net";
 import { z } from "zod";
 import {
   decimal,
@@ -37,6 +38,8 @@ export type Config = Readonly<{
   }>;
   /** Connections of one server process for requests. */
   databasePoolSize: number;
+  /** How long a server or worker waits for the migration of its version before it ends. */
+  migrationWaitMs: number;
   /** Of each SQL statement of a request. */
   statementTimeoutMs: number;
   /** Undefined: the embedded graph store under dataDir. */
@@ -138,6 +141,7 @@ const environment = z.object({
   DATABASE_READ_MAX_LAG_MS: optional(whole(1, 10_000)),
   DATABASE_POOL_SIZE: optional(whole(1, 1_000)),
   STATEMENT_TIMEOUT_MS: optional(milliseconds()),
+  MIGRATION_WAIT_MS: optional(milliseconds(0)),
   FUSEKI_URL: optional(httpUrl(STORE)),
   SPARQL_QUERY_URL: endpoint,
   SPARQL_UPDATE_URL: endpoint,
@@ -220,7 +224,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const platformUrl = e.PLATFORM_URL?.replace(/\/$/, "");
   return Object.freeze({
     port: e.PORT ?? PORT,
-    host: e.HOST ?? "127.0.0.1",
+    host: hostOf(e),
     databaseUrl: e.DATABASE_URL,
     databaseListenUrl: e.DATABASE_LISTEN_URL,
     databaseRead: Object.freeze({
@@ -228,6 +232,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       maxLagMs: e.DATABASE_READ_MAX_LAG_MS ?? 500,
     }),
     databasePoolSize: e.DATABASE_POOL_SIZE ?? 20,
+    migrationWaitMs: e.MIGRATION_WAIT_MS ?? 60_000,
     statementTimeoutMs: e.STATEMENT_TIMEOUT_MS ?? 10_000,
     graphStore: graphStore(e),
     graphDataUrl: e.GRAPH_DATA_URL ?? "https://data.example.org",
@@ -333,9 +338,22 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
   if (e.PERSISTED_DOCUMENTS_ONLY === "true" && e.PERSISTED_DOCUMENTS === undefined) {
     throw new ConfigError("PERSISTED_DOCUMENTS: must be set too, as PERSISTED_DOCUMENTS_ONLY is");
   }
+  const leading = (["SMTP_URL", "OIDC_CLIENT_ID"] as const).find((name) => e[name] !== undefined);
+  // A database of its own makes it a service for others, if only behind a proxy on the same machine.
+  const serving = isLoopback(hostOf(e)) ? e.DATABASE_URL && "DATABASE_URL is" : `HOST is ${hostOf(e)}`;
+  if (leading && serving && e.PLATFORM_URL === undefined) {
+    throw new ConfigError(
+      `PLATFORM_URL: must be set too, as ${leading} is and ${serving}: links would lead to the address that is listened on, ` +
+        "which is that of this machine's network interfaces and not the service's",
+    );
+  }
   if (e.FUSEKI_USER !== undefined && !graphStore(e)) {
     throw new ConfigError("FUSEKI_URL: must be set too, as FUSEKI_USER is; the embedded store takes no user");
   }
+}
+
+function hostOf(e: z.infer<typeof environment>): string {
+  return e.HOST ?? "127.0.0.1";
 }
 
 function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
@@ -372,7 +390,7 @@ export function processConfig(): Config {
 
 /** Whether an address can be reached only from this machine. */
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
 /** Whether what an OpenID provider says at this URL can be believed: nobody in between can change it. */

@@ -19,6 +19,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
         DATABASE_READ_MAX_LAG_MS: config.databaseRead.maxLagMs,
         DATABASE_POOL_SIZE: config.databasePoolSize,
         STATEMENT_TIMEOUT_MS: config.statementTimeoutMs,
+        MIGRATION_WAIT_MS: config.migrationWaitMs,
         SPARQL_QUERY_URL: config.graphStore ? maskedUrl(config.graphStore.queryUrl) : null,
         SPARQL_UPDATE_URL: config.graphStore ? maskedUrl(config.graphStore.updateUrl) : null,
         SPARQL_GRAPH_STORE_URL: config.graphStore ? maskedUrl(config.graphStore.graphStoreUrl) : null,

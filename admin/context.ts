@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { Config } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { createPool } from "../db/pool.ts";
+import { lackingIn } from "../db/release.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "../process/embedded.ts";
@@ -66,12 +67,9 @@ export class AdminContext {
     const url = await this.databaseUrl();
     const pool = createPool(url, { max: 4, application_name: "engagement-admin" });
     if (this.config.databaseUrl) return pool;
-    // The embedded database may never have seen a start of the service, or be in the middle of its first one: a
-    // migration ends with the rules, and a second one waits for the first.
-    const { rows } = await pool.query<{ unfinished: boolean }>(
-      "select to_regproc('app_private.run_as') is null as unfinished",
-    );
-    if (rows[0]?.unfinished) await migrate(url);
+    // The embedded database may never have seen a start of this version, or be in the middle of its first one: a
+    // second migration waits for the first.
+    if ((await lackingIn(pool)) !== undefined) await migrate(url);
     return pool;
   }
 
@@ -109,7 +107,7 @@ export class AdminContext {
   /** Reports an item that could not be done while the rest goes on; the exit code becomes 1. */
   warn(line: string): void {
     this.note(line);
-    this.exitCode = Math.max(this.exitCode, EXIT.partly);
+    this.exitCode = EXIT.partly;
   }
 
   /** Shows the progress of long work; call done() at its end. */
@@ -168,13 +166,13 @@ const SECONDS_BETWEEN_LINES = 5;
 function lineProgress(label: string, initialTotal: number, write: (line: string) => void): Progress {
   let total = initialTotal;
   let value = 0;
-  let lastLine = Date.now();
+  let lastLine = performance.now();
   const line = () => `${label}: ${value}${total ? ` of ${total}` : ""}`;
   return {
     advance: (count = 1) => {
       value += count;
-      if (Date.now() - lastLine < SECONDS_BETWEEN_LINES * 1000) return;
-      lastLine = Date.now();
+      if (performance.now() - lastLine < SECONDS_BETWEEN_LINES * 1000) return;
+      lastLine = performance.now();
       write(line());
     },
     total: (known) => {

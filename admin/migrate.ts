@@ -13,12 +13,29 @@ import { publishDocuments } from "../worker/documents.ts";
 import { AdminContext, EXIT } from "./context.ts";
 import { planReport } from "./plan-report.ts";
 
+const HELP = `Brings the database to the current schema and rules, and says what it did. Repeating it changes nothing more.
+
+Usage: npm run migrate -- [--plan [--markdown] | --roles]
+
+  --plan      says what it would change and changes nothing; exit code 1 if that is anything, 2 if it could not be tried
+  --markdown  with --plan: as Markdown, for a pull request
+  --roles     makes the roles alone, which a dump refers to and does not bring along
+  -h, --help  shows this
+`;
+
 async function main(): Promise<number> {
   let context: AdminContext | undefined;
   try {
     const { values } = parseArgs({
-      options: { roles: { type: "boolean" }, plan: { type: "boolean" }, markdown: { type: "boolean" } },
+      options: {
+        ...{ roles: { type: "boolean" }, plan: { type: "boolean" }, markdown: { type: "boolean" } },
+        help: { type: "boolean", short: "h" },
+      },
     });
+    if (values.help) {
+      process.stdout.write(HELP);
+      return EXIT.done;
+    }
     if (values.markdown && !values.plan) throw new Error("--markdown goes with --plan");
     const config = processConfig();
     context = new AdminContext(config);

@@ -1,12 +1,13 @@
 // Brings a database to the current schema: each migration once, the rules in full every time.
 import { createHash } from "node:crypto";
-import { readFile, readdir } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { inTurns, inTurnsOf, lockAll, passes, takeAdvisoryLock } from "./patience.ts";
 import type { Patience } from "./patience.ts";
 import { createPool } from "./pool.ts";
+import { editionOf, migrationsIn } from "./release.ts";
 
 // Any number will do as long as all versions of this program agree on it.
 const MIGRATION_LOCK = 7203544;
@@ -43,13 +44,7 @@ export type MigrateOptions = {
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   return alone(connectionString, options, async ({ client, directory, patience }) => {
-    await client.query(`
-      create schema if not exists app_migrations;
-      create table if not exists app_migrations.applied (
-        version text primary key,
-        checksum text not null,
-        applied_at timestamptz not null default now()
-      )`);
+    await openBook(client);
     const pending = await pendingMigrations(client, directory);
     for (const migration of pending) {
       await inTurns(client, patience, async () => {
@@ -64,6 +59,17 @@ export async function migrate(connectionString: string, options: MigrateOptions 
     await inTurns(client, patience, () => applyRules(client, directory));
     return pending.map((migration) => migration.version);
   });
+}
+
+/** Makes the table that says which migrations a database has been brought to. */
+export async function openBook(client: pg.ClientBase): Promise<void> {
+  await client.query(`
+    create schema if not exists app_migrations;
+    create table if not exists app_migrations.applied (
+      version text primary key,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    )`);
 }
 
 type Surroundings = { client: pg.PoolClient; directory: string; patience: Patience };
@@ -102,11 +108,10 @@ export async function makeRoles(connectionString: string): Promise<void> {
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
   return Promise.all(
-    files.map(async (file) => {
-      const sql = await readFile(join(folder, file), "utf8");
-      return { version: file.slice(0, -4), sql, checksum: createHash("sha256").update(sql).digest("hex") };
+    (await migrationsIn(folder)).map(async (version) => {
+      const sql = await readFile(join(folder, `${version}.sql`), "utf8");
+      return { version, sql, checksum: createHash("sha256").update(sql).digest("hex") };
     }),
   );
 }
@@ -183,6 +188,13 @@ async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
 
 /** Applies all rules, within the caller's transaction. */
 export async function applyRules(client: pg.ClientBase, directory: string): Promise<void> {
+  // With the rules, which ask it: an upgrade that gives up leaves nothing behind.
+  await client.query(`
+    create table if not exists app_migrations.editions (
+      number bigint generated always as identity primary key,
+      edition text not null unique,
+      applied_at timestamptz not null default now()
+    )`);
   const folder = join(directory, "rules");
   const index = await readFile(join(folder, "index.sql"), "utf8");
   const files = [...index.matchAll(/^\\ir (\S+)$/gm)].map((match) => match[1]!);
@@ -191,6 +203,17 @@ export async function applyRules(client: pg.ClientBase, directory: string): Prom
     const sql = await readFile(join(folder, file), "utf8");
     await client.query(sql).catch((error: unknown) => refuse(error, `db/rules/${file}`, sql));
   }
+  await noteEdition(client, await editionOf(folder));
+}
+
+/** Going back to the rules of an earlier version takes those back that came after them. */
+async function noteEdition(client: pg.ClientBase, edition: string): Promise<void> {
+  await client.query(
+    `with there as (select number from app_migrations.editions where edition = $1),
+     taken_back as (delete from app_migrations.editions where number > (select number from there))
+     insert into app_migrations.editions (edition) select $1 where not exists (select from there)`,
+    [edition],
+  );
 }
 
 /** Throws an error of PostgreSQL again, with its place; one that passes by itself as it is. */

@@ -1,6 +1,6 @@
 // What npm run migrate would change, found out by doing it in a transaction that is rolled back.
 import pg from "pg";
-import { alone, applyMigration, applyRules, pendingMigrations, SCHEMAS } from "./migrate.ts";
+import { alone, applyMigration, applyRules, openBook, pendingMigrations, SCHEMAS } from "./migrate.ts";
 import type { MigrateOptions } from "./migrate.ts";
 import { inTurns } from "./patience.ts";
 import { snapshot } from "./snapshot.ts";
@@ -24,8 +24,13 @@ export type Plan = {
   untried: { what: string; why: string }[];
 };
 
-/** PostgreSQL lets nobody use a new value of an enumeration before the transaction that has added it is over. */
-const NEW_VALUE_IN_USE = "55P04";
+/** Why a step can wait until those before it are committed, by what PostgreSQL says of it. */
+const LATER: Readonly<Record<string, string>> = {
+  // A new value of an enumeration.
+  "55P04": "it cannot be used before the migration that adds it is committed",
+  // The schema of the queue, whose migrations are graphile-worker's and not tried.
+  "3F000": "npm run migrate makes what is missing, as it begins with an empty database",
+};
 
 /**
  * Tries what migrate would do, and undoes it. Takes the locks that migrate takes, in the same short turns.
@@ -43,6 +48,7 @@ export async function planMigration(
       client,
       patience,
       async () => {
+        await openBook(client);
         const before = await snapshot(client, SCHEMAS);
         const askedBefore = await askedBy(client);
         const untried = await inOrder(client, [
@@ -81,10 +87,11 @@ async function inOrder(client: pg.ClientBase, steps: readonly Step[]): Promise<P
     try {
       await work();
     } catch (error) {
-      const cause = error instanceof Error ? error.cause : undefined;
-      if (!(cause instanceof pg.DatabaseError && cause.code === NEW_VALUE_IN_USE)) throw error;
+      const cause = error instanceof Error && !(error instanceof pg.DatabaseError) ? error.cause : error;
+      const later = cause instanceof pg.DatabaseError && cause.code !== undefined && LATER[cause.code];
+      if (!later) throw error;
       await client.query("rollback to savepoint step");
-      const why = `${cause.message}: it cannot be used before the migration that adds it is committed`;
+      const why = `${cause.message}: ${later}`;
       return steps.slice(at).map(({ what }) => ({ what, why }));
     }
     await client.query("release savepoint step");

@@ -69,7 +69,8 @@ const CATALOG = `
     where acl.grantee <> objects.owner
   )
   select 'policy' as kind, format('%I on %I.%I', policyname, schemaname, tablename) as name,
-    format(E'for %s to %s', lower(cmd), array_to_string(roles, ', '))
+    case permissive when 'RESTRICTIVE' then 'restrictive, ' else '' end
+      || format(E'for %s to %s', lower(cmd), array_to_string(roles, ', '))
       || coalesce(E'\\nusing ' || qual, '') || coalesce(E'\\nwith check ' || with_check, '') as definition
   from pg_policies where schemaname = any ($1)
 

@@ -1,26 +1,35 @@
 // db/migrations/SHA256SUMS: a line for each migration, written once. An existing line is never rewritten, so that
 // a migration edited after its release fails a test.
+// db/rules/SHA256SUMS: a line for each file of the rules, as it is. Together they name the edition of the rules (db/release.ts).
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Generated } from "./generated.ts";
 
-const FOLDER = join(import.meta.dirname, "../db/migrations");
+const DB = join(import.meta.dirname, "../db");
+
+/** The files of a folder in SQL, as `sha256sum` lists them. */
+async function sumsOf(folder: string, isWanted: (file: string) => boolean = () => true): Promise<string> {
+  const names = await readdir(join(DB, folder));
+  const files = names.filter((file) => file.endsWith(".sql") && isWanted(file)).toSorted();
+  const lines = await Promise.all(
+    files.map(async (file) => {
+      const sum = createHash("sha256")
+        .update(await readFile(join(DB, folder, file)))
+        .digest("hex");
+      return `${sum}  ${file}\n`;
+    }),
+  );
+  return lines.join("");
+}
 
 export const checksumsFile: Generated = {
   file: "db/migrations/SHA256SUMS",
-  text: async (_, written) => {
-    const files = (await readdir(FOLDER)).filter((file) => file.endsWith(".sql")).toSorted();
-    const lines = await Promise.all(
-      files
-        .filter((file) => !written.includes(`  ${file}\n`))
-        .map(async (file) => {
-          const sum = createHash("sha256")
-            .update(await readFile(join(FOLDER, file)))
-            .digest("hex");
-          return `${sum}  ${file}\n`;
-        }),
-    );
-    return written + lines.join("");
-  },
+  text: async (_, written) =>
+    written + (await sumsOf("migrations", (file) => !written.includes(`  ${file}\n`))),
+};
+
+export const rulesFile: Generated = {
+  file: "db/rules/SHA256SUMS",
+  text: () => sumsOf("rules"),
 };

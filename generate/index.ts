@@ -3,6 +3,7 @@ import type { Generated } from "./generated.ts";
 
 export const GENERATED: readonly (() => Promise<Generated>)[] = [
   async () => (await import("./checksums.ts")).checksumsFile,
+  async () => (await import("./checksums.ts")).rulesFile,
   async () => (await import("./catalog.ts")).catalogFile,
   async () => (await import("./code-lists.ts")).codeListsFile,
   async () => (await import("./authorization-tables.ts")).authorizationTablesFile,

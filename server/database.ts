@@ -4,6 +4,7 @@ import type { Identity } from "./identity/identity.ts";
 import type { Connections } from "./postgres/connections.ts";
 import { Reads } from "./postgres/reads.ts";
 import type { Lender } from "./postgres/reads.ts";
+import type { Repeatable } from "./repeatable.ts";
 import { currentRequest } from "./request-context.ts";
 
 /** Runs statements on behalf of a caller. */
@@ -20,7 +21,7 @@ export class Database {
   /**
    * Runs one statement in one round trip, as the caller's role (app_private.run_as).
    * @param statement SQL that returns one text; its $1 is `input` as jsonb
-   * @param idempotencyKey a repetition with this key gets the first answer again
+   * @param repeatable a repetition of the request with its key gets the first answer again
    * @returns the text, usually JSON to be passed on unchanged; null when there was no row
    * @throws what PostgreSQL raised, and what Connections throw; apiErrorFrom turns it into what callers are told
    */
@@ -28,14 +29,28 @@ export class Database {
     identity: Identity,
     statement: string,
     input: Record<string, unknown> = {},
-    idempotencyKey?: string,
+    repeatable?: Repeatable,
   ): Promise<string | null> {
-    return ask(this.#connections, identity, statement, input, idempotencyKey);
+    return ask(this.#connections, identity, statement, input, repeatable);
   }
 
   /** The same for a statement that only reads: perhaps on a replica, where it sees all that was acknowledged before. */
   read(identity: Identity, statement: string, input: Record<string, unknown> = {}): Promise<string | null> {
     return ask(this.#reads.begin(), identity, statement, input);
+  }
+
+  /**
+   * The same for a text that may have megabytes, and comes in pieces: nobody else waits for as long as it takes to go
+   * through all of it at once.
+   * @param options.isLong whether it will; a caller has fewer of these at a time
+   */
+  readPieces(
+    identity: Identity,
+    statement: string,
+    input: Record<string, unknown>,
+    { isLong }: { isLong: boolean },
+  ): Promise<string[]> {
+    return askPieces(this.#reads.begin(), identity, statement, input, { isLong });
   }
 }
 
@@ -44,25 +59,37 @@ async function ask(
   identity: Identity,
   statement: string,
   input: Record<string, unknown>,
-  idempotencyKey?: string,
+  repeatable?: Repeatable,
 ): Promise<string | null> {
-  const connection = await lender.take({ caller: identity.id, gone: identity.gone });
+  const pieces = await askPieces(lender, identity, statement, input, { repeatable });
+  return pieces[0] ?? null;
+}
+
+async function askPieces(
+  lender: Lender,
+  identity: Identity,
+  statement: string,
+  input: Record<string, unknown>,
+  { repeatable, isLong }: { repeatable?: Repeatable | undefined; isLong?: boolean } = {},
+): Promise<string[]> {
+  const connection = await lender.take({ caller: identity.id, gone: identity.gone, isLong });
   try {
     const { rows } = await connection.run<{ answer: string | null }>({
       name: "run_as",
-      text: "select app_private.run_as($1, $2, $3, $4, $5, $6, $7, $8) as answer",
+      text: "select app_private.run_as($1, $2, $3, $4, $5, $6, $7, $8, $9) as answer",
       values: [
         identity.role,
         statement,
         JSON.stringify(input),
         identity.keyId ?? null,
-        idempotencyKey ?? null,
+        repeatable?.key ?? null,
         currentRequest()?.id ?? null,
         traceParent() ?? null,
         identity.person ? JSON.stringify(identity.person) : null,
+        repeatable ? JSON.stringify(repeatable.request) : null,
       ],
     });
-    return rows[0]?.answer ?? null;
+    return rows.flatMap(({ answer }) => answer ?? []);
   } finally {
     connection.release();
   }

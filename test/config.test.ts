@@ -40,6 +40,7 @@ describe("the configuration", () => {
       databaseRead: { url: undefined, maxLagMs: 500 },
       databasePoolSize: 20,
       statementTimeoutMs: 10_000,
+      migrationWaitMs: 60_000,
       graphVerification: { share: 0.02, days: 1, repair: true },
       graphStore: undefined,
       graphDataUrl: "https://data.example.org",
@@ -125,6 +126,32 @@ describe("the configuration", () => {
     expect(() => loadConfig({ OIDC_CLIENT_ID: "pages" })).toThrow("OIDC_ISSUER: must be set too");
     expect(() => loadConfig({ ...oidc, OIDC_CLIENT_SECRET })).toThrow("OIDC_CLIENT_ID: must be set too");
   });
+
+  test.each([["SMTP_URL"], ["OIDC_CLIENT_ID"]])(
+    "with %s, for others than who sits at this machine, wants to be told where links lead",
+    (name) => {
+      const all: NodeJS.ProcessEnv = {
+        SMTP_URL: "smtp://mail.example",
+        ...{ OIDC_CLIENT_ID: "pages", OIDC_ISSUER: "https://id.example", OIDC_AUDIENCE: "graph" },
+      };
+      const env = name === "SMTP_URL" ? { SMTP_URL: all["SMTP_URL"] } : { ...all, SMTP_URL: "" };
+      for (const HOST of ["0.0.0.0", "::", "192.0.2.7"]) {
+        expect(refusalOf({ ...env, HOST })).toMatch(
+          new RegExp(`^PLATFORM_URL: must be set too, as ${name} is and HOST is ${HOST}: `),
+        );
+        expect(refusalOf({ ...env, HOST, PLATFORM_URL: "https://app.example.org" })).toBeUndefined();
+      }
+      for (const HOST of ["", "127.0.0.1", "::1", "localhost"]) {
+        expect(refusalOf({ ...env, HOST })).toBeUndefined();
+        // Behind a proxy on this machine, or a worker.
+        const serving = { ...env, HOST, DATABASE_URL: "postgres://db.example/graph" };
+        expect(refusalOf(serving)).toMatch(
+          new RegExp(`^PLATFORM_URL: must be set too, as ${name} is and DATABASE_URL is: `),
+        );
+        expect(refusalOf({ ...serving, PLATFORM_URL: "https://app.example.org" })).toBeUndefined();
+      }
+    },
+  );
 
   test("splits the allowed origins", () => {
     expect(loadConfig({ CORS_ORIGINS: "https://a.example, https://b.example" }).corsOrigins).toEqual([
@@ -286,6 +313,7 @@ describe("the configuration", () => {
     ["SPARQL_CONCURRENCY", 1, 100],
     ["MAX_CONNECTIONS", 1, 1_000_000],
     ["KEEP_ALIVE_TIMEOUT_MS", 1, 2_147_483_647],
+    ["MIGRATION_WAIT_MS", 0, 2_147_483_647],
     ["SHUTDOWN_DELAY_MS", 0, 2_147_483_647],
     ["SHUTDOWN_TIMEOUT_MS", 0, 2_147_483_647],
     ["GRAPH_VERIFY_SHARE", 0, 1],
@@ -304,7 +332,7 @@ describe("the configuration", () => {
       ...{ ANSWER_MAX_BYTES: "100016", SPARQL_TIMEOUT_MS: "17", SPARQL_CONCURRENCY: "18" },
       ...{ KEEP_ALIVE_TIMEOUT_MS: "19", SHUTDOWN_DELAY_MS: "20", SHUTDOWN_TIMEOUT_MS: "21" },
       ...{ GRAPH_VERIFY_SHARE: "0.22", GRAPH_VERIFY_DAYS: "2.3", METRICS_PORT: "24" },
-      MAX_CONNECTIONS: "25",
+      ...{ MAX_CONNECTIONS: "25", MIGRATION_WAIT_MS: "26" },
     };
     expect(loadConfig(numbers)).toMatchObject({
       databaseRead: { maxLagMs: 11 },
@@ -315,6 +343,7 @@ describe("the configuration", () => {
         shutdown: { delayMs: 20, timeoutMs: 21 },
         metricsPort: 24,
         maxConnections: 25,
+        migrationWaitMs: 26,
       },
       graphVerification: { share: 0.22, days: 2.3 },
     });
@@ -382,7 +411,9 @@ describe("the configuration", () => {
 
   test("knows which addresses only this machine can reach", () => {
     expect(["127.0.0.1", "127.1.2.3", "::1", "localhost"].every(isLoopback)).toBe(true);
-    expect(["0.0.0.0", "::", "192.168.0.1", "127.example.org", "1127.0.0.1"].some(isLoopback)).toBe(false);
+    expect(
+      ["0.0.0.0", "::", "192.168.0.1", "127.example.org", "1127.0.0.1", "127.0.0.256"].some(isLoopback),
+    ).toBe(false);
   });
 });
 
@@ -412,6 +443,7 @@ describe("secrets in files", () => {
   const rest = {
     DATABASE_URL: "postgres://u:p@db.example/x",
     ...{ FUSEKI_URL: "http://s.example/x", FUSEKI_USER: "u", FUSEKI_PASSWORD: "p" },
+    PLATFORM_URL: "https://app.example.org",
     ...{ OIDC_ISSUER: "https://p.example", OIDC_AUDIENCE: "us", OIDC_CLIENT_ID: "pages" },
   };
 
@@ -514,6 +546,7 @@ describe("admin config", () => {
     OIDC_AUDIENCE: "engagement",
     OIDC_CLIENT_ID: "engagement",
     OIDC_CLIENT_SECRET: "s3cret-f",
+    PLATFORM_URL: "https://app.example.org",
   };
 
   test("shows what is in effect and no secrets", async () => {
@@ -529,7 +562,7 @@ describe("admin config", () => {
   test("masks secrets in the query of an address, however their names are written", async () => {
     const { stdout } = await admin(["config"], {
       DATABASE_URL: "postgres://owner@db.example/x?PASSWORD=s3cret-d&sslmode=require",
-      SMTP_URL: "smtp://mail.example?Token=s3cret-e",
+      ...{ SMTP_URL: "smtp://mail.example?Token=s3cret-e", PLATFORM_URL: "https://app.example.org" },
     });
     expect(stdout).not.toContain("s3cret");
     expect(stdout).toContain("sslmode=require");
@@ -559,7 +592,7 @@ describe("admin config", () => {
       ...{ RATE_LIMIT_PER_MINUTE: 1_303, UNKNOWN_KEYS_PER_MINUTE: 1_304, TRUST_PROXY: "loopback,10.0.0.1" },
       ...{ ANSWER_MAX_BYTES: 1_300_005, PERSISTED_DOCUMENTS_ONLY: false, SPARQL_TIMEOUT_MS: 1_306 },
       ...{ SHUTDOWN_DELAY_MS: 1_307, SHUTDOWN_TIMEOUT_MS: 1_308, SPARQL_CONCURRENCY: 9 },
-      ...{ MAX_CONNECTIONS: 1_310 },
+      ...{ MAX_CONNECTIONS: 1_310, MIGRATION_WAIT_MS: 1_311 },
       ...{
         KEEP_ALIVE_TIMEOUT_MS: 1_309,
         GRAPH_VERIFY: "report",

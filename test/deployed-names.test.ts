@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
+import { loadConfig } from "../config.ts";
 import { ROOT } from "./support/process.ts";
 
 const read = (file: string) => readFile(join(ROOT, file), "utf8");
@@ -114,7 +115,8 @@ test("Kubernetes: the secrets, settings and image that the pods name are those t
 test("Kubernetes: a server has time to start, and to be busy, before it is restarted; it is asked often whether it is ready", async () => {
   const [server] = (await templates()).filter(({ metadata }) => metadata.labels["part"] === "server");
   const { startupProbe, readinessProbe, livenessProbe } = server!.spec.containers[0];
-  expect(startupProbe!.periodSeconds * startupProbe!.failureThreshold).toBeGreaterThanOrEqual(120);
+  const waiting = loadConfig({}).migrationWaitMs / 1_000;
+  expect(startupProbe!.periodSeconds * startupProbe!.failureThreshold).toBeGreaterThanOrEqual(waiting + 60);
   expect(livenessProbe!.periodSeconds * livenessProbe!.failureThreshold).toBeGreaterThanOrEqual(60);
   expect(livenessProbe!.timeoutSeconds).toBeGreaterThanOrEqual(5);
   expect(readinessProbe!.periodSeconds).toBeLessThanOrEqual(5);

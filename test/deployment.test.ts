@@ -147,6 +147,21 @@ test("the settings of the example for Kubernetes can be used as they are", async
   expect(() => loadConfig({ ...settings, FUSEKI_PASSWORD: "x" })).not.toThrow();
 });
 
+test("an example with an https PLATFORM_URL trusts the proxy that ends it", async () => {
+  const files = ["README.md", ...FILES, ...globSync("docs/*.md", { cwd: ROOT })];
+  const ofEach = await Promise.all(
+    files.map(async (file) => {
+      const set = assignments(await read(file)).map(([name, value]) => [name, value.split(" ")[0]!] as const);
+      return { file, settings: Object.fromEntries(set) };
+    }),
+  );
+  const behindProxy = ofEach.filter(({ settings }) => settings["PLATFORM_URL"]?.startsWith("https:"));
+  expect(behindProxy.map(({ file }) => file)).toContain("deploy/kubernetes/settings.env");
+  const trusting = ({ settings }: { settings: NodeJS.ProcessEnv }) =>
+    loadConfig({ TRUST_PROXY: settings["TRUST_PROXY"] }).trustProxy;
+  expect(behindProxy.filter((example) => trusting(example) === 0)).toEqual([]);
+});
+
 test("what is taken from others is pinned by its digest, and what we build is ours", async () => {
   const { services } = await compose();
   const built = Object.values(services)

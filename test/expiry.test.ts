@@ -89,6 +89,25 @@ test("however many are due, one run expires all of them, and the oldest are the 
   expect(new Set(Object.values(await changed()))).toEqual(new Set(["expired"]));
 });
 
+test("at most as many expire as are asked for, and so many are told", async () => {
+  await commitments(-1);
+  // One that somebody called expired before its date has passed.
+  await projection.database.owner.query(
+    "update app_public.status_history set changed_at = changed_at - interval '3 days'",
+  );
+  const expire = async () => {
+    const { rows } = await projection.database.owner.query<{ expired: string }>(
+      "select app_private.expire_commitments(2) as expired",
+    );
+    return [rows[0]!.expired, Object.keys(await changed()).length];
+  };
+  expect([await expire(), await expire(), await expire()]).toEqual([
+    ["2", 2],
+    ["1", 3],
+    ["0", 3],
+  ]);
+});
+
 test.each(["Pacific/Kiritimati", "Etc/GMT+12"])(
   "days are those of UTC, whatever day it is in %s",
   async (zone) => {
@@ -109,6 +128,39 @@ test.each(["Pacific/Kiritimati", "Etc/GMT+12"])(
     }
   },
 );
+
+test("it expires once: a status that a person sets after that stands, until another date has passed", async () => {
+  const { owner } = projection.database;
+  await commitments(-5);
+  await runJob();
+  const { rows } = await owner.query<{ id: string }>(
+    "select commitment_id as id from app_public.commitments where commitment_description = 'funded'",
+  );
+  const writer = await owner.connect();
+  await writer.query("begin; set local role api_write");
+  await writer.query("select app_public.update_commitment_status($1, 'in_progress', $2)", [
+    rows[0]!.id,
+    contributor,
+  ]);
+  await writer.query("commit");
+  writer.release();
+  await runJob();
+  expect(await changed()).toEqual({ declared: "expired", funded: "in_progress", in_progress: "expired" });
+  const move = (daysAhead: number) =>
+    owner.query(
+      `update app_public.commitments set target_completion_date = (now() at time zone 'UTC')::date + $2::integer
+       where commitment_id = $1`,
+      [rows[0]!.id, daysAhead],
+    );
+  await owner.query("update app_public.status_history set changed_at = changed_at - interval '3 days'");
+  await move(-4);
+  await runJob();
+  expect(await changed()).toMatchObject({ funded: "in_progress" });
+  // The day on which it expired would have been on time for this date.
+  await move(-3);
+  await runJob();
+  expect(await changed()).toMatchObject({ funded: "expired" });
+});
 
 test("the history says what happened and names nobody, and the graph follows", async () => {
   await commitments(-30);
@@ -147,12 +199,16 @@ test("one setting switches it off, and on again", async () => {
 test("a commitment that somebody is changing is left for the next run, and holds nobody up", async () => {
   await commitments(-1);
   const client = await projection.database.owner.connect();
-  await client.query("begin");
-  await client.query("select from app_public.commitments where commitment_description = 'funded' for update");
-  await runJob();
-  expect(Object.keys(await changed())).toEqual(["declared", "in_progress"]);
-  await client.query("rollback");
-  client.release();
+  try {
+    await client.query("begin");
+    await client.query(
+      "select from app_public.commitments where commitment_description = 'funded' for update",
+    );
+    await runJob();
+    expect(Object.keys(await changed())).toEqual(["declared", "in_progress"]);
+  } finally {
+    client.release(true);
+  }
   await runJob();
   expect(Object.keys(await changed())).toEqual(["declared", "funded", "in_progress"]);
 });

@@ -402,6 +402,7 @@ test("docs/graphql.md states the actual bounds", async () => {
     argumentDepth: stated("levels of one argument"),
     links: stated("conditions on linked records"),
     argumentLength: stated("characters of one text"),
+    keptLength: stated("characters of an answer that is kept"),
   }).toEqual(Object.fromEntries(Object.entries(BOUNDS).map(([name, bound]) => [name, String(bound)])));
 });
 

@@ -83,6 +83,17 @@ test.each([
   expect(data.list.totalCount).toBe(263);
 });
 
+test("of a page from the end whose records nobody asks for, the total is told all the same", async () => {
+  const list = "needs(last: 3) { totalCount aggregates { distinctCount { orgUri } } }";
+  const { whole, organization } = await ask(
+    service,
+    `query ($orgUri: String!) { whole: ${list} organization(orgUri: $orgUri) { ${list} } }`,
+    { orgUri: ORG },
+  );
+  expect(whole.totalCount).toBeGreaterThan(3);
+  expect(organization.needs.totalCount).toBeGreaterThan(3);
+});
+
 test("a list within a list has 20 records unless more are asked for", async () => {
   const { organization } = await ask(
     service,

@@ -320,6 +320,16 @@ test("the command ends with 0 for no change, 1 for one, and 2 for what cannot be
     stdout: expect.stringContaining("`org_member in an organization loses needs:write, asked for by "),
   });
   expect(await command("--markdown")).toMatchObject({ code: 2 });
+  expect(await command("--help")).toMatchObject({ code: 0, stdout: expect.stringContaining("--roles") });
+  const empty = await createTestDatabase({ template: false });
+  try {
+    const settingUp = { ...settings, DATABASE_URL: empty.url };
+    expect(await run(process.execPath, ["admin/migrate.ts", "--plan"], settingUp)).toMatchObject({
+      ...{ code: 1, stdout: expect.stringContaining("+ db/migrations/0001_foundation.sql") },
+    });
+  } finally {
+    await empty.drop();
+  }
   await database.owner.query("insert into app_migrations.applied values ('9999_later', 'x')");
   expect(await command("--plan")).toMatchObject({ code: 2, stderr: expect.stringContaining("9999_later") });
 });

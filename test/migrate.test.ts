@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { migrate, MigrationError } from "../db/migrate.ts";
+import { createPool } from "../db/pool.ts";
+import { lackingIn } from "../db/release.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { buildWorld, member, ORG } from "./support/world.ts";
@@ -163,6 +165,64 @@ test("a job that the worker has no task for any more leaves the queue", async ()
   await migrate(database.url);
   const { rows } = await database.owner.query("select from graphile_worker.jobs");
   expect(rows).toEqual([]);
+});
+
+describe("what a server asks before it listens", () => {
+  /** What the database lacks that this release relies on, as the server's login is told. */
+  const lacking = async () => {
+    const server = createPool(database.serverUrl, { max: 1 });
+    try {
+      return await lackingIn(server);
+    } finally {
+      await server.end();
+    }
+  };
+  const sums = () => join(directory, "rules/SHA256SUMS");
+
+  test("a rule that was changed and applied on purpose is no other version", async () => {
+    await writeFile(join(directory, "rules/limits.sql"), "\n-- ours\n", { flag: "a" });
+    await migrate(database.url, { directory });
+    expect(await lacking()).toBeUndefined();
+  });
+
+  test("rules of another release are, also without a migration", async () => {
+    await writeFile(sums(), "of another release\n");
+    await migrate(database.url, { directory });
+    expect(await lacking()).toBe("db/rules");
+  });
+
+  test("rules of a later release serve as well, until those of an earlier one take their place", async () => {
+    const release = async (name: string) => {
+      await writeFile(sums(), name);
+      await migrate(database.url, { directory });
+    };
+    await release("the one before");
+    await migrate(database.url);
+    await release("a later one");
+    expect(await lacking()).toBeUndefined();
+    await migrate(database.url);
+    expect(await lacking()).toBeUndefined();
+    await release("the one before");
+    expect(await lacking()).toBe("db/rules");
+    await migrate(database.url);
+    expect(await lacking()).toBeUndefined();
+  });
+
+  test("a migration that the rules came without is named", async () => {
+    await migrate(database.url);
+    await database.owner.query("delete from app_migrations.applied where version = '0076_mailboxes'");
+    expect(await lacking()).toBe("db/migrations/0076_mailboxes.sql");
+  });
+
+  test("a database that nothing was ever done to lacks all", async () => {
+    expect(await lacking()).toBe("db/rules");
+  });
+
+  test("a release that did not know the question has other rules", async () => {
+    await migrate(database.url);
+    await database.owner.query("drop function app_private.lacking");
+    expect(await lacking()).toBe("db/rules");
+  });
 });
 
 test("what an earlier version of the rules created, allowed and said is gone", async () => {

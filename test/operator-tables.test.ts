@@ -99,6 +99,45 @@ test("a key: each of its times and bounds by its own name", async () => {
   }
 });
 
+test("programs are told each time and number as it is stored, under its own name", async () => {
+  const { owner } = database;
+  await owner.query("update app_public.memberships set created_at = '2020-06-15Z' where org_uri = $1", [ORG]);
+  await owner.query(
+    `insert into app_private.sessions (secret_hash, email, created_at, last_used_at)
+     values (sha256('c'), 'a@b.example', now() - interval '1 day', now() - interval '1 hour')`,
+  );
+  for (const [command, stored] of [
+    [
+      ["keys", "list"],
+      `select k.key_id as "keyId", to_json(created_at) as "createdAt", to_json(expires_at) as "expiresAt",
+         to_json(revoked_at) as "revokedAt", to_json(last_used_at) as "lastUsedAt"
+       from app_private.api_keys as k left join app_private.key_uses as u on u.key_id = k.key_id`,
+    ],
+    [
+      ["members", "list", "--org", ORG],
+      `select email, to_json(m.created_at) as "createdAt", to_json(m.updated_at) as "updatedAt"
+       from app_public.memberships as m join app_public.users as u on u.user_id = m.user_id where org_uri = '${ORG}'`,
+    ],
+    [
+      ["sessions", "list"],
+      `select session_id as "sessionId", to_json(created_at) as "createdAt", to_json(last_used_at) as "lastUsedAt"
+       from app_private.sessions`,
+    ],
+    [
+      ["users", "list"],
+      `select email, to_json(created_at) as "createdAt", (
+         select count(*)::integer from app_public.memberships as m where m.user_id = u.user_id) as organizations
+       from app_public.users as u`,
+    ],
+  ] as const) {
+    const { rows } = await owner.query<Row>(stored);
+    expect(rows.length).toBeGreaterThan(0);
+    const listed = await told(...command);
+    expect([command, listed.length]).toEqual([command, rows.length]);
+    expect(listed).toEqual(expect.arrayContaining(rows.map((row) => expect.objectContaining(row))));
+  }
+});
+
 test("people: each with roles, organizations, since when and by name", async () => {
   const users = await told("users", "list");
   expect(users.length).toBeGreaterThan(3);

@@ -32,10 +32,8 @@ export class Lane {
     const client = await pool.connect();
     const lane = new Lane(client, columns, parts);
     await client.query(
-      `create temporary table if not exists incoming_churches as
-         select * from app_public.churches with no data`,
+      "create temporary table incoming_churches as select * from app_public.churches with no data",
     );
-    await client.query("truncate incoming_churches");
     if (parts.strict) await client.query("begin");
     return lane;
   }

@@ -34,7 +34,7 @@ begin
   values (format('claim:%s:confirm', claim.claim_id), 'confirm_claim', claimant, jsonb_strip_nulls(jsonb_build_object(
     'link', '/confirm-address?token=' || secret,
     -- Who proposes an organization says how it is called; who claims it, that this address is theirs: nobody's to advertise in.
-    'orgName', case when not claim.is_new_org and not claim.org_domain_stated then claim.org_name end)));
+    'orgName', case when not claim.org_domain_stated then claim.org_name end)));
 end
 $$;
 comment on function app_private.ask_for_proof is 'Mails the link to whoever is said to have made a claim.';

@@ -52,18 +52,23 @@ comment on function app_private.church_fields is
   'The columns of each record in a search result: church_id and those asked for, or else all. Refuses with 400 a name that is not a column.';
 
 -- A loop, and not one statement, so that what does not fit is not turned into JSON: that is nine tenths of the work.
-create function app_private.church_page(body jsonb, max_bytes bigint default 100000000) returns text
+create function app_private.church_page_in_pieces(body jsonb, max_bytes bigint) returns setof text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  -- What a server can read, hash and pack before somebody else has a turn.
+  most_of_piece constant integer := 60000;
   search app_private.church_query := jsonb_populate_record(null::app_private.church_query, body);
   size integer := coalesce((body ->> 'limit')::integer, 20);
   as_geojson boolean := body ->> 'format' = 'geojson';
   fields text[];
   item text;
   cursor text;
-  items text[] := array[]::text[];
+  opening text := format('{%s:[', case when as_geojson then '"type":"FeatureCollection","features"' else '"items"' end);
+  listed integer := 0;
+  piece text[] := array[]::text[];
+  bytes_of_piece integer := 0;
   -- What is around the items has its place too.
   bytes bigint := 500;
   next_cursor text;
@@ -90,21 +95,36 @@ begin
   loop
     bytes := bytes + octet_length(item) + 1;
     -- A page without a church would lead nowhere.
-    exit when cardinality(items) = size or bytes > max_bytes and next_cursor is not null;
-    items := items || item;
+    exit when listed = size or bytes > max_bytes and listed > 0;
+    piece := piece || (case when listed = 0 then opening else ',' end || item);
+    bytes_of_piece := bytes_of_piece + octet_length(item);
+    if bytes_of_piece >= most_of_piece then
+      return next array_to_string(piece, '');
+      piece := '{}';
+      bytes_of_piece := 0;
+    end if;
+    listed := listed + 1;
     next_cursor := cursor;
     item := null;
   end loop;
   -- After the last church the loop leaves none behind.
-  return format('{%s:[%s],"limit":%s,"has_more":%s,"next_cursor":%s}',
-    case when as_geojson then '"type":"FeatureCollection","features"' else '"items"' end,
-    array_to_string(items, ','), size, to_json(item is not null),
+  return next format('%s%s],"limit":%s,"has_more":%s,"next_cursor":%s}',
+    case when listed = 0 then opening end, array_to_string(piece, ''), size, to_json(item is not null),
     coalesce(to_json(case when item is not null then next_cursor end)::text, 'null'));
 end
 $$;
-comment on function app_private.church_page is
+comment on function app_private.church_page_in_pieces is
   'GET /v0/orgs/search: one page of a search as JSON text, with the columns and in the format asked for. It ends early, '
-  'with its cursor, where it would have more bytes than it may.';
+  'with its cursor, where it would have more bytes than it may. The rows are pieces of the text, of which the last has '
+  'everything behind the items.';
+
+create function app_private.church_page(body jsonb, max_bytes bigint default 100000000) returns text
+language sql stable
+begin atomic
+  select string_agg(piece, '') from app_private.church_page_in_pieces(body, max_bytes) as page (piece);
+end;
+comment on function app_private.church_page is
+  'The same as one text, as servers of version 0.1 ask for it, which go on while a migration runs.';
 
 create function app_private.church_record(body jsonb) returns text
 language plpgsql stable

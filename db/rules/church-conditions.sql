@@ -150,7 +150,7 @@ comment on function app_private.church_chord is
 
 create function app_private.church_metres(chord double precision) returns double precision
 language sql immutable
-return round((2 * 6371008.8 * asin(least(1, chord / 2)))::numeric, 2)::double precision;
+return round((2 * 6371008.8 * asin(chord / 2))::numeric, 2)::double precision;
 comment on function app_private.church_metres is 'The great-circle distance that corresponds to a chord of the unit sphere, to the centimetre.';
 
 -- Only the filters given become conditions, with their values as constants: a single plan for every filter that

@@ -108,7 +108,8 @@ comment on function app_private.is_free_mail is 'Whether anybody can get a mailb
 
 create function app_private.domains_match(email_domain text, org_domain text) returns boolean
 language sql stable
-return coalesce(email_domain = app_private.normal_domain(org_domain) and not app_private.is_free_mail(email_domain), false);
+-- An organization's domain is kept in its normal form (organizations.sql).
+return coalesce(email_domain = org_domain and not app_private.is_free_mail(email_domain), false);
 comment on function app_private.domains_match is
   'Whether an e-mail domain is the organization''s own: exactly the same name. Subdomains, longer names, look-alikes '
   'and the domains of mail providers do not count.';

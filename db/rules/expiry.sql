@@ -16,6 +16,11 @@ begin
     -- The target date itself is still on time; days are UTC days.
     where due.target_completion_date < (now() at time zone 'UTC')::date
       and due.status not in ('fulfilled', 'partially_fulfilled', 'abandoned', 'expired')
+      -- Whatever status a person has set since it expired stands; a date that is moved can pass again.
+      and not exists (
+        select from app_public.status_history as h
+        where h.commitment_id = due.commitment_id and h.to_status = 'expired'
+          and (h.changed_at at time zone 'UTC')::date > due.target_completion_date)
     order by due.target_completion_date
     limit at_most
     -- A commitment that somebody is changing right now is left for the next call.
@@ -27,5 +32,5 @@ end
 $$;
 comment on function app_private.expire_commitments is
   'Marks as expired the commitments past their target date (in UTC) that are not fulfilled, partially fulfilled or '
-  'abandoned; the history names nobody for the change. Returns how many, at most the given number. '
+  'abandoned and have not expired since that date; the history names nobody for the change. Returns how many, at most the given number. '
   'Switched off by the setting expire_commitments = false.';

@@ -228,9 +228,9 @@ comment on function app_private.job_payload is
 create function app_private.run_as(
   scope name, statement text, body jsonb default '{}',
   key_id uuid default null, idempotency_key text default null, request_id text default null,
-  trace_parent text default null, person jsonb default null
-) returns text
-language plpgsql
+  trace_parent text default null, person jsonb default null, request jsonb default null
+) returns setof text
+language plpgsql rows 1
 as $$
 declare
   caller constant uuid := coalesce(key_id, (person ->> 'id')::uuid);
@@ -242,23 +242,41 @@ begin
     set_config('app.request_id', coalesce(request_id, ''), true),
     set_config('app.trace_parent', coalesce(trace_parent, ''), true);
   if idempotency_key is not null then
-    answer := app_private.recall_answer(caller, idempotency_key, sha256(convert_to(statement || body, 'utf8')));
+    -- Servers of a version that did not pass the request on still ask during an upgrade: their fingerprints are of another length.
+    answer := app_private.recall_answer(caller, idempotency_key,
+      coalesce(app_private.request_fingerprint(request), sha256(convert_to(statement || body, 'utf8'))));
     if answer is not null then
-      return answer;
+      return next answer;
+      return;
     end if;
   end if;
   perform set_config('role', scope, true);
-  execute statement into answer using body;
-  if idempotency_key is not null then
+  if idempotency_key is null then
+    -- Not "return query", which takes nothing but text for text.
+    for answer in execute statement using body loop
+      return next answer;
+    end loop;
+  else
+    execute statement into answer using body;
     perform set_config('role', 'none', true);
     perform app_private.keep_answer(caller, idempotency_key, answer);
+    return next answer;
   end if;
-  return answer;
 end
 $$;
 comment on function app_private.run_as is
-  'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer. '
-  'With an idempotency key, the same statement and body get the first answer again, and any other gets 409.';
+  'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer, in '
+  'pieces if the statement returns several rows. '
+  'With an idempotency key, the same request (its method, path and body, as they were sent) gets the first answer again, and any '
+  'other gets 409.';
+
+create function app_private.request_fingerprint(request jsonb) returns bytea
+language sql immutable
+-- What a caller sends is the same for every version of the service, what a server makes of it (its SQL, and what it puts in
+-- place of what was left out) is not. What is null is as if it were left out.
+return '\x01'::bytea || sha256(convert_to(jsonb_strip_nulls(request)::text, 'utf8'));
+comment on function app_private.request_fingerprint is
+  'By what a request is known again when it is repeated: its method, path and body, as they were sent.';
 
 create function app_private.recall_answer(caller uuid, idempotency_key text, fingerprint bytea) returns text
 language plpgsql security definer
@@ -280,14 +298,18 @@ begin
     -- What was in the way may be forgotten by now.
     exit when found;
   end loop;
-  if earlier.fingerprint is distinct from recall_answer.fingerprint then
+  -- Those of two kinds cannot be compared. To take them for different requests would have a client that repeats one during an
+  -- upgrade send it with a new key, and write twice.
+  if length(earlier.fingerprint) = length(recall_answer.fingerprint)
+    and earlier.fingerprint <> recall_answer.fingerprint then
     perform app_private.refuse('idempotency_key_reused');
   end if;
   return earlier.answer;
 end
 $$;
 comment on function app_private.recall_answer is
-  'The answer already given for this idempotency key, or null after taking the key for the current request.';
+  'The answer already given for this idempotency key, or null after taking the key for the current request: run_as asks for its '
+  'one statement, and GraphQL for the transaction of its one mutation.';
 
 create function app_private.keep_answer(caller uuid, idempotency_key text, answer text) returns void
 language sql security definer

@@ -9,6 +9,7 @@
 \ir identity.sql
 \ir limits.sql
 \ir replicas.sql
+\ir editions.sql
 \ir sessions.sql
 \ir permissions.sql
 \ir membership.sql

@@ -187,7 +187,7 @@ begin
   end if;
   update app_public.users as u set erased_at = now() where u.user_id = person.user_id;
   delete from app_public.platform_roles as r where r.user_id = person.user_id;
-  update app_public.memberships as m set status = 'revoked' where m.user_id = person.user_id and m.status <> 'revoked';
+  update app_public.memberships as m set status = 'revoked' where m.user_id = person.user_id;
   -- Nor does a claim stand in for a membership that was revoked.
   insert into app_public.memberships (org_uri, user_id, status)
   select distinct c.org_uri, c.user_id, 'revoked'::app_public.membership_status

@@ -46,12 +46,13 @@ begin
           return query
             with matching as materialized (
               select r.%2$I as key, r.created_at from %4$s as r where app_private.words_of(%3$s) @@ words
-            ), newest as (
+            ), newest as materialized (
               select m.key from matching as m order by m.created_at desc, m.key desc limit most
-            ), ranked as (
-              select n.key, ts_rank(app_private.words_of(%3$s), words) as rank from newest as n join %4$s as r on r.%2$I = n.key
             )
-            select m.key, coalesce(r.rank, 0) from matching as m left join ranked as r on r.key = m.key;
+            -- Not one join of both: where the planner takes thousands for one, it would rank each of them for each of the others.
+            select n.key, ts_rank(app_private.words_of(%3$s), words) from newest as n join %4$s as r on r.%2$I = n.key
+            union all
+            select m.key, 0 from matching as m where m.key not in (select n.key from newest as n);
         end
         $body$;
         comment on function app_private.%1$s_with_words is

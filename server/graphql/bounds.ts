@@ -34,6 +34,8 @@ export const BOUNDS = {
   links: 10,
   /** Characters of a text in the argument of a query. */
   argumentLength: 2_000,
+  /** Characters of an answer that is kept for an Idempotency-Key, of which there may be as many in a day as requests. */
+  keptLength: 100_000,
 } as const;
 
 const number = new Intl.NumberFormat("en");

@@ -3,10 +3,13 @@
 import type pg from "pg";
 import type { PgClient, PgClientQuery } from "postgraphile/@dataplan/pg";
 import { ApiError } from "../errors.ts";
+import type { Repeatable } from "../repeatable.ts";
 import type { Lender, Lent as Connection } from "../postgres/reads.ts";
 import { StatementTimeout } from "../postgres/unavailable.ts";
 
 const CONTAINS = " @> ";
+/** Keys and answers are the server's own affair, which no caller's role has to do with. */
+const AS_SERVER = { role: "none" };
 
 /** A connection while it is borrowed, and how many ask something of it. */
 type Lent = { connection: Promise<Connection>; users: number };
@@ -22,6 +25,8 @@ export class RequestConnection {
   readonly #answerMaxBytes: number;
   #bytesLeft: number;
   #lent: Lent | undefined;
+  #isWhole = false;
+  #failed: Error | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
   /**
@@ -60,11 +65,47 @@ export class RequestConnection {
   }
 
   /** Calls something with the connection, which is shared by calls at the same time. */
-  async use<T>(work: (client: PgClient) => T | Promise<T>): Promise<T> {
+  use<T>(work: (client: PgClient) => T | Promise<T>): Promise<T> {
+    return this.#lend((connection) => work(this.#clientOn(connection)));
+  }
+
+  /**
+   * Has a request answered once: what asks anything of the connection meanwhile is part of one transaction, with the keeping of
+   * its answer, which whoever repeats the request gets.
+   * @param work makes the answer; where it throws, nothing was done
+   * @throws what the work and PostgreSQL throw; ApiError 409 for a key that another request had
+   */
+  once({ key, request }: Repeatable, work: () => Promise<string>): Promise<string> {
+    return this.#lend(async (connection) => {
+      const run = (text: string, values: unknown[] = []) =>
+        this.#inTurn(() => this.#run<{ answer: string | null }>(connection, { text, values }, AS_SERVER));
+      await run("begin");
+      this.#isWhole = true;
+      try {
+        const { rows } = await run(
+          "select app_private.recall_answer($1, $2, app_private.request_fingerprint($3)) as answer",
+          [this.#caller, key, JSON.stringify(request)],
+        );
+        let answer = rows[0]?.answer ?? undefined;
+        if (answer === undefined) {
+          answer = await work();
+          await run("select app_private.keep_answer($1, $2, $3)", [this.#caller, key, answer]);
+        }
+        await run("commit");
+        return answer;
+      } catch (error) {
+        // Where that is not possible any more, the connection is closed, which has the same end.
+        await this.#inTurn(() => connection.run({ text: "rollback" }, null)).catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
+  async #lend<T>(work: (connection: Connection) => T | Promise<T>): Promise<T> {
     const lent = (this.#lent ??= { connection: this.#borrow(), users: 0 });
     lent.users++;
     try {
-      return await work(this.#clientOn(await lent.connection));
+      return await work(await lent.connection);
     } finally {
       if (--lent.users === 0) {
         this.#lent = undefined;
@@ -88,6 +129,7 @@ export class RequestConnection {
       // What is asked within has the turn already; to wait for one would be to wait for itself.
       withTransaction: (work) =>
         this.#inTurn(async () => {
+          if (this.#isWhole) return work(inTransaction);
           await query({ text: "begin" });
           try {
             const value = await work(inTransaction);
@@ -110,20 +152,27 @@ export class RequestConnection {
   async #run<T extends pg.QueryResultRow>(
     connection: Connection,
     { text, values, name, arrayMode }: PgClientQuery,
+    role: Readonly<Record<string, string>> = {},
   ): Promise<pg.QueryResult<T>> {
+    if (this.#failed) throw this.#failed;
     if (this.#msLeft < 1) throw new StatementTimeout();
-    // A plan that is kept takes each code for an average one, and goes through a whole table for one that nothing has.
-    const isPrepared = !text.includes(CONTAINS);
+    // A plan that is kept takes each code for an average one, and goes through a whole table for one that nothing has. One that a
+    // pooler has forgotten would end the transaction.
+    const isPrepared = !this.#isWhole && !text.includes(CONTAINS);
     const query = {
       text,
       values,
       name: isPrepared ? name : undefined,
       ...(arrayMode && { rowMode: "array" }),
     };
-    const settings = { ...this.#settings, statement_timeout: String(Math.ceil(this.#msLeft)) };
+    const settings = { ...this.#settings, ...role, statement_timeout: String(Math.ceil(this.#msLeft)) };
     const began = performance.now();
     try {
       return await this.#orStopped(connection.run<T>(query, settings, (bytes) => this.#count(bytes)));
+    } catch (error) {
+      // In a transaction that has failed nothing else can be asked, which is nothing that a caller should be told.
+      if (this.#isWhole) this.#failed = error as Error;
+      throw error;
     } finally {
       this.#msLeft -= performance.now() - began;
     }

@@ -43,6 +43,9 @@ export class RequestConnections {
       role,
       // To compile a statement that runs for milliseconds takes longer than it does.
       jit_optimize_above_cost: "-1",
+      // Of what came in all at once the planner takes thousands for one until statistics are made, and would compare each with
+      // each. Without a copy of them to do so from, that costs it as often reading a table, whose size it always knows.
+      enable_material: "off",
       // Who says who is acting (db/rules/identity.sql), and what the histories remember (db/migrations/0044_trail.sql).
       "app.key_id": keyId,
       "app.person": person ? JSON.stringify(person) : "",

@@ -2,11 +2,12 @@
 // every error leaves with its public code.
 import { execute } from "postgraphile/grafast";
 import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
-import type { DocumentNode, GraphQLError, GraphQLSchema } from "postgraphile/graphql";
+import type { GraphQLError, GraphQLSchema, OperationDefinitionNode } from "postgraphile/graphql";
 import { ApiError } from "../errors.ts";
 import type { RequestConnections } from "./connections.ts";
 import type { Bodies } from "./forms.ts";
 import { measure } from "./measure.ts";
+import { asOneMutation, once } from "./once.ts";
 import { TextCache } from "./texts.ts";
 
 // The plan of an operation takes some 9 kB a field, and Grafast would keep 500 of them, each in 50 variants: what one
@@ -40,7 +41,14 @@ export class Execution {
   run(args: Grafast.ExecutionArgs): ReturnType<typeof execute> {
     const { small, large } = this.#of(args.schema);
     try {
-      refuseSubscription(args);
+      const operation = getOperationAST(args.document, args.operationName);
+      const { document, variableValues } = args;
+      const { repeatable } = args.contextValue;
+      const asked =
+        repeatable &&
+        operation &&
+        asOneMutation(repeatable, { document, operation, variables: variableValues ?? {} });
+      refuseSubscription(operation);
       const { copies, fields } = measure(
         args.schema,
         args.document,
@@ -49,13 +57,17 @@ export class Execution {
         this.#bodies,
       );
       const settings = args.contextValue.pgSettings!;
-      this.#connections.of(settings).repeats(copies);
-      if (operationOf(args) === OperationTypeNode.QUERY) this.#connections.readsOnly(settings);
-      return execute({ ...args, schema: fields > SMALL.fields ? large : small });
+      const connection = this.#connections.of(settings);
+      connection.repeats(copies);
+      if (operation?.operation === OperationTypeNode.QUERY) this.#connections.readsOnly(settings);
+      const run = () => execute({ ...args, schema: fields > SMALL.fields ? large : small });
+      return asked ? once(connection, asked, run).catch(this.#refusal) : run();
     } catch (error) {
-      return { errors: [this.publicError(error)] };
+      return this.#refusal(error);
     }
   }
+
+  readonly #refusal = (error: unknown) => ({ errors: [this.publicError(error)] });
 
   #of(schema: GraphQLSchema) {
     if (this.#made?.texts.schema !== schema) {
@@ -89,15 +101,9 @@ export function boundedExecution(execution: Execution): GraphileConfig.Plugin {
   };
 }
 
-type Asked = { document: DocumentNode; operationName?: string | null | undefined };
-
-function operationOf({ document, operationName }: Asked): OperationTypeNode | undefined {
-  return getOperationAST(document, operationName)?.operation;
-}
-
 /** An answer has one result. */
-function refuseSubscription(asked: Asked): void {
-  if (operationOf(asked) !== OperationTypeNode.SUBSCRIPTION) return;
+function refuseSubscription(operation: OperationDefinitionNode | null | undefined): void {
+  if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) return;
   throw new ApiError("validation_failed", {
     message: "Subscribe over WebSocket at /graphql, or with server-sent events at /graphql/stream.",
   });

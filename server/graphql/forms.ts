@@ -4,7 +4,7 @@ import { getNamedType, isInputObjectType, isListType, getNullableType } from "po
 import type { GraphQLInputType } from "postgraphile/graphql";
 import { z } from "zod";
 import type { ErrorDetail } from "../errors.ts";
-import { detailOf, readAs } from "../rest/body.ts";
+import { detailsOf, readAs } from "../rest/body.ts";
 import { date, NUL, timestamp, uuid } from "../rest/schemas.ts";
 
 const SCALARS: Readonly<Record<string, z.ZodType>> = {
@@ -41,5 +41,5 @@ export function problemsOfInput(body: z.ZodObject, type: GraphQLInputType, input
     const isList = isListType(getNullableType(named.getFields()[name]?.type));
     if (isList && value !== null && !Array.isArray(value)) given[name] = [value];
   }
-  return (readAs(body, given).error?.issues ?? []).map(detailOf);
+  return (readAs(body, given).error?.issues ?? []).flatMap(detailsOf);
 }

@@ -6,6 +6,7 @@ import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
 import type { DocumentNode, GraphQLError } from "postgraphile/graphql";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
+import { notRepeatable, repeatableOf } from "../repeatable.ts";
 import { parseJson, verifyJson } from "../text.ts";
 import { parseWithin } from "./bounds.ts";
 import type { Documents } from "./documents.ts";
@@ -35,6 +36,7 @@ export function readRequest(documents: Documents): RequestHandler {
       // A caller may see what another may not, and people's claims. Without a validator nothing is gained by keeping it.
       response.set("cache-control", "no-store").vary("Accept, Authorization, Cookie");
       readParameters(request, documents);
+      request.repeatable = repeatableOf(request);
       return next();
     }
     readBody(request, response, documents, next);
@@ -53,6 +55,7 @@ export function readStreamRequest(documents: Documents): RequestHandler {
     if (!request.accepts("text/event-stream")) {
       throw new ApiError("not_acceptable", { message: "Subscriptions are answered as text/event-stream." });
     }
+    if (repeatableOf(request)) throw notRepeatable("goes with a request that has exactly one mutation");
     // The library of the transport knows no other way of saying so.
     request.headers.accept = "text/event-stream";
     readBody(request, response, documents, next);
@@ -68,6 +71,7 @@ function readBody(request: Request, response: Response, documents: Documents, ne
     try {
       checkForm(request.body);
       request.body = withText(request.body, documents);
+      request.repeatable = repeatableOf(request);
     } catch (refusal) {
       return next(refusal);
     }

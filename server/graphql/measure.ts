@@ -64,7 +64,8 @@ export function measure(
   );
 }
 
-function withDefaults(operation: OperationDefinitionNode, variables: Variables): Variables {
+/** The variables of a request, with the defaults of those that it left out. */
+export function withDefaults(operation: OperationDefinitionNode, variables: Variables): Variables {
   const defaults = (operation.variableDefinitions ?? [])
     .filter(({ defaultValue }) => defaultValue !== undefined)
     .map(({ variable, defaultValue }) => [variable.name.value, valueFromASTUntyped(defaultValue!)] as const);

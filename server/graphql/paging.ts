@@ -46,7 +46,7 @@ export const PagingPlugin: GraphileConfig.Plugin = {
               return typeof first === "number" || typeof last === "number" ? first : byDefault;
             });
             $list.setFirst($first);
-            $list.setLast(lambda($last, (last) => (isForNothing() ? null : last)));
+            $list.setLast($last);
             return $list;
           },
         };

@@ -95,6 +95,7 @@ export function makePreset(
       explain: false,
       context: ({ expressv4 }) => ({
         pgSettings: connections.begin(expressv4!.req.identity, expressv4!.res),
+        repeatable: expressv4!.req.repeatable,
       }),
     },
     ruru: explorerConfig,

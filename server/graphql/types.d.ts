@@ -4,12 +4,15 @@ import "@graphile/pg-aggregates/dist/AddAggregateTypesPlugin.js";
 import "@graphile/pg-aggregates/dist/AddGroupByAggregateEnumValuesForAttributesPlugin.js";
 import "@graphile/pg-aggregates/dist/InflectionPlugin.js";
 import "@graphile/pg-aggregates/dist/interfaces.js";
+import type { Repeatable } from "../repeatable.ts";
 
 declare global {
   namespace Grafast {
     interface Context {
       /** Of a subscription alone. */
       changes?: unknown;
+      /** Of a request with an Idempotency-Key. */
+      repeatable?: Repeatable | undefined;
     }
   }
   namespace GraphileBuild {

@@ -1,9 +1,9 @@
 // The only tool: church search, described for a model that has to choose it and fill in its inputs. The inputs and the
 // answers come from the schemas of GET /v0/orgs/search.
+import { setImmediate } from "node:timers/promises";
 import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { apiErrorFrom } from "../errors.ts";
-import type { ApiError } from "../errors.ts";
+import { ApiError, apiErrorFrom } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { currentRequest } from "../request-context.ts";
 import { churchFeatures, churchPage, churchQuery } from "../resources/church-schemas.ts";
@@ -11,7 +11,7 @@ import { isObject } from "./messages.ts";
 
 export const CHURCH_TOOL = "churches_search_v1";
 
-/** Runs a checked search: a page as JSON text. */
+/** Runs a checked search, and says what stands for its page. */
 export type Search = (query: Record<string, unknown>) => Promise<string>;
 
 const TITLE = "Search churches";
@@ -83,13 +83,13 @@ const DEFINITION = {
 
 /**
  * Adds the tool to a server.
- * @param search runs the search on the caller's behalf, and says what stands for its page
+ * @param search runs the search on the caller's behalf
  * @param failed called with failures that are not the caller's fault
  */
 export function addChurchTool(server: McpServer, search: Search, failed: (error: ApiError) => void): void {
   server.registerTool(CHURCH_TOOL, DEFINITION, async (input): Promise<CallToolResult> => {
     const checked = checkInput(input);
-    if ("problem" in checked) return refusal(checked.problem);
+    if ("problem" in checked) return failure(new ApiError("validation_failed", { message: checked.problem }));
     try {
       return pageResult(await search(checked.query));
     } catch (thrown) {
@@ -107,19 +107,43 @@ function pageResult(standIn: string): CallToolResult {
 /**
  * Puts a page into a reply in the place of what stands for it, as text and as structured content: the SDK would read and
  * write every value of it several times over.
+ * @param page in pieces, as what is returned
  */
-export function withPage(reply: string, standIn: string, page: string): string {
-  return reply
-    .replace(JSON.stringify({ [standIn]: true }), () => page)
-    .replace(JSON.stringify(standIn), () => JSON.stringify(page));
+export async function withPage(reply: string, standIn: string, page: readonly string[]): Promise<string[]> {
+  const asText = JSON.stringify(standIn);
+  const asContent = JSON.stringify({ [standIn]: true });
+  const parts: string[] = [];
+  for (const part of reply.split(new RegExp(`(\\{${asText}:true\\}|${asText})`))) {
+    if (part === asContent) parts.push(...page);
+    else if (part === asText) parts.push('"', ...(await eachQuoted(page)), '"');
+    else parts.push(part);
+  }
+  return parts;
 }
 
-/** A refusal with what a program needs to know of it; its text is for a model, which sees no headers. */
+/** Pieces of a text as those of a string in JSON. */
+async function eachQuoted(pieces: readonly string[]): Promise<string[]> {
+  const quoted: string[] = [];
+  for (const piece of pieces) {
+    quoted.push(JSON.stringify(piece).slice(1, -1));
+    // Whoever came meanwhile is next.
+    await setImmediate();
+  }
+  return quoted;
+}
+
+/**
+ * A refusal with what a program needs to know of it; its text is for a model, which sees no headers. By the tool rather than an
+ * error of the protocol: models are shown the former and seldom the latter.
+ */
 function failure({ code, message, statusCode, headers }: ApiError): CallToolResult {
   const retryAfter = headers[RESPONSE_HEADERS.retryAfter];
   const text = statusCode >= 500 ? `${code}: ${message}` : message;
   return {
-    ...refusal(retryAfter === undefined ? text : `${text} Retry-After: ${retryAfter} s.`),
+    content: [
+      { type: "text", text: retryAfter === undefined ? text : `${text} Retry-After: ${retryAfter} s.` },
+    ],
+    isError: true,
     _meta: {
       error: {
         ...{ code, statusCode, requestId: currentRequest()?.id },
@@ -127,11 +151,6 @@ function failure({ code, message, statusCode, headers }: ApiError): CallToolResu
       },
     },
   };
-}
-
-// A refusal by the tool rather than an error of the protocol: models are shown the former and seldom the latter.
-function refusal(text: string): CallToolResult {
-  return { content: [{ type: "text", text }], isError: true };
 }
 
 function checkInput(input: unknown): { query: Record<string, unknown> } | { problem: string } {

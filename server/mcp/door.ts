@@ -12,10 +12,11 @@ import { RESPONSE_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { parseJson, requireUtf8Charset } from "../text.ts";
 import { ACCEPTED, LONGEST_BATCH, RPC, rpcError } from "./messages.ts";
-import type { Reply } from "./messages.ts";
+import type { PagedReply } from "./messages.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
 import type { Caller, ProtocolHeaders } from "./protocol.ts";
 import { searchChurches } from "../resources/orgs-search.ts";
+import { sendPieces } from "../rest/answer.ts";
 import type { Database } from "../database.ts";
 import { currentRequest } from "../request-context.ts";
 
@@ -49,7 +50,8 @@ export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDe
         headers: protocolHeaders(request),
         search: async (query) => {
           const page = await searchChurches(database, request.identity, query, Math.floor(left / COPIES));
-          left = Math.max(0, left - COPIES * Buffer.byteLength(page));
+          const bytes = page.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+          left = Math.max(0, left - COPIES * bytes);
           return page;
         },
         countAs: request.countAs,
@@ -61,12 +63,12 @@ export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDe
           logger[levelOf(told)]({ err: error, route: MCP_PATH }, "a tool call failed");
         },
       };
-      send(response, await answer(request.body, caller));
+      await send(response, await answer(request.body, caller));
     });
   });
 }
 
-async function answer(bytes: unknown, caller: BatchCaller): Promise<Reply> {
+async function answer(bytes: unknown, caller: BatchCaller): Promise<PagedReply> {
   let body: unknown;
   try {
     body = parseJson(bytes instanceof Uint8Array ? bytes : new Uint8Array());
@@ -77,7 +79,7 @@ async function answer(bytes: unknown, caller: BatchCaller): Promise<Reply> {
 }
 
 // Only revision 2025-03-26 has batches.
-async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Reply> {
+async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<PagedReply> {
   if (messages.length === 0 || messages.length > LONGEST_BATCH) {
     const message = `A batch must have 1 to ${LONGEST_BATCH} messages.`;
     return rpcError(null, RPC.invalidRequest, message, { status: 400 });
@@ -87,17 +89,17 @@ async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Re
   const answers: string[] = [];
   for (const message of messages) {
     const { body } = await answerMessage(message, caller, true);
-    if (body !== undefined) answers.push(body);
+    if (body !== undefined) answers.push(answers.length === 0 ? "[" : ",", ...[body].flat());
     // A long answer has kept everybody waiting; whoever came meanwhile is next.
     await setImmediate();
   }
-  return answers.length === 0 ? ACCEPTED : { status: 200, body: `[${answers.join(",")}]` };
+  return answers.length === 0 ? ACCEPTED : { status: 200, body: [...answers, "]"] };
 }
 
-function send(response: Response, { status, body }: Reply): void {
+async function send(response: Response, { status, body }: PagedReply): Promise<void> {
   response.status(status);
   if (body === undefined) response.end();
-  else response.type("application/json").send(body);
+  else await sendPieces(response.type("application/json"), [body].flat());
 }
 
 function protocolHeaders(request: Request): ProtocolHeaders {

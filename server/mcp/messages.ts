@@ -1,5 +1,7 @@
 // JSON-RPC 2.0 as the tool endpoint speaks it: what a message is, and how one is refused in words.
 
+import { currentRequest } from "../request-context.ts";
+
 /** The codes of JSON-RPC that the tool endpoint answers with. */
 export const RPC = {
   parseError: -32_700,
@@ -28,6 +30,9 @@ export type RpcRequest = {
 /** The reply to one message; without a body, an acknowledgement. */
 export type Reply = { status: number; body?: string };
 
+/** A reply with a page in it has a text in pieces. */
+export type PagedReply = Omit<Reply, "body"> & { body?: string | readonly string[] };
+
 /** A refusal in the form of JSON-RPC; id is null where the message had none that could be read. */
 export function rpcError(
   id: RequestId | null,
@@ -35,12 +40,13 @@ export function rpcError(
   message: string,
   { status = 200, data }: { status?: number; data?: unknown } = {},
 ): Reply {
+  const told = { ...(isObject(data) && data), requestId: currentRequest()?.id };
   return {
     status,
     body: JSON.stringify({
       jsonrpc: "2.0",
       id,
-      error: { code, message, ...(data !== undefined && { data }) },
+      error: { code, message, data: told },
     }),
   };
 }

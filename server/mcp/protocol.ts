@@ -16,14 +16,14 @@ import type { ApiError } from "../errors.ts";
 import { addChurchTool, CHURCH_TOOL, withPage } from "./church-tool.ts";
 import type { Search } from "./church-tool.ts";
 import { isObject, readMessage, RPC, rpcError } from "./messages.ts";
-import type { Reply, RpcRequest } from "./messages.ts";
+import type { PagedReply, Reply, RpcRequest } from "./messages.ts";
 
 /** The caller of a message. */
 export type Caller = {
   /** The headers of the protocol that came with the message. */
   headers: ProtocolHeaders;
-  /** Searches on this caller's behalf. */
-  search: Search;
+  /** Searches on this caller's behalf: a page as JSON text, in pieces. */
+  search: (query: Record<string, unknown>) => Promise<readonly string[]>;
   /** Called with failures that are not the caller's fault. */
   failed: (error: Error | ApiError) => void;
 };
@@ -48,7 +48,7 @@ const LONGEST_QUOTE = 60;
  * @param value the message as parsed from JSON
  * @param inBatch whether it came in a batch, which the current revision does not have
  */
-export async function answerMessage(value: unknown, caller: Caller, inBatch: boolean): Promise<Reply> {
+export async function answerMessage(value: unknown, caller: Caller, inBatch: boolean): Promise<PagedReply> {
   const read = readMessage(value);
   if ("reply" in read) return read.reply;
   const { request } = read;
@@ -77,16 +77,16 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   const problem = problemOf(request, route.kind);
   if (problem) return problem;
   const standIn = randomUUID();
-  let page: string | undefined;
+  let page: readonly string[] | undefined;
   const search: Search = async (query) => {
     page = await caller.search(query);
     return standIn;
   };
   const answer = route.kind === "modern" ? modern : legacy;
-  const reply = inPlainWords(await answer(request, { ...caller, search }), request, caller);
+  const reply = inPlainWords(await answer(request, search, caller), request, caller);
   return page === undefined || reply.body === undefined
     ? reply
-    : { ...reply, body: withPage(reply.body, standIn, page) };
+    : { ...reply, body: await withPage(reply.body, standIn, page) };
 }
 
 /** Refuses what the SDK would refuse in the words of its schemas, or would answer with a stream. */
@@ -119,7 +119,7 @@ function problemOf(request: RpcRequest, era: Era): Reply | undefined {
   return undefined;
 }
 
-function toolServer({ search, failed }: Caller): McpServer {
+function toolServer(search: Search, { failed }: Caller): McpServer {
   const server = new McpServer(
     { name: packageJson.name, title: "Engagement Graph", version: packageJson.version },
     {
@@ -135,13 +135,13 @@ function toolServer({ search, failed }: Caller): McpServer {
   return server;
 }
 
-async function modern(request: RpcRequest, caller: Caller): Promise<Reply> {
-  const handler = createMcpHandler(() => toolServer(caller), { legacy: "reject" });
+async function modern(request: RpcRequest, search: Search, caller: Caller): Promise<Reply> {
+  const handler = createMcpHandler(() => toolServer(search, caller), { legacy: "reject" });
   return replyFrom(await handler.fetch(webRequest(caller.headers), { parsedBody: request }));
 }
 
-async function legacy(request: RpcRequest, caller: Caller): Promise<Reply> {
-  const server = toolServer(caller);
+async function legacy(request: RpcRequest, search: Search, caller: Caller): Promise<Reply> {
+  const server = toolServer(search, caller);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {

@@ -29,7 +29,7 @@ const PAGES: readonly Page[] = [claims, claim, organizations, organization, sear
 export function desk(database: Database, more: readonly Page[]): Door {
   return (app, guards) => {
     const router = express.Router();
-    router.use("/assets", express.static(join(import.meta.dirname, "assets"), { index: false }));
+    router.use("/assets", express.static(join(import.meta.dirname, "assets")));
     serveModules(router);
     for (const page of [...more, ...PAGES]) {
       const guarded = [...guards.page, noteVisitor(database)];

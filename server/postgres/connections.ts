@@ -29,6 +29,8 @@ export type Borrower = Readonly<{
   caller: string;
   /** Aborted when the caller hangs up; what runs is cancelled then. */
   gone?: AbortSignal;
+  /** Whether it is for a statement of which a caller has fewer at a time. */
+  isLong?: boolean | undefined;
   /** How far a replica must have got. */
   position?: Position;
 }>;
@@ -128,7 +130,8 @@ export class Connections {
     const waited = () => this.#told((performance.now() - began) / 1_000);
     const request = currentRequest();
     const isUnderWay = request !== undefined && this.#underWay.has(request);
-    const giveBack = await this.#shares.take(borrower.caller, borrower.gone, isUnderWay).finally(waited);
+    const { caller, gone, isLong } = borrower;
+    const giveBack = await this.#shares.take(caller, gone, { isUnderWay, isLong }).finally(waited);
     if (request) this.#underWay.add(request);
     try {
       const client = await this.#connect();

@@ -6,10 +6,13 @@ import type { RestRoute } from "../rest/route.ts";
 import type { Database } from "../database.ts";
 
 const GEOJSON = "application/geo+json";
-const PAGE = "select app_private.church_page($1 -> 'query', ($1 ->> 'maxBytes')::bigint)";
+const PAGE = "select app_private.church_page_in_pieces($1 -> 'query', ($1 ->> 'maxBytes')::bigint)";
+
+/** A page of more takes hundreds of milliseconds, here and in the database. */
+const LONG_PAGE = 1_000;
 
 /**
- * Runs a church search: one page as JSON text.
+ * Runs a church search: one page as JSON text, in pieces, the last of which has everything behind the items.
  * @param query checked by churchQuery
  * @param maxBytes of the page, which ends early, with its cursor, where it would be longer
  * @throws what PostgreSQL raised; apiErrorFrom turns it into what callers are told
@@ -19,13 +22,13 @@ export async function searchChurches(
   identity: Identity,
   query: Record<string, unknown>,
   maxBytes: number,
-): Promise<string> {
-  return (await database.read(identity, PAGE, { query, maxBytes })) ?? "";
+): Promise<string[]> {
+  const isLong = Number(query["limit"]) > LONG_PAGE;
+  return database.readPieces(identity, PAGE, { query, maxBytes }, { isLong });
 }
 
-// A page may have ten megabytes, of which only the end is of interest; its form is that of app_private.church_page.
+// Its form is that of app_private.church_page_in_pieces.
 const END_OF_PAGE = /"limit":(\d+),"has_more":(?:true|false),"next_cursor":(?:null|"([^"]*)")\}$/;
-const LONGEST_END = 2_200;
 
 /** The inputs by their names of today. */
 function withToday({ language, program, ...query }: Record<string, unknown>): Record<string, unknown> {
@@ -71,7 +74,7 @@ export function churchRoutes(database: Database, answerMaxBytes: number): RestRo
       handle: async (request, response, input) => {
         const query = withToday(input);
         const answer = await searchChurches(database, request.identity, query, answerMaxBytes);
-        const [, limit, cursor] = END_OF_PAGE.exec(answer.slice(-LONGEST_END)) ?? [];
+        const [, limit, cursor] = END_OF_PAGE.exec(answer.at(-1) ?? "") ?? [];
         response.set(RESPONSE_HEADERS.limit, limit);
         if (cursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, cursor);
         if (input["format"] === "geojson") response.type(GEOJSON);

@@ -23,13 +23,13 @@ export function readAs(body: z.ZodObject, value: unknown): ReturnType<z.ZodObjec
   return body.safeParse(given);
 }
 
-/** One problem that a schema has found. */
-export function detailOf(issue: z.core.$ZodIssue): ErrorDetail {
-  const unknown = issue.code === "unrecognized_keys" ? issue.keys.join(", ") : undefined;
-  return {
-    path: pathOf([...issue.path, ...(unknown === undefined ? [] : [unknown])]),
-    message: unknown === undefined ? issue.message : "is not a field of this request",
-  };
+/** What a schema has found wrong, field by field. */
+export function detailsOf(issue: z.core.$ZodIssue): ErrorDetail[] {
+  if (issue.code !== "unrecognized_keys") return [{ path: pathOf(issue.path), message: issue.message }];
+  return issue.keys.map((key) => ({
+    path: pathOf([...issue.path, key]),
+    message: "is not a field of this request",
+  }));
 }
 
 /** A path as refusals write it: filter.needId.in[0]. */

@@ -4,8 +4,9 @@ import type { Database } from "../database.ts";
 import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { ApiError, apiErrorFrom, validationFailed } from "../errors.ts";
+import { repeatableOf } from "../repeatable.ts";
 import { requireAcceptable, sendAnswer } from "./answer.ts";
-import { headerOf, idempotencyKey, inputReader } from "./input.ts";
+import { headerOf, inputReader } from "./input.ts";
 import { readPage } from "./list.ts";
 import type { RestRoute } from "./route.ts";
 
@@ -70,7 +71,12 @@ function handler(route: RestRoute, database: Database) {
     const asking =
       route.method === "get"
         ? database.read(request.identity, statement, input)
-        : database.answer(request.identity, statement, input, idempotencyKey(route, request));
+        : database.answer(
+            request.identity,
+            statement,
+            input,
+            route.idempotent ? repeatableOf(request) : undefined,
+          );
     const answer = await asking.catch((error: unknown) => {
       throw byHeaders(route, error);
     });

@@ -6,7 +6,7 @@ import { ApiError, validationFailed } from "../errors.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { verifyJson } from "../text.ts";
-import { detailOf, readAs } from "./body.ts";
+import { detailsOf, readAs } from "./body.ts";
 import { coercion } from "./coerce.ts";
 import type { Input, RestRoute } from "./route.ts";
 
@@ -39,10 +39,9 @@ export function inputReader(route: RestRoute): (request: Request, response: Resp
       result: parse(schema, read(request)),
     }));
     const problems = results.flatMap(({ schema, result }) =>
-      (result.error?.issues ?? []).map((issue) => {
-        const { path, message } = detailOf(issue);
-        return { path: schema === headers ? headerOf(path) : path, message };
-      }),
+      (result.error?.issues ?? [])
+        .flatMap(detailsOf)
+        .map(({ path, message }) => ({ path: schema === headers ? headerOf(path) : path, message })),
     );
     if (problems.length > 0) throw validationFailed(problems);
     return Object.assign({}, ...results.map(({ result }) => result.data)) as Input;
@@ -50,15 +49,6 @@ export function inputReader(route: RestRoute): (request: Request, response: Resp
 }
 
 const strictly: typeof readAs = (schema, value) => schema.safeParse(value);
-
-/** The Idempotency-Key of a request to a route that takes one. */
-export function idempotencyKey(route: RestRoute, request: Request): string | undefined {
-  const key = route.idempotent ? request.get(REQUEST_HEADERS.idempotencyKey) : undefined;
-  if (key !== undefined && (key.length === 0 || key.length > 255)) {
-    throw validationFailed([{ path: "Idempotency-Key", message: "must have 1 to 255 characters" }]);
-  }
-  return key;
-}
 
 /** The header from which a route reads the input of this name. */
 export function headerOf(name: string): string {

@@ -59,6 +59,6 @@ export type RestRoute = {
   list?: ListQuery;
   /** The refusal when the statement returns null. */
   missing?: ErrorCode;
-  /** For a route whose answer does not come from its statement, or its list, as it is: makes its text. */
-  handle?: (request: Request, response: Response, input: Input) => Promise<string>;
+  /** For a route whose answer does not come from its statement, or its list, as it is: makes its text, or its pieces. */
+  handle?: (request: Request, response: Response, input: Input) => Promise<string | readonly string[]>;
 };

@@ -22,7 +22,7 @@ for (const form of document.querySelectorAll("form.try")) {
 
 // A link to an operation leads into what is closed.
 const open = () => {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(location.hash.slice(1));
   const closed = target?.closest("details");
   if (!closed) return;
   closed.open = true;

@@ -1,0 +1,348 @@
+// A GraphQL request with an Idempotency-Key: its one mutation is made once, however often it is sent.
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { RunningServer } from "../server/main.ts";
+import { keyIdOf } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { call, startAnotherServer, startTestService } from "./support/service.ts";
+import type { Answer, TestService } from "./support/service.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+const DECLARE =
+  "mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { needId status statusHistory { nodes { toStatus } } } } }";
+const NEEDS = "{ needs { totalCount } }";
+const ANSWER_BYTES = 400_000;
+
+let dir: string;
+let service: TestService;
+let registered: RunningServer;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "once-"));
+  await writeFile(join(dir, "all.json"), JSON.stringify({ [idOf(DECLARE)]: DECLARE }));
+  service = await startTestService({ config: { answerMaxBytes: ANSWER_BYTES } });
+  registered = await startAnotherServer(service, { PERSISTED_DOCUMENTS: dir });
+});
+afterAll(async () => {
+  await registered.stop();
+  await service.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const idOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
+const input = {
+  orgUri: ORG,
+  orgName: "River Mission",
+  declaredByEmail: contributor,
+  needDescription: "Wells",
+  accelerators: ["PRA"],
+};
+
+type Request = { query?: string; documentId?: string; operationName?: string | null; variables?: object };
+
+const ask = (key: string | undefined, request: Request, apiKey = service.keys.write, url = service.url) =>
+  call(`${url}/graphql`, "POST", apiKey, request, key === undefined ? {} : { "idempotency-key": key });
+const declare = (key: string | undefined, differences: object = {}, query = DECLARE) =>
+  ask(key, { query, variables: { input: { ...input, ...differences } } });
+const count = async (): Promise<number> =>
+  (await ask(undefined, { query: NEEDS })).body.data.needs.totalCount;
+const needIdOf = ({ body }: Answer): string => body.data.declareNeed.need.needId;
+const problemOf = ({ body }: Answer) => body.errors?.[0];
+const REUSED = { extensions: { code: "idempotency_key_reused", statusCode: 409 } };
+
+test("replays the first answer to the same request, and writes once", async () => {
+  const before = await count();
+  const first = await declare("one");
+  expect(first).toMatchObject({
+    status: 200,
+    body: {
+      data: { declareNeed: { need: { status: "open", statusHistory: { nodes: [{ toStatus: "open" }] } } } },
+    },
+  });
+  await ask(undefined, {
+    query: `mutation { updateNeedStatus(input: {needId: "${needIdOf(first)}", status: met, actorEmail: "${contributor}"}) { need { status } } }`,
+  });
+  // As it was told, not as it is by now.
+  expect(await declare("one")).toMatchObject({ status: 200, body: first.body });
+  expect(await count()).toBe(before + 1);
+});
+
+test("answers as without one", async () => {
+  const [once, often] = [await declare("as without"), await declare(undefined)];
+  const apart = (answer: Answer) => JSON.stringify(answer.body).replace(needIdOf(answer), "");
+  expect(apart(once)).toBe(apart(often));
+  const bad = { accelerators: ["NO-SUCH"] };
+  const told = async (key?: string) => {
+    const { status, body } = await declare(key, bad);
+    return [status, body.data, body.errors[0].message, body.errors[0].path, body.errors[0].extensions.code];
+  };
+  expect(await told("as without, refused")).toEqual(await told());
+});
+
+test("knows the same request however it is written, and by its document", async () => {
+  const first = await declare("written");
+  const variables = { input: Object.fromEntries(Object.entries(input).toReversed()) };
+  const same: [string, Request][] = [
+    [service.url, { variables, query: DECLARE }],
+    [service.url, { query: DECLARE, variables, operationName: null }],
+    [service.url, { query: DECLARE, variables: { input: { ...input, concernsCountryCode: null } } }],
+    [registered.url, { documentId: idOf(DECLARE), variables }],
+  ];
+  for (const [url, request] of same) {
+    expect((await ask("written", request, service.keys.write, url)).body).toEqual(first.body);
+  }
+});
+
+describe("is refused with another request:", () => {
+  const two = "mutation A { __typename } mutation B($input: DeclareNeedInput!) ";
+  const body = "{ declareNeed(input: $input) { need { needId } } }";
+
+  test.each<[string, Request]>([
+    ["other variables", { query: DECLARE, variables: { input: { ...input, needDescription: "Other" } } }],
+    ["another text", { query: `${DECLARE} #`, variables: { input } }],
+  ])("%s", async (name, request) => {
+    await declare(name);
+    const before = await count();
+    expect(problemOf(await ask(name, request))).toMatchObject(REUSED);
+    expect(await count()).toBe(before);
+  });
+
+  test("another operation of the text", async () => {
+    const query = `mutation A($input: DeclareNeedInput!) ${body} ${two.replace("mutation A { __typename } ", "")}${body}`;
+    const request = { query, variables: { input } };
+    const first = await ask("operation", { ...request, operationName: "A" });
+    expect(problemOf(await ask("operation", { ...request, operationName: "B" }))).toMatchObject(REUSED);
+    expect((await ask("operation", { ...request, operationName: "A" })).body).toEqual(first.body);
+  });
+
+  test("null, where what is left out has a default", async () => {
+    const query = `mutation ($text: String! = "Roofs", $country: [String!] = ["UG"]) { declareNeed(input: {
+      orgUri: "${ORG}", orgName: "River Mission", declaredByEmail: "${contributor}", needDescription: $text, accelerators: ["PRA"],
+      concernsCountryCode: $country }) { need { needId concernsCountryCode } } }`;
+    const first = await ask("default", { query, variables: {} });
+    expect(first.body.data.declareNeed.need.concernsCountryCode).toEqual(["UG"]);
+    expect(problemOf(await ask("default", { query, variables: { country: null } }))).toMatchObject(REUSED);
+    expect((await ask("default", { query, variables: { country: ["UG"] } })).body).toEqual(first.body);
+  });
+
+  test("one of REST, and the other way round", async () => {
+    const rest = (key: string) =>
+      call(`${service.url}/v0/needs`, "POST", service.keys.write, input, { "idempotency-key": key });
+    await declare("graphql first");
+    expect(await rest("graphql first")).toMatchObject({
+      status: 409,
+      body: { error: "idempotency_key_reused" },
+    });
+    expect((await rest("rest first")).status).toBe(201);
+    expect(problemOf(await declare("rest first"))).toMatchObject(REUSED);
+  });
+
+  test("one that the version before has answered, which kept no others than those of REST", async () => {
+    await service.database.owner.query(
+      `select app_private.run_as('api_write', $1, '{}', $2, 'kept before')`,
+      [`select '{"needId": "of REST"}'`, await keyIdOf(service.database.owner, service.keys.write)],
+    );
+    const before = await count();
+    expect(problemOf(await declare("kept before"))).toMatchObject(REUSED);
+    expect(await count()).toBe(before);
+  });
+});
+
+test("belongs to one API key", async () => {
+  const first = await declare("mine");
+  const others = await ask("mine", { query: DECLARE, variables: { input } }, service.keys.review);
+  expect(others.status).toBe(200);
+  expect(needIdOf(others)).not.toBe(needIdOf(first));
+});
+
+test("ten at once make one record", async () => {
+  const before = await count();
+  const answers = await Promise.all(Array.from({ length: 10 }, () => declare("ten")));
+  expect(new Set(answers.map(needIdOf)).size).toBe(1);
+  expect(await count()).toBe(before + 1);
+});
+
+test("a refused request can be corrected and sent again with it", async () => {
+  const refused = await declare("corrected", { accelerators: ["NO-SUCH"] });
+  expect(problemOf(refused).extensions).toMatchObject({ code: "unknown_accelerator_code", statusCode: 422 });
+  expect((await declare("corrected")).body.errors).toBeUndefined();
+});
+
+describe("goes with one mutation:", () => {
+  const one = (name: string) =>
+    `${name}: declareNeed(input: {orgUri: "${ORG}", orgName: "River Mission", declaredByEmail: "${contributor}", needDescription: "${name}", accelerators: ["PRA"]}) { need { needId } }`;
+
+  test.each<[string, string, string]>([
+    ["a query", NEEDS, "is a query"],
+    ["a subscription", "subscription { changes { change } }", "is a subscription"],
+    ["two mutations", `mutation { ${one("a")} ${one("b")} }`, "has 2"],
+    [
+      "two, one of them in a fragment",
+      `mutation { ${one("a")} ...F } fragment F on Mutation { ${one("b")} }`,
+      "has 2",
+    ],
+    ["two, one of them in an inline fragment", `mutation { ${one("a")} ... { ${one("b")} } }`, "has 2"],
+    ["none but its type", "mutation { __typename }", "has 0"],
+    ["one that is skipped", `mutation { ... @skip(if: true) { ${one("a")} } }`, "has 0"],
+    [
+      "one that is not included",
+      `mutation ($with: Boolean = false) { ... @include(if: $with) { ${one("a")} } }`,
+      "has 0",
+    ],
+  ])("%s is refused, and nothing done", async (name, query, found) => {
+    const before = await count();
+    const { body } = await ask(name, { query });
+    expect(body.data).toBeUndefined();
+    expect(body.errors[0].extensions).toMatchObject({
+      ...{ code: "validation_failed", statusCode: 400 },
+      details: [
+        {
+          path: "Idempotency-Key",
+          message: `goes with a request that has exactly one mutation; this one ${found}`,
+        },
+      ],
+    });
+    expect(await count()).toBe(before);
+    // Without the header it is a request like others.
+    if (query !== NEEDS) return;
+    expect((await ask(undefined, { query })).body.errors).toBeUndefined();
+  });
+
+  test.each<[string, string, object?]>([
+    [
+      "beside one that is skipped",
+      `mutation ($b: Boolean!) { ${one("a")} ... @skip(if: $b) { ${one("b")} } }`,
+      { b: true },
+    ],
+    [
+      "that is included",
+      `mutation ($b: Boolean! = true) { ... on Mutation @include(if: $b) { ${one("a")} } }`,
+    ],
+    [
+      "that is asked for twice under one name",
+      `mutation { ${one("a")} ...F } fragment F on Mutation { ${one("a")} }`,
+    ],
+    ["beside its type", `mutation { __typename ${one("a")} }`],
+  ])("one %s", async (name, query, variables = {}) => {
+    const before = await count();
+    const first = await ask(name, { query, variables });
+    expect(first.body).toMatchObject({ data: { a: { need: { needId: expect.any(String) } } } });
+    expect((await ask(name, { query, variables })).body).toEqual(first.body);
+    expect(await count()).toBe(before + 1);
+  });
+
+  test("an operation that is not named is what is refused", async () => {
+    const { body } = await ask("which", { query: `query A ${NEEDS} query B ${NEEDS}` });
+    expect(body.errors[0].extensions.code).toBe("validation_failed");
+    expect(body.errors[0].message).not.toContain("Idempotency-Key");
+  });
+
+  test("a query by GET, and a subscription as a stream, are refused too", async () => {
+    const headers = { "idempotency-key": "elsewhere" };
+    const byGet = await call(
+      `${service.url}/graphql?query=${encodeURIComponent(NEEDS)}`,
+      "GET",
+      service.keys.read,
+      undefined,
+      headers,
+    );
+    const asStream = await call(
+      `${service.url}/graphql/stream`,
+      "POST",
+      service.keys.read,
+      { query: NEEDS },
+      headers,
+    );
+    for (const { status, body } of [byGet, asStream]) {
+      expect([status, body.errors[0].extensions.code]).toEqual([400, "validation_failed"]);
+      expect(body.errors[0].extensions.details[0].path).toBe("Idempotency-Key");
+    }
+  });
+});
+
+test.each([
+  ["empty", ""],
+  ["longer than 255 characters", "x".repeat(256)],
+])("one that is %s is refused", async (_, key) => {
+  const before = await count();
+  const { status, body } = await declare(key);
+  expect([status, body.errors[0].extensions]).toMatchObject([
+    400,
+    { code: "validation_failed", details: [{ path: "Idempotency-Key" }] },
+  ]);
+  expect(await count()).toBe(before);
+});
+
+describe("of an answer with an error in it nothing is kept, told, or done:", () => {
+  const withHistory = `mutation ($input: DeclareNeedInput!) {
+    __typename made: declareNeed(input: $input) { need { needId statusHistory { nodes { toStatus } } }
+      again: need { statusHistory(first: 1) { nodes { toStatus } } } } }`;
+  const withAll = (first: number) =>
+    `mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { organization { needs(first: ${first}) { nodes { needDescription } } } } } }`;
+
+  test("where a part of it may not be read", async () => {
+    const { owner } = service.database;
+    const before = await count();
+    await owner.query("revoke select on app_public.status_history from api_read");
+    const refused = await declare("part", {}, withHistory);
+    await owner.query("grant select on app_public.status_history to api_read");
+    expect(refused.body.data).toEqual({ __typename: "Mutation", made: null });
+    const codes = JSON.stringify(refused.body.errors).match(/"code":"\w+"/g);
+    expect(new Set(codes)).toEqual(new Set(['"code":"insufficient_scope"']));
+    expect(await count()).toBe(before);
+    expect((await declare("part", {}, withHistory)).body.data.made.need.statusHistory.nodes).toHaveLength(1);
+    expect(await count()).toBe(before + 1);
+  });
+
+  test("where it would be too large to be kept, or to be sent", async () => {
+    await service.database.owner.query(
+      `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+       select $1, 'River Mission', $2, repeat('x', 9000), '{PRA}' from generate_series(1, 60)`,
+      [ORG, contributor],
+    );
+    const before = await count();
+    for (const [first, message] of [
+      [20, /kept for an Idempotency-Key must not exceed 100,000\. This one has 1[0-9]{2},[0-9]{3}\./],
+      [60, /larger than an answer may be/],
+    ] as const) {
+      const { body } = await declare("large", {}, withAll(first));
+      expect(body.errors[0].message).toMatch(message);
+      expect(await count()).toBe(before);
+    }
+    expect((await declare("large", {}, withAll(2))).body.errors).toBeUndefined();
+    expect(await count()).toBe(before + 1);
+  });
+
+  test("where the database is lost between the writing and the answer", async () => {
+    const { owner } = service.database;
+    const before = await count();
+    const locker = await owner.connect();
+    let lost: Promise<Answer>;
+    try {
+      await locker.query("begin; lock table app_public.commitments in access exclusive mode");
+      lost = declare(
+        "lost",
+        {},
+        "mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { needId commitments { nodes { status } } } } }",
+      );
+      await eventually(async () => {
+        const { rowCount } = await owner.query(
+          // The need is written, and what is asked for of it waits.
+          `select pg_terminate_backend(reading.pid) from pg_locks as reading join pg_locks as writing using (pid)
+           where reading.relation = 'app_public.commitments'::regclass and not reading.granted
+             and writing.relation = 'app_public.needs'::regclass and writing.mode = 'RowExclusiveLock'`,
+        );
+        expect(rowCount).toBe(1);
+      });
+    } finally {
+      await locker.query("rollback");
+      locker.release();
+    }
+    expect((await lost).status).toBe(503);
+    expect(await count()).toBe(before);
+    expect((await declare("lost")).body.errors).toBeUndefined();
+    expect(await count()).toBe(before + 1);
+  });
+});
