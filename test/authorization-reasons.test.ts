@@ -122,6 +122,20 @@ test("who-can names them by their addresses, whatever case these have and whoeve
   await database.owner.query(`delete from app_public.platform_roles where ${whose}`, [Object.keys(added)]);
 });
 
+test("who may do something by two roles is named once, with both", async () => {
+  const added = `with person as (insert into app_public.users (email) values ('both@platform.example') returning user_id)
+    insert into app_public.platform_roles (user_id, role) select user_id, unnest(array['support', 'admin']::app_public.platform_role[])
+    from person`;
+  await database.owner.query(added);
+  const { rows } = await database.owner.query(
+    "select reason from app_private.holders_of($1, 'users:read') where email = 'both@platform.example'",
+    [ORG],
+  );
+  expect(rows).toEqual([{ reason: "On the platform: admin. On the platform: support." }]);
+  const whose = "user_id = (select user_id from app_public.users where email = 'both@platform.example')";
+  await database.owner.query(`delete from app_public.platform_roles where ${whose}`);
+});
+
 test("each reason has the file and line of its rule", async () => {
   const yes = await explain(world.contributor.toUpperCase(), "needs:write");
   expect(yes).toMatchObject({ allowed: true, refusal: null });

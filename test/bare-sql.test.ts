@@ -62,13 +62,26 @@ const wire = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => 
 
 /** The paths that a call is refused for; otherwise the error's code, or "answered". */
 async function call({ name, arguments: all }: Callable, changed: Record<string, unknown>): Promise<string[]> {
+  await psql.query("begin");
+  const outcome = await called(psql, name, all, changed);
+  await psql.query("rollback");
+  return outcome;
+}
+
+/** The same within a transaction, which goes on. */
+async function called(
+  client: Client,
+  name: string,
+  all: readonly Argument[],
+  changed: Record<string, unknown>,
+): Promise<string[]> {
   const given = all
     .filter((one) => one.isRequired || one.name in changed || one.name in WELL_FORMED)
     .map(({ first, ...one }) => ({ value: WELL_FORMED[one.name] ?? first, ...one }))
     .map((one) => (one.name in changed ? { ...one, value: changed[one.name] } : one));
   const list = given.map((one, place) => `"${one.name}" => $${place + 1}::${one.type}`);
-  await psql.query("begin; set local role api_review");
-  const outcome = await psql
+  await client.query("set local role api_review");
+  return client
     .query(
       `select app_public.${name}(${list.join()})`,
       given.map(({ value }) => value),
@@ -78,8 +91,6 @@ async function call({ name, arguments: all }: Callable, changed: Record<string, 
       ({ code, hint }: { code: string; hint?: string }) =>
         code === "PT400" ? (JSON.parse(hint!) as { path: string }[]).map(({ path }) => path) : [code],
     );
-  await psql.query("rollback");
-  return outcome;
 }
 
 /** Changes arguments one at a time; returns those calls that are not refused for just that argument. */
@@ -119,6 +130,79 @@ describe("in bare SQL", () => {
     expect(found).toEqual({
       "claim_organization.roles = null": [expect.stringMatching(/^(answered|PT409)$/)],
     });
+  });
+
+  test("no text is kept with what is blank around it", async () => {
+    const { rows: columns } = await database.owner.query<{ relation: string; name: string }>(
+      `select relation::text, name from app_private.text_columns() where type = 'text' and relation::text ~ '^app_public'`,
+    );
+    const padded: string[] = [];
+    const kept: string[] = [];
+    const proposal = { is_new_org: true, org_uri: null };
+    const refused: string[][] = [];
+    const client = await database.owner.connect();
+    for (const { name, arguments: all } of callables) {
+      const texts = all.filter((one) => one.type === "text" && /(name|description|type)$/.test(one.name));
+      if (texts.length === 0) continue;
+      const changed = Object.fromEntries(texts.map((one) => [one.name, `\n \t${name}.${one.name} \r\n`]));
+      const more = name === "claim_organization" ? proposal : {};
+      await client.query("begin");
+      const [outcome, ...others] = await called(client, name, all, { ...changed, ...more });
+      if (outcome !== "answered") refused.push([name, outcome!, ...others]);
+      else await client.query("set local role none");
+      for (const { relation, name: column } of outcome === "answered" ? columns : []) {
+        const { rows } = await client.query<{ text: string }>(
+          `select "${column}" as text from ${relation} where "${column}" ~ $1`,
+          [`${name}\\.`],
+        );
+        for (const { text } of rows) (text === text.trim() ? kept : padded).push(text);
+      }
+      await client.query("rollback");
+    }
+    client.release();
+    expect({ refused, padded }).toEqual({ refused: [], padded: [] });
+    // Otherwise this would be a test of nothing.
+    expect(kept).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^submit_engagement_claim\.country_name$/)]),
+    );
+    expect(new Set(kept).size).toBeGreaterThan(10);
+  });
+
+  test("what is said of a transaction is said of no other", async () => {
+    // By the rules as they are: what each of them sets, and nobody else.
+    const { rows: settings } = await database.owner.query<{ name: string }>(
+      `select distinct set[1] as name from pg_proc as p, regexp_matches(p.prosrc || pg_get_functiondef(p.oid),
+         $$set_config\\('([\\w.]+)'$$, 'g') as set
+       where p.pronamespace = 'app_private'::regnamespace and p.prokind = 'f'`,
+    );
+    expect(settings.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["app.actor_email", "app.key_id", "app.person", "app.request_id", "role"]),
+    );
+    const person = JSON.stringify({ id: SOME_ID, issuer: "i", subject: "s", email: member });
+    const client = new Client(database.serverUrl);
+    await client.connect();
+    const said = async () => {
+      const { rows } = await client.query<{ said: string | null }>(
+        "select nullif(current_setting(name, true), '') as said from unnest($1::text[]) as name",
+        [settings.map(({ name }) => name)],
+      );
+      return rows.map((row) => row.said);
+    };
+    const before = await said();
+    // Each of these is a transaction by itself.
+    const runAs = (statement: string) =>
+      client.query(
+        `select app_private.run_as('api_person', $1, key_id => $2, request_id => 'r', trace_parent => 't', person => $3)`,
+        [statement, SOME_ID, person],
+      );
+    await runAs("select app_private.current_actor()");
+    expect(await said()).toEqual(before);
+    await client.query("select app_private.run_as('api_person', $1, person => $2)", [
+      `select app_public.claim_organization('${member}', 'Ana', 'Silva', '{}', 'Elsewhere', true)::text`,
+      person,
+    ]);
+    expect(await said()).toEqual(before);
+    await client.end();
   });
 
   test("no list has an item that is null", async () => {

@@ -313,6 +313,9 @@ test("goes on by Link, and says when there is no more", async () => {
     expect(path === "").toBe(pages === 2);
   }
   expect(read).toEqual(ids);
+  // A page that is full with the last of them is the last one.
+  const { body } = await call(`${service.url}/v0/changes?limit=3&after=${start}`, "GET", service.keys.read);
+  expect([(body as Page).changes.length, body.hasMore]).toEqual([3, false]);
 });
 
 test("goes on by Link with the same filters", async () => {

@@ -86,11 +86,36 @@ describe("a cursor", () => {
   });
 });
 
+test("a cursor may say any place up to a thousand, on either side, and none beyond", async () => {
+  const status = async (place: number) =>
+    (await search({ q: "rare", cursor: await forged({ q: "rare" }, ([a, b, , d]) => [a, b, place, d]) }))
+      .status;
+  expect(await Promise.all([1000, -1000].map(status))).toEqual([200, 200]);
+  expect(await Promise.all([1000.5, -1000.5].map(status))).toEqual([400, 400]);
+});
+
 describe("words that too many churches have to be ranked", () => {
   test("are not ranked because a cursor says so", async () => {
     const cursor = await forged({ q: "common" }, ([search_]) => [search_, "rank", 2, ""]);
     const { status, body } = await search({ q: "common", cursor });
     expect([status, body]).toEqual([400, expect.objectContaining({ error: "validation_failed" })]);
+  });
+
+  test("are those of more than a thousand", async () => {
+    const insert = (from: number, count: number) =>
+      insertChurches(
+        service.database.owner,
+        Array.from({ length: count }, (_, i) => ({ church_id: `border${from + i}`, name: "Border Chapel" })),
+      );
+    const ordering = async () => {
+      const { body } = await search({ q: "border", limit: "1" });
+      return (JSON.parse(Buffer.from(body.next_cursor!, "base64url").toString()) as unknown[])[1];
+    };
+    await insert(0, 1_000);
+    expect(await ordering()).toBe("rank");
+    await insert(1_000, 1);
+    expect(await ordering()).toBe("name");
+    await service.database.owner.query("delete from app_public.churches where church_id like 'border%'");
   });
 
   test("can be paged through to the end, as can those that few have", async () => {

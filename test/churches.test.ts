@@ -23,6 +23,20 @@ test("a misspelt word is found in what a church is called since a change", async
   await owner.query("delete from app_public.churches where church_id = 'renamed'");
 });
 
+test("of many words that are like a misspelt one the likest fifty are looked for", async () => {
+  const { owner } = service.database;
+  const letters = "abcdefghijklmnopqrstuvwxyz".split("");
+  const names = letters.flatMap((letter) => [`phil${letter}qdelphos`, `phil${letter}delphos`]);
+  await insertChurches(owner, [
+    ...names.filter((name) => name !== "philadelphos").map((name, n) => ({ church_id: `like-${n}`, name })),
+    { church_id: "likest", name: "xphiladelphos" },
+  ]);
+  const all = ids(await found("q=philadelphos&limit=100"));
+  expect(all).toContain("likest");
+  expect(all).toHaveLength(50);
+  await owner.query("delete from app_public.churches where church_id ~ '^like'");
+});
+
 test("a word as it is spelt finds no church with one that is only like it", async () => {
   const { owner } = service.database;
   await insertChurches(owner, [
@@ -75,6 +89,16 @@ test("what is called so comes before what is called much else besides", async ()
   ]);
   expect(ids(await found("q=ebenezer"))).toEqual(["b-so", "a-much"]);
   await owner.query("delete from app_public.churches where church_id in ('a-much', 'b-so')");
+});
+
+test("of those that are called the same the one with fewer other words comes first", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [
+    { church_id: "a-more", name: "Zion Hill", denomination: "First Second Third Fourth Fifth Sixth Seventh" },
+    { church_id: "b-fewer", name: "Zion Hill" },
+  ]);
+  expect(ids(await found("q=zion"))).toEqual(["b-fewer", "a-more"]);
+  await owner.query("delete from app_public.churches where church_id in ('a-more', 'b-fewer')");
 });
 
 test("what is called so but for its accents comes before what is called much else besides", async () => {
@@ -234,6 +258,21 @@ describe("by words and names", () => {
     expect(ids(page).filter((id) => id.startsWith("w"))).toEqual(expected);
   });
 
+  test.each([
+    ["q", "grace denver"],
+    ["country", "US"],
+    ["region", "CO"],
+    ["locality", "Denver"],
+    ["postal_code", "8020"],
+    ["church_name", "ace cha"],
+    ["languages", "spani"],
+    ["programs", "ecole"],
+  ])("blanks around %s are no part of it", async (name, value) => {
+    const plain = ids(await found({ [name]: value }));
+    expect(plain.length).toBeGreaterThan(0);
+    expect(ids(await found({ [name]: `  ${value} ` }))).toEqual(plain);
+  });
+
   test("the columns asked for, and no others", async () => {
     const { body } = await search("id=w1&fields=name,geojson,country");
     expect(body).toEqual({
@@ -249,6 +288,14 @@ describe("by words and names", () => {
       has_more: false,
       next_cursor: null,
     });
+  });
+
+  test("a column that is asked for twice is there once", async () => {
+    const { rows } = await service.database.owner.query<{ page: string }>(
+      `select app_private.church_page('{"id": "w1", "fields": ["name", "country", "name"]}') as page`,
+    );
+    // Parsed, a name that stands there twice is one.
+    expect(rows[0]!.page).toContain('[{"church_id":"w1","name":"Grace Chapel","country":"US"}]');
   });
 
   test("GeoJSON", async () => {
@@ -382,14 +429,43 @@ describe("by words and names", () => {
       ] as [string, (degrees: number) => string, number, number][];
     }),
     ["a limit", (count: number) => `"limit" => ${count}`, 10_000, 10_001],
-    ["a text", (length: number) => `locality => repeat('a', ${length})`, 200, 201],
-    ["a text in a list", (length: number) => `languages => array[repeat('a', ${length})]`, 200, 201],
-    ["a list", (length: number) => `languages => array_fill('a'::text, array[${length}])`, 100, 101],
   ])("SQL on its own takes %s up to its bound, and none beyond", async (_, args, bound, beyond) => {
     const ask = (args: string) =>
       service.database.owner.query(`select * from app_public.search_churches(${args})`);
     await ask(args(bound));
     await expect(ask(args(beyond))).rejects.toMatchObject({ code: "PT400", detail: "validation_failed" });
+  });
+
+  test("SQL on its own takes 200 characters in each text, 100 items in each list, and none beyond", async () => {
+    const { owner } = service.database;
+    const { rows: inputs } = await owner.query<{ name: string; is_list: boolean }>(
+      `select a.attname as name, t.typcategory = 'A' as is_list
+       from pg_attribute as a join pg_type as t on t.oid = a.atttypid
+       where a.attrelid = 'app_private.church_query'::regclass and a.attname <> 'cursor'
+         and (t.typcategory = 'S' or t.typcategory = 'A') order by a.attnum`,
+    );
+    expect(inputs.map(({ name }) => name)).toEqual(expect.arrayContaining(["id", "church_name", "programs"]));
+    const problems = async (query: object) => {
+      const { rows } = await owner.query<{ found: { path: string; message: string }[] }>(
+        "select app_private.church_query_problems(jsonb_populate_record(null::app_private.church_query, $1)) as found",
+        [JSON.stringify(query)],
+      );
+      // A country of 200 letters is none, which is another problem.
+      return rows[0]!.found.filter(({ message }) => /at most/.test(message)).map(({ path }) => path);
+    };
+    for (const { name, is_list: isList } of inputs) {
+      const cases = isList
+        ? [
+            Array(100).fill(name === "belief" ? "other" : "a"),
+            Array(101).fill(name === "belief" ? "other" : "a"),
+          ]
+        : ["a".repeat(200), "a".repeat(201)];
+      const [within, beyond] = await Promise.all(cases.map((value) => problems({ [name]: value })));
+      expect([name, within, beyond]).toEqual([name, [], [name]]);
+      if (!isList || name === "belief") continue;
+      expect([name, await problems({ [name]: ["a", "a".repeat(200)] })]).toEqual([name, []]);
+      expect([name, await problems({ [name]: ["a", "a".repeat(201)] })]).toEqual([name, [name]]);
+    }
   });
 
   test("a read-only key searches and changes nothing", async () => {

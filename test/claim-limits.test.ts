@@ -103,6 +103,21 @@ test("a second use does not put off the end of the day", async () => {
   expect(await end()).toBe(before);
 });
 
+test("nobody is kept out by a day that a clock has begun that was ahead; by less than a minute it counts as today", async () => {
+  await allow(1, 1000);
+  const email = somebody();
+  const door = m.membershipDoor("REST", () => service);
+  const send = async () => (await door.claim(m.claimOf(await m.addOrganization(db()), email))).refusal;
+  const clockWasAheadBy = (ms: number) =>
+    db().query(`update app_private.rate_limits set expire = expire + ${ms}`);
+  expect(await send()).toBeUndefined();
+  await clockWasAheadBy(50_000);
+  expect(await send()).toBe("429 rate_limited");
+  await clockWasAheadBy(3_600_000);
+  expect(await send()).toBeUndefined();
+  expect(await send()).toBe("429 rate_limited");
+});
+
 test("nothing is without a limit because its setting is missing", async () => {
   await expect(
     db().query("select app_private.use_up('something', 'no_such_setting', 'Too much.')"),

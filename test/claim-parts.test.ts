@@ -5,7 +5,7 @@ import { claimBeside } from "../server/pages/claims/claim.ts";
 import { act } from "../server/pages/claims/decision.ts";
 import { decisionFields } from "../server/pages/claims/fields.ts";
 import { filterOf } from "../server/pages/claims/filter.ts";
-import { outcome } from "../server/pages/claims/outcomes.ts";
+import { outcome, whose } from "../server/pages/claims/outcomes.ts";
 import { list } from "../server/pages/claims/queue.ts";
 import type { Claim, Line, Queue, Role } from "../server/pages/claims/told.ts";
 import type { Visit } from "../server/pages/page.ts";
@@ -114,6 +114,28 @@ describe("a claim", () => {
       /^rejected by head@river\.example ?\.$/,
     );
     expect(said({ status: "approved" })).toMatch(/^approved without a review\.$/);
+  });
+
+  test("shows of whatever is long the beginning, and the rest behind it or not at all", () => {
+    const long = "x".repeat(5_000);
+    const earlier = { ...line, orgUri: organization.uri, notes: long, role: null };
+    const longest = (text: string) =>
+      Math.max(
+        ...Array.from(
+          text.replaceAll(/<p class="text">[^]*?<\/p>|<[^>]*>/g, " ").matchAll(/x{20,}/g),
+          ([run]) => run.length,
+        ),
+      );
+    for (const text of [
+      markup(whose({ ...line, name: long, orgName: long })),
+      beside({ earlier: [earlier] }),
+      beside({ organization: { ...organization, type: long } }),
+      beside({ organization: { ...organization, website: `https://river.example/${long}` } }),
+      markup(decisionFields({ roles: [], reasons: [long], of: "x" })),
+    ]) {
+      expect(longest(text)).toBeGreaterThan(20);
+      expect(longest(text)).toBeLessThan(250);
+    }
   });
 
   test("is decided with the role that is usual, unless another is chosen", () => {

@@ -135,7 +135,11 @@ describe("the list", () => {
     org = await m.addOrganization(db(), { head: "org_admin" });
     ids = [];
     for (let n = 0; n < 46; n++)
-      ids.push(await queue.claim(org, { firstName: `Ana${n}`, userEmail: `ana-${n}@p${n}.example` }));
+      ids.push(
+        await queue.claim(org, {
+          ...{ firstName: `Ana${n}`, lastName: `Lima${n}`, userEmail: `ana-${n}@p${n}.example` },
+        }),
+      );
     // All at once, as an import leaves them: the order is still one.
     await db().query(
       "update app_public.organization_claims set created_at = '2026-01-01' where claim_id = any ($1)",
@@ -221,8 +225,28 @@ describe("the list", () => {
     }
   });
 
+  test("those are found whose address is proven, those whose is only stated, or both", async () => {
+    const { rows } = await db().query<{ claim_id: string }>(
+      `update app_public.organization_claims set email_verified = true
+       where claim_id in (select claim_id from app_public.organization_claims
+         where org_uri = $1 and status = 'pending_review' order by claim_id limit 3)
+       returning claim_id`,
+      [org.uri],
+    );
+    const totals: string[] = [];
+    const filters: Record<string, string>[] = [{ proof: "proven" }, { proof: "stated" }, {}];
+    for (const filter of filters)
+      totals.push(/ of (\d+), /.exec((await support.open(pathOf(filter))).text)?.[1] ?? "0");
+    await db().query(
+      "update app_public.organization_claims set email_verified = false where claim_id = any ($1)",
+      [rows.map(({ claim_id: id }) => id)],
+    );
+    expect(totals).toEqual(["3", "42", "45"]);
+  });
+
   test.each([
     ["a first name", "ana17", 1],
+    ["a last name", "lima17", 1],
     ["part of an address", "ana-3", 11],
     ["the domain of an address", "p44.example", 1],
     ["the organization and the person", "mission ana44", 1],

@@ -71,6 +71,17 @@ describe("a claim", () => {
     ]);
   });
 
+  test("one with the same domain is likelier than one with nearly the same name", async () => {
+    const [named, sited] = [await m.addOrganization(db()), await m.addOrganization(db())];
+    const rename = (uri: string, name: string) =>
+      db().query("update app_public.organizations set name = $2 where org_uri = $1", [uri, name]);
+    await rename(named.uri, "Amber Coast Missions");
+    await rename(sited.uri, "Zebra");
+    const id = await queue.propose("Amber Coast Mission", { newOrgWebsite: `https://${sited.domain}` });
+    const { similar } = await queue.told(m.support, `claim_to_review('${id}')`);
+    expect(similar.map(({ uri }: { uri: string }) => uri)).toEqual([sited.uri, named.uri]);
+  });
+
   test("a website is the same one whatever stands around its host, and another as part of a name or a path", async () => {
     const websites = {
       "https://www.chasm.example/en": true,
@@ -165,15 +176,15 @@ describe("a claim", () => {
     });
   });
 
-  test("five of those who manage the organization are named, and the others counted", async () => {
+  test("five of those who manage the organization are named, in the order of their addresses in any case, and the others counted", async () => {
     // The last of them was there first.
-    const admins = Object.fromEntries(["f", "a", "b", "c", "d", "e"].map((name) => [name, "org_admin"]));
+    const admins = Object.fromEntries(["F", "a", "b", "c", "d", "e"].map((name) => [name, "org_admin"]));
     const org = await m.addOrganization(db(), admins);
     const { text } = await support.open(`${QUEUE}/${await queue.claim(org)}`);
     expect(text).toContain("<li>and 1 more</li>");
     expect([
       text.includes(`<bdi>e@${org.domain}</bdi>`),
-      text.includes(`<bdi>f@${org.domain}</bdi>`),
+      text.includes(`<bdi>F@${org.domain}</bdi>`),
     ]).toEqual([true, false]);
     const few = await m.addOrganization(db(), { head: "org_admin" });
     expect((await support.open(`${QUEUE}/${await queue.claim(few)}`)).text).not.toContain("<li>and ");
@@ -241,7 +252,15 @@ describe("a claim", () => {
     rival.id = await queue.claim({ uri, name: "Shape of Water", domain: "" }, { userEmail: rival.email });
     await decide(rival.id, "org_admin", "You too.");
     const at = expect.any(String);
-    const line = { createdAt: at, reviewedAt: at, reviewedBy: m.support, status: "approved" };
+    // What is changed of a claim later is no review.
+    await db().query(
+      `update app_public.organization_claims
+       set created_at = '2025-12-31T12:00:00Z', reviewed_at = '2026-01-02T03:04:05Z' where org_uri = $1`,
+      [uri],
+    );
+    const createdAt = expect.stringContaining("2025-12-31T12:00:00");
+    const reviewedAt = expect.stringContaining("2026-01-02T03:04:05");
+    const line = { createdAt, reviewedAt, reviewedBy: m.support, status: "approved" };
     const signs = { isProven: false, domainMatch: false, isOpen: false, isOwn: false };
     expect(await queue.told(m.platformAdmin, `claim_to_review('${id}')`)).toEqual({
       ...{ ...line, ...signs, id, email, name: "Ben Ode", orgName: "Shape of Water", isNewOrg: true },
@@ -296,6 +315,24 @@ describe("a claim", () => {
     expect(earlier.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2).toReversed());
   });
 
+  test("whoever claimed the same organization before is not among the others who claim it", async () => {
+    const org = await m.addOrganization(db());
+    const userEmail = `${crypto.randomUUID()}@elsewhere.example`;
+    const refused = await queue.claim(org, { userEmail });
+    await queue.door.review({ claimId: refused, action: "reject", notes: "Not yet.", adminEmail: m.support });
+    const id = await queue.claim(org, { userEmail });
+    const rival = await queue.claim(org);
+    const idsOf = (claims: { id: string }[]) => claims.map((claim) => claim.id);
+    const told = await queue.told(m.support, `claim_to_review('${id}')`);
+    expect([idsOf(told.earlier), idsOf(told.others), told.othersTotal]).toEqual([[refused], [rival], 1]);
+  });
+
+  test("several that are decided at once become members where nothing else is chosen", async () => {
+    const { roles } = await queue.told(m.support, "claim_queue()");
+    const usual = roles.filter(({ isUsual }: { isUsual: boolean }) => isUsual);
+    expect(usual).toMatchObject([{ role: "org_member" }]);
+  });
+
   test("the usual role is the least of those for an organization, and for a new one a role that manages it", async () => {
     const rolesOf = async (id: string) =>
       (await queue.told(m.support, `claim_to_review('${id}')`)).roles.map(
@@ -311,6 +348,20 @@ describe("a claim", () => {
       "org_contributor",
       "org_admin!",
     ]);
+    // Of several that manage it, the one that may do the most.
+    const another = ["org_contributor", "members:manage"];
+    await db().query(
+      "insert into app_public.organization_permissions (role, permission) values ($1, $2)",
+      another,
+    );
+    try {
+      expect(await rolesOf(await queue.propose("Newly Thought Of As Well"))).toContain("org_admin!");
+    } finally {
+      await db().query(
+        "delete from app_public.organization_permissions where role = $1 and permission = $2",
+        another,
+      );
+    }
   });
 
   test("one's own has no form, nor has one that is decided, which says by whom and when", async () => {

@@ -506,6 +506,14 @@ describe("where an operator asks for proof", () => {
         db().query(`update app_public.organization_claims set ${change} where claim_id = $1`, [claimId]),
       ).rejects.toThrow("cannot go pending_review → approved");
     }
+    await askForProof(true);
+    const org = await m.addOrganization(db());
+    const first = await claim(`first@${org.domain}`, org);
+    await expect(
+      db().query("update app_public.organization_claims set status = 'approved' where claim_id = $1", [
+        first.claimId,
+      ]),
+    ).rejects.toThrow("cannot go pending_review → approved");
   });
 });
 
@@ -572,6 +580,15 @@ describe("signed in", () => {
     ]);
     expect(await claims(other)).toEqual([["pending_review", false]]);
     expect((await visitor.open(await visitor.linkFor(email, "/docs"))).location).toBe("/docs");
+  });
+
+  test("in other capitals, one finds and confirms what waits all the same", async () => {
+    const email = somebody();
+    await claim(email);
+    const visitor = await new Visitor(service).signIn(email.toUpperCase());
+    const { text } = await visitor.submit(await visitor.open(PAGE), PAGE, {});
+    expect(text).toContain("Your address is confirmed.");
+    expect(await claims(email)).toEqual([["pending_review", true]]);
   });
 
   test("who presses the button of a page twice has confirmed once", async () => {

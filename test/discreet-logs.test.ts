@@ -1,4 +1,7 @@
 // What callers write stays out of the logs of server and worker, at every level, whatever goes wrong with it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
@@ -12,6 +15,7 @@ import { startFaultyProxy } from "./support/faulty-proxy.ts";
 import type { FaultyProxy } from "./support/faulty-proxy.ts";
 import { send } from "./support/graphql.ts";
 import { toolCall } from "./support/mcp.ts";
+import { ROOT } from "./support/process.ts";
 import { startSharedStore } from "./support/projection.ts";
 import type { SharedStore } from "./support/projection.ts";
 import { call, startTestService } from "./support/service.ts";
@@ -62,7 +66,10 @@ const startWorkerWith = (settings: NodeJS.ProcessEnv) =>
     databaseUrl: service.database.url,
     store,
     // With a database of the operator's, mails that are only kept are not written to the log.
-    config: loadConfig({ ...settings, DATABASE_URL: service.database.url, GRAPH_VERIFY_SHARE: "0" }),
+    config: loadConfig({
+      ...{ ...settings, DATABASE_URL: service.database.url },
+      ...{ PLATFORM_URL: service.url, GRAPH_VERIFY_SHARE: "0" },
+    }),
     logger,
   });
 const db = () => service.database.owner;
@@ -249,3 +256,76 @@ describe("of what the graph store says", () => {
     expectSilence();
   });
 });
+
+// Where nothing can be written; other systems have no such file.
+const FULL = "/dev/full";
+
+(existsSync(FULL) ? test : test.skip)(
+  "a process outlives a log that cannot be written, and ends when it wants to",
+  async () => {
+    const full = openSync(FULL, "w");
+    const program = `
+    const { openLog, outliveOutputs } = await import("./process/log.ts");
+    const { setImmediate } = await import("node:timers/promises");
+    outliveOutputs();
+    for (const to of [1, 2]) {
+      openLog("info", to).info("a line");
+      process.stdout.write("and something else");
+      process.stderr.write("and something else");
+      await setImmediate();
+    }
+    process.exit(7);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      cwd: ROOT,
+      stdio: ["ignore", full, full],
+    });
+    try {
+      expect(await once(child, "close")).toEqual([7, null]);
+    } finally {
+      closeSync(full);
+      child.kill("SIGKILL");
+    }
+  },
+);
+
+(existsSync(FULL) ? test : test.skip)(
+  "a command whose answer cannot be written has failed, though it has a log",
+  async () => {
+    const full = openSync(FULL, "w");
+    const program = `
+    const { openLog } = await import("./process/log.ts");
+    openLog("warn", 2);
+    process.stdout.write("an answer");`;
+    const options = ["--input-type=module", "-e", program];
+    const child = spawn(process.execPath, options, { cwd: ROOT, stdio: ["ignore", full, "ignore"] });
+    try {
+      expect(await once(child, "close")).toEqual([1, null]);
+    } finally {
+      closeSync(full);
+      child.kill("SIGKILL");
+    }
+  },
+);
+
+test("nobody waits for a reader of the log that stands still", async () => {
+  const program = `
+    const { openLog } = await import("./process/log.ts");
+    // Whoever looks at it has a pipe refuse what it cannot take.
+    process.stdout.write("");
+    const logger = openLog("info", 1);
+    for (let n = 0; n < 5000; n += 1) logger.info("x".repeat(100));
+    process.stderr.write("all logged");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  try {
+    // Its output is not read.
+    const signal = AbortSignal.timeout(20_000);
+    const [said] = (await once(child.stderr, "data", { signal })) as [Buffer];
+    expect(said.toString()).toBe("all logged");
+  } finally {
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+}, 30_000);

@@ -258,3 +258,97 @@ inBrowser("what an operation is filled with can be sent as it stands, whatever i
   expect(trouble).toEqual([]);
   await context.close();
 });
+
+type Sent = {
+  operation: string;
+  address: string;
+  method: string;
+  headers: Record<string, string>;
+  body?: string;
+};
+
+/** Fills each form of the page, sends it, and returns what the page's script then asks for; it is answered without a body. */
+const SEND_ALL = `(() => {
+  const sent = [];
+  let operation;
+  window.fetch = async (address, { method, headers, body }) => {
+    sent.push({ operation, address, method, headers: Object.fromEntries(headers), body });
+    return new Response(null, { status: 204, headers: { "x-said": "yes" } });
+  };
+  for (const form of document.querySelectorAll("form.try")) {
+    operation = form.dataset.method + " " + form.dataset.path;
+    for (const field of form.querySelectorAll("input[data-in]"))
+      field.value = field.dataset.list === undefined ? "a b/\u00fc" : "a b, c,d";
+    for (const field of form.querySelectorAll("select[data-in]")) field.selectedIndex = field.options.length - 1;
+    form.dispatchEvent(new SubmitEvent("submit", { cancelable: true }));
+  }
+  return sent;
+})()`;
+
+type Described = {
+  parameters?: { name: string; in: string; schema: { type?: string } }[];
+  requestBody?: { content: Record<string, object> };
+};
+
+inBrowser(
+  "every operation is sent as it is described: where to, how, and with what is in each field",
+  async () => {
+    const { body: document } = await call(`${service.url}/docs/openapi.json`, "GET", undefined);
+    const context = await browser!.newContext();
+    const { page, trouble } = await open(context);
+    await enterKey(page, "  ek_of-somebody ");
+    const sent = await page.evaluate<Sent[]>(SEND_ALL);
+    const described = Object.entries<Record<string, Described>>(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+    );
+    expect(sent.map(({ operation }) => operation).toSorted()).toEqual(
+      described.map(({ method, path }) => `${method} ${path}`).toSorted(),
+    );
+    for (const { path, method, parameters = [], requestBody } of described) {
+      const { address, headers, body, ...how } = sent.find((one) => one.operation === `${method} ${path}`)!;
+      const { pathname, searchParams } = new URL(address, service.url);
+      const names = (place: string) => parameters.filter((one) => one.in === place);
+      expect({ ...how, pathname }).toEqual({
+        ...how,
+        method: method.toUpperCase(),
+        pathname: path.replaceAll(/\{\w+\}/g, encodeURIComponent("a b/\u00fc")),
+      });
+      expect([...new Set(searchParams.keys())].toSorted()).toEqual(
+        names("query")
+          .map(({ name }) => name)
+          .toSorted(),
+      );
+      for (const { name, schema } of names("query")) {
+        const values = searchParams.getAll(name);
+        if (schema.type === "array") expect([name, values]).toEqual([name, ["a b", "c", "d"]]);
+        else expect([name, values]).toEqual([name, [expect.stringMatching(/./)]]);
+      }
+      const types = Object.keys(requestBody?.content ?? {});
+      expect([path, headers]).toEqual([
+        path,
+        {
+          authorization: "Bearer ek_of-somebody",
+          ...Object.fromEntries(names("header").map(({ name }) => [name.toLowerCase(), "a b/\u00fc"])),
+          ...(types.length > 0 && { "content-type": types[0] }),
+        },
+      ]);
+      expect([path, body === undefined]).toEqual([path, types.length === 0]);
+    }
+    // What is answered without a body has its headers alone, and stands in the place of what was answered before.
+    await page.evaluate(SEND_ALL);
+    const answers = page.locator("form.try .answer");
+    expect(await answers.locator("h4").allTextContents()).toEqual(sent.map(() => "204 "));
+    expect(await answers.getByRole("region", { name: "Body", includeHidden: true }).count()).toBe(0);
+    const folded = await answers.locator("details pre").allTextContents();
+    expect(folded).toEqual(sent.map(() => "x-said: yes"));
+    // Entering a key leaves what is on the page, and it is there for the next time.
+    await enterKey(page, service.demoKey);
+    expect(await answers.locator("h4").count()).toBe(sent.length);
+    await page.reload();
+    expect(await page.getByLabel("API key").inputValue()).toBe(service.demoKey);
+    // Whatever somebody has put behind the address.
+    await page.goto(`${service.url}/docs#%`);
+    expect(trouble).toEqual([]);
+    await context.close();
+  },
+);

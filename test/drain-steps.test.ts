@@ -2,6 +2,7 @@
 import type { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
+import { pino } from "pino";
 import {
   GraphFailed,
   GraphRejected,
@@ -81,6 +82,72 @@ describe("a drain", () => {
     } finally {
       await writer.end();
     }
+  });
+
+  test("sends what a writer holds once, and from then on only what is free", async () => {
+    const [held] = await graph.declareNeeds(7);
+    const { owner } = graph.database;
+    await owner.query(
+      "update app_private.graph_records set dirty_since = now() - interval '1 hour' where record_id = $1",
+      [held],
+    );
+    // All in one turn.
+    jest.spyOn(performance, "now").mockReturnValue(0);
+    const writer = new pg.Client(graph.database.url);
+    await writer.connect();
+    try {
+      await writer.query("begin");
+      await writer.query("select from app_private.graph_records where record_id = $1 for update", [held]);
+      const ending = new AbortController();
+      const times = () => graph.store.count("update", held);
+      // Whoever sends it once more could go on with that for ever.
+      graph.store.before = () => {
+        if (times() > 1) ending.abort();
+      };
+      const ended = await drain({ ...graph.options, batchSize: 1 }, ending.signal, 0);
+      expect(times()).toBe(1);
+      expect(ended).toEqual({ state: "interrupted", records: 6 });
+    } finally {
+      await writer.end();
+    }
+  });
+
+  test("does not wait for whoever is making another edition of a list, and writes the others", async () => {
+    const { owner } = graph.database;
+    await owner.query("update app_private.graph_references set revision = revision + 1");
+    const writer = new pg.Client(graph.database.url);
+    await writer.connect();
+    await writer.query("begin");
+    await writer.query("select from app_private.graph_references where name = 'countries' for update");
+    let isOver = false;
+    const ended = drain(graph.options, undefined, 0).finally(() => (isOver = true));
+    try {
+      await eventually(async () => {
+        const { rowCount } = await owner.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
+        expect(isOver || rowCount !== 0).toBe(true);
+      });
+    } finally {
+      await writer.end();
+    }
+    await ended;
+    const { rows } = await owner.query(
+      "select name from app_private.graph_references where revision is distinct from synced_revision",
+    );
+    expect(rows).toEqual([{ name: "countries" }]);
+  });
+
+  test("takes up again what the store has refused once that is due, and not before", async () => {
+    await graph.declareNeeds(1);
+    failAt("Wells", () => new GraphRejected(400, "no"));
+    await drain(graph.options, undefined, 0);
+    graph.store.before = () => undefined;
+    await drain(graph.options, undefined, 0);
+    expect([(await states())[0]!.state, await graph.described()]).toEqual(["rejected", 0]);
+    await graph.database.owner.query("update app_private.graph_records set retry_at = now()");
+    await drain(graph.options, undefined, 0);
+    expect([(await states())[0]!.state, await graph.described()]).toEqual(["synced", 1]);
   });
 
   test("gives its connection back only when nothing is under way on it", async () => {
@@ -172,6 +239,22 @@ describe("a drain", () => {
     };
     await drain({ ...graph.options, store }, ending.signal);
     expect(isBrokenOff).toEqual([true]);
+  });
+
+  test("writes the other lists when one is refused, and tells of that one", async () => {
+    const said: unknown[] = [];
+    const logger = pino({ level: "error" }, { write: (line) => void said.push(JSON.parse(line)) });
+    const kenya = graph.options.projector.names.country("KE");
+    graph.store.before = ({ name, text }) => {
+      if (name === "putGraph" && text.includes(kenya)) throw new GraphRejected(400, "no");
+    };
+    await graph.database.owner.query("update app_private.graph_references set revision = revision + 1");
+    await drain({ ...graph.options, logger }, undefined, 0);
+    const { rows } = await graph.database.owner.query(
+      "select name, refusals::integer from app_private.graph_references where revision is distinct from synced_revision",
+    );
+    expect(rows).toEqual([{ name: "countries", refusals: 1 }]);
+    expect(said).toMatchObject([{ list: "countries", msg: "a list could not be written to the graph" }]);
   });
 
   test("counts the records of all its batches", async () => {
@@ -440,6 +523,42 @@ describe("a rebuild", () => {
     expect(told).toHaveLength(2);
     expect(every(200)).toEqual([]);
   });
+
+  test.each([
+    [false, "rebuilding"],
+    [true, "behind"],
+  ])(
+    "that is a repair (%s) says so, and what is refused is no later state of its graph",
+    async (isRepair, state) => {
+      const { owner } = graph.database;
+      await graph.declareNeeds(1);
+      await drain(graph.options);
+      const seen: unknown[] = [];
+      graph.store.before = async ({ name, text }) => {
+        if (name !== "putGraph" || !text.includes("Wells")) return;
+        const { rows } = await owner.query("select state, reason from app_private.graph_store");
+        seen.push(...rows);
+      };
+      const again = async () => {
+        await owner.query(
+          "update app_private.graph_rebuilds set requested_at = now(), is_repair = $1 where kind = 'need'",
+          [isRepair],
+        );
+        expect(await rebuildNext(graph.options)).toBe(true);
+        const { rows } = await owner.query<{ turn: string; is_repair: boolean }>(
+          "select turn, is_repair from app_private.graph_rebuilds where kind = 'need'",
+        );
+        return rows[0]!;
+      };
+      const { turn, is_repair } = await again();
+      expect(seen).toEqual([{ state, reason: "Its named graphs are being replaced." }]);
+      expect([Number(turn) > 0, is_repair]).toEqual([true, false]);
+      graph.store.before = ({ name }) => {
+        if (name === "putGraph") throw new GraphRejected(400, "too large");
+      };
+      expect(await again()).toEqual({ turn, is_repair });
+    },
+  );
 
   test("that nobody answers is still wanted, whole", async () => {
     await graph.declareNeeds(1);

@@ -1,9 +1,11 @@
 // When a process drains, tries again, and looks for what was left behind, by a clock that the test sets.
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { pino } from "pino";
 import { GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
 import type { Pulse } from "../process/pulse.ts";
 import { createDrainer } from "../worker/drainer.ts";
 import type { Drainer, DrainerOptions } from "../worker/drainer.ts";
+import { hold } from "../worker/hold.ts";
 import { eventually } from "./support/eventually.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
@@ -95,6 +97,66 @@ test("what is said of a store says whether it is away or does not show what it t
   now += 1_000;
   await drainer.wake();
   expect(await state()).toEqual(["unconfirmed", "swallowed"]);
+});
+
+test("a store that is away is told of once, as is its return; what else breaks off is told each time, and is no state of the store", async () => {
+  const said: string[] = [];
+  const logger = pino(
+    { level: "info" },
+    { write: (line) => void said.push((JSON.parse(line) as { msg: string }).msg) },
+  );
+  const between = standBetween(graph.database.owner);
+  start({ logger, pool: between.pool });
+  const wake = async () => {
+    now += 5_000;
+    said.length = 0;
+    await drainer.wake();
+    return said;
+  };
+  expect(await wake()).toEqual([]);
+  isDown();
+  now += 3_600_000;
+  expect(await wake()).toEqual(["the graph cannot be written; changes wait in the database"]);
+  expect(await wake()).toEqual([]);
+  graph.store.before = () => undefined;
+  between.before = (text) => {
+    if (text.includes("mark_refused")) throw new Error("gone");
+  };
+  for (let i = 0; i < 2; i += 1) expect(await wake()).toEqual(["a drain broke off"]);
+  expect(await state()).toEqual(["behind", "Changes that had to wait are being written."]);
+  between.before = () => undefined;
+  expect(await wake()).toEqual(["the graph can be written again"]);
+  expect(await wake()).toEqual([]);
+});
+
+test("a database that is away is told of, and the store is not said to be", async () => {
+  const between = standBetween(graph.database.owner);
+  start({ pool: between.pool });
+  await drainer.wake();
+  between.before = (text) => {
+    if (text.includes("mark_refused")) throw new Error("gone");
+  };
+  await drainer.wake();
+  expect(await state()).toEqual(["current", null]);
+});
+
+test("while somebody else has the right to write, a store that was away counts as behind", async () => {
+  const said: string[] = [];
+  start({ logger: pino({ level: "info" }, { write: (line) => void said.push(line) }) });
+  await drainer.wake();
+  isDown();
+  now += 3_600_000;
+  await drainer.wake();
+  graph.store.before = () => undefined;
+  said.length = 0;
+  await hold(graph.options, async () => {
+    now += 5_000;
+    await drainer.wake();
+    expect((await state())[0]).toBe("behind");
+  });
+  expect(said).toEqual([]);
+  await drainer.wake();
+  expect(await state()).toEqual(["current", null]);
 });
 
 test("a store that comes back empty is looked at before anything else is written to it", async () => {
@@ -193,6 +255,32 @@ test("what nobody was woken for is written when it is there at a second look", a
   // After the first one it was left to whoever was woken for it.
   expect(untilThen).toBe(before);
   await eventually(async () => expect(await pending()).toBe(0));
+});
+
+test("while it looks for what nobody was woken for, however long that takes, it does not look again", async () => {
+  const between = standBetween(graph.database.owner);
+  start({ pool: between.pool });
+  await drainer.wake();
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const question = "or exists (select from app_private.graph_rebuilds";
+  between.before = (text) => (text.includes(question) ? gate : undefined);
+  for (let seconds = 0; seconds < 3; seconds += 1) tick();
+  expect(between.count(question)).toBe(1);
+  open();
+});
+
+test("a rebuild that nobody was woken for is done as well", async () => {
+  start();
+  await drainer.wake();
+  const { owner } = graph.database;
+  await owner.query("update app_private.graph_rebuilds set requested_at = now()");
+  await eventually(async () => {
+    tick();
+    const { rows } = await owner.query(
+      "select from app_private.graph_rebuilds where requested_at is not null",
+    );
+    expect(rows).toEqual([]);
+  }, 20_000);
 });
 
 test("a store that is found silent is said to be, and one that answers again is tried at once", async () => {
@@ -333,6 +421,25 @@ test("a process that is writing says every five seconds that somebody looks afte
     gate.resolve();
   }
   await waking;
+  // A store that is asked what it holds may never answer.
+  const silence = Promise.withResolvers<void>();
+  let isAsked = false;
+  graph.store.before = async () => {
+    isAsked = true;
+    await silence.promise;
+  };
+  now += 3_600_000;
+  const asking = drainer.wake();
+  await eventually(() => expect(isAsked).toBe(true));
+  const sofar = beats();
+  try {
+    now += 5_000;
+    tick();
+    expect(beats()).toBe(sofar);
+  } finally {
+    silence.resolve();
+  }
+  await asking;
 });
 
 test("a store whose queries lag is waited for twice as long each time, up to fifteen seconds, and as shortly as before once they do not", async () => {

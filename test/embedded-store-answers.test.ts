@@ -123,7 +123,10 @@ function doubled(times: number): string {
 
 test("a query that needs more memory than there is says so, at the store and at the door", async () => {
   const door = await startSparqlDoor({ store: ample.client, timeoutMs: 120_000 });
-  const query = doubled(30);
+  // One text of 600 MB. That doublings alone would make it is refused before.
+  const numbers = Array.from({ length: 200 }, (_, n) => n).join(" ");
+  const query = `SELECT (STRLEN(GROUP_CONCAT(?t)) AS ?n) {
+    VALUES ?t { "${"x".repeat(30_000)}" } VALUES ?a { ${numbers} } VALUES ?b { ${numbers.slice(0, 290)} } }`;
   try {
     expect((await ask(query, "text/csv", {}, ample)).status).toBe(507);
     await expect(ample.client.query(query)).rejects.toThrow(GraphTooExpensive);

@@ -57,6 +57,17 @@ test("a journal has its name before changes are written to it", async () => {
   await journal.close();
 });
 
+test("changes that wait at the same time are told to the disk once", async () => {
+  const journal = await openJournal();
+  const anyFile = await open(join(dir, BEFORE));
+  const flushed = jest.spyOn(Object.getPrototypeOf(anyFile) as typeof anyFile, "datasync");
+  await anyFile.close();
+  await Promise.all([1, 2, 3].map((sequence) => append(journal, sequence)));
+  // Whatever else was to be told is told before it closes.
+  await journal.close();
+  expect(flushed).toHaveBeenCalledTimes(1);
+});
+
 test("a snapshot is whole, and then has its name, before the changes go that it holds", async () => {
   const journal = await openJournal();
   await append(journal, 1);
@@ -85,4 +96,20 @@ test("what is set aside has its new name, and no other", async () => {
   const copy = await setAside(dir, BEFORE, "orphaned");
   expect(copy).toMatch(/^journal-0{16}\.v2\.log\.orphaned-\d+T\d+Z$/);
   expect(kept).toEqual([{ [copy]: 10 }]);
+});
+
+test.each([
+  ["cut off", (name: string) => cutOff(dir, name, 4)],
+  ["set aside", (name: string) => setAside(dir, name, "damaged")],
+])("what is %s at the same moment as another takes the place of nothing", async (_, takeAway) => {
+  jest.useFakeTimers({ now: 0, doNotFake: ["nextTick", "setImmediate", "queueMicrotask"] });
+  try {
+    await writeFile(join(dir, BEFORE), "0123456789");
+    const copy = await takeAway(BEFORE);
+    await writeFile(join(dir, BEFORE), "another");
+    await expect(takeAway(BEFORE)).rejects.toThrow("EEXIST");
+    expect(await sizes()).toEqual({ [BEFORE]: 7, [copy]: 10 });
+  } finally {
+    jest.useRealTimers();
+  }
 });

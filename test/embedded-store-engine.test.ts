@@ -217,6 +217,70 @@ describe("and an engine", () => {
     },
   );
 
+  const reopen = async () => {
+    await engine.stop();
+    engine = await Engine.open({ dir, queryTimeoutMs: 60_000, warn: () => undefined });
+  };
+
+  test("an answer that has begun goes on also where nothing was written since the start", async () => {
+    await insert(1);
+    await reopen();
+    const answer = (await engine.ask(LONG)) as Readable;
+    jest.spyOn(Journal.prototype, "append").mockRejectedValueOnce(new Error("The disk is full."));
+    await expect(insert(2)).rejects.toThrow("could not be written");
+    await insert(3);
+    expect(await linesOf(answer)).toBe(1 + 10_000);
+  });
+
+  test("who stops lets a change be written that is under way", async () => {
+    const changing = insert(1);
+    await reopen();
+    await changing;
+    expect(await linesOf((await engine.ask(LONG)) as Readable)).toBe(1 + 10_000);
+  });
+
+  test("a large change is a bulk, and a snapshot waits for its end", async () => {
+    const sizes = jest.spyOn(Journal.prototype, "sizes", "get");
+    const rotated = jest.spyOn(Journal.prototype, "rotate");
+    sizes.mockReturnValue({ journal: 33 * 1024 * 1024, snapshot: 0 });
+    await engine.change({ kind: "update", sparql: `INSERT DATA { } #${"x".repeat(200_000)}` });
+    sizes.mockReturnValue({ journal: 0, snapshot: 0 });
+    expect(rotated).not.toHaveBeenCalled();
+  });
+
+  test("one reader is ready at first, three once somebody has asked, and four at most", async () => {
+    await insert(1);
+    const asked = jest.spyOn(StoreThread.prototype, "ask");
+    const images = () => asked.mock.calls.filter(([{ kind }]) => kind === "dump").length;
+    await reopen();
+    // The service's own questions are none of theirs.
+    await engine.ask(question("ASK {}", true));
+    expect(images()).toBe(1);
+    const held = [(await engine.ask(LONG)) as Readable];
+    await eventually(() => expect(images()).toBe(3), 20_000);
+    for (let i = 0; i < 3; i += 1) held.push((await engine.ask(LONG)) as Readable);
+    const waiting = engine.ask(LONG);
+    await turn();
+    expect(images()).toBe(4);
+    held[0]!.destroy();
+    held.push((await waiting) as Readable);
+    for (const answer of held) answer.destroy();
+  });
+
+  test("files that could not be loaded for want of memory are left as they are", async () => {
+    await insert(1);
+    await engine.stop();
+    const before = await readdir(dir);
+    jest.spyOn(StoreThread.prototype, "ask").mockRejectedValueOnce(new TaskTooLarge("No memory is left."));
+    const opening = Engine.open({ dir, queryTimeoutMs: 60_000, warn: () => undefined });
+    const outcome = await opening.then(
+      (opened) => opened.stop(),
+      (error: Error) => error.message,
+    );
+    expect(outcome).toBe("No memory is left.");
+    expect(await readdir(dir)).toEqual(before);
+  });
+
   test("what was acknowledged and is lost from disk is shown no more once the journal was read again", async () => {
     await insert(1);
     await insert(2);
@@ -397,13 +461,17 @@ test("nobody is shown what is not on disk, by the thread that writes neither", a
         .split("\r\n")
         .slice(1);
     };
-    jest.spyOn(ReaderPool.prototype, "idle", "get").mockReturnValue(false);
+    const pooled = jest.spyOn(ReaderPool.prototype, "ask");
+    const idle = jest.spyOn(ReaderPool.prototype, "idle", "get").mockReturnValue(true);
+    expect(await values()).toEqual([]);
+    expect(pooled).toHaveBeenCalledTimes(1);
+    idle.mockReturnValue(false);
     const asked = jest.spyOn(StoreThread.prototype, "ask");
     await insert(1);
     asked.mockClear();
     expect(await values()).toEqual(["1"]);
     // The thread that writes has nothing to catch up with.
-    expect(asked.mock.calls.map(([task]) => task.kind)).toEqual(["query"]);
+    expect(asked.mock.calls.map(([task, timeoutMs]) => [task.kind, timeoutMs])).toEqual([["query", 60_000]]);
     const { promise, reject } = Promise.withResolvers<void>();
     const append = jest.spyOn(Journal.prototype, "append").mockReturnValue(promise);
     const inserting = insert(2);

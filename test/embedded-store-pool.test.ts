@@ -21,6 +21,7 @@ const imageOf = (value: number, sequence = 0): Image => ({
   sequence,
   quads: new TextEncoder().encode(`<urn:s> <urn:p> "${value}" <urn:g> .\n`),
 });
+const imageOfSize = (bytes: number): Image => ({ sequence: 1, quads: new Uint8Array(bytes) });
 const comment = (sequence: number, length: number): Entry => ({
   sequence,
   change: { kind: "update", sparql: `INSERT DATA { } #${"x".repeat(length - 17)}` },
@@ -212,11 +213,17 @@ describe("a pool of readers", () => {
     await expect(ask()).rejects.toThrow(ThreadGone);
   });
 
-  test("asks for an image again when there was none", async () => {
-    image = () => (images > 1 ? Promise.resolve(imageOf(1)) : Promise.reject(new ThreadGone("It is gone.")));
+  test("asks for an image again when there was none, a second later", async () => {
+    const times: bigint[] = [];
+    image = () => {
+      times.push(process.hrtime.bigint());
+      return images > 1 ? Promise.resolve(imageOf(1)) : Promise.reject(new ThreadGone("It is gone."));
+    };
     start(1, 1);
     expect(await ask()).toBe(1);
     expect(images).toBe(2);
+    // A timer may be a millisecond early.
+    expect(Number(times[1]! - times[0]!) / 1e6).toBeGreaterThan(990);
   });
 
   test("that is renewed uses no image that it has asked for before", async () => {
@@ -289,6 +296,38 @@ describe("a copy", () => {
     const sparql = `SELECT (STRLEN(?v23) AS ?n) { BIND("0123456789" AS ?v0) ${doublings.join(" ")} }`;
     const { bytes } = await copy.ask({ ...question(sparql), after: 1 }, 60_000, () => undefined);
     expect(new TextDecoder().decode(bytes)).toContain(String(10 * 2 ** 23));
+  });
+
+  // In MiB: what its image has, what its thread took and has free of it, and for how much there is room.
+  test.each([
+    [0, 192, 0, 16],
+    [0, 72, 0, 16],
+    [0, 72, 240, 30],
+    [40, undefined, 0, 20],
+    [100, 0, 0, 1_792 / 12],
+  ])("of %i MiB that took %s, of which %i are free, has room for %f", async (size, taken, free, room) => {
+    const MIB = 1024 * 1024;
+    const memoryBytes = taken === undefined ? undefined : taken * MIB;
+    const answer = { sequence: 1, memoryBytes, freeBytes: free * MIB };
+    jest.spyOn(StoreThread.prototype, "ask").mockResolvedValue(answer);
+    await copy.fill(imageOfSize(size * MIB), () => undefined);
+    copy.push(comment(2, MIB));
+    expect(1 / copy.usedRoom).toBeCloseTo(room, 6);
+  });
+
+  test.each([
+    [192, 16],
+    [72, 120],
+  ])("that took %i MiB is used up when changes took %i more", async (taken, growth) => {
+    const MIB = 1024 * 1024;
+    const ask = jest.spyOn(StoreThread.prototype, "ask");
+    ask.mockResolvedValue({ sequence: 1, memoryBytes: taken * MIB, freeBytes: 0 });
+    await copy.fill(imageOfSize(0), () => undefined);
+    copy.push(comment(2, 100));
+    ask.mockResolvedValue({ sequence: 2, grownBytes: growth * MIB });
+    copy.catchUp();
+    await eventually(() => expect(copy.behindBytes).toBe(0));
+    expect(copy.usedRoom).toBe(1);
   });
 
   test("counts a graph that is loaded by its bytes, and one that is removed for nothing", () => {

@@ -1,5 +1,5 @@
 // What only the embedded store has to prove: that its threads can die and its process can be killed.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,6 +11,7 @@ import { findEmbeddedStore, startEmbeddedStore, StoreInUse } from "../graph/embe
 import type { EmbeddedStore } from "../graph/embedded/index.ts";
 import { createGraphStore, GraphTooExpensive, GraphUnreachable, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { eventually } from "./support/eventually.ts";
 import { withoutCredentials } from "./support/stores.ts";
 
 let dir: string;
@@ -60,6 +61,31 @@ test("of several processes that start at once on one folder, one serves it", asy
   expect(await findEmbeddedStore(dir)).toBe(serving[0]?.url);
   await serving[0]?.stop();
   await start();
+});
+
+test("who asks a store that is still reading its files is told that it is starting", async () => {
+  await store.stop();
+  // Of this one reading ends when somebody has written.
+  const gate = join(dir, "snapshot-0000000000000001.v2.nq");
+  execFileSync("bash", ["-c", 'mkfifo "$0"', gate]);
+  const starting = start();
+  let answer: [number, string] | undefined;
+  try {
+    await eventually(async () => {
+      const url = await findEmbeddedStore(dir);
+      const { origin, pathname, username, password } = new URL(url!);
+      const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+      const response = await fetch(`${origin}${pathname}/query?query=ASK%7B%7D`, {
+        headers: { authorization },
+      });
+      answer = [response.status, await response.text()];
+    });
+  } finally {
+    await writeFile(gate, "");
+  }
+  expect(answer).toEqual([503, "The store is starting.\n"]);
+  await starting;
+  expect(await client.ask("ASK {}")).toBe(true);
 });
 
 test("a port in use is an error and leaves nothing running", async () => {
@@ -151,6 +177,9 @@ test("the store is for the user who runs it alone", async () => {
   const query = `${pathname}/query?query=${encodeURIComponent("ASK {}")}`;
   expect(await ask(query, basic(username, password))).toBe(200);
   expect(await ask(query)).toBe(401);
+  const asked = await fetch(origin + query);
+  // Whoever opens it in a browser is asked who they are.
+  expect(asked.headers.get("www-authenticate")).toBe('Basic realm="graph"');
   expect(await ask(query, basic(username, ""))).toBe(401);
   expect(await ask(query, basic(username, `${password}x`))).toBe(401);
   const update = { method: "POST", body: new URLSearchParams({ update: "DROP ALL" }) };

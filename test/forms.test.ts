@@ -198,6 +198,15 @@ describe("in a query", () => {
     expect(await ask(service, text)).toEqual({ commitments: { totalCount: 0 } });
   });
 
+  test.each(["9223372036854775807", "-9223372036854775808", "-1"])(
+    "the number %s, which eight bytes hold, is understood",
+    async (value) => {
+      const filter = "{ statusHistory: { some: { statusHistoryId: { equalTo: $v } } } }";
+      const text = `query ($v: BigInt) { commitments(filter: ${filter}) { totalCount } }`;
+      expect(await ask(service, text, { v: value })).toEqual({ commitments: { totalCount: 0 } });
+    },
+  );
+
   test("the argument of a single record is judged, too", async () => {
     const { errors } = await send(
       service,
@@ -237,6 +246,8 @@ describe("null", () => {
       service.keys.read,
     );
     expect(again.body).toMatchObject(input);
+    const nulls = { ...input, concernsCountryCode: null };
+    expect((await send(service, declare, { input: nulls }, "write")).errors).toBeUndefined();
   });
 
   test.each(["orgUri", "orgName", "acceleratorScope"])(

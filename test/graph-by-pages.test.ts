@@ -9,6 +9,7 @@ import type { Difference } from "../worker/verify.ts";
 import { markRecords } from "../worker/watch.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
+import { standBetween } from "./support/statements.ts";
 
 let graph: MemoryGraph;
 beforeEach(async () => {
@@ -64,6 +65,18 @@ test("what still waits to be written cannot be compared, and is counted as that"
   expect(await compare()).toMatchObject({ pending: 0, differences: NONE, drift: 0 });
 });
 
+test("whoever compares everything has verified it, and when is noted", async () => {
+  const when = async () => {
+    const { rows } = await graph.database.owner.query<{ verified_at: Date | null }>(
+      "select verified_at from app_private.graph_verification",
+    );
+    return rows[0]!.verified_at;
+  };
+  expect(await when()).toBeNull();
+  await compare();
+  expect(await when()).not.toBeNull();
+});
+
 test("nothing is put right that nobody asked to put right, wherever it is", async () => {
   await drain(graph.options);
   const { names } = graph.options.projector;
@@ -110,6 +123,29 @@ test("what was left in place counts as drift after a repair, and what was put ri
   await foreign();
   expect(await compare({ dropUnlisted: true })).toMatchObject({ repaired: 1, drift: 1 });
   expect(await compare({ repair: true })).toMatchObject({ repaired: 1, drift: 0 });
+});
+
+test.each([
+  ["a record that is missing", "mark_records", "{ ?s a ?class ; ?p ?o }", false],
+  ["a record that was refused and is there", "mark_records", undefined, true],
+  ["a list", "mark_references", "{ ?s ?p ?o }", false],
+])("whoever cannot have %s written again has not repaired it", async (_, marking, lost, isRefused) => {
+  const { names, check } = graph.options.projector;
+  await graph.declareNeeds(1);
+  await drain(graph.options);
+  const refuse: typeof check = (records) =>
+    Promise.resolve(new Map(records.map(({ iri }) => [iri, [{ path: "", message: "No." }]])));
+  const projector = { ...graph.options.projector, check: isRefused ? refuse : check };
+  if (isRefused) await graph.database.owner.query("update app_private.graph_records set state = 'rejected'");
+  const where = marking === "mark_references" ? names.countriesGraph : graph.needs;
+  if (lost)
+    await graph.store.update(`DELETE { GRAPH <${where}> { ?s ?p ?o } } WHERE { GRAPH <${where}> ${lost} }`);
+  const between = standBetween(graph.database.owner);
+  between.before = (text) => {
+    if (text.includes(marking)) throw new Error("gone");
+  };
+  const repair = { ...graph.options, pool: between.pool, projector, repair: true };
+  await expect(verify(repair)).rejects.toThrow("gone");
 });
 
 test("a rebuild of 1,001 records sends each of them, and counts each once though it has to be sent again", async () => {

@@ -305,6 +305,17 @@ onEachStore({}, (projection) => {
     await projection().equal();
   });
 
+  test("a rebuild tells a person how many records are written, and how many were refused", async () => {
+    const [id] = await projection().declareNeeds(3);
+    const said = async () => (await admin(["graph", "rebuild"], projection().settings)).stdout;
+    expect(await said()).toBe("3 records written\n");
+    await projection().database.owner.query(
+      "update app_public.needs set concerns_country_code = '{kenya}' where need_id = $1",
+      [id],
+    );
+    expect(await said()).toBe("2 records written; 1 refused by the load check, see graph status\n");
+  });
+
   test("a rebuild applies the current load check", async () => {
     const ids = await projection().declareNeeds(3);
     await runAdmin("rebuild");

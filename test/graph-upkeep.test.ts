@@ -144,6 +144,34 @@ test.each([
   },
 );
 
+describe("nobody takes for an unnoted update", () => {
+  beforeEach(async () => {
+    await graph.declareNeeds(1);
+    await drain(graph.options);
+    expect(await watch(graph.options)).toBe("whole");
+  });
+  afterEach(async () => {
+    expect(await watch(graph.options)).toBe("whole");
+  });
+
+  test("a list that was written", async () => {
+    await graph.database.owner.query("select app_private.mark_references('countries')");
+    await drain(graph.options);
+  });
+
+  test("a graph that was replaced", async () => {
+    await graph.database.owner.query("update app_private.graph_rebuilds set requested_at = now()");
+    while (await rebuildNext(graph.options));
+  });
+
+  test("what a verification has removed", async () => {
+    const foreign = `GRAPH <${graph.needs}> { <urn:x-foreign> <urn:p> "o" }`;
+    await graph.store.update(`INSERT DATA { ${foreign} }`);
+    expect(await verify({ ...graph.options, repair: true })).toMatchObject({ repaired: 1 });
+    expect(await graph.store.ask(`ASK { ${foreign} }`)).toBe(false);
+  });
+});
+
 describe("a snapshot", () => {
   test("shows the tables as they were when it was taken, and lasts however long nothing is asked of it", async () => {
     const client = await graph.database.owner.connect();
@@ -168,6 +196,14 @@ describe("a rebuild", () => {
     await graph.store.update(`DELETE WHERE { ${country} }`);
     await rebuild(graph.options);
     expect(await graph.store.ask(`ASK { ${country} }`)).toBe(true);
+  });
+
+  test("takes up a store that has been emptied", async () => {
+    await graph.declareNeeds(2);
+    await drain(graph.options);
+    await graph.store.update("DROP ALL");
+    await rebuild(graph.options);
+    expect(await graph.described()).toBe(2);
   });
 
   test("has what no trigger has seen noted as well", async () => {

@@ -256,6 +256,24 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(await run()).toMatchObject({ code: 0, value: { differences: { ...left, foreign: 0 } } });
   });
 
+  test("an operator is told in words what was compared, how much of it differs in which way, and what was put right", async () => {
+    const ids = await start({});
+    const said = async (...args: string[]) => {
+      const { stdout } = await admin(["graph", "verify", ...args], projection.settings);
+      await projection.settled();
+      return stdout.split("\n").filter((line) => /^\d/.test(line));
+    };
+    expect(await said()).toEqual(["5 records compared: no differences"]);
+    await disturb(ids);
+    const all = "5 records compared: 1 missing, 0 stale, 1 altered, 6 foreign";
+    expect(await said()).toEqual([all]);
+    expect(await said("--repair")).toEqual([all, "7 repaired"]);
+    expect(await said("--drop-unlisted")).toEqual([
+      "5 records compared: 0 missing, 0 stale, 0 altered, 1 foreign",
+      "1 repaired",
+    ]);
+  });
+
   test("an operator is shown a hundred differences, and of the others how many there are", async () => {
     await start({});
     const foreign = (number: number) =>

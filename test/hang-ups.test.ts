@@ -17,13 +17,16 @@ beforeAll(async () => {
   service = await startTestService({
     store: {
       ...store,
-      query: () => {
+      // As a store does: it takes the place of the query first.
+      query: async (_query, { place, signal } = {}) => {
+        const giveBack = await place?.(signal);
         queries += 1;
-        return Promise.resolve({
+        giveBack?.();
+        return {
           status: 200,
           contentType: "application/sparql-results+json",
           body: Readable.from(["{}"]),
-        });
+        };
       },
     },
   });

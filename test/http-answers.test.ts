@@ -333,6 +333,58 @@ describe("what is sent is named", () => {
     expect(answer).toMatchObject({ status: 431, body: { error: "headers_too_large", statusCode: 431 } });
   });
 
+  test("a header that is longer than anybody needs, unread, but for a token", async () => {
+    const long = (name: string, first: string, length = 8_192) => ({
+      [name]: first + ",a/b".repeat(length).slice(0, length - first.length),
+    });
+    for (const [name, first] of [
+      ["accept", "application/json"],
+      ["accept-encoding", "gzip"],
+      ["cookie", "a=b;"],
+      ["if-none-match", '"a"'],
+      ["x-forwarded-for", "::1"],
+      ["x-whatever", ""],
+    ] as const) {
+      const answered = await get("/v0/needs", long(name, first));
+      expect({ name, status: answered.status }).toEqual({ name, status: 200 });
+      const refused = await get("/v0/needs", long(name, first, 8_193));
+      expect({ name, ...refused }).toMatchObject({
+        ...{ name, status: 431 },
+        body: { error: "headers_too_large", message: `The header ${name} has more than 8192 characters.` },
+      });
+    }
+    const asProblem = long("accept", "application/problem+json", 8_193);
+    // Nor is a second one.
+    for (const headers of [asProblem, { ...long("a-first", "", 8_193), ...asProblem }]) {
+      const answered = await get("/v0/needs", headers);
+      expect(answered.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    }
+    const name = "n".repeat(20_000);
+    expect(await get("/v0/needs", { [name]: "x".repeat(8_193) })).toMatchObject({
+      body: { message: `The header ${name.slice(0, 100)} has more than 8192 characters.` },
+    });
+    const token = await get("/v0/needs", long("authorization", "Bearer a.b.c", 20_000));
+    expect(token).toMatchObject({ status: 401, body: { error: "invalid_token" } });
+  });
+
+  test("two hosts, of which each who passes a request on may choose another", async () => {
+    const { hostname, port } = new URL(service.url);
+    const headers = [
+      "host",
+      hostname,
+      "host",
+      "other.example",
+      "authorization",
+      `Bearer ${service.keys.read}`,
+    ];
+    const request = send({ hostname, port, path: "/v0/needs", headers }).end();
+    const [answer] = (await once(request, "response")) as [IncomingMessage];
+    expect(answer.statusCode).toBe(400);
+    expect(await json(answer)).toMatchObject({
+      ...{ error: "validation_failed", message: "The header Host is there more than once." },
+    });
+  });
+
   test("a church that is not there", async () => {
     expect(await get("/v0/orgs/no-such-church")).toMatchObject({
       status: 404,

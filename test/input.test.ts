@@ -252,7 +252,8 @@ describe("REST refuses what does not have the shape of the request", () => {
     const unknown = { ...valid, status: "met", needDescriptions: "x" };
     const { body } = await call(`${service.url}${path}`, "POST", service.keys.write, unknown);
     expect(body.details).toEqual([
-      { path: "status, needDescriptions", message: "is not a field of this request" },
+      { path: "status", message: "is not a field of this request" },
+      { path: "needDescriptions", message: "is not a field of this request" },
     ]);
   });
 

@@ -151,7 +151,7 @@ test.each<[RecordKind, string, unknown[]]>([
   ["need", "accelerators", [["NONE"], ["PRA", "NONE"]]],
   ["need", "concernsPeopleGroupRop3", [["10000"], ["1000011"], ["100001", "100002"]]],
   ["need", "concernsCountryCode", [["KEN"], ["K"], ["ke"]]],
-  ["need", "orgUri", ["river", "ftp://a.example/"]],
+  ["need", "orgUri", ["river", "ftp://a.example/", "https://a.example/ b", "at https://a.example/"]],
   ["need", "orgName", [""]],
   ["need", "needDescription", [""]],
   ["need", "status", ["declared", "OPEN"]],
@@ -174,6 +174,8 @@ test.each<[RecordKind, string, unknown[]]>([
 test.each<[RecordKind, string, string, Literal | NamedNode]>([
   ["need", "id", "dct:identifier", literal("1")],
   ["need", "id", "dct:identifier", literal("ABCDEF00-0000-4000-8000-000000000001")],
+  ["need", "id", "dct:identifier", literal(`${id(1)}0`)],
+  ["need", "id", "dct:identifier", literal(`0${id(1)}`)],
   ["need", "createdAt", "prov:generatedAtTime", literal(`${MOMENT}Z`)],
   ["need", "updatedAt", "dct:modified", at("2026-05-03", "date")],
   ["need", "orgUri", "prov:wasAttributedTo", literal("https://data.example.org/org/a")],

@@ -78,7 +78,8 @@ describe("errors of JSON-RPC", () => {
   test.each(cases)("%s", async (_name, body, code, status, id) => {
     const answer = await post(service, body, { "content-type": "application/json" });
     expect(answer.status).toBe(status);
-    expect(answer.body).toEqual({ jsonrpc: "2.0", id, error: { code, message: expect.any(String) } });
+    const data = expect.objectContaining({ requestId: answer.headers.get("x-request-id") });
+    expect(answer.body).toEqual({ jsonrpc: "2.0", id, error: { code, message: expect.any(String), data } });
     expect(answer.body.error.message).not.toMatch(INTERNAL);
   });
 
@@ -194,7 +195,10 @@ describe("errors of JSON-RPC", () => {
         ...{ jsonrpc: "2.0", id: 1 },
         error: {
           ...{ code: -32022, message: "Unsupported protocol version: 2030-01-01" },
-          data: { supported: ["2026-07-28"], requested: "2030-01-01" },
+          data: {
+            ...{ supported: ["2026-07-28"], requested: "2030-01-01" },
+            requestId: modern.headers.get("x-request-id"),
+          },
         },
       },
     ]);
@@ -203,7 +207,10 @@ describe("errors of JSON-RPC", () => {
       400,
       {
         ...{ jsonrpc: "2.0", id: 1 },
-        error: { code: -32000, message: expect.stringMatching(/1999-01-01 .*2025-11-25/) },
+        error: {
+          ...{ code: -32000, message: expect.stringMatching(/1999-01-01 .*2025-11-25/) },
+          data: { requestId: legacy.headers.get("x-request-id") },
+        },
       },
     ]);
   });
@@ -252,9 +259,11 @@ describe("a search that fails is a result that says so", () => {
 
   test.each(cases)("%s", async (_name, input, says) => {
     logged.length = 0;
-    const { status, body } = await post(service, toolCall({}, { arguments: input }));
+    const { status, body, headers } = await post(service, toolCall({}, { arguments: input }));
     expect(logged.filter((line) => line.includes("a tool call failed"))).toEqual([]);
     expect([status, body.result?.isError]).toEqual([200, true]);
+    const requestId = headers.get("x-request-id");
+    expect(body.result).toMatchObject({ _meta: { error: { statusCode: 400, requestId } } });
     expect(body.result.structuredContent).toBeUndefined();
     const [{ type, text }] = body.result.content;
     expect(type).toBe("text");
@@ -263,7 +272,9 @@ describe("a search that fails is a result that says so", () => {
   });
 
   test("a failure of the service says nothing about its cause, and is logged", async () => {
-    await service.database.owner.query("alter function app_private.church_page rename to church_page_away");
+    await service.database.owner.query(
+      "alter function app_private.church_page_in_pieces rename to church_page_away",
+    );
     try {
       const { body, headers } = await post(service, toolCall({}));
       const requestId = headers.get("x-request-id");
@@ -277,7 +288,9 @@ describe("a search that fails is a result that says so", () => {
       expect(logged.join("")).toMatch(/church_page.*does not exist/);
       expect(await lineOf({ headers })).toMatchObject({ status: 200, errors: ["internal_error"] });
     } finally {
-      await service.database.owner.query("alter function app_private.church_page_away rename to church_page");
+      await service.database.owner.query(
+        "alter function app_private.church_page_away rename to church_page_in_pieces",
+      );
     }
   });
 });
@@ -324,8 +337,11 @@ describe("a failure of what speaks the protocol", () => {
 
   test("to read the params is told in plain words, and is the caller's affair", async () => {
     failing({ code: -32602, message: "[{ expected: string }]" });
-    const { body } = await post(service, ping);
-    expect(body.error).toEqual({ code: -32602, message: "The params of ping do not follow the protocol." });
+    const { body, headers } = await post(service, ping);
+    expect(body.error).toEqual({
+      ...{ code: -32602, message: "The params of ping do not follow the protocol." },
+      data: { requestId: headers.get("x-request-id") },
+    });
     expect(logged.filter((line) => line.includes("a tool call failed"))).toEqual([]);
   });
 });
@@ -389,7 +405,7 @@ describe("what HTTP refuses", () => {
     }
   });
 
-  test("another content type, a body that is too long", async () => {
+  test("another content type, a body of more than 256 KiB", async () => {
     for (const type of ["text/plain", "application/json; charset=utf-16"]) {
       const other = await post(service, ping, { "content-type": type });
       expect([type, other.status, other.body.error]).toEqual([type, 415, "unsupported_media_type"]);
@@ -398,7 +414,15 @@ describe("what HTTP refuses", () => {
       const taken = await post(service, ping, { "content-type": `application/json; charset=${charset}` });
       expect([charset, taken.status]).toEqual([charset, 200]);
     }
-    const long = await post(service, toolCall({ q: "x".repeat(300_000) }));
+    const withBytes = (bytes: number, filling = "") => {
+      const message = { ...ping, params: { _meta: { filling } } };
+      return {
+        ...message,
+        params: { _meta: { filling: "x".repeat(bytes - JSON.stringify(message).length) } },
+      };
+    };
+    expect((await post(service, withBytes(256 * 1_024))).status).toBe(200);
+    const long = await post(service, withBytes(256 * 1_024 + 1));
     expect([long.status, long.body.error]).toEqual([413, "payload_too_large"]);
   });
 
@@ -452,9 +476,9 @@ test("a key in the URL appears in no log line, whatever becomes of the request",
   await call(`${service.url}/v0/mcp/?apiKey=${read}`, "POST", undefined, ping);
   await call(`${service.url}/nowhere?apiKey=${read}`, "GET", undefined);
   const { owner } = service.database;
-  await owner.query("alter function app_private.church_page rename to church_page_away");
+  await owner.query("alter function app_private.church_page_in_pieces rename to church_page_away");
   await call(at, "POST", undefined, toolCall({}));
-  await owner.query("alter function app_private.church_page_away rename to church_page");
+  await owner.query("alter function app_private.church_page_away rename to church_page_in_pieces");
   expect(logged.filter((line) => line.includes("/v0/mcp")).length).toBeGreaterThanOrEqual(9);
   expect(logged.filter((line) => line.includes(read))).toEqual([]);
   expect(logged.filter((line) => line.includes("apiKey"))).toEqual([]);

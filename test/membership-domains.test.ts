@@ -154,6 +154,15 @@ test.each([
   ).rejects.toMatchObject(refused);
 });
 
+test("what is longer than a thousand characters is not looked at for a domain, were it spaces around one", async () => {
+  const padded = (length: number) => "example.org".padEnd(length);
+  const { uri } = await m.addOrganization(db(), {}, { domain: padded(1_000) });
+  const { rows } = await db().query("select domain from app_public.organizations where org_uri = $1", [uri]);
+  expect(rows).toEqual([{ domain: "example.org" }]);
+  const refused = { code: "PT400", detail: "validation_failed" };
+  await expect(m.addOrganization(db(), {}, { domain: padded(1_001) })).rejects.toMatchObject(refused);
+});
+
 test.each(["example.org", "a.b", `${"a".repeat(63)}.org`, `a.${"b".repeat(63)}`, `${"a.".repeat(126)}b`])(
   "%j can be registered as a domain",
   async (domain) => {

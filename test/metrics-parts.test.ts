@@ -1,9 +1,8 @@
 // What each metric says, of numbers that are all different, and what is left out while nobody knows it.
 import { once } from "node:events";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
+import { connect, Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { JobHelpers, TaskList } from "graphile-worker";
 import type { Pool } from "pg";
 import { Gauge } from "prom-client";
@@ -12,6 +11,7 @@ import type { GraphHealth } from "../process/metrics.ts";
 import { addWorkerMetrics } from "../worker/metrics.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 
 /** What a scrape says, by series; of these names alone. */
 async function scrape(metrics: Metrics, names: RegExp): Promise<Record<string, number>> {
@@ -56,6 +56,43 @@ describe("of whoever asks", () => {
     socket.write(`${head}\r\n${head}connection: close\r\n\r\n`);
     expect((await text(socket)).match(/^asked \d+/gm)).toEqual(["asked 1", "asked 1"]);
     expect(await scrape(metrics, /^asked/)).toEqual({ asked: 2 });
+  });
+
+  test("while one of them cannot be told, all are refused; afterwards they are told again", async () => {
+    const metrics = new Metrics();
+    let isBroken = true;
+    const gauge: Gauge = new Gauge({
+      ...{ name: "broken", help: "x", registers: [metrics.registry] },
+      collect: () => {
+        if (isBroken) throw new Error("no");
+        gauge.set(1);
+      },
+    });
+    const { port } = await serve(metrics);
+    const ask = async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/`);
+      return [answer.status, (await answer.text()).includes("\nbroken 1\n")];
+    };
+    expect(await ask()).toEqual([503, false]);
+    isBroken = false;
+    expect(await ask()).toEqual([200, true]);
+  });
+
+  test("who says nothing for fifteen seconds makes room", async () => {
+    const silences = jest.spyOn(Socket.prototype, "setTimeout");
+    try {
+      const { port } = await serve(new Metrics());
+      const silent = connect(port, "127.0.0.1");
+      sockets.push(silent);
+      silent.resume().write("GET / HTTP/1.1\r\n");
+      const theirs = () => silences.mock.calls.findIndex(([ms]) => ms === 15_000);
+      await eventually(() => expect(theirs()).toBeGreaterThanOrEqual(0), 5_000);
+      const closed = once(silent, "close");
+      (silences.mock.contexts[theirs()] as Socket).emit("timeout");
+      await closed;
+    } finally {
+      silences.mockRestore();
+    }
   });
 
   test("there are fifty connections, and no more", async () => {

@@ -226,6 +226,32 @@ describe("what the page shows", () => {
     expect(Array.from(links, ([, id]) => id)).toEqual([ids[1], ids[0], ids[3], ids[2]]);
   });
 
+  test("since when somebody is a member, a record is declared, and a claim waits: each by its own day", async () => {
+    const claimId = await claimBy("days@elsewhere.example");
+    const { body } = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {
+      ...{ orgUri: org.uri, orgName: org.name, declaredByEmail: people.writer },
+      ...{ needDescription: "Days", accelerators: ["PRA-INT"] },
+    });
+    const { owner } = service.database;
+    // All of them have been changed since.
+    await owner.query("update app_public.memberships set created_at = '2020-06-15Z' where org_uri = $1", [
+      org.uri,
+    ]);
+    await owner.query("update app_public.needs set created_at = '2021-07-16Z' where need_id = $1", [
+      body.needId,
+    ]);
+    await owner.query(
+      "update app_public.organization_claims set created_at = '2022-08-17Z' where claim_id = $1",
+      [claimId],
+    );
+    const days = (await open(people.head)).matchAll(/<time [^>]*>(\d+ \w+ \d{4})<\/time>/g);
+    expect(Array.from(days, ([, day]) => day)).toEqual([
+      "16 Jul 2021",
+      ...["gone", "head", "reader", "stopped", "writer"].map(() => "15 Jun 2020"),
+      "17 Aug 2022",
+    ]);
+  });
+
   test("records by lists, each with a way to its chain", async () => {
     const declare = async ({ uri, name }: m.TestOrganization, writer: string, needDescription: string) => {
       const { status } = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {
@@ -410,11 +436,15 @@ test("the page knows of its visitors their own names, role and claim, and what t
   };
   const claimant = `ana@${crypto.randomUUID()}.example`;
   const claimId = await claimBy(claimant);
+  await service.database.owner.query(
+    "update app_public.organization_claims set created_at = '2020-06-15Z' where claim_id = $1",
+    [claimId],
+  );
   const nobody = { firstName: null, lastName: null, appoints: false, reviews: false };
   const none = { role: null, membership: null, permissions: [], waitingClaim: null };
   expect(await standing(claimant)).toEqual({
     ...{ ...none, ...nobody, firstName: "Ana", lastName: "Silva" },
-    waitingClaim: { claimId, since: expect.any(String) },
+    waitingClaim: { claimId, since: expect.stringMatching(/^2020-06-15/) },
   });
   // What is decided waits no more.
   await m

@@ -159,6 +159,39 @@ test("the map shows each country: as an outline, a point, or in words", async ()
   expect(table.exec(overview)!.slice(1)).toEqual([all, open]);
 });
 
+test("every country that a need concerns is in the table, and of accelerators the twenty with the most needs", async () => {
+  const { owner } = service.database;
+  const { rows } = await owner.query<{
+    id: string;
+    accelerators: string[];
+    countries: string[];
+    all: number;
+  }>(
+    `select need_id as id, accelerators, concerns_country_code as countries,
+       (select count(*)::integer from app_public.countries) as all
+     from app_public.needs order by need_id desc limit 1`,
+  );
+  const [{ id, accelerators, countries, all }] = rows as [(typeof rows)[0]];
+  await owner.query(
+    `update app_public.needs set concerns_country_code = array(select alpha2 from app_public.countries),
+       accelerators = array(select code from app_public.accelerators order by code limit 25) where need_id = $1`,
+    [id],
+  );
+  try {
+    const { text } = await visitor.open("/");
+    const rowsOf = (picture: string) =>
+      new RegExp(`<section class="card" id="${picture}"[^]*?</table>`)
+        .exec(text)![0]
+        .match(/<th scope="row">/g)!;
+    expect([rowsOf("countries").length, rowsOf("accelerators").length]).toEqual([all, 20]);
+  } finally {
+    await owner.query(
+      "update app_public.needs set concerns_country_code = $2, accelerators = $3 where need_id = $1",
+      [id, countries, accelerators],
+    );
+  }
+});
+
 test("the months say what was fulfilled of what ended", () => {
   const name = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
   const now = new Date();

@@ -224,6 +224,13 @@ describe("a chain", () => {
     expect(boxes).toEqual([...once, ...once]);
     expect(text.match(/<path d="M/g)).toHaveLength(4);
   });
+
+  test("has in each box no more of a name than there is room for", async () => {
+    const text = String(await drawing(record({ orgName: "x".repeat(300) }), "/next"));
+    const shown = Array.from(text.matchAll(/class="who">([^<]*)</g), ([, name]) => name!.trim());
+    expect(shown).toHaveLength(2);
+    for (const name of shown) expect(name).toMatch(/^x{20,40}…$/);
+  });
 });
 
 describe("pages of a list", () => {
@@ -240,6 +247,8 @@ describe("pages of a list", () => {
     // The first has no number in its address.
     expect(links(2, 2)).toEqual([["prev", "/x?q=a"]]);
     expect(links(2, 3).map(([rel]) => rel)).toEqual(["prev", "next"]);
+    // Of which nothing is left, or all that is left is on the first, lead back to that.
+    expect([links(2, 0), links(2, 1)]).toEqual([[["prev", "/x?q=a"]], [["prev", "/x?q=a"]]]);
   });
 
   test("are whole numbers from the first to the ten thousandth; anything else is the first", () => {

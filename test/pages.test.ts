@@ -154,6 +154,7 @@ test("of a text its first line is shown, by whole characters, and that there is 
     ["more than that", "more than…"],
     ["one\ntwo", "one…"],
     ["one\r\ntwo", "one…"],
+    ["one\rtwo", "one…"],
     [family.repeat(10), family.repeat(10)],
     [family.repeat(11), `${family.repeat(10)}…`],
   ] as const)

@@ -412,6 +412,28 @@ test("what an erased person has proposed goes with them, and no mail about it ha
   expect(rows).toEqual([{ status: "rejected", notes: "This person was erased." }]);
 });
 
+test("of a mail that failed it is kept that it did, and no word of it, to an erased person or about them", async () => {
+  await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
+  await db().query(
+    `insert into app_private.mails
+       (unique_key, kind, recipient, recipient_name, data, subject, text_body, html_body, failed_at)
+     select format('failed:%s %s', $3::text, recipient), 'claim_request', recipient, recipient_name, data, 'To Pat', 'Dear Pat',
+       '<p>Dear Pat', now()
+     from (values ($1, 'Pat', '{}'::jsonb), ($2, null, jsonb_build_object('claimantEmail', $1::text)))
+       as m (recipient, recipient_name, data)`,
+    [person, m.support, organization.uri],
+  );
+  await db().query("select app_private.begin_erasure($1, false)", [person]);
+  await db().query("select app_private.finish_erasure($1)", [person]);
+  const { rows } = await db().query(
+    `select recipient_name, subject, text_body, html_body from app_private.mails
+     where unique_key like format('failed:%s %%', $1::text)`,
+    [organization.uri],
+  );
+  const nothing = { recipient_name: null, subject: null, text_body: null, html_body: null };
+  expect(rows).toEqual([nothing, nothing]);
+});
+
 test("what was let through before is waited for, and what comes meanwhile is refused", async () => {
   await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
   const writer = await db().connect();
@@ -471,8 +493,12 @@ test("every column is looked through, unless its type can hold no address", asyn
        and not exists (select from app_private.text_columns() as x where (x.relation, x.name) = (c.oid, a.attname))
      order by 1`,
   );
-  // The names of migrations are nobody's.
+  // The names of migrations and of the rules are nobody's.
   expect(rows.map(({ found }) => found)).toEqual(
-    ["app_migrations.applied.version text", "app_migrations.applied.checksum text"].toSorted(),
+    [
+      "app_migrations.applied.version text",
+      "app_migrations.applied.checksum text",
+      "app_migrations.editions.edition text",
+    ].toSorted(),
   );
 });

@@ -116,6 +116,20 @@ test.each([
   }
 });
 
+test("the last of a list are those at its end, however long it is", async () => {
+  const of = async (page: string): Promise<string[]> => {
+    const { needs } = (await ask(service, `{ needs(${page}) { totalCount nodes { needId } } }`)) as {
+      needs: { totalCount: number; nodes: { needId: string }[] };
+    };
+    // More than a page has.
+    expect(needs.totalCount).toBeGreaterThan(100);
+    return needs.nodes.map(({ needId }) => needId);
+  };
+  const first = await of("first: 3, orderBy: [CREATED_AT_ASC, PRIMARY_KEY_ASC]");
+  expect(first).toHaveLength(3);
+  expect(await of("last: 3")).toEqual(first.toReversed());
+});
+
 test.each([
   ["nodes", "nodes { needId }", { nodes: Array.from({ length: 7 }, () => ({ needId: expect.any(String) })) }],
   ["edges", "edges { cursor }", { edges: Array.from({ length: 7 }, () => ({ cursor: expect.any(String) })) }],

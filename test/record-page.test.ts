@@ -289,6 +289,55 @@ test("fifty answers are one page, and one more makes two", async () => {
   expect(await counted()).toBe(1001);
 });
 
+test("what answers a record, and what stands beside it, comes newest first, and the oldest is left out", async () => {
+  const [need] = await insert(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     values ($1, 'Many', 'a@b.example', 'Many', '{PRA-INT}') returning need_id as id`,
+    [org.uri],
+  );
+  // Not in the order in which they were written: the first of them is the newest, the second the eighth.
+  const age = (count: number) => (place: number) => (place * 7) % count;
+  const newestFirst = (ids: string[]) =>
+    ids.toSorted((one, other) => age(ids.length)(ids.indexOf(one)) - age(ids.length)(ids.indexOf(other)));
+  const commitments = newestFirst(
+    await insert(
+      `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope,
+         concerns_need_id, created_at)
+       select $1, 'Many', 'a@b.example', 'Yes', '{PRA-INT}', $2, '2026-01-01'::timestamptz - (n * 7 % 60) * interval '1 day'
+       from generate_series(0, 59) as n returning commitment_id as id`,
+      [org.uri, need],
+    ),
+  );
+  const claims = newestFirst(
+    await insert(
+      `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators,
+         fulfills_commitment_id, created_at)
+       select $1, 'Many', 'a@b.example', '{PRA-INT}', $2, '2026-01-01'::timestamptz - (n * 7 % 60) * interval '1 day'
+       from generate_series(0, 59) as n returning claim_id as id`,
+      [org.uri, commitments[0]],
+    ),
+  );
+  const told = async (kind: string, id: string, page = 1) => {
+    const { rows } = await service.database.owner.query<{ chain: { nodes: { kind: string; id: string }[] } }>(
+      "select app_private.chain($1, $2, $3) as chain",
+      [kind, id, page],
+    );
+    const of = (wanted: string) =>
+      rows[0]!.chain.nodes.filter((node) => node.kind === wanted).map((node) => node.id);
+    return { commitments: of("commitment"), claims: of("engagement_claim") };
+  };
+  expect(await told("need", need!)).toEqual({
+    ...{ commitments: commitments.slice(0, 50), claims: claims.slice(0, 50) },
+  });
+  expect((await told("need", need!, 2)).commitments).toEqual(commitments.slice(50));
+  const [newest, oldest] = [commitments[0]!, commitments.at(-1)!];
+  expect((await told("commitment", newest)).claims).toEqual(claims.slice(0, 50));
+  expect((await told("commitment", newest, 2)).claims).toEqual(claims.slice(50));
+  expect((await told("commitment", oldest)).commitments).toEqual([oldest, ...commitments.slice(0, 10)]);
+  const [own] = claims.slice(-1);
+  expect((await told("engagement_claim", own!)).claims).toEqual([own, ...claims.slice(0, 10)]);
+});
+
 test("a record says what it says at the other doors, with what its codes stand for", async () => {
   const { text } = await open(paths.commitment);
   const { body } = await call(`${service.url}/v0${paths.commitment}/history`, "GET", service.keys.read);

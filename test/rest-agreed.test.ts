@@ -110,3 +110,26 @@ describe("has the fields that were agreed", () => {
     expect(inShort(schema as Schema)).toMatchSnapshot(),
   );
 });
+
+test("what a status means is said in words that belong to it, wherever it is answered", () => {
+  const said = new Map<string, Set<string>>();
+  for (const { operation } of operationsOf(document)) {
+    // JSON-RPC has meanings of its own.
+    if (operation.operationId === "callTool") continue;
+    for (const [status, { description }] of Object.entries(operation.responses))
+      if (Number(status) >= 400) said.set(status, (said.get(status) ?? new Set()).add(description));
+  }
+  const words = {
+    ...{
+      400: /not well-formed/,
+      401: /key or token is missing/,
+      403: /may not do this/,
+      404: /no such record/,
+    },
+    ...{ 406: /Accept/, 409: /conflicts/, 410: /not kept/, 413: /too large/, 415: /media type or encoding/ },
+    ...{ 422: /does not exist/, 429: /Too many/, 500: /failed/, 503: /does not answer/, 504: /too long/ },
+  };
+  expect([...said.keys()].toSorted()).toEqual(Object.keys(words));
+  for (const [status, word] of Object.entries(words))
+    expect([...said.get(status)!]).toEqual([expect.stringMatching(word)]);
+});

@@ -89,6 +89,29 @@ test("as many as the lists of REST find", async () => {
   }
 });
 
+test("what is found says on which day it was declared, and not when it was changed", async () => {
+  await service.database.owner.query(
+    "update app_public.commitments set created_at = '2020-06-15Z' where commitment_id = $1",
+    [paths.commitment.split("/").at(-1)],
+  );
+  expect(await open("zebra", { in: "commitments" })).toMatch(/<time [^>]*>15 Jun 2020<\/time>/);
+});
+
+test("what matches best comes first, though another is newer", async () => {
+  const found: string[] = [];
+  for (const needDescription of [
+    "ostrich, ostrich and ostrich",
+    "an ostrich among much else that is needed",
+  ]) {
+    const { body } = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {
+      ...{ orgUri: org.uri, orgName: org.name, declaredByEmail: `writer@${org.domain}` },
+      ...{ needDescription, accelerators: ["PRA-INT"] },
+    });
+    found.push(`/needs/${body.needId}`);
+  }
+  expect(linksOf(await open("ostrich"))).toEqual(found);
+});
+
 test("an id or a URI leads to what it names", async () => {
   for (const [q, expected] of [
     [paths.need.slice("/needs/".length).toUpperCase(), paths.need],
@@ -110,6 +133,8 @@ test("whatever is typed is text, and answered", async () => {
 });
 
 test("many are found in pages, none of them long", async () => {
+  // So that the planner knows of few, as it does until statistics are made of those that come all at once.
+  await service.database.owner.query("vacuum analyze app_public.needs");
   const client = await service.database.owner.connect();
   await client.query("begin; set local session_replication_role = replica");
   const { rows } = await client.query<{ id: string }>(

@@ -224,6 +224,7 @@ describe("whoever asks for links", () => {
     try {
       const third = new Visitor(service, { "x-forwarded-for": "192.0.2.2" });
       await expect(third.linkFor(email)).rejects.toThrow("429");
+      await expect(third.linkFor("pestered+1@river.example")).rejects.toThrow("429");
     } finally {
       await db().query(
         "update app_private.settings set value = '50' where name = 'sign_in_links_per_address_everywhere'",

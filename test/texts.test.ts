@@ -147,7 +147,7 @@ async function graphql(mutation: string, input: object): Promise<string | null> 
   return code === undefined ? null : `${[status, code].join(" ")}: `;
 }
 
-async function alone(statement: string, text: string): Promise<string | null> {
+async function alone(statement: string, text: string | null): Promise<string | null> {
   try {
     await sql(statement, [text]);
     return null;
@@ -225,6 +225,35 @@ test("a code that the vocabulary gets is one", async () => {
   await sql("delete from app_public.accelerators where pref_label = 'A'");
 });
 
+test("a person has an address, and an organization a name, also where SQL alone adds them", async () => {
+  const person = (email: string | null) => alone("insert into app_public.users (email) values ($1)", email);
+  const organization = (name: string | null) =>
+    alone(
+      "insert into app_public.organizations (org_uri, name) values ('https://nameless.example/a', $1)",
+      name,
+    );
+  expect(await person(null)).toMatch(/^400 validation_failed: email must be an e-mail address/);
+  for (const name of [null, " "])
+    expect(await organization(name)).toMatch(/^400 validation_failed: name is required/);
+});
+
+test("how long a text may be is said as a reader writes it", async () => {
+  const define = (length: number) =>
+    alone("update app_public.accelerators set definition = $1 where code = 'PRA'", "x".repeat(length));
+  expect(await define(10_000)).toBeNull();
+  expect(await define(10_001)).toBe("400 validation_failed: definition must have at most 10,000 characters.");
+  const called = await alone(
+    "update app_public.accelerators set pref_label = $1 where code = 'PRA'",
+    "x".repeat(201),
+  );
+  expect(called).toBe("400 validation_failed: prefLabel must have at most 200 characters.");
+  const both =
+    "update app_public.accelerators set pref_label = repeat($1, 201), definition = repeat($1, 10001) where code = 'PRA'";
+  expect(await alone(both, "x")).toBe(
+    "400 validation_failed: prefLabel must have at most 200 characters; definition must have at most 10,000 characters.",
+  );
+});
+
 test("within a church's JSON too no control character is let in, by itself", async () => {
   const ministries = (text: string) =>
     alone(
@@ -268,6 +297,12 @@ describe("texts with lines", () => {
     "a church's summary": (text: string) =>
       alone(
         "insert into app_public.churches (church_id, name, church_summary) values (gen_random_uuid(), 'x', $1)",
+        text,
+      ),
+    "a church's programs": (text: string) =>
+      alone(
+        `insert into app_public.churches (church_id, name, ministries_json)
+         values (gen_random_uuid(), 'x', jsonb_build_object('a', $1::text))`,
         text,
       ),
   };

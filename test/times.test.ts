@@ -116,6 +116,13 @@ describe.each(KINDS)("$record.kind", ({ record, create, input, id, key, statuses
     expect(after.updatedAt).not.toBe(before.updatedAt);
     expect((await history(recordId)).statusHistory.nodes).toHaveLength(2);
   });
+
+  test("createdAt stays what it was when the status moves", async () => {
+    const recordId = await declare();
+    const { createdAt } = await read(recordId);
+    await setStatus(recordId, statuses[0]);
+    expect((await read(recordId)).createdAt).toBe(createdAt);
+  });
 });
 
 test("an organization has changed when it was changed, and not when it was saved as it is", async () => {
@@ -136,4 +143,19 @@ test("an organization has changed when it was changed, and not when it was saved
   expect(await changedSince("name = name")).toEqual([false]);
   expect(await changedSince("type = 'network'")).toEqual([true]);
   expect(await changedSince("type = null")).toEqual([true]);
+});
+
+test("whoever changes an organization is told when that was, and not since when there is one", async () => {
+  await service.database.owner.query(
+    "update app_public.organizations set created_at = '2020-06-15Z' where org_uri = $1",
+    [ORG],
+  );
+  const change = { orgUri: ORG, adminEmail: admin, website: "https://when.example" };
+  const { body } = await call(`${service.url}/v0/orgs/metadata`, "POST", service.keys.review, change);
+  const { rows } = await service.database.owner.query(
+    "select to_json(updated_at) as at from app_public.organizations where org_uri = $1",
+    [ORG],
+  );
+  expect(body.updatedAt).toBe(rows[0].at);
+  expect(body.updatedAt).not.toMatch(/^2020-/);
 });

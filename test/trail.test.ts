@@ -251,6 +251,38 @@ test("the operator's tool names itself, and what it does to keys is told without
   ]);
 });
 
+test("each history tells who, by which key, through what and with which request, each under its own name", async () => {
+  const client = await db().connect();
+  try {
+    await client.query("begin; set local session_replication_role = replica");
+    const trail = [admin, keyIds.read, "issuer subject", "a program", "a request"];
+    const names = "changed_by_email, changed_by_key, changed_by_identity, changed_through, request_id";
+    for (const [history, columns, values] of [
+      ["app_public.status_history", "need_id, to_status, changed_at", "gen_random_uuid(), 'met', now()"],
+      ["app_public.organization_claim_history", "claim_id, to_status", "gen_random_uuid(), 'approved'"],
+      [
+        "app_private.role_history",
+        "user_id, role, status",
+        "(select user_id from app_public.users limit 1), 'admin', 'active'",
+      ],
+      ["app_private.administration_history", "subject, name, change", "'list', 'countries', '{}'"],
+    ] as const)
+      await client.query(
+        `insert into ${history} (${columns}, ${names}) values (${values}, $1, $2, $3, $4, $5)`,
+        trail,
+      );
+    const { rows } = await client.query<Record<string, unknown>>(
+      `select subject, ${names}, key_label from app_private.trail where request_id = $1 order by subject`,
+      [trail.at(-1)],
+    );
+    expect(rows.map((row) => Object.values(row))).toEqual(
+      ["list", "need", "organization_claim", "role"].map((subject) => [subject, ...trail, "test"]),
+    );
+  } finally {
+    client.release(true);
+  }
+});
+
 test("a bound that is taken from a key is told, as it is when it is set", async () => {
   const key = await issueTestKey(db(), "api_read", { persons: [admin], organizations: [ORG] });
   const id = await keyIdOf(db(), key);

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { CallerGone, ServiceBusy } from "../server/postgres/unavailable.ts";
 import { halfOf, Shares } from "../server/shares.ts";
+import type { Use } from "../server/shares.ts";
 
 const options = {
   ...{ slots: 3, perCaller: 2, queuePerCaller: 2, queue: 10 },
@@ -14,8 +15,8 @@ function taker(shares: Shares) {
   const lent = new Map<string, () => void>();
   return {
     lent: () => [...lent.keys()],
-    take: (name: string, signal = stays) =>
-      shares.take(name[0]!, signal).then((giveBack) => void lent.set(name, giveBack)),
+    take: (name: string, signal = stays, use: Use = {}) =>
+      shares.take(name[0]!, signal, use).then((giveBack) => void lent.set(name, giveBack)),
     give: async (name: string) => {
       lent.get(name)!();
       lent.delete(name);
@@ -64,8 +65,8 @@ describe("turns", () => {
     await take("a1");
     void take("a2");
     void take("b1");
-    const again = shares.take("a", stays, true);
-    const later = shares.take("a", stays, true);
+    const again = shares.take("a", stays, { isUnderWay: true });
+    const later = shares.take("a", stays, { isUnderWay: true });
     await give("a1");
     (await again)();
     await new Promise(setImmediate);
@@ -74,6 +75,14 @@ describe("turns", () => {
     (await later)();
     await new Promise(setImmediate);
     expect(lent()).toEqual(["a2"]);
+  });
+
+  test("a request that had a slot before is let in also when nothing else of its key waits", async () => {
+    const { take, lent, give } = taker(new Shares({ ...options, slots: 1 }));
+    await take("a1");
+    void take("b1", stays, { isUnderWay: true });
+    await give("a1");
+    expect(lent()).toEqual(["b1"]);
   });
 
   test("who leaves the queue takes nobody's slot", async () => {
@@ -175,6 +184,33 @@ describe("by the clock", () => {
     expect(shares.lent()).toEqual(["a2", "a3"]);
   });
 
+  test("a key of which nothing is known has two, until its first has come back; when it is alone all of its share", async () => {
+    const shares = taker(new Shares(many));
+    await shares.take("b1");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2"]);
+    await shares.give("a1");
+    expect(shares.lent()).toEqual(["b1", "a2", "a3", "a4", "a5"]);
+
+    const alone = taker(new Shares(many));
+    await ask(alone, "a");
+    expect(alone.lent()).toEqual(["a1", "a2", "a3", "a4"]);
+  });
+
+  test("who waits while others are there gets the rest of its share when they are no longer", async () => {
+    const shares = taker(new Shares(many));
+    await shares.take("b1");
+    await shares.give("b1");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["a1", "a2"]);
+    pass(1_000);
+    await new Promise(setImmediate);
+    expect(shares.lent()).toEqual(["a1", "a2"]);
+    pass(1);
+    await new Promise(setImmediate);
+    expect(shares.lent()).toEqual(["a1", "a2", "a3", "a4"]);
+  });
+
   test("but two at least, and all of its share when it is alone", async () => {
     const shares = taker(new Shares(many));
     await keepsFor(10_000, shares);
@@ -238,6 +274,51 @@ describe("by the clock", () => {
     const shares = taker(new Shares(many));
     await keepsFor(400, shares);
     await keepsFor(5, shares);
+    await shares.take("b1");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3", "a4"]);
+  });
+
+  const askAtLength = async ({ take }: ReturnType<typeof taker>, name: string) => {
+    for (const n of [1, 2, 3, 4, 5]) void take(`${name} long ${n}`, stays, { isLong: true });
+    await new Promise(setImmediate);
+  };
+
+  test("what is known to take long is done one at a time, and none of the key's other requests waits for it", async () => {
+    const shares = taker(new Shares(many));
+    await keepsFor(5, shares);
+    await shares.take("b1");
+    await askAtLength(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a long 1"]);
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a long 1", "a1", "a2", "a3", "a4"]);
+    await shares.give("a long 1");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3", "a4", "a long 2"]);
+  });
+
+  test("what is known to take long has a fifth of a share, if that is more than one, and all of it when the key is alone", async () => {
+    const shares = taker(new Shares({ ...many, slots: 20, perCaller: 14 }));
+    await askAtLength(shares, "a");
+    expect(shares.lent()).toHaveLength(5);
+    for (const name of shares.lent()) await shares.give(name);
+    await shares.take("b1");
+    await askAtLength(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a long 1", "a long 2"]);
+  });
+
+  test("a key is no company for itself, and has one more than its share with what takes long", async () => {
+    const shares = taker(new Shares(many));
+    await askAtLength(shares, "a");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["a long 1", "a long 2", "a long 3", "a long 4", "a1"]);
+  });
+
+  test("how long the long ones take says nothing about the others", async () => {
+    const shares = taker(new Shares(many));
+    await keepsFor(5, shares);
+    await shares.take("a long", stays, { isLong: true });
+    pass(10_000);
+    await shares.give("a long");
     await shares.take("b1");
     await ask(shares, "a");
     expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3", "a4"]);

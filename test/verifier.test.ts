@@ -153,6 +153,20 @@ test("nothing is verified while the graph is behind, and all of it as soon as it
   await eventually(async () => expect(await isVerified()).toBe(true));
 });
 
+test("a verification that is asked for begins within seconds, though the next step is due in hours", async () => {
+  const looked = Promise.withResolvers<void>();
+  between.before = async (text) => {
+    if (text.includes("graph_verification as v") && (await isVerified())) looked.resolve();
+  };
+  start();
+  await looked.promise;
+  // It has read by then that nothing is urgent.
+  for (let i = 0; i < 50; i += 1) await graph.database.owner.query("select");
+  const first = steps();
+  await graph.database.owner.query("select app_private.request_verification()");
+  await eventually(() => expect(steps()).toBeGreaterThan(first), 15_000);
+});
+
 test.each([
   ["a share", { share: 0 }],
   ["days", { days: 0 }],

@@ -40,7 +40,8 @@ export async function createTestDatabase(options: { template?: boolean } = {}): 
     serverUrl: at("engagement_server", SERVER_PASSWORD),
     owner,
     drop: async () => {
-      await owner.end();
+      // It would wait for a connection that a test has kept when it failed, and the failure would not be told.
+      void owner.end();
       await asAdmin((client) => client.query(`drop database ${name} with (force)`));
     },
   };
