@@ -46,7 +46,9 @@ const times = (n: number, text: (i: number) => string) =>
   Array.from({ length: n }, (_, i) => text(i)).join(" ");
 const INTROSPECTION =
   "__schema { types { name description fields { name description type { name ofType { name } } args { name type { name } } } } }";
-const DOUBLINGS = times(40, (i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
+// As many as the service lets pass.
+const DOUBLINGS = times(10, (i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
+const SQUARES = times(15, (i) => `BIND(?v${i} * ?v${i} AS ?v${i + 1})`);
 
 export const ATTACKS: readonly Attack[] = [
   {
@@ -99,9 +101,46 @@ export const ATTACKS: readonly Attack[] = [
     send: sparql("select (count(*) as ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"),
   },
   {
-    name: "SPARQL with 40 doublings",
+    name: "SPARQL cross products, sorted",
+    width: 8,
+    send: sparql("select ?a { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } order by ?c ?f ?i limit 1000000000"),
+  },
+  {
+    name: "SPARQL cross products, grouped",
+    width: 8,
+    send: sparql("select ?a ?d ?g (count(*) as ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } group by ?a ?d ?g"),
+  },
+  {
+    name: "SPARQL with 10 doublings of everything",
     width: 4,
-    send: sparql(`select (strlen(?v40) as ?n) { bind("x" as ?v0) ${DOUBLINGS} }`),
+    send: sparql(`select (max(strlen(?v10)) as ?n) { ?s ?p ?o bind(str(?o) as ?v0) ${DOUBLINGS} }`),
+  },
+  {
+    name: "SPARQL that squares a number 15 times, hanging up",
+    width: 8,
+    hangUpMs: 600,
+    send: sparql(`select (?v15 as ?n) { bind(${"9".repeat(1_000)} as ?v0) ${SQUARES} }`),
+  },
+  {
+    name: "SPARQL with three quantifiers over a million characters, hanging up",
+    width: 8,
+    hangUpMs: 600,
+    send: sparql(`ask { bind("${"x".repeat(1_000)}" as ?v0) ${DOUBLINGS} filter(regex(?v10, "x*x*x*y$")) }`),
+  },
+  {
+    name: "SPARQL with patterns that are tried without end",
+    width: 8,
+    send: sparql(`ask { filter(regex("${"a".repeat(44)}!", "^(a+)+\\\\1$")) }`),
+  },
+  {
+    name: "SPARQL with repetitions of repetitions",
+    width: 8,
+    send: sparql("ask { ?a (((!<x:a>|^!<x:a>)*)*)* <x:none> }"),
+  },
+  {
+    name: "SPARQL that has the store sleep",
+    width: 8,
+    send: sparql("ask { filter(<http://jena.apache.org/ARQ/function#wait>(2000000000)) }"),
   },
   {
     name: "unknown keys",
@@ -113,17 +152,23 @@ export const ATTACKS: readonly Attack[] = [
 
 type Target = { name: string; url: string; key: string };
 
+/** How many of its requests became what: a status, or nothing where it hung up or was cut off. */
+export type Became = Readonly<Record<string, number>>;
+
 /**
  * Attacks until it is told to end, in a thread of its own: whoever waits in this one is not to wait for what the attacker
  * reads. Whatever the service answers is as good as anything else here.
+ * @param key one that has asked nothing before, or its rate limit would have most of the attack refused
  * @returns ends it
  */
-export async function attack({ name }: Attack, url: string, key: string): Promise<() => Promise<void>> {
+export async function attack({ name }: Attack, url: string, key: string): Promise<() => Promise<Became>> {
   const attacker = new Worker(new URL(import.meta.url), { workerData: { name, url, key } satisfies Target });
   await once(attacker, "online");
   return async () => {
     attacker.postMessage("end", []);
+    const [became] = (await once(attacker, "message")) as [Became];
     await once(attacker, "exit");
+    return became;
   };
 }
 
@@ -135,17 +180,22 @@ if (!isMainThread) {
   const { width, send, hangUpMs } = ATTACKS.find((each) => each.name === name)!;
   const end = new AbortController();
   parentPort!.once("message", () => end.abort());
+  const became: Record<string, number> = {};
+  const count = (what: string) => (became[what] = (became[what] ?? 0) + 1);
   const one = async () => {
     while (!end.signal.aborted) {
       const signals = hangUpMs === undefined ? [end.signal] : [end.signal, AbortSignal.timeout(hangUpMs)];
       try {
         const answer = await send(url, key, AbortSignal.any(signals));
         await answer.arrayBuffer();
+        count(String(answer.status));
       } catch {
+        count("nothing");
         // Refused, cut off or hung up: it goes on, but not in a loop that only keeps this process busy.
         await sleep(1);
       }
     }
   };
   await Promise.all(Array.from({ length: width }, one));
+  parentPort!.postMessage(became, []);
 }

@@ -100,19 +100,19 @@ export async function overload(
 
 /** What an ordinary caller sees while another one does its worst. */
 export async function hostile(service: LoadedService, { attack: seconds }: Size): Promise<Outcome[]> {
-  const [attacker, victim] = [await service.issueKey("api_read"), service.keys[0]!];
+  const victim = service.keys[0]!;
   const outcomes: Outcome[] = [await besideBusyProcessors(service, victim, seconds)];
   for (const each of ATTACKS) {
     const idle = await probe(service, victim, seconds);
-    const end = await attack(each, service.url, attacker);
+    const end = await attack(each, service.url, await service.issueKey("api_read"));
     await sleep(500);
     const attacked = await probe(service, victim, seconds);
     const memory = await residentMemory(service.metricsUrl);
-    await end();
+    const became = await end();
     const ratio = attacked.p99 / idle.p99;
     outcomes.push({
       subject: `Others' p99 during: ${each.name}`,
-      measured: `${round(ratio)} (${round(attacked.p99)} against ${round(idle.p99)} ms), ${attacked.failed} failed; server at ${round(memory)} MB`,
+      measured: `${round(ratio)} (${round(attacked.p99)} against ${round(idle.p99)} ms), ${attacked.failed} failed; server at ${round(memory)} MB; the attacker's became ${said(became)}`,
       aim: "≤ 2, none failed",
       kept: attacked.failed === 0 && (ratio <= 2 || attacked.p99 <= NOISE_MS),
     });

@@ -14,6 +14,13 @@ const UNIT = "deploy/systemd/engagement-graph-server.service";
 
 export const DEPLOYED: readonly Mistake[] = [
   deployed(
+    "deploy/kubernetes/settings.env",
+    "trusts the proxy",
+    "behind the ingress controller it is trusted",
+    "TRUST_PROXY=1\n",
+    "",
+  ),
+  deployed(
     COMPOSE,
     "within a network",
     "the server of the compose file does not have the owner's login",

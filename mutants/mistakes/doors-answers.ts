@@ -217,36 +217,6 @@ export const ANSWERS: readonly Mistake[] = [
     only: "ends when the server does, built on demand",
   },
   {
-    rule: "a query's place is free when its answer was read",
-    ...QUERY,
-    before: 'body.once("close", () => end(gone.aborted || !body.readableEnded));',
-    after: "",
-  },
-  {
-    rule: "whoever read an answer to its end has not left",
-    ...QUERY,
-    before: "end(gone.aborted || !body.readableEnded)",
-    after: "end(gone.aborted || body.readableEnded)",
-  },
-  {
-    rule: "the place of a query that was left is not lent again at once",
-    ...QUERY,
-    before: "if (give && isAbandoned) setTimeout(give, ABANDONED_MS).unref();\n      else give?.();",
-    after: "give?.();",
-  },
-  {
-    rule: "the place of a query that took too long is not lent again at once",
-    ...QUERY,
-    before: "end(gone.aborted || error instanceof GraphTimeout);",
-    after: "end(gone.aborted);",
-  },
-  {
-    rule: "the place of a query that the store has refused is free at once",
-    ...QUERY,
-    before: "      end(gone.aborted || error instanceof GraphTimeout);\n",
-    after: "",
-  },
-  {
     rule: "eight queries of a key wait, and no more",
     ...QUERY,
     before: "const WAITING_PER_KEY = 8;",

@@ -202,8 +202,8 @@ export const GOING_ON: readonly Mistake[] = [
   {
     ...STREAMS,
     rule: "a server that ends begins no stream",
-    before: '    if (this.#isClosing) throw new ApiError("service_busy");\n    const party',
-    after: "    const party",
+    before: '    if (this.#isClosing) throw new ApiError("service_busy");\n    whenClosed',
+    after: "    whenClosed",
     only: "a stream that began",
   },
   {

@@ -44,7 +44,7 @@ export const KEPT: readonly Mistake[] = [
   ...kept(EXECUTION, "of an answer with", [
     [
       "what a query asks for may be a replica's",
-      "if (operationOf(args) === OperationTypeNode.QUERY)",
+      "if (operation?.operation === OperationTypeNode.QUERY)",
       "if (false)",
     ],
     ["the same in an answer takes of its bytes as often", ".repeats(copies)", ".repeats(1)"],
@@ -141,13 +141,13 @@ export const KEPT: readonly Mistake[] = [
   ...kept(CHANNEL, "cuts off those of a connection", [
     [
       "who may not be told any more is told nothing more",
-      "if (subscriber.listener === listener) this.#subscribers.delete(subscriber);",
-      "void subscriber;",
+      "        this.#subscribers.delete(subscriber);\n        subscriber.inbox.close();\n",
+      "        void subscriber;\n",
     ],
     [
       "only those are cut off who may not be told any more",
-      "if (subscriber.listener === listener) this.#subscribers",
-      "this.#subscribers",
+      "        if (subscriber.listener !== listener) continue;\n",
+      "",
     ],
     [
       "who is told of something is looked up before",

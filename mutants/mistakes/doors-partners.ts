@@ -67,17 +67,17 @@ export const PARTNERS: readonly Mistake[] = [
     only: "without a store",
   },
   {
-    rule: "a page of churches stands in the answer as it is, whatever is written in it",
+    rule: "a page of churches is in the text of an answer as a string",
     file: "server/mcp/church-tool.ts",
-    before: "() => JSON.stringify(page));",
-    after: "JSON.stringify(page));",
+    before: "quoted.push(JSON.stringify(piece).slice(1, -1));",
+    after: "quoted.push(piece);",
     tests: ["mcp"],
   },
   {
-    rule: "a page of churches is in the structured content as it is, whatever is written in it",
+    rule: "a page of churches is in the structured content as it is",
     file: "server/mcp/church-tool.ts",
-    before: "() => page)",
-    after: "page)",
+    before: "if (part === asContent) parts.push(...page);",
+    after: "if (part === asContent) parts.push(...(await eachQuoted(page)));",
     tests: ["mcp"],
   },
   {
@@ -198,7 +198,7 @@ export const PARTNERS: readonly Mistake[] = [
   {
     rule: "the answer to a batch is no longer than one answer may be",
     file: "server/mcp/door.ts",
-    before: "left = Math.max(0, left - COPIES * Buffer.byteLength(page));",
+    before: "left = Math.max(0, left - COPIES * bytes);",
     after: "left = answerMaxBytes;",
     tests: ["answer-size"],
     only: "the tool endpoint",

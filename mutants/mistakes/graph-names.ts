@@ -215,8 +215,8 @@ export const GRAPH_NAMES: readonly Mistake[] = [
     ...FAULTS,
     rule: "a caller who reads no further ends the store's work",
     file: "graph/store-http.ts",
-    before: "      settle();\n      incoming.destroy();",
-    after: "      settle();",
+    before: "        incoming.destroy();\n",
+    after: "",
     only: "leaves a body unread",
   },
   {

@@ -80,8 +80,8 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   {
     rule: "migrations have their checksums in order",
     file: "generate/checksums.ts",
-    before: ".toSorted();",
-    after: ".toReversed();",
+    before: "isWanted(file)).toSorted();",
+    after: "isWanted(file)).toReversed();",
     tests: ["generated"],
     only: "get their checksums",
   },
@@ -312,10 +312,11 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   },
   {
     ...REQUEST,
-    rule: "a member of JSON that is refused is named",
-    before: 'path: path.join("."),',
-    after: 'path: "query",',
-    only: "the member is named",
+    rule: "an update in JSON is refused as one",
+    before: '"update" in value',
+    after: '"updates" in value',
+    tests: ["sparql-request"],
+    only: "that updates, in JSON",
   },
   {
     ...GUARD,

@@ -130,7 +130,8 @@ export const GRAPH_SLIPS: readonly Mistake[] = [
   {
     ...LEAVING,
     rule: "nothing is sent for who has left before: a worker who has lost the right to write sends no update",
-    before: "  if (signal?.aborted) return Promise.reject(abortReason(signal));\n",
+    before:
+      "  if (signal?.aborted) return { answer: Promise.reject(abortReason(signal)), over: Promise.resolve(0) };\n",
     after: "",
   },
   {

@@ -53,7 +53,7 @@ export const UNSPOKEN_GRAPH: readonly Mistake[] = [
     ...ASKED,
     rule: "a call has the time that it was given",
     file: "graph/store.ts",
-    before: "timeoutMs: call.timeoutMs ?? timeoutMs, repeatable",
+    before: "timeoutMs: limit, repeatable",
     after: "timeoutMs, repeatable",
     only: "has its time",
   },

@@ -11,6 +11,14 @@ const UNAVAILABLE = {
 
 export const GRAPHQL_ANSWERS: readonly Mistake[] = [
   {
+    rule: "what came in all at once is not compared each with each",
+    file: "server/graphql/connections.ts",
+    before: '      enable_material: "off",\n',
+    after: "",
+    tests: ["stale-statistics"],
+    only: "none of them is such",
+  },
+  {
     rule: "the numbers of changes are not added up",
     file: "server/graphql/tags.ts",
     before: 'tags: { behavior: "-attribute:aggregate +distinctCount:attribute:aggregate" },',

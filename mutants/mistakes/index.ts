@@ -4,6 +4,7 @@ import { CHURCH_READINGS } from "./church-readings.ts";
 import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { IDENTITY_BORDERS } from "./identity-borders.ts";
+import { PLANS_COMPARED } from "./plans-compared.ts";
 import { POSTGRES_LENT } from "./postgres-lent.ts";
 import { SERVER_SETTINGS } from "./server-settings.ts";
 import { SERVER_TURNS } from "./server-turns.ts";
@@ -29,9 +30,12 @@ import { REST } from "./doors-rest.ts";
 import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { EMBEDDED_STREAM } from "./embedded-stream.ts";
 import { THREADS_OF_STORE } from "./embedded-threads.ts";
+import { EMBEDDED_KEPT } from "./embedded-kept.ts";
+import { STORE_LOSSES } from "./store-losses.ts";
 import { FUSEKI } from "./fuseki-scripts.ts";
 import { GRAPH } from "./graph.ts";
 import { GRAPHQL_ANSWERS } from "./graphql-answers.ts";
+import { GRAPHQL_ONCE } from "./graphql-once.ts";
 import { GRAPHQL_TOLD } from "./graphql-told.ts";
 import { GRAPH_NAMES } from "./graph-names.ts";
 import { NOTES } from "./graph-noted.ts";
@@ -55,6 +59,7 @@ import { METRICS } from "./metrics.ts";
 import { MIGRATING } from "./migrating.ts";
 import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
+import { FORMS_SENT } from "./page-forms.ts";
 import { PAGE_PARTS } from "./page-parts.ts";
 import { PAGE_SLIPS } from "./page-slips.ts";
 import { PAGES_COMPARED } from "./pages-compared.ts";
@@ -81,9 +86,12 @@ import { PEOPLE } from "./rules-people.ts";
 import { PROOFS } from "./rules-proofs.ts";
 import { QUEUES } from "./rules-queue.ts";
 import { RECORDS } from "./rules-records.ts";
+import { SPARQL_BOUNDS } from "./sparql-bounds.ts";
 import { SPARQL_REQUESTS } from "./sparql-requests.ts";
+import { SEARCHES } from "./rules-searches.ts";
 import { STANDING } from "./rules-standing.ts";
 import { TOLD } from "./rules-told.ts";
+import { OVERSEEN } from "./rules-overseen.ts";
 import { UNSPOKEN_RULES } from "./rules-unspoken.ts";
 import { SIGN_IN } from "./sign-in.ts";
 import { SERVER } from "./server.ts";
@@ -91,6 +99,7 @@ import { DOORS } from "./server-doors.ts";
 import { BODIES_READ } from "./server-bodies.ts";
 import { FLOODS } from "./server-floods.ts";
 import { LIVE } from "./server-live.ts";
+import { TABLE_SHAPES } from "./table-shapes.ts";
 import { TABLES } from "./tables.ts";
 import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
@@ -104,8 +113,10 @@ import { DESCRIBED } from "./doors-described.ts";
 import { AGREED } from "./rest-agreed.ts";
 import { ROUTES } from "./doors-routes.ts";
 import { SERVER_SLIPS } from "./server-slips.ts";
+import { SLIPS_OF_ENDS } from "./slips-held.ts";
 import { SLIPS_OF_LISTS } from "./slips-lists.ts";
 import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
+import { MORE_SLIPS } from "./slips-rest.ts";
 import { SLIPS_IN_RULES } from "./slips-rules.ts";
 import { SLIPS_IN_SQL } from "./slips-sql.ts";
 import { BARE } from "./sql-bare.ts";
@@ -118,7 +129,12 @@ import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
 import { SERVER_PARTS } from "./server-parts.ts";
 import { START } from "./start.ts";
+import { START_PARTS } from "./start-parts.ts";
+import { WORKER_NOTED } from "./worker-noted.ts";
+import { LIVE_FEEDS } from "./live-feeds.ts";
 import { STATEMENTS } from "./statements.ts";
+import { PROCESS_TOLD } from "./process-told.ts";
+import { OPERATOR_CONTEXT } from "./operator-context.ts";
 import { TRACES } from "./tracing.ts";
 import { WORKER_PARTS } from "./worker-parts.ts";
 import { WORKER_SLIPS } from "./worker-slips.ts";
@@ -135,6 +151,9 @@ export const MISTAKES: readonly Mistake[] = [
   ...CALLERS,
   ...PEOPLE,
   ...MIGRATING,
+  ...OPERATOR_CONTEXT,
+  ...PROCESS_TOLD,
+  ...PLANS_COMPARED,
   ...DATABASE_PARTS,
   ...IDENTITY_BORDERS,
   ...POSTGRES_LENT,
@@ -147,6 +166,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...CHURCH_FILES,
   ...CHURCH_READINGS,
   ...WATCH,
+  ...STORE_LOSSES,
+  ...EMBEDDED_KEPT,
   ...WORKER,
   ...WORKER_MAIN,
   ...STEPS,
@@ -154,6 +175,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...RACES,
   ...GRAPH,
   ...GRAPHQL_ANSWERS,
+  ...GRAPHQL_ONCE,
   ...GRAPHQL_TOLD,
   ...GRAPH_PARTS,
   ...GRAPH_NAMES,
@@ -195,6 +217,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...STANDING,
   ...SLIPS_OF_PEOPLE,
   ...SLIPS_OF_LISTS,
+  ...SLIPS_OF_ENDS,
   ...ROUTES,
   ...AGREED,
   ...DESCRIBED,
@@ -211,10 +234,14 @@ export const MISTAKES: readonly Mistake[] = [
   ...TABLES,
   ...PAGES_LISTS,
   ...PAGE_PARTS,
+  ...FORMS_SENT,
+  ...TABLE_SHAPES,
+  ...SEARCHES,
   ...PAGE_SLIPS,
   ...PAGES_COMPARED,
   ...PAGES_DRAWN,
   ...PAGES_FRAME,
+  ...OVERSEEN,
   ...UNSPOKEN_RULES,
   ...UNSPOKEN,
   ...UNSPOKEN_BORDERS,
@@ -231,6 +258,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...LISTS_READ,
   ...SHOWN_AND_HIDDEN,
   ...LISTS_ORDERED,
+  ...SPARQL_BOUNDS,
   ...SPARQL_REQUESTS,
   ...RESULTS_READ,
   ...REFERENCE_READ,
@@ -247,4 +275,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...KEPT,
   ...THREADS_OF_STORE,
   ...JAVA_SERVERS,
+  ...START_PARTS,
+  ...WORKER_NOTED,
+  ...LIVE_FEEDS,
+  ...MORE_SLIPS,
 ];

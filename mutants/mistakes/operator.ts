@@ -3,14 +3,6 @@ import type { Mistake } from "../mistake.ts";
 
 export const OPERATOR: readonly Mistake[] = [
   {
-    rule: "loopback is four numbers",
-    file: "config.ts",
-    before: "/^127(\\.\\d{1,3}){3}$/.test(host)",
-    after: "/^127\\./.test(host)",
-    tests: ["config"],
-    only: "only this machine can reach",
-  },
-  {
     rule: "two ports are not the same",
     file: "config.ts",
     before: "e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === (e.PORT ?? PORT)",

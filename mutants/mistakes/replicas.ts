@@ -13,8 +13,8 @@ export const REPLICAS: readonly Mistake[] = [
   {
     rule: "only queries are asked of a replica",
     file: "server/graphql/execution.ts",
-    before: "if (operationOf(args) === OperationTypeNode.QUERY)",
-    after: "if (operationOf(args) !== OperationTypeNode.SUBSCRIPTION)",
+    before: "if (operation?.operation === OperationTypeNode.QUERY)",
+    after: "if (operation?.operation !== OperationTypeNode.SUBSCRIPTION)",
     tests: ["replica"],
     only: "what only reads",
   },

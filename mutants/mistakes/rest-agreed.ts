@@ -6,6 +6,22 @@ const slips = (file: string, ...all: Slip[]): Mistake[] =>
   all.map(([only, rule, before, after]) => ({ rule, file, before, after, tests: ["rest-agreed"], only }));
 
 export const AGREED: readonly Mistake[] = [
+  {
+    rule: "a key that is not valid is described as one, and not one that may not",
+    file: "server/openapi/errors.ts",
+    before: '401: "The API key or token is missing or not valid.",',
+    after: '401: "The key or the person may not do this.",',
+    tests: ["rest-agreed"],
+    only: "words that belong",
+  },
+  {
+    rule: "what names something that does not exist is described as that",
+    file: "server/openapi/errors.ts",
+    before: '422: "The input is well-formed, but names something that does not exist.",',
+    after: '422: "The request is not well-formed.",',
+    tests: ["rest-agreed"],
+    only: "words that belong",
+  },
   ...slips(
     "server/resources/admin-claims.ts",
     [

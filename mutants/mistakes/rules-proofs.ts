@@ -62,7 +62,7 @@ export const PROOFS: readonly Mistake[] = [
   {
     rule: "a mail does not name an organization that only its claimant names",
     file: "db/rules/address-proofs.sql",
-    before: "case when not claim.is_new_org and not claim.org_domain_stated then claim.org_name end",
+    before: "case when not claim.org_domain_stated then claim.org_name end",
     after: "claim.org_name",
     tests: ["confirm-address"],
     only: "says what was claimed",

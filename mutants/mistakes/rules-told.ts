@@ -109,9 +109,8 @@ export const TOLD: readonly Mistake[] = [
   {
     rule: "an address at a mail provider's domain proves nothing",
     file: "db/rules/domains.sql",
-    before:
-      "email_domain = app_private.normal_domain(org_domain) and not app_private.is_free_mail(email_domain), false)",
-    after: "email_domain = app_private.normal_domain(org_domain), false)",
+    before: "email_domain = org_domain and not app_private.is_free_mail(email_domain), false)",
+    after: "email_domain = org_domain, false)",
     tests: ["membership-domains"],
     only: "a mail provider's domain: no match",
   },
@@ -237,6 +236,14 @@ export const TOLD: readonly Mistake[] = [
     after: "':*', ' | ')::tsquery",
     tests: ["search"],
     only: "any order, case and accents aside",
+  },
+  {
+    rule: "what was not ranked is found too",
+    file: "db/rules/search.sql",
+    before: "where m.key not in (select n.key from newest as n);",
+    after: "where m.key in (select n.key from newest as n) and false;",
+    tests: ["search-page"],
+    only: "many are found",
   },
   {
     rule: "a status is in the history under the name of who declared it",

@@ -221,4 +221,29 @@ export const BARE: readonly Mistake[] = [
     tests: ["bare-sql"],
     only: "a page has",
   },
+  ...[
+    [
+      "that the service acts is said of its transaction alone",
+      "select set_config('app.actor_email', '(the service)', true);",
+      "select set_config('app.actor_email', '(the service)', false);",
+    ],
+    [
+      "whose token it was is said of its transaction alone",
+      "set_config('app.person', coalesce(person::text, ''), true)",
+      "set_config('app.person', coalesce(person::text, ''), false)",
+    ],
+    [
+      "which request it was is said of its transaction alone",
+      "set_config('app.request_id', coalesce(request_id, ''), true)",
+      "set_config('app.request_id', coalesce(request_id, ''), false)",
+    ],
+    [
+      "as whom something is done is said of its transaction alone",
+      "perform set_config('role', scope, true);",
+      "perform set_config('role', scope, false);",
+    ],
+  ].map(([rule = "", before = "", after = ""]) => ({
+    ...{ rule, file: "db/rules/identity.sql", before, after },
+    ...{ tests: ["bare-sql"], only: "what is said of a transaction" },
+  })),
 ];

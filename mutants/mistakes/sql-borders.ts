@@ -37,8 +37,8 @@ export const SLIPS_OF_SQL: readonly Mistake[] = [
   {
     rule: "what is used first in a new day counts",
     file: "db/rules/limits.sql",
-    before: "points = case when r.expire <= clock then 1 else r.points + 1 end",
-    after: "points = case when r.expire <= clock then 0 else r.points + 1 end",
+    before: "values (what, 1, clock",
+    after: "values (what, 0, clock",
     tests: ["claim-limits"],
     only: "then the person may claim again",
   },

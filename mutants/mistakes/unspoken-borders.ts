@@ -163,6 +163,14 @@ export const UNSPOKEN_BORDERS: readonly Mistake[] = [
     only: "a page is read",
   },
   {
+    rule: "the last of a list are those at its end",
+    file: "server/graphql/paging.ts",
+    before: 'typeof first === "number" || typeof last === "number" ? first : byDefault',
+    after: 'typeof first === "number" ? first : byDefault',
+    tests: ["record-links"],
+    only: "the last of a list",
+  },
+  {
     rule: "no page is read where only totals are asked for",
     file: "server/graphql/paging.ts",
     before: "const isForNothing = () => !pagesAskedFor.has($list);",
