@@ -188,6 +188,10 @@ async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
 
 /** Applies all rules, within the caller's transaction. */
 export async function applyRules(client: pg.ClientBase, directory: string): Promise<void> {
+  const folder = join(directory, "rules");
+  const index = await readFile(join(folder, "index.sql"), "utf8");
+  const files = [...index.matchAll(/^\\ir (\S+)$/gm)].map((match) => match[1]!);
+  await lockAll(client, SCHEMAS);
   // With the rules, which ask it: an upgrade that gives up leaves nothing behind.
   await client.query(`
     create table if not exists app_migrations.editions (
@@ -195,10 +199,6 @@ export async function applyRules(client: pg.ClientBase, directory: string): Prom
       edition text not null unique,
       applied_at timestamptz not null default now()
     )`);
-  const folder = join(directory, "rules");
-  const index = await readFile(join(folder, "index.sql"), "utf8");
-  const files = [...index.matchAll(/^\\ir (\S+)$/gm)].map((match) => match[1]!);
-  await lockAll(client, SCHEMAS);
   for (const file of files) {
     const sql = await readFile(join(folder, file), "utf8");
     await client.query(sql).catch((error: unknown) => refuse(error, `db/rules/${file}`, sql));

@@ -187,7 +187,11 @@ test("a stream that began is ended with the server, and no other begins", async 
 test("a subscription is streamed to who takes a stream of events, and to nobody else", () => {
   const read = readStreamRequest(new Documents());
   const asked = (accepts: boolean) => () =>
-    read({ accepts: () => accepts, is: () => false, headers: {} } as never, {} as never, () => undefined);
+    read(
+      { accepts: () => accepts, is: () => false, get: () => undefined, headers: {} } as never,
+      {} as never,
+      () => undefined,
+    );
   expect(asked(false)).toThrow(expect.objectContaining({ code: "not_acceptable" }));
   expect(asked(true)).toThrow(expect.objectContaining({ code: "unsupported_media_type" }));
 });
