@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { GraphTimeout } from "../graph/store.ts";
-import type { CallOptions, GraphStore } from "../graph/store.ts";
+import type { GraphStore, QueryOptions } from "../graph/store.ts";
 import { startServer } from "../server/main.ts";
 import { createTestDatabase, issueTestKey } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -30,10 +30,11 @@ const serve = (
     logger: pino({ level: "warn" }, { write: (line) => void log.push(line) }),
     graphql: "on demand",
   });
-const connections = async () => {
+const connections = async (names = "%") => {
   const { rows } = await database.owner.query<{ pid: number }>(
     `select pid from pg_stat_activity
-     where datname = current_database() and usename = 'engagement_server' and application_name = 'engagement-server'`,
+     where datname = current_database() and usename = 'engagement_server' and application_name like $1`,
+    [names],
   );
   return rows.map(({ pid }) => pid);
 };
@@ -41,17 +42,27 @@ const connections = async () => {
 test("as many SPARQL queries run at a time as are configured, each for as long as that is", async () => {
   const running: PromiseWithResolvers<never>[] = [];
   const limits: (number | undefined)[] = [];
-  const query = (_: string, asked: CallOptions = {}) => {
+  const query = async (_: string, asked: QueryOptions = {}) => {
+    await asked.place?.(asked.signal);
     const answer = Promise.withResolvers<never>();
     running.push(answer);
     limits.push(asked.timeoutMs);
     return answer.promise;
   };
-  const server = await serve({ SPARQL_CONCURRENCY: "5", SPARQL_TIMEOUT_MS: "600000" }, { store: { query } });
+  const server = await serve(
+    { SPARQL_CONCURRENCY: "5", SPARQL_TIMEOUT_MS: "600000" },
+    {
+      // It is there, however long its queries take.
+      store: { query, ask: () => Promise.resolve(true) },
+    },
+  );
   try {
-    const keys = await Promise.all(Array.from({ length: 5 }, () => issueTestKey(database.owner, "api_read")));
-    const asked = keys.map((key) => call(`${server.url}/v0/sparql?query=ASK%7B%7D`, "GET", key));
+    const keys = await Promise.all(Array.from({ length: 6 }, () => issueTestKey(database.owner, "api_read")));
+    const ask = (key: string) => call(`${server.url}/v0/sparql?query=ASK%7B%7D`, "GET", key);
+    const asked = keys.slice(1).map(ask);
     await eventually(() => expect(running).toHaveLength(5), 20_000);
+    expect((await ask(keys[0]!)).body).toMatchObject({ error: "service_busy" });
+    expect(running).toHaveLength(5);
     expect(new Set(limits)).toEqual(new Set([600_000]));
     for (const each of running) each.reject(new GraphTimeout("late"));
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([504, 504, 504, 504, 504]);
@@ -80,7 +91,7 @@ test("a connection that the database breaks off is told of in the log, and by a 
     const list = () => call(`${server.url}/v0/accelerators`, "GET", key);
     expect((await list()).status).toBe(200);
     await eventually(async () => {
-      for (const pid of await connections())
+      for (const pid of await connections("engagement-server"))
         await database.owner.query("select pg_terminate_backend($1)", [pid]);
       expect(log.join("")).toContain("lost a database connection");
     }, 20_000);
