@@ -77,7 +77,8 @@ test("a server that cannot start keeps no connection", async () => {
   try {
     const { port } = taken.address() as AddressInfo;
     await expect(serve({ PORT: String(port) })).rejects.toThrow("EADDRINUSE");
-    await eventually(async () => expect(await connections()).toEqual([]), 20_000);
+    // Less than the ten seconds after which a pool closes what nobody uses.
+    await eventually(async () => expect(await connections()).toEqual([]), 5_000);
   } finally {
     taken.close();
   }

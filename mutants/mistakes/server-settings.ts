@@ -21,8 +21,8 @@ export const SERVER_SETTINGS: readonly Mistake[] = [
   {
     rule: "a server that cannot start keeps no connection",
     file: "server/main.ts",
-    before: "    await up.disposeAsync();\n    throw error;",
-    after: "    throw error;",
+    before: "  up.defer(() => postgres.end());\n",
+    after: "",
     tests: ["settings-in-effect"],
     only: "cannot start",
   },
