@@ -114,7 +114,7 @@ function report(context: AdminContext, problem: string, strict: boolean): void {
 }
 
 function requireNone(bad: number, strict: boolean): void {
-  if (strict && bad > 0) throw new AdminError(`${bad} rows have a problem; nothing was changed.`);
+  if (strict && bad > 0) throw new AdminError(`Rows with a problem: ${bad}; nothing was changed.`);
 }
 
 function problemOf(rop3: string | undefined, name: string | undefined): string | undefined {
