@@ -1,7 +1,9 @@
 // What a query can cost, as far as its text shows: how long the values become that it makes of others, and what it takes to look
 // through them. Forty doublings of one letter fit into a line, and an engine ends what makes a terabyte of it only when its memory is full:
 // what others ask waits meanwhile. To look through a long value for another is a single step to an engine, which no time limit ends.
+import type { Names } from "./sparql-extensions.ts";
 import { readPattern } from "./sparql-patterns.ts";
+import { timesOf } from "./sparql-times.ts";
 
 /** What a value of the graph is taken to have; most have less. */
 const OF_DATA = 1_000;
@@ -14,6 +16,8 @@ const LONGEST = 2_000_000;
 /** Some minutes of an engine. */
 const MOST_STEPS = 2e11;
 const LONGEST_QUOTED = 100;
+/** To go once through a value, such as to hash it: this often as long as to compare a letter. */
+const LINEAR = 100;
 /** A letter becomes three bytes, and each of them three characters. */
 const ENCODED = 9;
 
@@ -32,6 +36,7 @@ const SHORT: readonly unknown[] = [
   ">=",
   "in",
   "notin",
+  ...["md5", "sha1", "sha256", "sha384", "sha512"],
 ];
 /** The longest that anything has of which the arguments do not tell: a number of all digits that it can have. */
 const OF_NOTHING = 400;
@@ -42,6 +47,10 @@ type Known = {
   longestIri: number;
   mayRefer: boolean;
   replaced: Map<Node, Replaced>;
+  /** what an operation takes if its operands are dates or durations */
+  ofTimes: (node: Node, parts: readonly Node[]) => number;
+  /** all steps so far */
+  spent: { steps: number };
 };
 /** What comes of replacing single letters, none of which stands in what others were replaced by: each is replaced but once. */
 type Replaced = { base: number; growth: number; made: string };
@@ -53,10 +62,11 @@ class Excess extends Error {}
  * What a query makes too much of, if it does: a value of more than LONGEST characters, or digits, or something that takes
  * more than some minutes to find in it.
  * @param root the tree of the query, as the parser makes it, of no more than some thousand levels, with patterns that may be used
+ * @param names what its prologue declares
  */
-export function excessOf(root: object): string | undefined {
+export function excessOf(root: object, names: Names): string | undefined {
   try {
-    measure(root as Node);
+    measure(root as Node, names);
     return undefined;
   } catch (error) {
     if (error instanceof Excess) return error.message;
@@ -64,13 +74,17 @@ export function excessOf(root: object): string | undefined {
   }
 }
 
-function measure(root: Node): void {
+function measure(root: Node, names: Names): void {
   const { bindings, expressions, longest, longestIri, mayRefer } = look(root);
   const ofData = Math.max(OF_DATA, longest);
   const known = new Map<string, number>();
   const replaced = new Map<Node, Replaced>();
-  const measured = (node: Node) =>
-    lengthBy(node, { ofName: (name) => known.get(name) ?? ofData, longestIri, mayRefer, replaced });
+  const ofTimes = timesOf(root, names);
+  const measured = (node: Node, spent = { steps: 0 }) =>
+    lengthBy(node, {
+      ...{ ofName: (name) => known.get(name) ?? ofData, longestIri, mayRefer, replaced },
+      ...{ ofTimes, spent },
+    });
   // No value is made in more steps than there are bindings. What grows after as many rounds is a name that was given to
   // several values, none of which sees the others.
   for (let round = 0; round <= bindings.length; round++) {
@@ -83,7 +97,14 @@ function measure(root: Node): void {
     }
     if (!hasGrown) break;
   }
-  for (const expression of expressions) measured(expression);
+  // An engine looks at its clock between solutions: all that one of them takes is a single step.
+  const spent = { steps: 0 };
+  for (const expression of expressions) measured(expression, spent);
+  if (spent.steps > MOST_STEPS) {
+    throw new Excess(
+      "All that the query does with long values, patterns, dates and durations could take hours together; ask for less of it at once.",
+    );
+  }
 }
 
 /** What a query binds to names, the expressions that are in no other, and how long its longest literal and IRI are. */
@@ -134,7 +155,10 @@ function lengthBy(node: Node, known: Known): number {
     .flat()
     .filter(isNode);
   const lengths = parts.map((part) => lengthBy(part, known));
-  if (stepsOf(node, parts, lengths) > MOST_STEPS) {
+  const steps = stepsOf(node, parts, lengths);
+  const linear = lengths.reduce((total, each) => total + each, 0) * LINEAR;
+  known.spent.steps += steps + linear + known.ofTimes(node, parts);
+  if (steps > MOST_STEPS) {
     const over = `over values as long as those of this query could become (${lengths[0]?.toLocaleString("en")} characters)`;
     throw new Excess(`${nameOf(node, parts)} could take hours ${over}; ${helpOf(operator)}.`);
   }
@@ -184,7 +208,7 @@ function lengthOf(node: Node, lengths: readonly number[], mayRefer: boolean): nu
   }
   if (operator === "encode_for_uri") return first * ENCODED;
   const sum = lengths.reduce((total, length) => total + length, 0);
-  return aggregation === "group_concat" ? sum * IN_GROUP : sum;
+  return aggregation === "group_concat" ? (sum + String(node["separator"] ?? "").length) * IN_GROUP : sum;
 }
 
 function lengthByLetters(node: Node, [first = 0]: readonly number[], { replaced, mayRefer }: Known): number {

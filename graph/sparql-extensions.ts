@@ -8,11 +8,11 @@ const parts = (of: string, ...names: string[]) => names.map((name) => `${XPATH}$
 /**
  * The functions that a query may call by their IRI: what is known to be quick, whatever it is given. Not among them is what
  * calls others (fn:apply), what matches patterns (fn:matches, fn:replace), and what makes numbers of any length
- * (math:pow; fn:round with its second argument).
+ * (math:pow; fn:round with its second argument), or durations of any length (their casts).
  */
 const FUNCTIONS: ReadonlySet<string> = new Set([
   ...["boolean", "string", "integer", "decimal", "float", "double", "dateTime", "date", "time"]
-    .concat("duration", "dayTimeDuration", "yearMonthDuration", "gYear", "gYearMonth", "long", "int", "short")
+    .concat("gYear", "gYearMonth", "long", "int", "short")
     .concat(
       "byte",
       "nonNegativeInteger",

@@ -7,6 +7,7 @@ import { isComputing, isFunction, Names } from "./sparql-extensions.ts";
 import { excessOf } from "./sparql-cost.ts";
 import { Endless, requireEnding } from "./sparql-paths.ts";
 import { readPattern } from "./sparql-patterns.ts";
+import { faultOfTime, faultOfType } from "./sparql-times.ts";
 
 /** Why a text may not be run. */
 export type RefusalReason =
@@ -41,6 +42,9 @@ export interface GuardedQuery {
 
 // Engines evaluate a tree by recursion; beyond this depth some of them crash instead of answering.
 const MAX_TREE_DEPTH = 1_000;
+
+/** EXISTS within EXISTS: Fuseki goes through what is inside twice at each level, before it looks at its clock. */
+const DEEPEST_EXISTS = 8;
 
 const LONGEST_QUOTED = 100;
 
@@ -132,9 +136,9 @@ function inspect(text: string): QueryForm {
     }
     throw new QueryRefused("update", "Updates are not accepted here; this endpoint only answers queries.");
   }
-  walk(tree);
-  const excess = excessOf(tree);
-  if (excess !== undefined) throw new QueryRefused("too_costly", excess);
+  const names = namesOf(tree);
+  walk(tree, names);
+  refuseCostly(excessOf(tree, names));
   return tree.subType as QueryForm;
 }
 
@@ -173,19 +177,26 @@ function refusal(error: unknown, text: string): QueryRefused {
 type Node = Readonly<Record<string, unknown>>;
 
 /** Visits every node without recursion, so that no text can exhaust the stack here. */
-function walk(root: Node): void {
-  const names = namesOf(root);
+function walk(root: Node, names: Names): void {
   const paths: Node[] = [];
-  const stack: { node: Node; depth: number }[] = [{ node: root, depth: 1 }];
+  const stack: { node: Node; depth: number; exists: number }[] = [{ node: root, depth: 1, exists: 0 }];
   for (let entry = stack.pop(); entry; entry = stack.pop()) {
     const { node, depth } = entry;
+    const exists = entry.exists + (node["subType"] === "patternOperation" ? 1 : 0);
     if (depth > MAX_TREE_DEPTH) throw tooDeep();
+    if (exists > DEEPEST_EXISTS) {
+      throw new QueryRefused(
+        "too_deep",
+        `EXISTS and NOT EXISTS may stand within each other at most ${DEEPEST_EXISTS} deep.`,
+      );
+    }
     // A prefix of which nothing is made does nothing, and many texts begin with more than they need.
     if (node["type"] === "contextDef" && node["subType"] === "prefix") continue;
     inspectNode(node, names);
     if (node["type"] === "triple") paths.push(node["predicate"] as Node);
     for (const child of Object.values(node)) {
-      if (typeof child === "object" && child !== null) stack.push({ node: child as Node, depth: depth + 1 });
+      if (typeof child === "object" && child !== null)
+        stack.push({ node: child as Node, depth: depth + 1, exists });
     }
   }
   // These are read by recursion, so not before all of the tree is known to be flat enough.
@@ -237,6 +248,8 @@ function inspectNode(node: Node, names: Names): void {
       }
       return;
     }
+    case "literal":
+      return refuseCostly(faultOfTime(node, names));
     case "functionCall": {
       const named = node["function"] as Named;
       const given = node["args"] as readonly Node[];
@@ -246,9 +259,15 @@ function inspectNode(node: Node, names: Names): void {
       return;
     }
     case "operation":
+      if (node["operator"] === "strdt")
+        refuseCostly(faultOfType((node["args"] as readonly Node[])[1], names));
       if (node["operator"] === "regex") requirePlainPattern("REGEX", node, 2);
       if (node["operator"] === "replace") requirePlainPattern("REPLACE", node, 3);
   }
+}
+
+function refuseCostly(fault: string | undefined): void {
+  if (fault !== undefined) throw new QueryRefused("too_costly", fault);
 }
 
 type Named = { value: string; prefix?: string };

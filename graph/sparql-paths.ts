@@ -4,6 +4,10 @@
 
 /** What a node of the graph is taken to have of a property; only the way back may lead to everything of a kind. */
 const VALUES_OF_A_NODE = 10;
+/** What a node is taken to lead to over any number of steps. */
+const REACHED_FROM_A_NODE = 500;
+/** Properties in one path: engines read it by recursion. */
+const MOST_PROPERTIES = 500;
 /** Walks from one node, if none of them went back. */
 const MOST_WALKS = 200_000;
 
@@ -37,9 +41,20 @@ export class Endless extends Error {
  * @throws Endless with the part that could keep an engine without end
  */
 export function requireEnding(path: object): void {
+  let properties = 0;
+  const stack = [path as Node];
+  for (let part = stack.pop(); part; part = stack.pop()) {
+    if (part["type"] === "path") stack.push(...(part["items"] as readonly Node[]));
+    else properties += 1;
+  }
+  if (properties > MOST_PROPERTIES) throw new Endless(path, `it has more than ${MOST_PROPERTIES} properties`);
+  requireEachEnding(path);
+}
+
+function requireEachEnding(path: object): void {
   const { subType, items = [] } = path as Node;
   // These are joined like patterns that were written one by one.
-  if (subType === "/" || subType === "^") for (const item of items as object[]) requireEnding(item);
+  if (subType === "/" || subType === "^") for (const item of items as object[]) requireEachEnding(item);
   else if (subType === "|" || subType === "?") requireFewWalks(path, reachOf(path as Node));
   else if (isRepetition(subType)) reachOf(path as Node);
 }
@@ -93,7 +108,7 @@ function repeated(path: object, { walks, number, isRepeated }: Reach): Reach {
   return {
     // In both directions all of the graph can be reached.
     walks: isMixed ? [{ first: "forth", last: "back", turns: 1 }] : walks,
-    number: VALUES_OF_A_NODE,
+    number: REACHED_FROM_A_NODE,
     isRepeated: true,
   };
 }

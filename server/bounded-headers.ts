@@ -15,7 +15,8 @@ const BOUNDED_ELSEWHERE = "authorization";
 /** Refuses headers that are too long, and a request of which is not clear whom it is for. */
 export const boundHeaders: RequestHandler = ({ headers, headersDistinct, httpVersion }, _response, next) => {
   const long = Object.entries(headers).filter(
-    ([name, value = ""]) => value.length > LONGEST && name !== BOUNDED_ELSEWHERE,
+    // Set-Cookie, which is none of a request, is a list.
+    ([name, value = ""]) => String(value).length > LONGEST && name !== BOUNDED_ELSEWHERE,
   );
   // Whoever answers the refusal would read them.
   for (const [name] of long) headers[name] = undefined;

@@ -41,6 +41,31 @@ export function requireUtf8Encoding(encoded: string, what: string): void {
   decodeUtf8(bytes.subarray(0, length), what);
 }
 
+/** Of arrays and objects within each other. Libraries walk through them by recursion, which has room for some thousand. */
+const DEEPEST_JSON = 100;
+
+/**
+ * Refuses JSON that is nested too deeply. Sign by sign: a regular expression for strings would look at all that follows, again
+ * for each quotation mark of a text that is none.
+ */
+function requireFlat(text: string, what: string): void {
+  if (text.length <= 2 * DEEPEST_JSON) return;
+  let depth = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at];
+    if (sign === '"') isString = !isString;
+    else if (isString) at += sign === "\\" ? 1 : 0;
+    else if (sign === "[" || sign === "{") depth += 1;
+    else if (sign === "]" || sign === "}") depth -= 1;
+    if (depth > DEEPEST_JSON) {
+      throw new ApiError("validation_failed", {
+        message: `${what} is nested too deeply; ${DEEPEST_JSON} levels are the most.`,
+      });
+    }
+  }
+}
+
 /**
  * Parses JSON. Half of a surrogate pair, which JSON can write and UTF-8 cannot, is refused.
  * @param what it is, for the refusal
@@ -48,6 +73,7 @@ export function requireUtf8Encoding(encoded: string, what: string): void {
  */
 export function parseJson(bytes: Uint8Array, what = "The body"): unknown {
   const text = decodeUtf8(bytes, what);
+  requireFlat(text, what);
   try {
     // Looking at every text takes several times as long as parsing, and such escapes are rare.
     return JSON.parse(text, SURROGATE_ESCAPE.test(text) ? requireWellFormed : undefined);
@@ -66,6 +92,7 @@ export function verifyJson(
 ): void {
   if (charset !== "utf-8") throw otherCharset();
   const text = decodeUtf8(body, "The body");
+  requireFlat(text, "The body");
   if (SURROGATE_ESCAPE.test(text)) parseJson(body);
 }
 

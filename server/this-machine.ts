@@ -16,7 +16,7 @@ export function isLocalOrigin(origin: string): boolean {
 function nameIn(host: string): string {
   const [, address, name = ""] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d*)?$/i.exec(host) ?? [];
   // Only an IPv6 address stands in brackets.
-  return address === undefined ? name : isIPv6(address) ? address : "";
+  return address === undefined ? name.toLowerCase() : isIPv6(address) ? address : "";
 }
 
 /**

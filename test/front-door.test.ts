@@ -125,7 +125,14 @@ describe("while the demo key is live", () => {
       expect(await ask({ origin })).toMatchObject({ status: 200, allowed: origin });
     }
     expect(await ask({})).toMatchObject({ status: 200, allowed: undefined });
-    for (const host of ["localhost", "localhost:9999", "127.0.0.1:80", "127.9.9.9", "[::1]:3000"]) {
+    for (const host of [
+      "localhost",
+      "LOCALHOST",
+      "localhost:9999",
+      "127.0.0.1:80",
+      "127.9.9.9",
+      "[::1]:3000",
+    ]) {
       expect([host, (await ask({ host })).status]).toEqual([host, 200]);
     }
   });

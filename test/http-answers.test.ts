@@ -297,6 +297,33 @@ describe("what is sent is named", () => {
     });
   });
 
+  test.each([
+    ["/v0/needs", "validation_failed"],
+    ["/v0/sparql", "validation_failed"],
+    ["/graphql", "validation_failed"],
+  ])(
+    "JSON that is nested too deeply is refused by %s before anybody walks through it",
+    async (path, code) => {
+      const at = async (levels: number) => {
+        // Brackets in a text are none, whatever stands before its quotation marks.
+        const text = JSON.stringify(`${"[{".repeat(200)}\\"[[`);
+        const deep = `{"x": [${text}], "y": ${"[".repeat(levels)}${"]".repeat(levels)}}`;
+        const { body } = await post(
+          path,
+          path === "/graphql" ? `{"query": "{ __typename }", "variables": ${deep}}` : deep,
+        );
+        const [error = body as { message: string }] =
+          (body as { errors?: { message: string }[] }).errors ?? [];
+        return { code: (body as { error?: string }).error ?? code, message: error?.message };
+      };
+      const refused = { code, message: "The body is nested too deeply; 100 levels are the most." };
+      const around = path === "/graphql" ? 2 : 1;
+      expect(await at(101 - around)).toEqual(refused);
+      expect(await at(20_000)).toEqual(refused);
+      expect(await at(100 - around)).not.toEqual(refused);
+    },
+  );
+
   test("no body at all", async () => {
     expect(await post("/v0/needs", undefined)).toMatchObject({
       status: 400,

@@ -91,12 +91,12 @@ describe("errors of JSON-RPC", () => {
           {"name":"x","version":"1"},"capabilities":{"experimental":${'{"a":'.repeat(levels)}{}${"}".repeat(levels)}}}}`,
         { "content-type": "application/json" },
       );
-    // Around them are the message, its params and its capabilities.
-    expect(await nested(97)).toMatchObject({ status: 200, body: { result: { serverInfo: {} } } });
-    for (const levels of [98, 15_000]) {
+    // With the innermost, and around them the message, its params and its capabilities.
+    expect(await nested(96)).toMatchObject({ status: 200, body: { result: { serverInfo: {} } } });
+    for (const levels of [97, 15_000]) {
       const { status, body } = await nested(levels);
-      expect([status, body.error.code]).toEqual([400, -32600]);
-      expect(body.error.message).toBe("A message may be nested 100 levels deep.");
+      expect([status, body.error.code]).toEqual([400, -32700]);
+      expect(body.error.message).toBe("The body is nested too deeply; 100 levels are the most.");
     }
   });
 

@@ -652,6 +652,7 @@ describe("without a store", () => {
       [`(^a/${any})?`, `(^a/${any})?`, wide],
       [`(${"!<p:a>/".repeat(9)}!<p:a>)?`, `(${"!<p:a>/".repeat(9)}!<p:a>)?`, wide],
       [`(${"<p:a>/".repeat(5)}<p:a>)*`, `(${"<p:a>/".repeat(5)}<p:a>)*`, "too long a sequence"],
+      ["(<p:a>*/<p:b>*)?", "(<p:a>*/<p:b>*)?", wide],
     ])("%s", async (part, path, why) => {
       const { status, body } = await query(`ASK { <urn:o:1> ${path} <x:none> }`);
       expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
@@ -659,6 +660,14 @@ describe("without a store", () => {
       expect(message).toMatch(/^The property path .* is not accepted: /);
       expect(message).toContain(why);
       expect(message).toContain(` ${part} `);
+    });
+    test.each(["/", "|"])("with more than 500 properties, joined by %s", async (joined) => {
+      const ofLength = (number: number) =>
+        query(`ASK { ?s ${Array.from({ length: number }, (_, i) => `<p:${i}>`).join(joined)} ?o }`);
+      const { status, body } = await ofLength(501);
+      expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+      expect((body as { message: string }).message).toMatch(/ it has more than 500 properties\.$/);
+      expect(await ofLength(500)).toMatchObject({ status: 503 });
     });
     test("in the words of the query, and no more than a hundred letters of it", async () => {
       const path = (text: string) => query(`PREFIX p: <urn:p> ASK { ?s ${text} ?o }`);
@@ -683,6 +692,8 @@ describe("without a store", () => {
       "((<p:a>|^<p:a>)/<p:b>)+",
       "(<p:a>?/<p:b>)*",
       "(<p:a>/<p:b>*)?",
+      "(<p:a>*|<p:b>*)",
+      "(<p:a>/(<p:b>/<p:c>*/<p:d>)?)",
       "(<p:a>/<p:b>/<p:c>/<p:d>/<p:e>)|(a/<p:subClassOf>*)",
     ])("but not: %s", async (path) => {
       expect(await query(`ASK { ?s ${path} ?o }`)).toMatchObject({ status: 503 });
@@ -1029,6 +1040,96 @@ describe("without a store", () => {
           ` could take hours over values as long as those of this query could become (`,
         ),
       },
+    });
+  });
+
+  test("each may be within what it takes alone, and all together not", async () => {
+    const looking = `REGEX(?o, "x*x*y$")`;
+    expect(await query(`ASK { ?s ?p ?o FILTER(${looking}) }`)).toMatchObject({ status: 503 });
+    const hashed = (number: number) =>
+      query(made(`CONCAT(${Array.from({ length: number }, () => "MD5(?v10)").join()})`));
+    expect(await hashed(1_000)).toMatchObject({ status: 503 });
+    for (const refused of [
+      await query(`ASK { ?s ?p ?o FILTER(${looking}) FILTER(${looking} || ?p = <urn:p>) }`),
+      await query(made(`CONCAT(${Array.from({ length: 40 }, () => "STR(CONTAINS(?v4, ?v3))").join()})`)),
+      await hashed(2_500),
+    ]) {
+      expect(refused).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+      expect((refused.body as { message: string }).message).toMatch(/could take hours together/);
+    }
+  });
+
+  test("a separator is part of what is joined by it", async () => {
+    const joined = (letters: number) =>
+      query(
+        `SELECT (CONCAT(?l, ?l, ?l, ?l, ?l) AS ?m) { SELECT (GROUP_CONCAT(?o; SEPARATOR=${long(letters)}) AS ?l) { ?s ?p ?o } }`,
+      );
+    expect(await joined(50_000)).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+    expect(await joined(30_000)).toMatchObject({ status: 503 });
+  });
+
+  test("EXISTS stands within EXISTS at most eight deep", async () => {
+    const within = (levels: number, what: string) =>
+      query(`ASK { ${`?s ?p ?o FILTER ${what} { `.repeat(levels)} ?s ?p ?o ${"}".repeat(levels)} }`);
+    for (const what of ["EXISTS", "NOT EXISTS"]) {
+      expect(await within(8, what)).toMatchObject({ status: 503 });
+      expect(await within(9, what)).toMatchObject({
+        status: 400,
+        body: { message: "EXISTS and NOT EXISTS may stand within each other at most 8 deep." },
+      });
+    }
+    const beside = "FILTER EXISTS { ?s ?p ?o } ".repeat(50);
+    expect(await query(`ASK { ${beside} }`)).toMatchObject({ status: 503 });
+  });
+
+  describe("dates and durations with which an engine could reckon without end", () => {
+    const asked = (text: string) => query(`PREFIX x: <http://www.w3.org/2001/XMLSchema#> ${text}`);
+    const days = '"P30D"^^x:dayTimeDuration';
+    test.each([
+      ['SELECT ("P10000D"^^x:dayTimeDuration AS ?r) {}', "at most 4 digits"],
+      ['SELECT ("P1Y10000M"^^x:yearMonthDuration AS ?r) {}', "at most 4 digits"],
+      ['SELECT * { VALUES ?d { "-PT2147483647S"^^x:duration } }', "at most 4 digits"],
+      ['SELECT * { ?s ?p "5000000-01-01"^^x:date }', "at most 4 digits"],
+      [
+        'SELECT ("5000000-01-01T00:00:00.5Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> AS ?r) {}',
+        "digits",
+      ],
+      ['SELECT (STRDT("P99999D", x:duration) AS ?r) {}', "STRDT makes no durations"],
+      ['SELECT (STRDT("P99999D", ?t) AS ?r) { ?t ?p ?o }', "type of STRDT must be written out"],
+      [
+        "SELECT (x:dayTimeDuration(?o) AS ?r) { ?s ?p ?o }",
+        "The function x:dayTimeDuration is not available",
+      ],
+      [`SELECT (?t${` + ${days}`.repeat(200)} AS ?r) { ?s ?p ?t }`, "dates and durations could take hours"],
+      [`SELECT (?t${" + ?d - ?d".repeat(100)} AS ?r) { ?d ?p ?t }`, "dates and durations"],
+      [`SELECT * { BIND(${days} * 999999 AS ?d) BIND(?t + ?d + ?d + ?d + ?d + ?d AS ?r) }`, "durations"],
+      [
+        `SELECT * { BIND(?a - ?b AS ?d) BIND(?d / 0.00001 AS ?e) FILTER(?e IN (?d, ?d, ?d, ?d)) }`,
+        "durations",
+      ],
+      [
+        `SELECT (MIN(?d - ?e) AS ?r) { BIND(x:dateTime(?o) - x:dateTime(?p) AS ?d) FILTER(?d < ?e && ?d > ?f) }`,
+        "durations",
+      ],
+      [`SELECT * { BIND(STRDT(?o, x:date) AS ?t) BIND(?t - ?u - ?v - ?w - ?x - ?y AS ?r) }`, "durations"],
+    ])("are refused: %s", async (text, why) => {
+      const { status, body } = await asked(text);
+      expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+      expect((body as { message: string }).message).toContain(why);
+    });
+    test.each([
+      `SELECT * { ?s ?p ?o FILTER(?o > NOW() - ${days}) }`,
+      `SELECT (?t${` + ${days}`.repeat(100)} AS ?r) { ?s ?p ?t }`,
+      'SELECT ("2026-01-31T12:00:00.123456789Z"^^x:dateTime AS ?r) {}',
+      'SELECT (STRDT("2026-01-31", x:date) AS ?r) (STRDT("1000000", x:integer) AS ?n) {}',
+      `SELECT * { ?s ?p ?o FILTER(x:dateTime(?o) - NOW() > ${days}) }`,
+      'SELECT ("9999999"^^x:integer AS ?r) ("2026-01-31 is no date of 10000" AS ?s) {}',
+      `SELECT * { ?s ?p ?x . ?s ?q ?y BIND((?x - 40.5) * (?x - 40.5) AS ?d) FILTER(${"?d < 2 && ".repeat(50)} ?x > 1) }`,
+      `SELECT (${Array.from({ length: 300 }, () => "?o").join(" + ")} AS ?sum) { ?s ?p ?o }`,
+      `SELECT (COUNT(*) - COUNT(?o) AS ?n) { ?s ?p ?o FILTER(STRLEN(?o) - ?p < ?s * 2) }`,
+      `SELECT * { ?s ?p ?o BIND(?o - ?p AS ?d) FILTER(?s IN (${Array.from({ length: 500 }, (_, i) => `<urn:${i}>`).join()})) }`,
+    ])("are not: %s", async (text) => {
+      expect(await asked(text)).toMatchObject({ status: 503 });
     });
   });
 

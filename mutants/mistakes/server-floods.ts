@@ -42,15 +42,15 @@ export const FLOODS: readonly Mistake[] = [
   {
     ...HEADERS,
     rule: "a header has 8,192 characters at most",
-    before: "value.length > LONGEST",
-    after: "value.length > LONGEST + 1",
+    before: "String(value).length > LONGEST",
+    after: "String(value).length > LONGEST + 1",
     only: "longer than anybody needs",
   },
   {
     ...HEADERS,
     rule: "and may have as many",
-    before: "value.length > LONGEST",
-    after: "value.length >= LONGEST",
+    before: "String(value).length > LONGEST",
+    after: "String(value).length >= LONGEST",
     only: "longer than anybody needs",
   },
   {

@@ -6,7 +6,51 @@ const EXTENSIONS = { ...GUARD, file: "graph/sparql-extensions.ts" };
 const PATTERNS = { ...GUARD, file: "graph/sparql-patterns.ts" };
 const PATHS = { ...GUARD, file: "graph/sparql-paths.ts", only: "single step" };
 const COST = { ...GUARD, file: "graph/sparql-cost.ts" };
+const TIMES = { ...GUARD, file: "graph/sparql-times.ts", only: "dates and durations" };
 const PLACE = { file: "graph/store-http.ts", tests: ["store-answers"], only: "the place of a query" };
+
+const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
+  ["a number of a date has four digits at most", "const MOST_DIGITS = 4;", "const MOST_DIGITS = 5;"],
+  ["a number of a date may have four digits", "const MOST_DIGITS = 4;", "const MOST_DIGITS = 3;"],
+  ["a fraction of a second may have more digits", '.replaceAll(/\\.\\d+/g, "")', ""],
+  [
+    "durations have short numbers too",
+    "isAmong([...DURATIONS, ...DATES], langOrIri, names)",
+    "isAmong(DATES, langOrIri, names)",
+  ],
+  [
+    "dates have short numbers too",
+    "isAmong([...DURATIONS, ...DATES], langOrIri, names)",
+    "isAmong(DURATIONS, langOrIri, names)",
+  ],
+  ["STRDT makes no durations", "return isAmong(DURATIONS, type, names)", "return isAmong([], type, names)"],
+  ["STRDT has a type that is written out", '?.["subType"] !== "namedNode"', '?.["subType"] === "none"'],
+  [
+    "a duration that is written out counts",
+    'hasDurations ||= isAmong(DURATIONS, node["langOrIri"], names);',
+    ";",
+  ],
+  ["what is between two dates is a duration", "hasDurations ||= (args as Node[]).every(mayBeTime);", ";"],
+  ["what is multiplied may be long", "isMade || isMultiplied ?", "isMade ?"],
+  ["what is divided may be long", ' || operator === "/"', ""],
+  ["a date that is cast may be far away", 'if (subType === "functionCall") isMade', "if (false) isMade"],
+  ["a date that STRDT makes may be far away", 'if (operator === "strdt") isMade', "if (false) isMade"],
+  [
+    "to compare durations is to add them",
+    "const isComparing = COMPARING.includes(operator);",
+    "const isComparing = false;",
+  ],
+  ["what is added counts", ' && operator !== "+"', ""],
+  ["what is subtracted counts", ' && operator !== "-") return 0', ") return 0"],
+  ["a number is neither", "others.filter(mayBeTime).length", "others.length"],
+  [
+    "what is compared with a number is none",
+    "if (!first || !mayBeTime(first)) return 0;",
+    "if (!first) return 0;",
+  ],
+  ["a query without any costs nothing", "if (!hasDurations) return () => 0;\n", ""],
+  ["a count is neither", ' || aggregation === "count"', ""],
+];
 
 export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
@@ -353,14 +397,14 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a list counts with what is in it",
     ...COST,
-    before: "sum * IN_GROUP : sum",
-    after: "sum : sum",
+    before: '(sum + String(node["separator"] ?? "").length) * IN_GROUP : sum',
+    after: 'sum + String(node["separator"] ?? "").length : sum',
     only: "lists of lists of lists",
   },
   {
     rule: "also what is bound to no name is followed",
     ...COST,
-    before: "for (const expression of expressions) measured(expression);",
+    before: "for (const expression of expressions) measured(expression, spent);",
     after: "",
     only: "one expression|ordered by",
   },
@@ -460,4 +504,70 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     before: "~ -]/.test(of)",
     after: "~ ]/.test(of)",
   },
+  {
+    rule: "all that a query does counts together",
+    ...COST,
+    before: "if (spent.steps > MOST_STEPS) {",
+    after: "if (false) {",
+    only: "all together not",
+  },
+  {
+    rule: "what goes once through a long value counts as well",
+    ...COST,
+    before: "known.spent.steps += steps + linear",
+    after: "known.spent.steps += steps",
+    only: "all together not",
+  },
+  {
+    rule: "what is looked through counts together",
+    ...COST,
+    before: "known.spent.steps += steps + linear",
+    after: "known.spent.steps += linear",
+    only: "all together not",
+  },
+  {
+    rule: "a hash is short, whatever it is of",
+    ...COST,
+    before: '  ...["md5", "sha1", "sha256", "sha384", "sha512"],\n',
+    after: "",
+    only: "all together not",
+  },
+  {
+    rule: "a separator counts with what it joins",
+    ...COST,
+    before: '(sum + String(node["separator"] ?? "").length) * IN_GROUP',
+    after: "sum * IN_GROUP",
+    only: "a separator",
+  },
+  {
+    rule: "EXISTS is at most eight deep",
+    ...{ ...GUARD, only: "EXISTS stands" },
+    before: "const DEEPEST_EXISTS = 8;",
+    after: "const DEEPEST_EXISTS = 9;",
+  },
+  {
+    rule: "EXISTS may be eight deep",
+    ...{ ...GUARD, only: "EXISTS stands" },
+    before: "const DEEPEST_EXISTS = 8;",
+    after: "const DEEPEST_EXISTS = 7;",
+  },
+  {
+    rule: "a path has at most 500 properties",
+    ...PATHS,
+    before: "const MOST_PROPERTIES = 500;",
+    after: "const MOST_PROPERTIES = 501;",
+  },
+  {
+    rule: "a path may have 500 properties",
+    ...PATHS,
+    before: "const MOST_PROPERTIES = 500;",
+    after: "const MOST_PROPERTIES = 499;",
+  },
+  {
+    rule: "over any number of steps a node leads to more than over one",
+    ...PATHS,
+    before: "number: REACHED_FROM_A_NODE",
+    after: "number: VALUES_OF_A_NODE",
+  },
+  ...TIME_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TIMES })),
 ];

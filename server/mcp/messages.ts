@@ -14,9 +14,6 @@ export const RPC = {
 /** Messages in a batch, at most. */
 export const LONGEST_BATCH = 10;
 
-/** Levels in a message, at most: the SDK walks through them by recursion. */
-const DEEPEST = 100;
-
 export type RequestId = string | number;
 
 /** A call that expects an answer; its params have not been checked beyond being an object. */
@@ -71,7 +68,6 @@ export function readMessage(value: unknown): { request: RpcRequest } | { reply: 
       'A message must be a JSON object: {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}.',
     );
   }
-  if (isDeeper(value, DEEPEST)) return invalid(null, `A message may be nested ${DEEPEST} levels deep.`);
   const { jsonrpc, id, method, params } = value;
   const known = typeof id === "string" || Number.isSafeInteger(id) ? (id as RequestId) : null;
   if (jsonrpc !== "2.0") return invalid(known, 'A message must have "jsonrpc": "2.0".');
@@ -81,16 +77,6 @@ export function readMessage(value: unknown): { request: RpcRequest } | { reply: 
   if (id === undefined) return { reply: ACCEPTED };
   if (known === null) return invalid(null, "id must be a string or an integer; a notification has none.");
   return { request: { jsonrpc, id: known, method, ...(params && { params }) } };
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  let level = [value];
-  for (let depth = 0; depth <= levels; depth++) {
-    level = level.flatMap((each): unknown[] =>
-      typeof each === "object" && each !== null ? Object.values(each) : [],
-    );
-  }
-  return level.length > 0;
 }
 
 function invalid(id: RequestId | null, message: string): { reply: Reply } {
