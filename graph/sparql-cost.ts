@@ -196,7 +196,7 @@ function helpOf(operator: unknown): string {
  * @param mayRefer whether what stands for a match may have all of it in it, as $0
  */
 function lengthOf(node: Node, lengths: readonly number[], mayRefer: boolean): number {
-  const { operator, aggregation } = node;
+  const { operator, aggregation, separator = "" } = node as { separator?: string } & Node;
   const [first = 0, , third = 0] = lengths;
   if (SHORT.includes(operator)) return 0;
   if (operator === "if" || operator === "coalesce") return Math.max(...lengths);
@@ -208,7 +208,7 @@ function lengthOf(node: Node, lengths: readonly number[], mayRefer: boolean): nu
   }
   if (operator === "encode_for_uri") return first * ENCODED;
   const sum = lengths.reduce((total, length) => total + length, 0);
-  return aggregation === "group_concat" ? (sum + String(node["separator"] ?? "").length) * IN_GROUP : sum;
+  return aggregation === "group_concat" ? (sum + separator.length) * IN_GROUP : sum;
 }
 
 function lengthByLetters(node: Node, [first = 0]: readonly number[], { replaced, mayRefer }: Known): number {

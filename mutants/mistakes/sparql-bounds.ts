@@ -397,8 +397,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a list counts with what is in it",
     ...COST,
-    before: '(sum + String(node["separator"] ?? "").length) * IN_GROUP : sum',
-    after: 'sum + String(node["separator"] ?? "").length : sum',
+    before: "(sum + separator.length) * IN_GROUP : sum",
+    after: "sum + separator.length : sum",
     only: "lists of lists of lists",
   },
   {
@@ -535,7 +535,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a separator counts with what it joins",
     ...COST,
-    before: '(sum + String(node["separator"] ?? "").length) * IN_GROUP',
+    before: "(sum + separator.length) * IN_GROUP",
     after: "sum * IN_GROUP",
     only: "a separator",
   },
