@@ -138,6 +138,7 @@ import { OPERATOR_CONTEXT } from "./operator-context.ts";
 import { TRACES } from "./tracing.ts";
 import { WORKER_PARTS } from "./worker-parts.ts";
 import { WORKER_SLIPS } from "./worker-slips.ts";
+import { UNSEEN } from "./unseen.ts";
 
 export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
@@ -279,4 +280,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...WORKER_NOTED,
   ...LIVE_FEEDS,
   ...MORE_SLIPS,
+  ...UNSEEN,
 ];
