@@ -54,7 +54,7 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   const usual = await run("start.sh", env);
   const server = "org.apache.jena.fuseki.main.cmds.FusekiMainCmd";
   const temporary = `-Djava.io.tmpdir=${data("sorting")}`;
-  expect(usual.slice(0, 5)).toEqual([temporary, "-Xmx2g", "-cp", "/opt/fuseki/fuseki-server.jar", server]);
+  expect(usual.slice(0, 6)).toEqual(["-Xss16m", temporary, "-Xmx2g", "-cp", "/opt/fuseki/fuseki-server.jar", server]);
   expect(usual).toEqual(
     expect.arrayContaining([
       "--port=3030",
@@ -68,7 +68,7 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   expect(usual).not.toContain("--localhost");
   const more = { FUSEKI_PORT: "3131", FUSEKI_HOST: "loopback", FUSEKI_TIMEOUT_MS: "7", FUSEKI_JAR: "/x.jar" };
   const asked = await run("start.sh", { ...env, ...more, JAVA_OPTS: "-Xmx4g -Xss8m" });
-  expect(asked.slice(0, 5)).toEqual([temporary, "-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
+  expect(asked.slice(0, 6)).toEqual(["-Xss16m", temporary, "-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
   expect(asked).toEqual(expect.arrayContaining(["--port=3131", "--timeout=7", "--localhost"]));
 });
 

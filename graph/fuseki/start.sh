@@ -47,8 +47,9 @@ mkdir -p sorting
 host_option=
 if [ "${FUSEKI_HOST:-}" = loopback ]; then host_option=--localhost; fi
 
+# The stack is for queries that are nested as deeply as the service lets pass, through which Jena walks by recursion.
 # shellcheck disable=SC2086 # JAVA_OPTS is a list
-exec java -Djava.io.tmpdir="$PWD/sorting" ${JAVA_OPTS:--Xmx2g} -cp "$jar" org.apache.jena.fuseki.main.cmds.FusekiMainCmd \
+exec java -Xss16m -Djava.io.tmpdir="$PWD/sorting" ${JAVA_OPTS:--Xmx2g} -cp "$jar" org.apache.jena.fuseki.main.cmds.FusekiMainCmd \
   --config="$here/config.ttl" --passwd=passwd --auth=basic \
   --port="${FUSEKI_PORT:-3030}" $host_option --no-cors --ping --compact \
   --timeout="${FUSEKI_TIMEOUT_MS:-3600000}"

@@ -50,6 +50,13 @@ export const FUSEKI: readonly Mistake[] = [
   },
   {
     ...START,
+    rule: "Java has a stack for what is nested deeply",
+    before: "exec java -Xss16m ",
+    after: "exec java ",
+    only: "listens where",
+  },
+  {
+    ...START,
     rule: "options of Java are several",
     before: "${JAVA_OPTS:--Xmx2g} -cp",
     after: '"${JAVA_OPTS:--Xmx2g}" -cp',
