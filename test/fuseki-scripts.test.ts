@@ -54,7 +54,14 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   const usual = await run("start.sh", env);
   const server = "org.apache.jena.fuseki.main.cmds.FusekiMainCmd";
   const temporary = `-Djava.io.tmpdir=${data("sorting")}`;
-  expect(usual.slice(0, 6)).toEqual(["-Xss16m", temporary, "-Xmx2g", "-cp", "/opt/fuseki/fuseki-server.jar", server]);
+  expect(usual.slice(0, 6)).toEqual([
+    "-Xss16m",
+    temporary,
+    "-Xmx2g",
+    "-cp",
+    "/opt/fuseki/fuseki-server.jar",
+    server,
+  ]);
   expect(usual).toEqual(
     expect.arrayContaining([
       "--port=3030",
