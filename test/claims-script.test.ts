@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import type { Browser, Page, Route } from "playwright-core";
 import { inBrowser, launchBrowser } from "./support/browser.ts";
-import { hasStarted, lineOf, openDesk, titleOf, waitOut } from "./support/claim-desk.ts";
+import { FEED, hasStarted, lineOf, openDesk, titleOf, waitOut } from "./support/claim-desk.ts";
 import { ClaimQueue, NO_CLAIM, QUEUE } from "./support/claim-queue.ts";
 import { eventually } from "./support/eventually.ts";
 import * as m from "./support/membership.ts";
@@ -200,6 +200,10 @@ const HOLD_ANSWERS = `
     await new Promise((answer) => window.answers.set(pathname, answer));
     return { status: response.status, text: async () => text };
   };`;
+/** Waits until the answers to so many are there. */
+const answers = (page: Page, count: number) =>
+  eventually(async () => expect(await page.evaluate("answers.size")).toBe(count));
+const answer = (page: Page, id: string) => page.evaluate(`answers.get("${QUEUE}/${id}")()`);
 
 /** Opens the page anew in a browser that keeps a decision of a tab that is gone, until it has looked for its claim. */
 async function findDecision(page: Page, head: string, id: string): Promise<void> {
@@ -211,7 +215,7 @@ async function findDecision(page: Page, head: string, id: string): Promise<void>
   await hasStarted(page);
   await page.evaluate(HOLD_ANSWERS);
   await page.clock.fastForward(3_000);
-  await eventually(async () => expect(await page.evaluate("answers.size")).toBe(1));
+  await answers(page, 1);
 }
 
 inBrowser(
@@ -219,13 +223,12 @@ inBrowser(
   async () => {
     const { page, close, ids } = await open(2);
     await page.evaluate(HOLD_ANSWERS);
-    const answer = (n: number) => page.evaluate(`answers.get("${QUEUE}/${ids[n]}")()`);
     await lineOf(page, 0).click();
     await lineOf(page, 1).click();
-    await eventually(async () => expect(await page.evaluate("answers.size")).toBe(2));
-    await answer(1);
+    await answers(page, 2);
+    await answer(page, ids[1]!);
     await titleOf(page, 1).waitFor();
-    await answer(0);
+    await answer(page, ids[0]!);
     expect(await page.locator("#claim-title").textContent()).toContain("Ana-1 ");
     expect(page.url()).toBe(`${service.url}${QUEUE}/${ids[1]}`);
     await close();
@@ -235,33 +238,30 @@ inBrowser(
 inBrowser("whoever writes while another claim is on its way goes on writing where they are", async () => {
   const { page, close, ids } = await open(3);
   await page.evaluate(HOLD_ANSWERS);
-  const asked = (count: number) =>
-    eventually(async () => expect(await page.evaluate("answers.size")).toBe(count));
-  const answer = (n: number) => page.evaluate(`answers.get("${QUEUE}/${ids[n]}")()`);
   const search = page.locator("#search");
   await press(page, "j");
-  await asked(1);
+  await answers(page, 1);
   await press(page, "/");
   await page.keyboard.type("anna");
   await press(page, "ArrowLeft", "ArrowLeft");
-  await answer(0);
+  await answer(page, ids[0]!);
   await titleOf(page, 0).waitFor();
   await page.keyboard.type("j");
   expect([await search.inputValue(), await heldLines(page).count()]).toEqual(["anjna", 0]);
   // What stood there before is none of what is written now: the next claim takes its place as ever.
   await page.locator("#claim-title").focus();
   await press(page, "j");
-  await asked(2);
-  await answer(1);
+  await answers(page, 2);
+  await answer(page, ids[1]!);
   await titleOf(page, 1).waitFor();
   expect(await search.inputValue()).toBe("");
   expect(await page.evaluate("document.activeElement.id")).toBe("claim-title");
   // Of a claim that somebody writes about nobody is taken away.
   await press(page, "j");
-  await asked(3);
+  await answers(page, 3);
   await press(page, "r");
   await page.keyboard.type("jar");
-  await answer(2);
+  await answer(page, ids[2]!);
   expect(await notesOf(page).inputValue()).toBe("jar");
   expect(page.url()).toBe(`${service.url}${QUEUE}/${ids[1]}`);
   await press(page, "k");
@@ -396,8 +396,6 @@ inBrowser(
   },
 );
 
-const FEED = "/v0/admin/claims/changes";
-
 /** Answers the feed of changes in this order, and then with 401; and tells from where on each was asked for. */
 async function feed(page: Page, ...answers: ((route: Route) => Promise<void>)[]): Promise<(string | null)[]> {
   const after: (string | null)[] = [];
@@ -466,7 +464,7 @@ inBrowser("a tab that nobody looks at asks for no changes, until somebody does",
 inBrowser("a decision about a claim that is gone is looked for once, and told to nobody", async () => {
   const { page, close, head } = await open(1);
   await findDecision(page, head, NO_CLAIM);
-  await page.evaluate(`answers.get("${QUEUE}/${NO_CLAIM}")()`);
+  await answer(page, NO_CLAIM);
   expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain(NO_CLAIM);
   expect(await heldLines(page).count()).toBe(0);
   await close();
@@ -524,18 +522,53 @@ inBrowser("a claim that was asked for anew and left in the meantime does not com
   await times(page, after, 2);
   await turn(page, "j", 0);
   await page.evaluate(HOLD_ANSWERS);
-  const answers = (count: number) =>
-    eventually(async () => expect(await page.evaluate("answers.size")).toBe(count));
-  const answer = (n: number) => page.evaluate(`answers.get("${QUEUE}/${ids[n]}")()`);
   const record = { reviewed_by: m.support };
   await changes("second", { id: ids[0], toStatus: "approved", record })(await told.promise);
-  await answers(1);
+  await answers(page, 1);
   await lineOf(page, 1).click();
-  await answers(2);
-  await answer(1);
+  await answers(page, 2);
+  await answer(page, ids[1]!);
   await titleOf(page, 1).waitFor();
-  await answer(0);
+  await answer(page, ids[0]!);
   expect(await page.locator("#claim-title").textContent()).toContain("Ana-1 ");
+  await close();
+});
+
+inBrowser(
+  "a claim that was asked for anew while another was on its way does not take its place",
+  async () => {
+    const { page, close, ids } = await open(2);
+    const told = Promise.withResolvers<Route>();
+    const after = await feed(page, changes("first"), (route) => Promise.resolve(told.resolve(route)));
+    await times(page, after, 2);
+    await turn(page, "j", 0);
+    await page.evaluate(HOLD_ANSWERS);
+    await lineOf(page, 1).click();
+    await answers(page, 1);
+    const record = { reviewed_by: m.support };
+    await changes("second", { id: ids[0], toStatus: "approved", record })(await told.promise);
+    await answers(page, 2);
+    await answer(page, ids[1]!);
+    await titleOf(page, 1).waitFor();
+    await answer(page, ids[0]!);
+    expect(await page.locator("#claim-title").textContent()).toContain("Ana-1 ");
+    await close();
+  },
+);
+
+inBrowser("whoever begins to write while a claim is asked for anew goes on writing", async () => {
+  const { page, close, ids } = await open(1);
+  const told = Promise.withResolvers<Route>();
+  const after = await feed(page, changes("first"), (route) => Promise.resolve(told.resolve(route)));
+  await times(page, after, 2);
+  await turn(page, "j", 0);
+  await page.evaluate(HOLD_ANSWERS);
+  await changes("second", { id: ids[0], toStatus: "pending", record: {} })(await told.promise);
+  await answers(page, 1);
+  await press(page, "r", "j");
+  await answer(page, ids[0]!);
+  await press(page, "a", "r");
+  expect([await notesOf(page).inputValue(), await heldLines(page).count()]).toEqual(["jar", 0]);
   await close();
 });
 
@@ -545,7 +578,7 @@ inBrowser("what is decided anew while it is looked for is not lost", async () =>
   await page.getByRole("checkbox", { name: "Choose Ana-1 " }).check();
   await page.getByText("Decide several at once", { exact: true }).click();
   await page.getByRole("button", { name: "Approve all chosen" }).click();
-  await page.evaluate(`answers.get("${QUEUE}/${ids[1]}")()`);
+  await answer(page, ids[1]!);
   expect(await heldLines(page).allTextContents()).toEqual([expect.stringMatching(/^Approving Ana-1 /)]);
   expect(await page.evaluate("JSON.stringify(localStorage)")).toContain(ids[1]);
   await close();

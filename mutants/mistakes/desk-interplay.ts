@@ -4,6 +4,11 @@ import { inQueue } from "./desk-scripts.ts";
 
 const WRITES = "whoever writes while another claim";
 const CHOSEN = "claims that are chosen stay chosen";
+const ASKS = `
+  const { fresh } = await load(location.href);
+  const now = fresh?.querySelector("#claim");
+  // Another claim is shown by now, whether it was asked for since or was on its way already.
+  if (`;
 const HELD = "decision is held is told, and takes nothing";
 
 export const INTERPLAY: readonly Mistake[] = [
@@ -53,8 +58,22 @@ export const INTERPLAY: readonly Mistake[] = [
     "turning",
     "left in the meantime does not come back",
     "what was turned to meanwhile is not taken back by an older claim",
-    "  if (turn !== latest || !now || !isOwn(fresh)) return;",
+    "  if (queue() !== before || !now || !isOwn(fresh)) return;",
     "  if (!now || !isOwn(fresh)) return;",
+  ),
+  inQueue(
+    "turning",
+    "asked for anew while another was on its way",
+    "an older claim does not take the place of what was on its way before it",
+    `  const before = queue();${ASKS}queue() !== before`,
+    `  const before = latest;${ASKS}latest !== before`,
+  ),
+  inQueue(
+    "turning",
+    "begins to write while a claim is asked for anew",
+    "whoever writes about a claim that still waits keeps it",
+    '  if (writing().field?.closest("#decision") && now.querySelector("#decision")) return;\n',
+    "",
   ),
   inQueue("live", HELD, "a claim whose decision is held is not shown anew", " || isHeld(open)", ""),
   inQueue(

@@ -49,4 +49,6 @@ export const titleOf = (page: Page, n: number) =>
   page.locator("#claim-title").filter({ hasText: `Ana-${n} ` });
 export const lineOf = (page: Page, n: number) =>
   page.locator("#several").getByRole("link", { name: `Ana-${n} ` });
+/** Where the page asks for what others have decided. */
+export const FEED = "/v0/admin/claims/changes";
 export const waitOut = (page: Page) => page.clock.fastForward(10_000);

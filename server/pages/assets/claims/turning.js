@@ -104,10 +104,13 @@ function keepChosen(fresh) {
 
 /** Shows the open claim as it is now, and leaves the list as it is. */
 export async function refreshClaim() {
-  const turn = latest;
+  const before = queue();
   const { fresh } = await load(location.href);
   const now = fresh?.querySelector("#claim");
-  if (turn !== latest || !now || !isOwn(fresh)) return;
+  // Another claim is shown by now, whether it was asked for since or was on its way already.
+  if (queue() !== before || !now || !isOwn(fresh)) return;
+  // Whoever has begun to write about one that still waits goes on writing.
+  if (writing().field?.closest("#decision") && now.querySelector("#decision")) return;
   document.getElementById("claim").replaceWith(now);
   document.dispatchEvent(new Event("claims:shown"));
 }
