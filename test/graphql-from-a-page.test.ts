@@ -6,7 +6,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "@jest/globals";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { inBrowser, launchBrowser } from "./support/browser.ts";
 import { AUDIENCE, subjectOf, TestProvider } from "./support/oidc.ts";
 import { ROOT } from "./support/process.ts";
@@ -77,6 +77,19 @@ inBrowser(
     await reader.getByText('"insufficient_role"').waitFor();
   },
 );
+
+inBrowser("who is quicker than the provider cannot press a button that does nothing yet", async () => {
+  const page = await (await browser!.newContext()).newPage();
+  const asked = Promise.withResolvers<Route>();
+  await page.route(`${provider.issuer}/.well-known/openid-configuration`, (route) => asked.resolve(route));
+  await page.goto(`${origin}/`);
+  const route = await asked.promise;
+  const signIn = page.getByRole("button", { name: "Sign in" });
+  expect(await signIn.isDisabled()).toBe(true);
+  await route.continue();
+  await signIn.click({ trial: true });
+  await page.context().close();
+});
 
 inBrowser(
   "a page of an origin that is not configured is not answered, with or without a session",
