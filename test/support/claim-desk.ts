@@ -51,4 +51,10 @@ export const lineOf = (page: Page, n: number) =>
   page.locator("#several").getByRole("link", { name: `Ana-${n} ` });
 /** Where the page asks for what others have decided. */
 export const FEED = "/v0/admin/claims/changes";
+/** Tells the page of nothing from now on: what it is told makes lines of the list longer, and moves what is below them. */
+export const tellNothing = (page: Page) =>
+  page.route(
+    ({ pathname }) => pathname === FEED,
+    (route) => route.fulfill({ json: { changes: [], position: "none", hasMore: false } }),
+  );
 export const waitOut = (page: Page) => page.clock.fastForward(10_000);
