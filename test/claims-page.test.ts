@@ -281,9 +281,9 @@ inBrowser("notes survive a reload and other decisions, and go with the decision"
   await titleOf(page, 0).waitFor();
   expect(await notes.inputValue()).toBe("");
   await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await titleOf(page, 1).waitFor();
   await waitOut(page);
   await statusIs(ids[0]!, "approved");
-  await titleOf(page, 1).waitFor();
   expect(await notes.inputValue()).toBe("Half a thought");
   await page.getByRole("button", { name: "Reject", exact: true }).click();
   await waitOut(page);
