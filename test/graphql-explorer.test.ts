@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { SESSION_HEADER } from "../server/headers.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
+import { canExecute } from "./support/desk.ts";
 import { ask } from "./support/graphql.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -125,6 +126,7 @@ inBrowser("who is signed in asks in their own name, and with a key in its", asyn
     const asked = () =>
       shown.waitForRequest((request) => request.postData()?.includes("{ __typename }") ?? false);
     await shown.goto(`${service.url}/graphiql?query=${encodeURIComponent("{ __typename }")}`);
+    await canExecute(shown);
     const run = shown.getByRole("button", { name: /Execute/ });
     const [own] = await Promise.all([asked(), run.click()]);
     expect((await own.allHeaders())["authorization"]).toBeUndefined();

@@ -1,6 +1,6 @@
 // What tests of the pages share: a page as a browser asks for it, its size as it is sent, and texts that somebody might store.
 import { request } from "node:http";
-import type { Browser, BrowserContext } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { Visitor } from "./visitor.ts";
 
 /** A script, Hebrew, what turns the direction of writing and never turns it back, and no place to break the line. */
@@ -32,4 +32,10 @@ export async function windowOf(
   const context = await browser.newContext({ viewport: { width, height: 800 } });
   await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url })));
   return context;
+}
+
+/** Waits until the explorer asks when it is told to: until both of its editors are there its button does nothing. */
+export async function canExecute(page: Page): Promise<void> {
+  await page.locator(".graphiql-query-editor .view-line").first().waitFor();
+  await page.locator(".result-window .view-lines").waitFor({ state: "attached" });
 }
