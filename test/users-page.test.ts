@@ -234,6 +234,8 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
     inWindow(async (page) => {
       await page.getByRole("searchbox").fill(person);
       await page.getByRole("button", { name: "Search" }).click();
+      // Everybody is listed before.
+      await page.waitForURL(/\?q=/);
       await page.locator("summary").click();
       await page.getByRole("button", { name: "Give the role support" }).click();
     }),
