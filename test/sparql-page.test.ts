@@ -1,7 +1,7 @@
 // The page at /sparql: who may ask what, how answers and refusals are shown, with and without the editor's script.
 import { EventEmitter } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser, BrowserContext } from "playwright-core";
+import type { Browser, BrowserContext, Route } from "playwright-core";
 import { createNames, DEFAULT_NAMESPACE } from "../graph/namespaces.ts";
 import { loadConfig } from "../config.ts";
 import { ApiError } from "../server/errors.ts";
@@ -381,6 +381,35 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
       await context.close();
     }
   });
+});
+
+inBrowser("who writes before the editor is there goes on writing in it", async () => {
+  const context = await browser!.newContext();
+  try {
+    await context.addCookies(
+      [...visitor.cookies].map(([name, value]) => ({ name, value, url: service.url })),
+    );
+    const { page, trouble } = await watchedPage(context, service.url);
+    const script = Promise.withResolvers<Route>();
+    await page.route("**/assets/sparql.js", (route) => script.resolve(route));
+    await page.goto(`${service.url}${path("ASK {}")}`, { waitUntil: "commit" });
+    const route = await script.promise;
+    const field = page.locator("#query textarea");
+    await field.press("End");
+    await page.keyboard.type(" # answed");
+    await page.keyboard.press("ArrowLeft");
+    await route.continue();
+    await field.waitFor({ state: "hidden" });
+    await page.keyboard.type("re");
+    const editor = page.getByRole("textbox", { name: "Query" });
+    expect([await editor.textContent(), await field.inputValue()]).toEqual([
+      "ASK {} # answered",
+      "ASK {} # answered",
+    ]);
+    expect(trouble).toEqual([]);
+  } finally {
+    await context.close();
+  }
 });
 
 inBrowser("who is not signed in reads the query and writes none", async () => {

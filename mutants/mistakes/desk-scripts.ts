@@ -297,6 +297,14 @@ export const SCRIPTS: readonly Mistake[] = [
     only: "1280 pixels wide by keyboard",
   },
   {
+    rule: "who writes before the editor is there goes on writing where they are",
+    file: "server/pages/assets/sparql.js",
+    before: "  selection,\n",
+    after: "",
+    tests: ["sparql-page"],
+    only: "before the editor is there",
+  },
+  {
     rule: "who may not run a query does not write one",
     file: "server/pages/assets/sparql.js",
     before: "readOnly.of(field.readOnly)",

@@ -40,6 +40,9 @@ const run = () => {
   return true;
 };
 
+// Whoever was quicker than this script goes on writing where they are.
+const isWriting = document.activeElement === field;
+const selection = isWriting ? { anchor: field.selectionStart, head: field.selectionEnd } : undefined;
 const host = document.createElement("div");
 field.after(host);
 field.hidden = true;
@@ -49,6 +52,7 @@ const editor = new EditorView({
   root: shadow,
   parent: shadow,
   doc: field.value,
+  selection,
   extensions: [
     keymap.of([{ key: "Mod-Enter", run }, ...defaultKeymap, ...historyKeymap]),
     history(),
@@ -66,6 +70,7 @@ const editor = new EditorView({
     wrongLine(),
   ],
 });
+if (isWriting) editor.focus();
 field.parentElement.addEventListener("click", (event) => {
   if (event.target === field.parentElement) editor.focus();
 });
