@@ -15,6 +15,7 @@ beforeAll(async () => {
   service = await startTestService({
     config: { oidc: { issuers: [provider.issuer], audience: AUDIENCE } },
   });
+  await provider.isKnownTo(service.url);
   await m.addPlatformPeople(service.database.owner);
 });
 afterAll(async () => {

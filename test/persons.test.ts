@@ -24,6 +24,7 @@ beforeAll(async () => {
     config: { oidc: { issuers: [provider.issuer], audience: AUDIENCE }, unknownKeysPerMinute: 10_000 },
     logger: pino({ level: "trace" }, { write: (line) => void log.push(line) }),
   });
+  await provider.isKnownTo(service.url);
 });
 afterAll(async () => {
   await service.stop();

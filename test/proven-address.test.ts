@@ -16,6 +16,7 @@ beforeAll(async () => {
     world: false,
     config: { oidc: { issuers: [provider.issuer], audience: AUDIENCE } },
   });
+  await provider.isKnownTo(service.url);
   await m.addPlatformPeople(service.database.owner);
 });
 afterAll(async () => {

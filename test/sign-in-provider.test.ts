@@ -25,6 +25,7 @@ beforeAll(async () => {
     },
   });
   provider.register(CLIENT, `${service.url}/sign-in/callback`, SECRET);
+  await provider.isKnownTo(service.url);
 });
 afterAll(async () => {
   await service.stop();

@@ -77,6 +77,7 @@ export class Doors {
     const service = await startTestService({
       config: { oidc: { issuers: [provider.issuer], audience: AUDIENCE } },
     });
+    await provider.isKnownTo(service.url);
     const psql = new Client(service.database.serverUrl);
     await psql.connect();
     const doors = new Doors(service, provider, psql);

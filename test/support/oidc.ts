@@ -4,10 +4,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { expect } from "@jest/globals";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { CryptoKey, JWK, JWTHeaderParameters, JWTPayload } from "jose";
 import { Provider } from "oidc-provider";
 import type { ClientMetadata } from "oidc-provider";
+import { eventually } from "./eventually.ts";
 
 /** Whom tokens are for; the second is another application of the same provider. */
 export const AUDIENCE = "engagement-graph";
@@ -52,6 +54,12 @@ export class TestProvider {
     server.listen(0, "127.0.0.1");
     const [keys] = await Promise.all([makeKeys("first"), once(server, "listening")]);
     return new TestProvider(server, keys);
+  }
+
+  /** Waits until a service has its keys: where a machine stands still it asks again, but not for five seconds. */
+  async isKnownTo(service: string): Promise<void> {
+    const headers = { authorization: `Bearer ${await this.sign({ email: this.person })}` };
+    await eventually(async () => expect((await fetch(`${service}/v0/needs`, { headers })).status).toBe(200));
   }
 
   async stop(): Promise<void> {
