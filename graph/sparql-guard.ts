@@ -1,10 +1,12 @@
 // What a query from outside may be: a single query (no update), with nothing that makes the store call another host, and
 // nothing that keeps it at work beyond its time limit, as far as a text shows that.
 import { Parser } from "@traqula/parser-sparql-1-2";
+import { AstFactory } from "@traqula/rules-sparql-1-2";
 import { LRUCache } from "lru-cache";
 import { RDF } from "./namespaces.ts";
 import { isComputing, isFunction, Names } from "./sparql-extensions.ts";
 import { excessOf } from "./sparql-cost.ts";
+import { endable, faultOfValues } from "./sparql-endable.ts";
 import { Endless, requireEnding } from "./sparql-paths.ts";
 import { readPattern } from "./sparql-patterns.ts";
 import { faultOfTime, faultOfType } from "./sparql-times.ts";
@@ -34,10 +36,13 @@ export class QueryRefused extends Error {
 
 type QueryForm = "select" | "ask" | "construct" | "describe";
 
-/** A query that may be run. `text` is what to send: escapes that engines read differently have been resolved in it. */
+/** A query that may be run. */
 export interface GuardedQuery {
   form: QueryForm;
+  /** what to send: escapes that engines read differently have been resolved in it */
   text: string;
+  /** what to send in its place to an engine that might not end it otherwise (see sparql-endable.ts) */
+  endable?: string;
 }
 
 // Engines evaluate a tree by recursion; beyond this depth some of them crash instead of answering.
@@ -50,7 +55,10 @@ const LONGEST_QUOTED = 100;
 
 // The parser passes `errorHandler` on to its builder, which its types leave out.
 const parserOptions: ConstructorParameters<typeof Parser>[0] & { errorHandler: typeof throwSyntaxError } = {
+  // With the places of what is read.
+  defaultContext: { astFactory: new AstFactory() },
   lexerConfig: {
+    positionTracking: "full",
     errorMessageProvider: {
       buildUnexpectedCharactersMessage(text: string, offset: number): string {
         const character = String.fromCodePoint(text.codePointAt(offset) ?? 0);
@@ -112,23 +120,22 @@ export function guardQuery(text: string): GuardedQuery {
  */
 function decide(text: string): GuardedQuery {
   const resolved = resolveCodepointEscapes(text);
-  if (resolved === text) return { form: inspect(text), text };
-  let form: QueryForm | undefined;
+  if (resolved === text) return inspect(text);
+  let query: GuardedQuery | undefined;
   try {
-    form = inspect(resolved);
+    query = inspect(resolved);
   } catch (error) {
     if (!(error instanceof QueryRefused) || error.reason !== "malformed") throw error;
   }
   try {
-    return { form: inspect(text), text };
+    return inspect(text);
   } catch (error) {
-    if (form && error instanceof QueryRefused && error.reason === "malformed")
-      return { form, text: resolved };
+    if (query && error instanceof QueryRefused && error.reason === "malformed") return query;
     throw error;
   }
 }
 
-function inspect(text: string): QueryForm {
+function inspect(text: string): GuardedQuery {
   const tree = parse(text);
   if (tree.type !== "query") {
     if (Array.isArray(tree.updates) && tree.updates.every(isPrologueOnly)) {
@@ -138,8 +145,8 @@ function inspect(text: string): QueryForm {
   }
   const names = namesOf(tree);
   walk(tree, names);
-  refuseCostly(excessOf(tree, names));
-  return tree.subType as QueryForm;
+  refuseCostly(excessOf(tree, names) ?? faultOfValues(tree));
+  return { form: tree["subType"] as QueryForm, text, endable: endable(text, tree) };
 }
 
 /** A text with nothing but comments and prefixes parses as an update without an operation. */

@@ -54,6 +54,8 @@ export interface QueryOptions extends CallOptions {
    * the query, however long ago whoever asked has left: only an answer shows that, for which the request stays open.
    */
   place?: TakesPlace;
+  /** The same query, for an engine that takes a time limit and could not end it otherwise (see sparql-endable.ts). */
+  endable?: string;
   /** of the service's own questions: no cache on the way can answer it, as it is unlike any other; not for `SELECT *` */
   fresh?: boolean;
 }
@@ -141,12 +143,16 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
 
   async function query(
     sparql: string,
-    { fresh = false, ...call }: QueryOptions = {},
+    { fresh = false, endable = sparql, ...call }: QueryOptions = {},
     nonce = randomUUID(),
   ): Promise<StoreResponse> {
     const accept = call.accept ?? RESULTS_JSON;
     // A value, because a proxy that reads queries may leave out their comments and prefixes.
-    const text = fresh ? `${sparql}\nVALUES ?${ASKED} { "${nonce}" }` : sparql;
+    const text = fresh
+      ? `${sparql}\nVALUES ?${ASKED} { "${nonce}" }`
+      : options.takesTimeout
+        ? endable
+        : sparql;
     // Works for every form of query: the library's methods differ only in the Accept header.
     const response: unknown = await client(call, true).query.select(text, {
       operation: "postDirect",

@@ -54,8 +54,9 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   const usual = await run("start.sh", env);
   const server = "org.apache.jena.fuseki.main.cmds.FusekiMainCmd";
   const temporary = `-Djava.io.tmpdir=${data("sorting")}`;
-  expect(usual.slice(0, 6)).toEqual([
-    "-Xss16m",
+  const fixed = ["-Xss16m", "-XX:+ExitOnOutOfMemoryError"];
+  expect(usual.slice(0, 7)).toEqual([
+    ...fixed,
     temporary,
     "-Xmx2g",
     "-cp",
@@ -75,7 +76,7 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   expect(usual).not.toContain("--localhost");
   const more = { FUSEKI_PORT: "3131", FUSEKI_HOST: "loopback", FUSEKI_TIMEOUT_MS: "7", FUSEKI_JAR: "/x.jar" };
   const asked = await run("start.sh", { ...env, ...more, JAVA_OPTS: "-Xmx4g -Xss8m" });
-  expect(asked.slice(0, 6)).toEqual(["-Xss16m", temporary, "-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
+  expect(asked.slice(0, 7)).toEqual([...fixed, temporary, "-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
   expect(asked).toEqual(expect.arrayContaining(["--port=3131", "--timeout=7", "--localhost"]));
 });
 
@@ -121,7 +122,7 @@ test("Fuseki requires its one user for everything, and calls no other server", a
   // And what one caller sorts does not take the memory of all: test/fuseki-memory.
   expect([said("#cxtName"), said("#cxtValue")]).toEqual([
     ["http://jena.apache.org/ARQ#httpServiceAllowed", "http://jena.apache.org/ARQ#spillToDiskThreshold"],
-    ["false", "100000"],
+    ["false", "20000"],
   ]);
   const doors = said("fuseki#operation").map((operation) => operation.split("#")[1]);
   expect(doors).toEqual(["query", "update", "gsp-rw"]);

@@ -13,6 +13,7 @@ import { failure, SparqlEndpoint } from "../server/sparql/endpoint.ts";
 
 /** A query that the store has been sent, and the beginning of whose answer it has not given. */
 type Asked = {
+  texts: unknown[];
   accept: string;
   dataset: unknown[];
   timeoutMs: number | undefined;
@@ -31,13 +32,22 @@ const turn = () => new Promise((done) => setImmediate(done));
 function endpointWith(concurrency = 2) {
   const asked: Asked[] = [];
   const query: GraphStore["query"] = async (
-    _text,
-    { accept = "", defaultGraphs, namedGraphs, timeoutMs, signal, place } = {},
+    text,
+    { accept = "", endable, defaultGraphs, namedGraphs, timeoutMs, signal, place } = {},
   ) => {
     const end = await place!(signal);
     return new Promise((done, fail) => {
       const answer = (body: Readable) => done({ body } as Awaited<ReturnType<GraphStore["query"]>>);
-      asked.push({ accept, dataset: [defaultGraphs, namedGraphs], timeoutMs, signal, answer, fail, end });
+      asked.push({
+        texts: [text, endable],
+        accept,
+        dataset: [defaultGraphs, namedGraphs],
+        timeoutMs,
+        signal,
+        answer,
+        fail,
+        end,
+      });
     });
   };
   const warnings: string[] = [];
@@ -67,6 +77,21 @@ const code = (running: Promise<unknown>) =>
 const read = async (body: Readable) => {
   for await (const _ of body);
 };
+
+test("a query goes to the store with the words in which it can end it", async () => {
+  const { asked, endpoint } = endpointWith();
+  const query = { form: "select", text: "SELECT * {}", endable: "SELECT * {{}}" } as const;
+  const caller = { type: "text/csv", caller: "a", gone: new AbortController().signal };
+  for (const each of [query, { form: query.form, text: query.text }])
+    endpoint.run(each, caller).catch(() => undefined);
+  await turn();
+  asked[0]!.end();
+  await turn();
+  expect(asked.map(({ texts }) => texts)).toEqual([
+    ["SELECT * {}", "SELECT * {{}}"],
+    ["SELECT * {}", undefined],
+  ]);
+});
 
 describe("a place", () => {
   test.each([

@@ -57,6 +57,13 @@ export const FUSEKI: readonly Mistake[] = [
   },
   {
     ...START,
+    rule: "Fuseki ends when its memory is full, to be started again",
+    before: " -XX:+ExitOnOutOfMemoryError",
+    after: "",
+    only: "listens where",
+  },
+  {
+    ...START,
     rule: "options of Java are several",
     before: "${JAVA_OPTS:--Xmx2g} -cp",
     after: '"${JAVA_OPTS:--Xmx2g}" -cp',

@@ -7,6 +7,7 @@ const PATTERNS = { ...GUARD, file: "graph/sparql-patterns.ts" };
 const PATHS = { ...GUARD, file: "graph/sparql-paths.ts", only: "single step" };
 const COST = { ...GUARD, file: "graph/sparql-cost.ts" };
 const TIMES = { ...GUARD, file: "graph/sparql-times.ts", only: "dates and durations" };
+const ENDABLE = { file: "graph/sparql-endable.ts", tests: ["endable-queries"], only: "stands in a UNION" };
 const PLACE = { file: "graph/store-http.ts", tests: ["store-answers"], only: "the place of a query" };
 
 const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
@@ -52,7 +53,44 @@ const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: strin
   ["a count is neither", ' || aggregation === "count"', ""],
 ];
 
+const ENDABLE_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
+  ["a pattern is begun behind the plan", "UNION { FILTER(false) }", ""],
+  ["what stands in a UNION stays what it is", "UNION { FILTER(false) }", "UNION {}"],
+  ["VALUES go with the pattern", "const joined = values ? ", "const joined = !values ? "],
+  ["VALUES do not stand twice", "+ text.slice(values.end)", "+ text.slice(values.start)"],
+  ["what is behind the pattern stays", "+ text.slice(values.end)", ""],
+  ["columns stay where they are", '.replace(/^ /, "")', ""],
+  [
+    "VALUES behind a group are refused",
+    "const { group, ...others }",
+    "const { group: _, having: group, ...others }",
+  ],
+  ["VALUES behind what is counted are refused", "|| aggregates([variables, others])", ""],
+  ["what is counted may be what is sorted by", "aggregates([variables, others])", "aggregates(variables)"],
+  ["what a subquery counts is no group", 'type !== "query" && ', ""],
+  ["VALUES behind CONSTRUCT WHERE are refused", "(spanOf(where) && ", "("],
+  ["VALUES behind a DESCRIBE without a pattern are not", "|| !where ", ""],
+];
+
 export const SPARQL_BOUNDS: readonly Mistake[] = [
+  ...ENDABLE_SLIPS.map(([rule, before, after]) => ({ ...ENDABLE, rule, before, after })),
+  {
+    ...ENDABLE,
+    file: "graph/store.ts",
+    rule: "Fuseki is sent what it can end",
+    before: "        ? endable\n",
+    after: "        ? sparql\n",
+    only: "ends soon after its time",
+  },
+  {
+    ...ENDABLE,
+    file: "server/sparql/endpoint.ts",
+    rule: "a caller's query is sent to Fuseki as it can be ended",
+    before: "        endable,\n",
+    after: "",
+    tests: ["sparql-endpoint"],
+    only: "can end it",
+  },
   {
     rule: "no function is called that is not known to be quick",
     ...GUARD,

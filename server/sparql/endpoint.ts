@@ -113,10 +113,11 @@ export class SparqlEndpoint {
    * @returns the beginning of the answer is there; what fails later breaks it off
    * @throws ApiError; whatever it was, once the caller is gone
    */
-  async run(query: GuardedQuery, { type, caller, gone, ...dataset }: Wanted): Promise<Readable> {
+  async run({ text, endable }: GuardedQuery, { type, caller, gone, ...dataset }: Wanted): Promise<Readable> {
     try {
-      const { body } = await this.#store.query(query.text, {
+      const { body } = await this.#store.query(text, {
         ...dataset,
+        endable,
         accept: ALIASES.get(type) ?? type,
         timeoutMs: this.#timeoutMs,
         signal: gone,

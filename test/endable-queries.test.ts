@@ -1,0 +1,141 @@
+// Fuseki ends what a caller asks when its time is over, whatever its plan begins with; and what it answers is what was asked.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Fuseki } from "../graph/fuseki/launch.ts";
+import { guardQuery, QueryRefused } from "../graph/sparql-guard.ts";
+import { createGraphStore, GraphTimeout, storeUrls } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { readAll } from "../graph/store-http.ts";
+import { eventually } from "./support/eventually.ts";
+import { fusekiIsAvailable, startFuseki } from "./support/fuseki.ts";
+
+describe("a pattern stands in a UNION", () => {
+  test.each([
+    ["SELECT * { ?s ?p ?o }", "SELECT * {{?s ?p ?o } UNION { FILTER(false) }}"],
+    ["ASK {}", "ASK {{} UNION { FILTER(false) }}"],
+    ["ASK WHERE # }\n{\n?s ?p ?o # }\n}", "ASK WHERE # }\n{{\n?s ?p ?o # }\n} UNION { FILTER(false) }}"],
+    [
+      "SELECT (EXISTS { ?a ?b ?c } AS ?e) FROM <urn:g> { ?s ?p ?o } GROUP BY ?s HAVING(COUNT(*) > 1) LIMIT 2",
+      "SELECT (EXISTS { ?a ?b ?c } AS ?e) FROM <urn:g> {{?s ?p ?o } UNION { FILTER(false) }} GROUP BY ?s HAVING(COUNT(*) > 1) LIMIT 2",
+    ],
+    [
+      "CONSTRUCT { ?s ?p 1 } WHERE { ?s ?p ?o }",
+      "CONSTRUCT { ?s ?p 1 } WHERE {{?s ?p ?o } UNION { FILTER(false) }}",
+    ],
+    ["DESCRIBE ?s { ?s ?p ?o } LIMIT 1", "DESCRIBE ?s {{?s ?p ?o } UNION { FILTER(false) }} LIMIT 1"],
+    // The subquery is not grouped here.
+    [
+      "SELECT * { { SELECT (COUNT(*) AS ?n) {} } } ORDER BY ?n # a\nVALUES ?n { 1 } # b",
+      "SELECT * {{{{ SELECT (COUNT(*) AS ?n) {} } } VALUES ?n { 1 }} UNION { FILTER(false) }} ORDER BY ?n # a\n # b",
+    ],
+    [
+      "SELECT * {} ORDER BY (EXISTS { SELECT (COUNT(*) AS ?n) {} }) VALUES (?a ?b) { (1 2) }",
+      "SELECT * {{{} VALUES (?a ?b) { (1 2) }} UNION { FILTER(false) }} ORDER BY (EXISTS { SELECT (COUNT(*) AS ?n) {} }) ",
+    ],
+    // Nothing in these is joined before the plan is there.
+    ["CONSTRUCT WHERE { ?s ?p ?o }", "CONSTRUCT WHERE { ?s ?p ?o }"],
+    ["DESCRIBE <urn:s>", "DESCRIBE <urn:s>"],
+    ["DESCRIBE <urn:s> VALUES ?x { 1 }", "DESCRIBE <urn:s> VALUES ?x { 1 }"],
+  ])("%s", (text, endable) => {
+    expect(guardQuery(text)).toMatchObject({ text, endable });
+  });
+
+  test.each([
+    "SELECT (COUNT(*) AS ?n) { ?s ?p ?o } VALUES ?n { 1 }",
+    "SELECT ?s { ?s ?p ?o } GROUP BY ?s VALUES ?s { 1 }",
+    "SELECT (1 AS ?n) { ?s ?p ?o } HAVING(COUNT(*) > 1) VALUES ?n { 1 }",
+    "SELECT (1 AS ?n) { ?s ?p ?o } ORDER BY COUNT(*) VALUES ?n { 1 }",
+    "CONSTRUCT WHERE { ?s ?p ?o } VALUES ?s { 1 }",
+  ])("which what is behind it cannot: %s", (text) => {
+    expect(() => guardQuery(text)).toThrow(QueryRefused);
+    expect(() => guardQuery(text)).toThrow(/^VALUES may not stand behind .* subquery\.$/);
+  });
+});
+
+(fusekiIsAvailable ? describe : describe.skip)("in Fuseki", () => {
+  let dir: string;
+  let fuseki: Fuseki;
+  let store: GraphStore;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "engagement-endable-"));
+    fuseki = await startFuseki({ dir, queryTimeoutMs: 600_000 });
+    const { url, user, password } = fuseki;
+    store = createGraphStore({ ...storeUrls(url), user, password, takesTimeout: true });
+    const rows = Array.from({ length: 20_000 }, (_, i) => `<urn:s${i}> <urn:p${i % 3}> "${i}" .`).join("\n");
+    await store.putGraph("urn:many", rows, "application/n-triples");
+    const few = `<urn:a> <urn:is> "1" . <urn:b> <urn:is> "2" . <urn:a> <urn:has> <urn:b> .`;
+    await store.putGraph("urn:few", few, "application/n-triples");
+  });
+  afterAll(async () => {
+    store.close();
+    await fuseki.stop();
+    await rm(dir, { recursive: true });
+  });
+
+  /** @returns when the store has ended with a query, however it ended */
+  async function ended(text: string, timeoutMs: number): Promise<() => boolean> {
+    let isOver = false;
+    const { endable } = guardQuery(text);
+    const place = () => Promise.resolve(() => void (isOver = true));
+    const asked = store.query(text, { endable, timeoutMs, place });
+    await expect(asked).rejects.toThrow(GraphTimeout);
+    return () => isOver;
+  }
+
+  const ENDLESS = "?a ?b ?c . ?d ?e ?f . ?g ?h ?i";
+  const COUNT = `SELECT (COUNT(*) AS ?n) { ${ENDLESS} }`;
+  const JOIN = `{ ${COUNT} } { SELECT ?s { ?s ?p ?o } LIMIT 1 }`;
+
+  test.each([
+    `SELECT * { ${JOIN} }`,
+    `ASK { ${JOIN} }`,
+    `SELECT (COUNT(*) AS ?m) { ${JOIN} } GROUP BY ?n ORDER BY ?m`,
+    `SELECT DISTINCT ?n { ${JOIN} } LIMIT 3`,
+    `SELECT * { ${JOIN} } VALUES ?n { 1 }`,
+    `CONSTRUCT { ?s ?s ?n } { ${JOIN} }`,
+    `DESCRIBE ?s { ${JOIN} }`,
+    `SELECT * { ?s ?p ?o FILTER EXISTS { ${JOIN} } }`,
+    `SELECT * { ?s ?p ?o } ORDER BY (EXISTS { ${JOIN} })`,
+    `SELECT ?s { ?s ?p ?o } GROUP BY ?s HAVING(EXISTS { ${JOIN} })`,
+    `SELECT * { ?s ?p ?o OPTIONAL { SELECT ?s (COUNT(*) AS ?n) { ?s ?b ?c . ?d ?e ?f . ?g ?h ?i } GROUP BY ?s } }`,
+    `SELECT * { ?a ?b ?c MINUS { ?a ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(STR(?f) = CONCAT(STR(?i), STR(?l), "x")) } }`,
+  ])("a query ends soon after its time, and so do others: %s", async (text) => {
+    const isOver = await ended(text, 1_000);
+    const others = await ended(COUNT, 1_000);
+    await eventually(() => expect([isOver(), others()]).toEqual([true, true]), 60_000);
+  });
+
+  test.each([
+    "SELECT * FROM <urn:few> { ?s ?p ?o } ORDER BY ?s ?p",
+    "SELECT ?s (COUNT(*) AS ?n) FROM <urn:few> { ?s ?p ?o OPTIONAL { ?o <urn:is> ?x } } GROUP BY ?s HAVING(COUNT(*) > 0) ORDER BY ?s",
+    "SELECT * { GRAPH <urn:few> { ?s ?p ?o MINUS { ?s <urn:has> ?b } } }",
+    "SELECT ?s ?x { GRAPH <urn:few> { ?s <urn:is> ?x } } ORDER BY DESC(?x) LIMIT 1 OFFSET 1",
+    "SELECT DISTINCT ?never ?s { GRAPH <urn:few> { ?s ?p ?o } } ORDER BY ?s",
+    'SELECT ?x ?s (CONCAT(?x, "!") AS ?y) { GRAPH <urn:few> { ?s <urn:is> ?x } } VALUES (?x) { ("2") (UNDEF) ("3") }',
+    'SELECT * { GRAPH <urn:few> { ?s <urn:has> ?b } } VALUES ?z { "1" "2" }',
+    "SELECT * FROM NAMED <urn:few> { GRAPH ?g { ?s <urn:has>/<urn:is> ?x } }",
+    "SELECT * { SELECT ?s { GRAPH <urn:few> { ?s <urn:is> ?x } } ORDER BY ?x LIMIT 1 }",
+    "ASK FROM <urn:few> { ?s <urn:has> ?s }",
+    "ASK {}",
+  ])("the answer is the same: %s", async (text) => {
+    const { endable } = guardQuery(text);
+    expect(endable).not.toBe(text);
+    const answers = await Promise.all(
+      [text, endable!].map(async (sent) => JSON.parse(await readAll((await store.query(sent)).body))),
+    );
+    expect(answers[1]).toEqual(answers[0]);
+  });
+
+  test.each([
+    "CONSTRUCT { ?s <urn:said> ?x } FROM <urn:few> { ?s <urn:is> ?x }",
+    "DESCRIBE ?s FROM <urn:few> { ?s <urn:has> ?b }",
+  ])("and the triples are: %s", async (text) => {
+    const accept = "application/n-triples";
+    const lines = async (sent: string) =>
+      (await readAll((await store.query(sent, { accept })).body)).split("\n").toSorted();
+    expect(await lines(guardQuery(text).endable!)).toEqual(await lines(text));
+    expect(await lines(text)).toContainEqual(expect.stringContaining("<urn:"));
+  });
+});
