@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import pg from "pg";
 import { createPool } from "../../db/pool.ts";
+import { eventually } from "./eventually.ts";
 import { SERVER_PASSWORD, TEMPLATE } from "./global-setup.ts";
 
 /** A database for one test file. */
@@ -42,7 +43,10 @@ export async function createTestDatabase(options: { template?: boolean } = {}): 
     drop: async () => {
       // It would wait for a connection that a test has kept when it failed, and the failure would not be told.
       void owner.end();
-      await asAdmin((client) => client.query(`drop database ${name} with (force)`));
+      // PostgreSQL waits five seconds for the sessions that it ends, which on a busy machine may take longer.
+      await asAdmin((client) =>
+        eventually(() => client.query(`drop database if exists ${name} with (force)`)),
+      );
     },
   };
 }

@@ -1,10 +1,10 @@
 // Commands as an operator runs them: real processes, their output and exit codes.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -107,14 +107,26 @@ function collect(child: ChildProcess): () => { stdout: string; stderr: string } 
   return () => ({ ...texts });
 }
 
+/** Below those that systems give to whoever asks for any: nobody is given one of these before it is used. */
+const PORTS = { first: 15_000, count: 15_000 };
+const given = new Set<number>();
+
 /** A port of loopback that is free now. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
+  for (;;) {
+    const port = PORTS.first + randomInt(PORTS.count);
+    if (given.has(port)) continue;
+    given.add(port);
+    const probe = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(probe, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
 }
 
 /** A data directory for one test, and a function that removes it. */

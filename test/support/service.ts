@@ -34,7 +34,7 @@ export async function startTestServiceWithGraph(
   options: { config?: Partial<Config>; world?: boolean; logger?: Logger; database?: TestDatabase } = {},
 ): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-store-"));
-  const embedded = await startEmbeddedStore({ dir, port: 0, queryTimeoutMs: 5_000 });
+  const embedded = await startEmbeddedStore({ dir, port: 0 });
   const store = createGraphStore(storeUrls(embedded.url));
   const service = await startTestService({ ...options, store });
   const worker = await startWorker({
