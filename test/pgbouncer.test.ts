@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
-import { createGraphStore } from "../graph/store.ts";
+import { createPool } from "../db/pool.ts";
+import { createGraphStore, storeUrls } from "../graph/store.ts";
 import { startServer } from "../server/main.ts";
 import type { RunningServer } from "../server/main.ts";
 import { createTestDatabase, issueTestKey } from "./support/database.ts";
@@ -15,10 +16,20 @@ import { call } from "./support/service.ts";
 import { forwardTo } from "./support/sick-postgres.ts";
 import { buildWorld, contributor, ORG } from "./support/world.ts";
 
+function startServerThrough(databaseUrl: string, environment: NodeJS.ProcessEnv): Promise<RunningServer> {
+  const common = { PORT: "0", RATE_LIMIT_PER_MINUTE: "1000000", DATABASE_URL: databaseUrl };
+  return startServer({
+    ...{ config: loadConfig({ ...common, ...environment }), databaseUrl },
+    store: createGraphStore(storeUrls("http://127.0.0.1:9")),
+    logger: pino({ level: "silent" }),
+  });
+}
+
 describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
   let database: TestDatabase;
   let pgbouncer: Pgbouncer;
   let listening: Awaited<ReturnType<typeof forwardTo>>;
+  let serve: (environment?: NodeJS.ProcessEnv) => Promise<RunningServer>;
   let server: RunningServer;
   let keys: string[];
 
@@ -31,20 +42,13 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
     listening = await forwardTo(() => Number(direct.port));
     const listenUrl = new URL(direct);
     listenUrl.port = String(listening.port);
-    const databaseUrl = pgbouncer.through(database.serverUrl);
-    server = await startServer({
-      config: loadConfig({
-        ...{ PORT: "0", RATE_LIMIT_PER_MINUTE: "1000000", STATEMENT_TIMEOUT_MS: "300" },
-        ...{ DATABASE_URL: databaseUrl, DATABASE_LISTEN_URL: listenUrl.href },
-      }),
-      databaseUrl,
-      store: createGraphStore({
-        queryUrl: "http://127.0.0.1:9/query",
-        updateUrl: "http://127.0.0.1:9/update",
-        graphStoreUrl: "http://127.0.0.1:9/data",
-      }),
-      logger: pino({ level: "silent" }),
-    });
+    serve = (environment = {}) =>
+      startServerThrough(pgbouncer.through(database.serverUrl), {
+        DATABASE_LISTEN_URL: listenUrl.href,
+        ...environment,
+      });
+    // No statement here takes as long, however busy the machine is.
+    server = await serve({ STATEMENT_TIMEOUT_MS: "60000" });
     keys = await Promise.all(Array.from({ length: 8 }, () => issueTestKey(database.owner, "api_write")));
   });
   afterAll(async () => {
@@ -76,19 +80,29 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
   });
 
   test("the time limit of one statement is not the next one's", async () => {
+    const hasty = await serve({ STATEMENT_TIMEOUT_MS: "300" });
     const blocker = await database.owner.connect();
     try {
       await blocker.query("begin; lock table app_public.needs in access exclusive mode");
-      const late = await get("/v0/needs", keys[0]!);
+      const late = await call(`${hasty.url}/v0/needs`, "GET", keys[0]);
       expect(late).toMatchObject({ status: 504, body: { error: "query_timeout" } });
     } finally {
       await blocker.query("rollback");
       blocker.release();
+      await hasty.stop();
     }
-    const { rows } = await database.owner.query<{ setting: string }>(
-      "select setting from pg_settings where name = 'statement_timeout'",
-    );
-    expect(rows).toEqual([{ setting: "0" }]);
+    // Of each of the few connections, which are given to whoever comes.
+    const pool = createPool(pgbouncer.through(database.serverUrl), { max: 3 });
+    try {
+      const limits = await Promise.all(
+        keys.map(() =>
+          pool.query("select current_setting('statement_timeout') as limit from pg_sleep(0.05)"),
+        ),
+      );
+      expect(limits.map(({ rows }) => rows)).toEqual(keys.map(() => [{ limit: "0" }]));
+    } finally {
+      await pool.end();
+    }
     const answers = await Promise.all(keys.map((key) => get("/v0/needs", key)));
     expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
   });
