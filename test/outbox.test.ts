@@ -186,7 +186,7 @@ test("mails are known to get through where one was taken or refused, until the s
   const reached = new Reached();
   const dueNow = "update app_private.mails set next_attempt_at = now() where failed_at is null";
   const known = { reached, isForReached: true };
-  await wait({ taken: {}, refused: { to: "c.example" }, silent: { to: "d.example", due: 5 } });
+  await wait({ taken: {}, refused: { to: "c.example" }, silent: { to: "d.example", due: 600 } });
   expect(await send(undefined, known)).toMatchObject({ tried: [] });
   const refusal = (name: string) => (name === "refused" ? new MailRefused("450 later", false) : undefined);
   expect(await send(refusal, { reached })).toMatchObject({ sent: 1, refused: 1 });
