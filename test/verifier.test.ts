@@ -114,8 +114,8 @@ test("whoever has stopped leaves the verification to another process, which goes
   const other = standBetween(pool);
   try {
     const waiting = start({ pool: other.pool });
-    // As long as the first is at it, there is one.
-    await eventually(() => expect(other.count("pg_try_advisory_lock")).toBe(1));
+    // As long as the first is at it, there is one. It may have been asked for again before this looks.
+    await eventually(() => expect(other.count("pg_try_advisory_lock")).toBeGreaterThan(0));
     await waiting.stop();
     expect(other.count("graph_verification as v")).toBe(0);
     await verifier.stop();
