@@ -356,7 +356,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     const parts = { pool: projection.database.owner, projector: projection.projector };
     // Its sender gives up; the proxy does not.
     const update: GraphStore["update"] = (text, call) =>
-      projection.store.update(text, { ...call, timeoutMs: 500 });
+      projection.store.update(text, { ...call, timeoutMs: 2_000 });
     const removal = verify({ ...parts, store: { ...projection.store, update }, dropUnlisted: true });
     await expect(removal).rejects.toThrow(GraphUnavailable);
     expect(proxy.updates).toBeGreaterThan(arrived);

@@ -79,7 +79,8 @@ describe("a replica that", () => {
       await expectReads(server);
       expect((await readsOf(server)).replica).toBeGreaterThan(replica);
     });
-    expect(server.logged().at(-1)).toMatchObject({ level: 30, msg: BACK });
+    // A machine that stands still may have it passed over once more.
+    await eventually(() => expect(server.logged().at(-1)).toMatchObject({ level: 30, msg: BACK }));
   });
 
   test("is behind says by how much", async () => {

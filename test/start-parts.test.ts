@@ -180,14 +180,11 @@ describe.each([
         ...settings,
         ...{ FUSEKI_URL: proxy.url, SPARQL_TIMEOUT_MS: "1700" },
       });
-      const reason = await eventually(async () => {
-        const { rows } = await database.owner.query<{ reason: string | null }>(
-          "select reason from app_private.graph_store",
-        );
-        expect(rows[0]!.reason).toContain("gave no answer within");
-        return rows[0]!.reason;
+      // Other requests, which have other limits, may run into theirs while this machine stands still.
+      await eventually(async () => {
+        const { rows } = await database.owner.query("select reason from app_private.graph_store");
+        expect(rows).toEqual([{ reason: "The graph store gave no answer within 1700 ms." }]);
       });
-      expect(reason).toBe("The graph store gave no answer within 1700 ms.");
     } finally {
       await service?.end("SIGKILL");
       await proxy.stop();
