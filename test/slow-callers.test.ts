@@ -18,8 +18,9 @@ let service: TestService;
 beforeAll(async () => {
   const logger = pino({}, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
   service = await startTestService({
-    // A body is waited for where its route is known, which takes a while on a machine that is busy.
-    patience: { headersMs: 200, requestMs: 3_000, checkMs: 50, answerMs: 60_000 },
+    // A body is waited for where its route is known, which takes a while on a machine that is busy; and so does it there to
+    // read what has been sent at once.
+    patience: { headersMs: 2_000, requestMs: 10_000, checkMs: 50, answerMs: 60_000 },
     ...{ logger, metrics },
   });
 });
