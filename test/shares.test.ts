@@ -136,11 +136,16 @@ test("a key has one page of more than a thousand churches at a time while others
   const key = await someKey();
   const other = await someKey();
   await block("app_public.churches");
-  const asked = [get("/v0/orgs/search?limit=1", other)];
+  // A machine that is slow refuses some for the time being, and they come again.
+  const search = async (limit: number, by: string): Promise<Answer> => {
+    const answer = await get(`/v0/orgs/search?limit=${limit}`, by);
+    return answer.body.error === "service_busy" ? search(limit, by) : answer;
+  };
+  const asked = [search(1, other)];
   await untilWaiting(1);
-  asked.push(...Array.from({ length: 3 }, () => get("/v0/orgs/search?limit=1001", key)));
+  asked.push(...Array.from({ length: 3 }, () => search(1001, key)));
   await untilWaiting(2);
-  asked.push(...Array.from({ length: 3 }, () => get("/v0/orgs/search?limit=1000", key)));
+  asked.push(...Array.from({ length: 3 }, () => search(1000, key)));
   // Two short ones are the share of a key of which nothing is known.
   await untilWaiting(4);
   expect(await waiting()).toBe(4);
@@ -150,23 +155,28 @@ test("a key has one page of more than a thousand churches at a time while others
 
 test("a statement that takes too long ends with 504, and its connection is as good as before", async () => {
   const impatient = await startTestService({ config: { databasePoolSize: 1, statementTimeoutMs: 200 } });
+  const needs = () => call(`${impatient.url}/v0/needs`, "GET", impatient.keys.read);
+  const pid = async () =>
+    (
+      await impatient.database.owner.query<{ pids: number[] }>(
+        `select array_agg(pid order by pid) as pids from pg_stat_activity
+         where datname = current_database() and usename = 'engagement_server' and query like '%run_as%'`,
+      )
+    ).rows[0]!.pids;
   try {
-    const pid = async () =>
-      (
-        await impatient.database.owner.query<{ pids: number[] }>(
-          `select array_agg(pid order by pid) as pids from pg_stat_activity
-           where datname = current_database() and usename = 'engagement_server' and query like '%run_as%'`,
-        )
-      ).rows[0]!.pids;
-    expect((await call(`${impatient.url}/v0/needs`, "GET", impatient.keys.read)).status).toBe(200);
-    const before = await pid();
-    await block("app_public.needs", impatient.database.url);
-    const late = await call(`${impatient.url}/v0/needs`, "GET", impatient.keys.read);
-    expect(late).toMatchObject({ status: 504, body: { error: "query_timeout" } });
-    await unblock();
-    // The limit ended with its statement: it is nobody's setting.
-    expect((await call(`${impatient.url}/v0/needs`, "GET", impatient.keys.read)).status).toBe(200);
-    expect(await pid()).toEqual(before);
+    // Again where this machine stood still for longer than PostgreSQL has to say that the time is over.
+    await eventually(async () => {
+      await unblock();
+      expect((await needs()).status).toBe(200);
+      const before = await pid();
+      await block("app_public.needs", impatient.database.url);
+      const late = await needs();
+      await unblock();
+      expect(late).toMatchObject({ status: 504, body: { error: "query_timeout" } });
+      // The limit ended with its statement: it is nobody's setting.
+      expect((await needs()).status).toBe(200);
+      expect(await pid()).toEqual(before);
+    });
   } finally {
     await unblock();
     await impatient.stop();
