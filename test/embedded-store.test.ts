@@ -19,7 +19,7 @@ let store: EmbeddedStore;
 let client: GraphStore;
 
 const start = async () => {
-  store = await startEmbeddedStore({ dir, queryTimeoutMs: 5_000 });
+  store = await startEmbeddedStore({ dir });
   client = createGraphStore(storeUrls(store.url));
 };
 const restart = async () => {
