@@ -29,8 +29,8 @@ export const PARTNERS: readonly Mistake[] = [
   {
     rule: "what is a query by its escapes alone is sent to the store without them",
     file: "graph/sparql-guard.ts",
-    before: "return { form, text: resolved };",
-    after: "return { form, text };",
+    before: '"malformed") return query;',
+    after: '"malformed") return { ...query, text };',
     tests: ["sparql"],
     only: "without a store",
   },

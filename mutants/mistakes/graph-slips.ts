@@ -67,8 +67,8 @@ export const GRAPH_SLIPS: readonly Mistake[] = [
   {
     rule: "a text with escapes is read also as stores read it that leave them",
     file: "graph/sparql-guard.ts",
-    before: "    form = inspect(resolved);\n",
-    after: "    form = inspect(resolved);\n    return { form, text };\n",
+    before: "    query = inspect(resolved);\n",
+    after: "    query = inspect(resolved);\n    return { ...query, text };\n",
     tests: ["sparql"],
     only: "federation_disabled",
   },

@@ -136,8 +136,8 @@ export const STORES: readonly Mistake[] = [
     ...ANSWERS,
     rule: "what the service asks is no other question's",
     file: "graph/store.ts",
-    before: "const text = fresh ?",
-    after: "const text = fresh && !fresh ?",
+    before: "const text = fresh\n",
+    after: "const text = fresh && !fresh\n",
     only: "goes first",
   },
   {
