@@ -80,7 +80,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     rule: "Fuseki is sent what it can end",
     before: "        ? endable\n",
     after: "        ? sparql\n",
-    only: "ends soon after its time",
+    only: "and so do others: ASK",
   },
   {
     ...ENDABLE,
