@@ -43,6 +43,8 @@ export interface GuardedQuery {
   text: string;
   /** what to send in its place to an engine that might not end it otherwise (see sparql-endable.ts) */
   endable?: string;
+  /** of a DESCRIBE, to be asked before it: what it finds is too much to describe */
+  excess?: string;
 }
 
 // Engines evaluate a tree by recursion; beyond this depth some of them crash instead of answering.
@@ -146,7 +148,7 @@ function inspect(text: string): GuardedQuery {
   const names = namesOf(tree);
   walk(tree, names);
   refuseCostly(excessOf(tree, names) ?? faultOfValues(tree));
-  return { form: tree["subType"] as QueryForm, text, endable: endable(text, tree) };
+  return { form: tree["subType"] as QueryForm, text, ...endable(text, tree) };
 }
 
 /** A text with nothing but comments and prefixes parses as an update without an operation. */

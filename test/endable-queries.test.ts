@@ -8,6 +8,7 @@ import { guardQuery, QueryRefused } from "../graph/sparql-guard.ts";
 import { createGraphStore, GraphTimeout, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { readAll } from "../graph/store-http.ts";
+import { SparqlEndpoint } from "../server/sparql/endpoint.ts";
 import { eventually } from "./support/eventually.ts";
 import { fusekiIsAvailable, startFuseki } from "./support/fuseki.ts";
 
@@ -24,7 +25,9 @@ describe("a pattern stands in a UNION", () => {
       "CONSTRUCT { ?s ?p 1 } WHERE { ?s ?p ?o }",
       "CONSTRUCT { ?s ?p 1 } WHERE {{?s ?p ?o } UNION { FILTER(false) }}",
     ],
-    ["DESCRIBE ?s { ?s ?p ?o } LIMIT 1", "DESCRIBE ?s {{?s ?p ?o } UNION { FILTER(false) }} LIMIT 1"],
+    ["DESCRIBE ?s { ?s ?p ?o } LIMIT 10000", "DESCRIBE ?s {{?s ?p ?o } UNION { FILTER(false) }} LIMIT 10000"],
+    // Whatever it finds.
+    ["DESCRIBE <urn:s> { ?s ?p ?o }", "DESCRIBE <urn:s> {{?s ?p ?o } UNION { FILTER(false) }}"],
     // The subquery is not grouped here.
     [
       "SELECT * { { SELECT (COUNT(*) AS ?n) {} } } ORDER BY ?n # a\nVALUES ?n { 1 } # b",
@@ -39,7 +42,35 @@ describe("a pattern stands in a UNION", () => {
     ["DESCRIBE <urn:s>", "DESCRIBE <urn:s>"],
     ["DESCRIBE <urn:s> VALUES ?x { 1 }", "DESCRIBE <urn:s> VALUES ?x { 1 }"],
   ])("%s", (text, endable) => {
-    expect(guardQuery(text)).toMatchObject({ text, endable });
+    const { form, ...query } = guardQuery(text);
+    expect([query, form]).toEqual([{ text, endable }, text.split(/[ \n]/, 1)[0]!.toLowerCase()]);
+  });
+
+  const PATTERN = "{{?s ?p ?o } UNION { FILTER(false) }}";
+
+  test.each([
+    [
+      "DESCRIBE ?s { ?s ?p ?o }",
+      `DESCRIBE ?s ${PATTERN}\nLIMIT 10000 OFFSET 0`,
+      `SELECT DISTINCT ?s  ${PATTERN}\nLIMIT 1 OFFSET 10000`,
+    ],
+    [
+      "PREFIX describe: <urn:d>\n# describe\ndescribe#x\n?s FROM <urn:g>{ ?s ?p ?o } GROUP BY ?s LIMIT 10001 # none",
+      `PREFIX describe: <urn:d>\n# describe\ndescribe#x\n?s FROM <urn:g>${PATTERN} GROUP BY ?s LIMIT 10000 OFFSET 0 # none`,
+      `PREFIX describe: <urn:d>\n# describe\nSELECT DISTINCT ?s  FROM <urn:g>${PATTERN} GROUP BY ?s LIMIT 1 OFFSET 10000 # none`,
+    ],
+    [
+      "DESCRIBE ?s <urn:s> ?o ?s { ?s ?p ?o } ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 VALUES ?p { 1 }",
+      `DESCRIBE ?s <urn:s> ?o ?s {{{?s ?p ?o } VALUES ?p { 1 }} UNION { FILTER(false) }} ORDER BY ?p LIMIT 5000 OFFSET 7 `,
+      `SELECT DISTINCT ?s ?o ?s  {{{?s ?p ?o } VALUES ?p { 1 }} UNION { FILTER(false) }} ORDER BY ?p LIMIT 1 OFFSET 5007 `,
+    ],
+    [
+      "DESCRIBE * { ?s ?p ?o { SELECT ?s { ?s ?p ?x } } } # all",
+      "DESCRIBE * {{?s ?p ?o { SELECT ?s { ?s ?p ?x } } } UNION { FILTER(false) }} # all\nLIMIT 2500 OFFSET 0",
+      "SELECT DISTINCT *  {{?s ?p ?o { SELECT ?s { ?s ?p ?x } } } UNION { FILTER(false) }} # all\nLIMIT 1 OFFSET 2500",
+    ],
+  ])("and what is described has an end: %s", (text, endable, excess) => {
+    expect(guardQuery(text)).toEqual({ form: "describe", text, endable, excess });
   });
 
   test.each([
@@ -126,6 +157,23 @@ describe("a pattern stands in a UNION", () => {
       [text, endable!].map(async (sent) => JSON.parse(await readAll((await store.query(sent)).body))),
     );
     expect(answers[1]).toEqual(answers[0]);
+  });
+
+  test("what is found for a DESCRIBE is described if that is not too much", async () => {
+    const parts = { store, namedGraphs: [], timeoutMs: 60_000, concurrency: 2 };
+    const asking = { type: "application/n-triples", caller: "a", gone: new AbortController().signal };
+    const described = async (text: string) => {
+      const told = await readAll(await new SparqlEndpoint(parts).run(guardQuery(text), asking));
+      return told.trim().split("\n").length;
+    };
+    expect(await described("DESCRIBE ?s { ?s <urn:p1> ?o }")).toBe(6_667);
+    expect(await described("DESCRIBE ?s { ?s ?p ?o } LIMIT 10000 OFFSET 10003")).toBe(10_000);
+    for (const limit of ["", "LIMIT 10001"])
+      await expect(described(`DESCRIBE ?s { ?s ?p ?o } ${limit}`)).rejects.toMatchObject({
+        code: "query_too_expensive",
+        message:
+          "This DESCRIBE finds more than can be described at once, 10,000 resources; give it a smaller LIMIT.",
+      });
   });
 
   test.each([

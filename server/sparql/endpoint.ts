@@ -1,10 +1,12 @@
 // Queries of the graph, whoever asks: what may be asked, whose turn it is, and what a failure of the store is to the caller.
 import type { Readable } from "node:stream";
-import { ALIASES } from "../../graph/media-types.ts";
+import { ALIASES, RESULTS_JSON } from "../../graph/media-types.ts";
+import { MOST_DESCRIBED } from "../../graph/sparql-endable.ts";
 import { QueryRefused } from "../../graph/sparql-guard.ts";
 import type { GuardedQuery } from "../../graph/sparql-guard.ts";
 import { GraphRejected, GraphTimeout, GraphTooExpensive, GraphUnavailable } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
+import { readAll } from "../../graph/store-http.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { halfOf, Shares } from "../shares.ts";
@@ -48,6 +50,7 @@ const SLOW_MS = 1_000;
 const OVERDUE_MS = 10_000;
 const OVERDUE =
   "the graph store goes on with a query whose time is over; the query keeps its place until the store ends it, or is started anew";
+const TOO_MUCH_TO_DESCRIBE = `This DESCRIBE finds more than can be described at once, ${MOST_DESCRIBED.toLocaleString("en")} resources; give it a smaller LIMIT.`;
 const MAX_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = "5";
 
@@ -113,20 +116,38 @@ export class SparqlEndpoint {
    * @returns the beginning of the answer is there; what fails later breaks it off
    * @throws ApiError; whatever it was, once the caller is gone
    */
-  async run({ text, endable }: GuardedQuery, { type, caller, gone, ...dataset }: Wanted): Promise<Readable> {
+  async run({ text, endable, excess }: GuardedQuery, { type, ...asking }: Wanted): Promise<Readable> {
     try {
-      const { body } = await this.#store.query(text, {
-        ...dataset,
-        endable,
-        accept: ALIASES.get(type) ?? type,
-        timeoutMs: this.#timeoutMs,
-        signal: gone,
-        place: (left) => this.#place(caller, left),
-      });
+      if (excess !== undefined && (await this.#finds(excess, asking)))
+        throw new ApiError("query_too_expensive", { message: TOO_MUCH_TO_DESCRIBE });
+      const body = await this.#ask(text, { ...asking, type: ALIASES.get(type) ?? type, endable });
       await firstBytes(body);
       return body;
     } catch (error) {
       throw failure(error);
+    }
+  }
+
+  async #ask(
+    text: string,
+    { type, caller, gone, ...more }: Wanted & Pick<GuardedQuery, "endable">,
+  ): Promise<Readable> {
+    const { body } = await this.#store.query(text, {
+      ...more,
+      accept: type,
+      timeoutMs: this.#timeoutMs,
+      signal: gone,
+      place: (left) => this.#place(caller, left),
+    });
+    return body;
+  }
+
+  async #finds(select: string, asking: Omit<Wanted, "type">): Promise<boolean> {
+    const answer = await readAll(await this.#ask(select, { ...asking, type: RESULTS_JSON }));
+    try {
+      return (JSON.parse(answer) as { results: { bindings: unknown[] } }).results.bindings.length > 0;
+    } catch (cause) {
+      throw new GraphUnavailable("The graph store's answer contains no results.", { cause });
     }
   }
 
