@@ -93,6 +93,33 @@ test("a query goes to the store with the words in which it can end it", async ()
   ]);
 });
 
+test.each([
+  ['[{"s":{"type":"uri","value":"urn:s"}}]', "query_too_expensive", 1],
+  ["[]", undefined, 2],
+  ["0", "graph_unavailable", 1],
+])("whether a DESCRIBE finds too much is asked before it: %s", async (bindings, refusal, questions) => {
+  const { asked, endpoint } = endpointWith();
+  const query = { form: "describe", text: "DESCRIBE ?s {}", excess: "SELECT ?s {}" } as const;
+  const caller = { type: "text/turtle", caller: "a", gone: new AbortController().signal };
+  const running = endpoint.run(query, { ...caller, defaultGraphs: ["urn:g"] });
+  running.catch(() => undefined);
+  await turn();
+  expect(asked).toMatchObject([
+    { texts: ["SELECT ?s {}", undefined], accept: "application/sparql-results+json" },
+  ]);
+  const results = bindings === "0" ? "" : `{"results":{"bindings":${bindings}}}`;
+  asked[0]!.answer(Readable.from([Buffer.from(results)]));
+  asked[0]!.end();
+  for (let n = 0; n < 10; n++) await turn();
+  if (refusal !== undefined) await expect(running).rejects.toMatchObject({ code: refusal });
+  expect(asked.map(({ dataset: [defaultGraphs] }) => defaultGraphs)).toEqual(
+    Array.from({ length: questions }, () => ["urn:g"]),
+  );
+  expect(asked.at(-1)).toMatchObject(
+    questions === 2 ? { texts: ["DESCRIBE ?s {}", undefined], accept: "text/turtle" } : {},
+  );
+});
+
 describe("a place", () => {
   test.each([
     "an answer is read to its end",

@@ -256,7 +256,7 @@ export const ANSWERS: readonly Mistake[] = [
   {
     rule: "a query is of the dataset that was asked for",
     ...QUERY,
-    before: "        ...dataset,\n",
+    before: "      ...more,\n",
     after: "",
   },
   {

@@ -273,14 +273,14 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   {
     ...ENDPOINT,
     rule: "a store is told how long a query may take",
-    before: "        timeoutMs: this.#timeoutMs,\n        signal",
-    after: "        signal",
+    before: "      timeoutMs: this.#timeoutMs,\n      signal",
+    after: "      signal",
     only: "asked for what the caller takes",
   },
   {
     ...ENDPOINT,
     rule: "a store is told when nobody waits for a query any more",
-    before: "        signal: gone,\n",
+    before: "      signal: gone,\n",
     after: "",
     only: "asked for what the caller takes",
   },
