@@ -54,7 +54,7 @@ function patternEdits(text: string, query: Node): Edit[] {
 
 /** How many solutions a DESCRIBE may have; undefined where it has no more, or is none. */
 function mostFound(query: Node): number | undefined {
-  if (query["subType"] !== "describe" || !query["where"]) return undefined;
+  if (query["subType"] !== "describe") return undefined;
   const described = query["variables"] as readonly Node[];
   const names = described.some(isWildcard)
     ? namesIn(query["where"]).size

@@ -58,8 +58,7 @@ const ENDABLE_SLIPS: readonly (readonly [rule: string, before: string, after: st
   ["what stands in a UNION stays what it is", "UNION { FILTER(false) }", "UNION {}"],
   ["VALUES go with the pattern", "const joined = values ? ", "const joined = !values ? "],
   ["VALUES do not stand twice", '[{ ...values, put: "" }]', "[]"],
-  ["a DESCRIBE describes what it finds and no more", '!== "describe" ||', '=== "describe" ||'],
-  ["a DESCRIBE by IRI alone has an end", ' || !query["where"]) return', ") return"],
+  ["a DESCRIBE describes what it finds and no more", '!== "describe")', '=== "describe")'],
   ["each name is one resource", "MOST_DESCRIBED / Math.max(names, 1)", "MOST_DESCRIBED"],
   [
     "a name that comes twice is one",
@@ -69,7 +68,11 @@ const ENDABLE_SLIPS: readonly (readonly [rule: string, before: string, after: st
   ["all names may be many", "names > 0 && limit > most", "names > 1 && limit > most"],
   ["IRIs alone are described whatever is found", "names > 0 && ", ""],
   ["what has a limit is bounded", "limit > most ? most", "limit >= most ? most"],
-  ["a limit of one's own stays", "{ limit = Infinity }", "{ limit: _ = 0, limit = Infinity }"],
+  [
+    "a limit of one's own stays",
+    "const { limit = Infinity } = limitOf(query);",
+    "const limit = Number.POSITIVE_INFINITY;",
+  ],
   [
     "what is skipped is not described",
     "limitOf(query);\n  return {",
