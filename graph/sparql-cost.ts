@@ -3,19 +3,23 @@
 // what others ask waits meanwhile. To look through a long value for another is a single step to an engine, which no time limit ends.
 import type { Names } from "./sparql-extensions.ts";
 import { readPattern } from "./sparql-patterns.ts";
-import { timesOf } from "./sparql-times.ts";
+import { isMatching, isNode, survey } from "./sparql-survey.ts";
+import type { Node } from "./sparql-survey.ts";
+import { Times } from "./sparql-times.ts";
 
 /** What a value of the graph is taken to have; most have less. */
 const OF_DATA = 1_000;
 /** How much longer the longest may be; what takes steps with each is not to take hours with that one. */
 const SLACK = 10;
-/** How many values are taken to be in a group. */
-const IN_GROUP = 10;
-/** Room for the lists of lists, and for many solutions to be sorted by it. */
+/** Room for many values at once, and for one GROUP_CONCAT of as many solutions as there are. */
 const LONGEST = 2_000_000;
+/** The same where solutions are kept: of the 20,000 that Fuseki sorts in memory 200 MB, which several queries may take at once. */
+const LONGEST_KEPT = 10_000;
 /** Some minutes of an engine. */
 const MOST_STEPS = 2e11;
 const LONGEST_QUOTED = 100;
+/** A pattern that is a single letter, or a sign with a backslash. */
+const ONE_LETTER = /^(?:\\(?=\W)|(?![\\^$.|?*+()[\]{}]))([\s\S])$/;
 /** To go once through a value, such as to hash it: this often as long as to compare a letter. */
 const LINEAR = 100;
 /** A letter becomes three bytes, and each of them three characters. */
@@ -25,36 +29,35 @@ const ENCODED = 9;
 const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter", "*", "/"];
 /** What is short, whatever it is of. */
 const SHORT: readonly unknown[] = [
-  "strlen",
-  "contains",
-  "regex",
-  "=",
-  "!=",
-  "<",
-  ">",
-  "<=",
-  ">=",
-  "in",
-  "notin",
+  ...["=", "!=", "<", ">", "<=", ">=", "in", "notin", "&&", "||", "!"],
+  ...["contains", "strstarts", "strends", "regex", "langmatches", "bound", "sameterm"],
+  ...["isiri", "isuri", "isblank", "isliteral", "isnumeric"],
+  ...["strlen", "count", "year", "month", "day", "hours", "minutes", "seconds", "tz", "timezone"],
   ...["md5", "sha1", "sha256", "sha384", "sha512"],
 ];
+/** Aggregates and operators of which comes one of the values that they are given; the condition of IF is short. */
+const CHOOSING: readonly unknown[] = ["if", "coalesce", "str", "min", "max", "sample"];
 /** The longest that anything has of which the arguments do not tell: a number of all digits that it can have. */
 const OF_NOTHING = 400;
 
-type Node = Readonly<Record<string, unknown>>;
+/**
+ * A value: how long a query makes it of each solution, and whether it is a GROUP_CONCAT, or has one in it, which is as long as
+ * all of its solutions together; and if so, whether it has had a name since, under which it can be in many other solutions.
+ */
+type Value = { length: number; isJoined: boolean; isNamed: boolean };
 type Known = {
-  ofName: (name: string) => number;
+  ofName: (name: string) => Value;
+  longest: number;
   longestIri: number;
   mayRefer: boolean;
+  isSpread: boolean;
   replaced: Map<Node, Replaced>;
-  /** what an operation takes if its operands are dates or durations */
-  ofTimes: (node: Node, parts: readonly Node[]) => number;
-  /** all steps so far */
-  spent: { steps: number };
+  times: Times;
+  /** all steps so far, those with dates and durations apart */
+  spent: { steps: number; times: number };
 };
 /** What comes of replacing single letters, none of which stands in what others were replaced by: each is replaced but once. */
 type Replaced = { base: number; growth: number; made: string };
-type Binding = { name: string; expression: Node };
 
 class Excess extends Error {}
 
@@ -75,105 +78,114 @@ export function excessOf(root: object, names: Names): string | undefined {
 }
 
 function measure(root: Node, names: Names): void {
-  const { bindings, expressions, longest, longestIri, mayRefer } = look(root);
-  const ofData = Math.max(OF_DATA, longest);
-  const known = new Map<string, number>();
+  const found = survey(root);
+  const { bindings, expressions, orders, longestIri, mayRefer, isSpread } = found;
+  const known = new Map<string, Value>();
   const replaced = new Map<Node, Replaced>();
-  const ofTimes = timesOf(root, names);
-  const measured = (node: Node, spent = { steps: 0 }) =>
-    lengthBy(node, {
-      ...{ ofName: (name) => known.get(name) ?? ofData, longestIri, mayRefer, replaced },
-      ...{ ofTimes, spent },
-    });
+  const times = new Times(found, names);
+  const longest = found.isKeeping ? LONGEST_KEPT : LONGEST;
+  const ofName = (name: string) => known.get(name) ?? { length: OF_DATA, isJoined: false, isNamed: true };
+  for (const { name } of bindings)
+    if (!found.predicates.has(name)) known.set(name, { length: 0, isJoined: false, isNamed: true });
+  const measured = (node: Node, spent = { steps: 0, times: 0 }) =>
+    valueBy(node, { ofName, longest, longestIri, mayRefer, isSpread, replaced, times, spent });
   // No value is made in more steps than there are bindings. What grows after as many rounds is a name that was given to
   // several values, none of which sees the others.
   for (let round = 0; round <= bindings.length; round++) {
     let hasGrown = false;
     for (const { name, expression } of bindings) {
-      const length = measured(expression);
-      if (length <= (known.get(name) ?? ofData)) continue;
-      known.set(name, length);
+      const { length, isJoined } = measured(expression);
+      const before = ofName(name);
+      if (length <= before.length && (before.isJoined || !isJoined)) continue;
+      known.set(name, {
+        length: Math.max(length, before.length),
+        isJoined: isJoined || before.isJoined,
+        isNamed: true,
+      });
       hasGrown = true;
     }
     if (!hasGrown) break;
   }
   // An engine looks at its clock between solutions: all that one of them takes is a single step.
-  const spent = { steps: 0 };
+  const spent = { steps: 0, times: 0 };
   for (const expression of expressions) measured(expression, spent);
-  if (spent.steps > MOST_STEPS) {
-    throw new Excess(
-      "All that the query does with long values, patterns, dates and durations could take hours together; ask for less of it at once.",
-    );
-  }
-}
-
-/** What a query binds to names, the expressions that are in no other, and how long its longest literal and IRI are. */
-function look(root: Node) {
-  const bindings: Binding[] = [];
-  const expressions: Node[] = [];
-  let [longest, longestIri] = [0, 0];
-  // Of what stands in the graph it is taken not to be there, or rarely.
-  let mayRefer = false;
-  const patterns = new Set<Node | undefined>();
-  const stack: { node: Node; isPart: boolean }[] = [{ node: root, isPart: false }];
-  for (let entry = stack.pop(); entry; entry = stack.pop()) {
-    const { node, isPart } = entry;
-    // BIND and SELECT have it as expression, GROUP BY as value.
-    const { type, subType, variable, expression = node["value"] } = node;
-    if (isNode(variable) && isNode(expression))
-      bindings.push({ name: String(variable["value"]), expression });
-    const isExpression = type === "expression" && subType !== "patternOperation";
-    if (isExpression && !isPart) expressions.push(node);
-    if (subType === "namedNode") longestIri = Math.max(longestIri, String(node["value"]).length);
-    if (subType === "literal") longest = Math.max(longest, String(node["value"]).length);
-    if (isMatching(node["operator"])) patterns.add((node["args"] as readonly Node[])[1]);
-    if ((subType === "namedNode" || subType === "literal") && !patterns.has(node))
-      mayRefer ||= String(node["value"]).includes("$");
-    const isPartToo = isExpression || (isPart && Array.isArray(node));
-    for (const child of Object.values(node))
-      if (isNode(child)) stack.push({ node: child, isPart: isPartToo });
-  }
-  return { bindings, expressions, longest, longestIri, mayRefer };
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null;
+  for (const order of orders) spent.times += times.stepsToSort(order);
+  if (spent.steps + spent.times <= MOST_STEPS) return;
+  throw new Excess(
+    spent.times > spent.steps
+      ? "All that the query does with durations could take hours together, as far as its text shows how long they are; take " +
+          "dates from a property, as in ?x dct:modified ?date, or compare them as they are, without casts of texts and without durations."
+      : "All that the query does with long values, patterns, dates and durations could take hours together; ask for less of it at once.",
+  );
 }
 
 /**
  * At most, whatever the arguments are: of what is not known better, all of them one after the other.
  * @throws Excess
  */
-function lengthBy(node: Node, known: Known): number {
-  const { subType, value, operator } = node;
+function valueBy(node: Node, known: Known): Value {
+  const { subType, value, operator, aggregation } = node;
+  const ofLength = (length: number) => ({ length, isJoined: false, isNamed: false });
   if (subType === "variable") return known.ofName(String(value));
   // It may stand behind a prefix, or be relative.
-  if (typeof value === "string") return value.length + (subType === "namedNode" ? known.longestIri : 0);
+  if (typeof value === "string")
+    return ofLength(value.length + (subType === "namedNode" ? known.longestIri : 0));
   // Whether a pattern exists is a word; what it binds has been looked at by itself.
-  if (subType === "patternOperation") return 0;
+  if (subType === "patternOperation") return ofLength(0);
   const parts = [node["args"], node["expression"], node["subject"], node["predicate"], node["object"]]
     .flat()
     .filter(isNode);
-  const lengths = parts.map((part) => lengthBy(part, known));
-  const steps = stepsOf(node, parts, lengths);
-  const linear = lengths.reduce((total, each) => total + each, 0) * LINEAR;
-  known.spent.steps += steps + linear + known.ofTimes(node, parts);
+  const values = parts.map((part) => valueBy(part, known));
+  const fault = known.times.faultOf(node, parts);
+  if (fault) throw new Excess(fault);
+  const looked = values.map(({ length, isJoined }) => (isJoined ? LONGEST : length * SLACK));
+  const steps = stepsOf(node, parts, looked);
+  known.spent.steps += steps + sumOf(looked) * (LINEAR / SLACK);
+  known.spent.times += known.times.stepsOf(node, parts);
   if (steps > MOST_STEPS) {
-    const over = `over values as long as those of this query could become (${lengths[0]?.toLocaleString("en")} characters)`;
+    const [first] = values;
+    const over = first?.isJoined
+      ? "over values that a GROUP_CONCAT may make of all that there is"
+      : `over values as long as those of this query could become (${first?.length.toLocaleString("en")} characters)`;
     throw new Excess(`${nameOf(node, parts)} could take hours ${over}; ${helpOf(operator)}.`);
   }
-  const made = Math.min(lengthOf(node, lengths, known.mayRefer), lengthByLetters(node, lengths, known));
-  const length = Math.max(OF_NOTHING, made);
-  if (length > LONGEST) {
-    throw new Excess(
-      `A value of the query could become longer than ${LONGEST.toLocaleString("en")} characters by ${nameOf(node, parts)}; ` +
-        "join or replace less of what is made so already.",
-    );
-  }
-  return length;
+  const most = mostOf(node, parts);
+  const isOfJoined = !SHORT.includes(operator ?? aggregation) && values.some((each) => each.isJoined);
+  const isJoined = aggregation === "group_concat" || (isOfJoined && most === Infinity);
+  const isChosen = CHOOSING.includes(operator ?? aggregation);
+  // Of what is found once, each solution would have a copy.
+  const isCopied =
+    isJoined &&
+    !isChosen &&
+    known.isSpread &&
+    !aggregation &&
+    values.some((each) => each.isJoined && each.isNamed);
+  const lengths = values.map(({ length }) => length);
+  const whole = Math.min(lengthOf(node, lengths, known.mayRefer), lengthByLetters(node, lengths, known));
+  const made = isOfJoined && most < Infinity ? most : Math.min(whole, most);
+  const length = isCopied ? Infinity : Math.max(OF_NOTHING, made);
+  if (length > known.longest) throw new Excess(tooLong(nameOf(node, parts), known.longest, isCopied));
+  return { length, isJoined, isNamed: isChosen && values.some((each) => each.isNamed) };
 }
 
-const isMatching = (operator: unknown): operator is string => operator === "regex" || operator === "replace";
+function tooLong(name: string, longest: number, isCopied: boolean): string {
+  const where =
+    longest === LONGEST
+      ? ""
+      : ", and the query sorts, groups, joins or tells apart solutions, which are kept for that";
+  const help = isCopied
+    ? "do that in the SELECT of the GROUP_CONCAT, or do not join it with other patterns"
+    : "join or replace less of what is made so already";
+  return `A value of the query could become longer than ${longest.toLocaleString("en")} characters by ${name}${where}; ${help}.`;
+}
+
+const sumOf = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
+
+/** How many characters SUBSTR takes at most, where that is written out. */
+function mostOf({ operator }: Node, parts: readonly Node[]): number {
+  const most = operator === "substr" && parts[2]?.["subType"] === "literal" ? Number(parts[2]["value"]) : NaN;
+  return Number.isNaN(most) ? Infinity : most;
+}
 
 function nameOf({ operator, aggregation }: Node, parts: readonly Node[]): string {
   if (isMatching(operator)) {
@@ -198,7 +210,9 @@ function helpOf(operator: unknown): string {
 function lengthOf(node: Node, lengths: readonly number[], mayRefer: boolean): number {
   const { operator, aggregation, separator = "" } = node as { separator?: string } & Node;
   const [first = 0, , third = 0] = lengths;
-  if (SHORT.includes(operator)) return 0;
+  if (SHORT.includes(operator ?? aggregation)) return 0;
+  // A sum has no more digits before its point than one of what it is of, and one, and no more behind it than one.
+  if (operator === "+" || operator === "-") return Math.max(...lengths) + 1;
   if (operator === "if" || operator === "coalesce") return Math.max(...lengths);
   if (operator === "replace") {
     const least = leastOf(node["args"] as readonly Node[]);
@@ -207,15 +221,14 @@ function lengthOf(node: Node, lengths: readonly number[], mayRefer: boolean): nu
     return first + (first / least) * Math.max(0, third - least);
   }
   if (operator === "encode_for_uri") return first * ENCODED;
-  const sum = lengths.reduce((total, length) => total + length, 0);
-  return aggregation === "group_concat" ? (sum + separator.length) * IN_GROUP : sum;
+  return sumOf(lengths) + (aggregation === "group_concat" ? separator.length : 0);
 }
 
 function lengthByLetters(node: Node, [first = 0]: readonly number[], { replaced, mayRefer }: Known): number {
   if (node["operator"] !== "replace" || mayRefer) return Infinity;
   const [of, pattern, by, flags] = node["args"] as readonly Node[];
-  const letter = String(pattern?.["value"]);
-  if (!/^[^\\^$.|?*+()[\]{}]$/.test(letter) || by?.["subType"] !== "literal" || flags) return Infinity;
+  const [, letter = ""] = ONE_LETTER.exec(String(pattern?.["value"])) ?? [];
+  if (letter === "" || by?.["subType"] !== "literal" || flags) return Infinity;
   const within = replaced.get(of!);
   const { base, growth, made } =
     within?.made.includes(letter) === false ? within : { base: first, growth: 0, made: "" };
@@ -235,9 +248,9 @@ function leastOf(args: readonly Node[]): number {
 
 /** How many steps an engine takes with values of these lengths. */
 function stepsOf({ operator, subType }: Node, parts: readonly Node[], lengths: readonly number[]): number {
-  const [first = 0, second = 0] = lengths.map((length) => length * SLACK);
+  const [first = 0, second = 0] = lengths;
   // A number is read digit by digit, with a multiplication each time; those that may be called are casts to numbers and the like.
-  if (subType === "functionCall") return (SLACK * lengths.reduce((total, length) => total + length, 0)) ** 2;
+  if (subType === "functionCall") return sumOf(lengths) ** 2;
   if (operator === "strdt") return first * first;
   if (BY_EACH.includes(operator)) return first * second;
   if (!isMatching(operator)) return 0;

@@ -87,6 +87,11 @@ export function isFunction(readings: readonly string[], given: number): boolean 
   return readings.every((iri) => FUNCTIONS.has(iri) || (iri === `${XPATH}round` && given === 1));
 }
 
+/** Whether a name, read in any way, is one of the functions whose result is a duration. */
+export function isTimezone(readings: readonly string[]): boolean {
+  return readings.some((iri) => iri.startsWith(`${XPATH}timezone-from-`));
+}
+
 /** Whether a name, read in any way, is one by which an engine computes. */
 export function isComputing(readings: readonly string[]): boolean {
   return readings.some((iri) => COMPUTING.some((start) => iri.toLowerCase().startsWith(start.toLowerCase())));

@@ -59,7 +59,11 @@ export function readPattern(pattern: string, isByLine = false): { fault: string 
     const begins = isOne && !isByLine && pattern.startsWith("^") ? 0 : 1;
     return { open: open + begins - (isOne && /(?:^|[^\\])\.\*\??$/.test(pattern) ? 1 : 0), ways, least };
   } catch (error) {
-    if (error instanceof Unbounded) return { fault: error.message };
+    // REGEX finds the same without it, and Java tries it from each place on: with three behind it over 1,000 characters 1.6 s, not 0.03.
+    const help = pattern.startsWith(".*")
+      ? "; in REGEX .* means nothing at the beginning, so leave it out"
+      : "";
+    if (error instanceof Unbounded) return { fault: error.message + help };
     throw error;
   }
 }

@@ -1,36 +1,67 @@
-// What dates and durations cost. Engines written in Java add a duration month by month, and add two of them to dates to compare
-// them: with some thousand million days that is ten seconds in a single step, which no time limit ends.
+// What dates and durations cost. Engines written in Java add a duration to a date month by month, and compare two of them by adding
+// each to four dates: with some thousand million days that is minutes in a single step, which no time limit ends.
+import { RECORD_KINDS, RECORDS } from "../records/index.ts";
+import { fieldsOf } from "../records/record.ts";
 import { XSD } from "./namespaces.ts";
+import { isTimezone } from "./sparql-extensions.ts";
 import type { Names } from "./sparql-extensions.ts";
+import { isNode } from "./sparql-survey.ts";
+import type { Node, Survey } from "./sparql-survey.ts";
 
 const DURATIONS = ["duration", "dayTimeDuration", "yearMonthDuration"].map((name) => XSD + name);
 const DATES = "dateTime dateTimeStamp date time gYear gYearMonth gMonthDay gMonth gDay"
   .split(" ")
   .map((name) => XSD + name);
-const NUMBERS = ["integer", "decimal", "double", "float", "int", "long"].map((name) => XSD + name);
+const STRING = [`${XSD}string`];
 
-/** Of years, days and whatever else is counted: ten thousand years have less than four million days. */
+/** Of years, days and whatever else is counted. */
 const MOST_DIGITS = 4;
-/** To add, or to compare, what comes of dates of four digits: some hundredths of a second. */
-const SMALL_STEPS = 1e9;
-/** The same of dates that a query makes itself, and of what is multiplied: up to half a minute. */
-const LARGE_STEPS = 5e10;
+const isLong = (text: string) => new RegExp(`\\d{${MOST_DIGITS + 1}}`).test(text);
+/** The days of so many years. The graph has no longer dates either: the tables take years of four digits, and the lists have no dates. */
+const DAYS = 4e6;
+/** Between the farthest dates that Java can subtract. */
+const FARTHEST = 1e11;
+/** A day took Java 1.6 to 2.3 ns, alone on its machine, where a step is about one; a machine that is busy is to be several times slower. */
+const STEPS_OF_A_DAY = 20;
+/** Two durations are compared from so many dates on. */
+const COMPARED_FROM = 4;
 
 const COMPARING: readonly unknown[] = ["=", "!=", "<", ">", "<=", ">=", "in", "notin"];
-/** Operators of which a number or a text comes, whatever it is of. */
-const TIMELESS: readonly unknown[] = (
-  "strlen year month day hours minutes seconds abs ceil floor round rand " +
-  "str lang datatype concat substr ucase lcase iri replace"
-).split(" ");
+/** What comes of these is one of what they are given, or has it in it. */
+const PASSING_ON: readonly unknown[] = [
+  "if",
+  "coalesce",
+  "triple",
+  "subject",
+  "predicate",
+  "object",
+  "uminus",
+];
+/** What is a text or a beginning of one: as a date it has no more digits in its year than the whole has. */
+const BEGINNING: readonly unknown[] = ["str", "strbefore", "strlang", "strlangdir", "strdt"];
 
-type Node = Readonly<Record<string, unknown>>;
+/** How many days a value counts at most if it is a date, if it is a duration (0: it is none), and if a date is made of it by a cast. */
+type Span = { date: number; duration: number; cast: number };
+
+const NEITHER: Span = { date: 0, duration: 0, cast: FARTHEST };
+const DATE: Span = { date: DAYS, duration: 0, cast: DAYS };
+/** TIMEZONE has fourteen hours at most. */
+const ZONE: Span = { ...NEITHER, duration: 1 };
+
+/** Properties of records by the last part of their IRI, of which the first is a setting: whether their values are dates. */
+const PROPERTIES: ReadonlyMap<string, boolean> = new Map(
+  RECORD_KINDS.flatMap((kind) => fieldsOf(RECORDS[kind])).flatMap(({ type, graph }) =>
+    typeof graph === "string" ? [[lastOf(graph), type === "date" || type === "timestamp"] as const] : [],
+  ),
+);
 
 /** Why a literal of a date or a duration may not be used; undefined for any other. */
 export function faultOfTime({ value, langOrIri }: Node, names: Names): string | undefined {
   if (!isAmong([...DURATIONS, ...DATES], langOrIri, names)) return undefined;
   // A fraction of a second may have more.
-  const isLong = new RegExp(`\\d{${MOST_DIGITS + 1}}`).test(String(value).replaceAll(/\.\d+/g, ""));
-  return isLong ? `In dates and durations a number has at most ${MOST_DIGITS} digits.` : undefined;
+  return isLong(String(value).replaceAll(/\.\d+/g, ""))
+    ? `In dates and durations a number has at most ${MOST_DIGITS} digits.`
+    : undefined;
 }
 
 /** Why a text may not be given this type. */
@@ -42,41 +73,160 @@ export function faultOfType(type: unknown, names: Names): string | undefined {
     : undefined;
 }
 
-/**
- * @param root the tree of a query whose literals and types are without a fault
- * @returns how many steps an operation takes at most because of dates or durations
- */
-export function timesOf(root: Node, names: Names): (node: Node, parts: readonly Node[]) => number {
-  let [hasDurations, isMade, isMultiplied] = [false, false, false];
-  const mayBeTime = (node: Node) => !isTimeless(node, names);
-  const stack: Node[] = [root];
-  for (let node = stack.pop(); node; node = stack.pop()) {
-    const { subType, operator, args } = node;
-    if (subType === "literal") hasDurations ||= isAmong(DURATIONS, node["langOrIri"], names);
-    if (operator === "-") hasDurations ||= (args as Node[]).every(mayBeTime);
-    if (operator === "strdt") isMade ||= isAmong(DATES, (args as Node[])[1], names);
-    if (subType === "functionCall") isMade ||= isAmong(DATES, node["function"], names);
-    isMultiplied ||= operator === "*" || operator === "/";
-    for (const child of Object.values(node))
-      if (typeof child === "object" && child !== null) stack.push(child as Node);
+/** What a query does with dates and durations. */
+export class Times {
+  readonly #names: Names;
+  readonly #ofNames = new Map<string, Span>();
+  #spans = new Map<Node, Span>();
+
+  /** @param found in the tree of a query whose literals and types are without a fault */
+  constructor({ bindings, predicates }: Survey, names: Names) {
+    this.#names = names;
+    const bound = new Set(bindings.map(({ name }) => name));
+    for (const [name, of] of predicates) this.#ofNames.set(name, ofData(of, names));
+    for (const name of bound) if (!predicates.has(name)) this.#ofNames.set(name, { ...NEITHER, cast: 0 });
+    // As often as there are bindings: what grows after that is a name with several values, none of which sees the others.
+    for (let round = 0, hasGrown = true; hasGrown && round <= bindings.length; round++) {
+      hasGrown = false;
+      for (const { name, expression } of bindings) {
+        const before = this.#ofNames.get(name)!;
+        const after = either([before, this.#spanOf(expression)]);
+        if (Object.entries(after).every(([key, days]) => days <= before[key as keyof Span])) continue;
+        this.#ofNames.set(name, after);
+        hasGrown = true;
+      }
+      this.#spans = new Map();
+    }
   }
-  if (!hasDurations) return () => 0;
-  const steps = isMade || isMultiplied ? LARGE_STEPS : SMALL_STEPS;
-  return ({ operator }, parts) => {
-    const isComparing = COMPARING.includes(operator);
-    if (!isComparing && operator !== "+" && operator !== "-") return 0;
-    const [first, ...others] = parts;
-    if (!first || !mayBeTime(first)) return 0;
-    return others.filter(mayBeTime).length * steps;
-  };
+
+  /** Why an operation may not be used with what it is given. */
+  faultOf({ operator }: Node, parts: readonly Node[]): string | undefined {
+    if (operator !== "*" && operator !== "/") return undefined;
+    return parts.some((part) => this.#spanOf(part).duration > 0)
+      ? `What may be a duration, as what is between two dates, is not multiplied or divided here (${operator}); ` +
+          "take its parts, as with fn:days-from-duration, or compare it with another duration."
+      : undefined;
+  }
+
+  /** How many steps an operation takes at most because of dates or durations. */
+  stepsOf({ operator, aggregation }: Node, parts: readonly Node[]): number {
+    const [first, ...others] = parts.map((part) => this.#spanOf(part));
+    if (!first) return 0;
+    if (aggregation === "min" || aggregation === "max") return compared(first, first);
+    let steps = 0;
+    for (const other of others) {
+      if (COMPARING.includes(operator)) steps += compared(first, other);
+      if (operator === "+" || operator === "-") steps += added(first, other) + added(other, first);
+    }
+    return steps;
+  }
+
+  /** How many steps it takes to compare a value with that of another solution. */
+  stepsToSort(by: Node): number {
+    const span = this.#spanOf(by);
+    return compared(span, span);
+  }
+
+  #spanOf(node: Node): Span {
+    const known = this.#spans.get(node);
+    if (known) return known;
+    const span = this.#spanBy(node);
+    this.#spans.set(node, span);
+    return span;
+  }
+
+  #spanBy(node: Node): Span {
+    const { subType, value, langOrIri } = node;
+    if (subType === "variable") return this.#ofNames.get(String(value)) ?? ofData(undefined, this.#names);
+    if (subType === "literal") {
+      const cast = isLong(String(value)) ? FARTHEST : DAYS;
+      if (isAmong(DURATIONS, langOrIri, this.#names)) return { ...NEITHER, duration: DAYS };
+      return { date: isAmong(DATES, langOrIri, this.#names) ? DAYS : 0, duration: 0, cast };
+    }
+    if (subType === "triple")
+      return either(
+        [node["subject"], node["predicate"], node["object"]].map((part) => this.#spanOf(part as Node)),
+      );
+    const parts = [node["args"], node["expression"]].flat().filter(isNode);
+    if (subType === "functionCall") return this.#spanOfCall(node["function"] as Node, parts);
+    if (subType === "aggregate") return this.#spanOfGroup(node["aggregation"], parts);
+    return subType === "operation" ? this.#spanOfOperation(node["operator"], parts) : NEITHER;
+  }
+
+  #spanOfCall(named: Node, parts: readonly Node[]): Span {
+    if (isTimezone(this.#names.all(String(named["value"]), named["prefix"] as string | undefined)))
+      return ZONE;
+    const cast = parts[0] ? this.#spanOf(parts[0]).cast : 0;
+    if (isAmong(DATES, named, this.#names)) return { date: cast, duration: 0, cast };
+    return isAmong(STRING, named, this.#names) ? { ...NEITHER, cast } : NEITHER;
+  }
+
+  #spanOfGroup(aggregation: unknown, parts: readonly Node[]): Span {
+    if (aggregation === "count" || aggregation === "group_concat") return NEITHER;
+    const span = either(parts.map((part) => this.#spanOf(part)));
+    const isSum = aggregation === "sum" || aggregation === "avg";
+    // Nobody knows how many there are in a group.
+    return isSum && span.duration > 0 ? { ...span, duration: Infinity } : span;
+  }
+
+  #spanOfOperation(operator: unknown, parts: readonly Node[]): Span {
+    if (operator === "now") return DATE;
+    if (operator === "timezone") return ZONE;
+    const spans = (operator === "if" ? parts.slice(1) : parts).map((part) => this.#spanOf(part));
+    const [first = NEITHER, second = NEITHER] = spans;
+    if (PASSING_ON.includes(operator)) return either(spans);
+    if (operator === "strdt" && isAmong(DATES, parts[1], this.#names))
+      return { date: first.cast, duration: 0, cast: first.cast };
+    const isBeginning =
+      operator === "substr" && parts[1]?.["value"] === "1" && parts[1]["subType"] === "literal";
+    if (BEGINNING.includes(operator) || isBeginning) return { ...NEITHER, cast: first.cast };
+    if (operator !== "+" && operator !== "-") return NEITHER;
+    const both = (one: number, other: number) => (one > 0 && other > 0 ? one + other : 0);
+    const date = Math.max(both(first.date, second.duration), both(first.duration, second.date));
+    const between = operator === "-" ? both(first.date, second.date) : 0;
+    const duration = Math.max(both(first.duration, second.duration), between);
+    // No date is made of a number by a cast.
+    return { date, duration, cast: date || FARTHEST };
+  }
 }
 
-/** Whether a value is surely neither a date nor a duration. */
-function isTimeless(node: Node, names: Names): boolean {
-  const { subType, operator, aggregation } = node;
-  if (subType === "literal") return !isAmong([...DURATIONS, ...DATES], node["langOrIri"], names);
-  if (subType === "functionCall") return isAmong(NUMBERS, node["function"], names);
-  return subType === "namedNode" || aggregation === "count" || TIMELESS.includes(operator);
+/** What a name can be that only triples give a value. The graph holds no durations. */
+function ofData(predicates: readonly Node[] | undefined, names: Names): Span {
+  const areDates = predicates?.map((predicate) => givesDates(predicate, names)) ?? [undefined];
+  if (areDates.every((isDate) => isDate === true)) return DATE;
+  // Its texts are whatever somebody has written.
+  return areDates.every((isDate) => isDate === false) ? NEITHER : { ...NEITHER, date: DAYS };
+}
+
+/** Whether all that a predicate or path leads to are dates (true), none (false), or nobody knows. */
+function givesDates({ type, subType, value, prefix, items }: Node, names: Names): boolean | undefined {
+  const of = (each: Node) => givesDates(each, names);
+  if (type === "path" && subType === "/") return of((items as readonly Node[]).at(-1)!);
+  const each =
+    type === "path" && subType === "|"
+      ? (items as readonly Node[]).map(of)
+      : subType === "namedNode"
+        ? names.all(String(value), prefix as string | undefined).map((iri) => PROPERTIES.get(lastOf(iri)))
+        : [undefined];
+  return each.every((is) => is === each[0]) ? each[0] : undefined;
+}
+
+function lastOf(iri: string): string {
+  return iri.split(/[#/:]/).at(-1)!;
+}
+
+function either(spans: readonly Span[]): Span {
+  const most = (key: keyof Span) => Math.max(0, ...spans.map((span) => span[key]));
+  return { date: most("date"), duration: most("duration"), cast: most("cast") };
+}
+
+function compared(one: Span, other: Span): number {
+  if (one.duration === 0 || other.duration === 0) return 0;
+  return COMPARED_FROM * (one.duration + other.duration) * STEPS_OF_A_DAY;
+}
+
+function added(to: Span, what: Span): number {
+  return to.date > 0 ? what.duration * STEPS_OF_A_DAY : 0;
 }
 
 function isAmong(types: readonly string[], term: unknown, names: Names): boolean {

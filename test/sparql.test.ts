@@ -872,6 +872,10 @@ describe("without a store", () => {
       `SELECT (GROUP_CONCAT(?l) AS ?m) { SELECT (GROUP_CONCAT(CONCAT(?a, ": ", ?b)) AS ?l) { ?s ?a ?b } GROUP BY ?s }`,
     ],
     [
+      "lists of lists of lists",
+      `SELECT (GROUP_CONCAT(?m) AS ?n) { SELECT (GROUP_CONCAT(?l) AS ?m) { SELECT (GROUP_CONCAT(CONCAT(?o, ?o, ?o)) AS ?l) { ?s ?p ?o } } }`,
+    ],
+    [
       "a choice of values again and again",
       select(doublings(40, (name) => `IF(true, ${name}, COALESCE(${name}, ${name}))`).join(" ")),
     ],
@@ -957,10 +961,6 @@ describe("without a store", () => {
       replaced("?o", ...Array.from("abcdefghijk", () => ["\\\\b", "b"] as const)),
     ],
     ["addresses of addresses", select(doublings(5, (name) => `ENCODE_FOR_URI(${name})`).join(" "))],
-    [
-      "lists of lists of lists",
-      `SELECT (GROUP_CONCAT(?m) AS ?n) { SELECT (GROUP_CONCAT(?l) AS ?m) { SELECT (GROUP_CONCAT(CONCAT(?o, ?o, ?o)) AS ?l) { ?s ?p ?o } } }`,
-    ],
     ["one expression", `ASK { FILTER(STRLEN(${"REPLACE(".repeat(3)}?a${`, "", ?a)`.repeat(3)}) > 1) }`],
     [
       "what is ordered by",
@@ -977,7 +977,7 @@ describe("without a store", () => {
       status: 400,
       body: {
         error: "malformed_query",
-        message: expect.stringMatching(/longer than 2,000,000 characters by [A-Z]/),
+        message: expect.stringMatching(/longer than (2,000,000|10,000) characters by [A-Z]/),
       },
     });
   });
@@ -1075,11 +1075,9 @@ describe("without a store", () => {
 
   test("a separator is part of what is joined by it", async () => {
     const joined = (letters: number) =>
-      query(
-        `SELECT (CONCAT(?l, ?l, ?l, ?l, ?l) AS ?m) { SELECT (GROUP_CONCAT(?o; SEPARATOR=${long(letters)}) AS ?l) { ?s ?p ?o } }`,
-      );
-    expect(await joined(50_000)).toMatchObject({ status: 400, body: { error: "malformed_query" } });
-    expect(await joined(30_000)).toMatchObject({ status: 503 });
+      query(`SELECT (GROUP_CONCAT(?o; SEPARATOR=${long(letters)}) AS ?l) { ?s ?p ?o }`);
+    expect(await joined(9_001)).toMatchObject({ status: 400, body: { error: "malformed_query" } });
+    expect(await joined(9_000)).toMatchObject({ status: 503 });
   });
 
   test("EXISTS stands within EXISTS at most eight deep", async () => {
@@ -1094,63 +1092,6 @@ describe("without a store", () => {
     }
     const beside = "FILTER EXISTS { ?s ?p ?o } ".repeat(50);
     expect(await query(`ASK { ${beside} }`)).toMatchObject({ status: 503 });
-  });
-
-  describe("dates and durations with which an engine could reckon without end", () => {
-    const asked = (text: string) => query(`PREFIX x: <http://www.w3.org/2001/XMLSchema#> ${text}`);
-    const days = '"P30D"^^x:dayTimeDuration';
-    test.each(
-      [
-        ['SELECT ("P10000D"^^x:dayTimeDuration AS ?r) {}', "at most 4 digits"],
-        ['SELECT ("P1Y10000M"^^x:yearMonthDuration AS ?r) {}', "at most 4 digits"],
-        ['SELECT * { VALUES ?d { "-PT2147483647S"^^x:duration } }', "at most 4 digits"],
-        ['SELECT * { ?s ?p "5000000-01-01"^^x:date }', "at most 4 digits"],
-        [
-          'SELECT ("5000000-01-01T00:00:00.5Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> AS ?r) {}',
-          "digits",
-        ],
-        ['SELECT (STRDT("P99999D", x:duration) AS ?r) {}', "STRDT makes no durations"],
-        ['SELECT (STRDT("P99999D", ?t) AS ?r) { ?t ?p ?o }', "type of STRDT must be written out"],
-        [
-          "SELECT (x:dayTimeDuration(?o) AS ?r) { ?s ?p ?o }",
-          "The function x:dayTimeDuration is not available",
-        ],
-        [`SELECT (?t${` + ${days}`.repeat(200)} AS ?r) { ?s ?p ?t }`, "dates and durations could take hours"],
-        [`SELECT (?t${" + ?d - ?d".repeat(100)} AS ?r) { ?d ?p ?t }`, "dates and durations"],
-        [`SELECT * { BIND(${days} * 999999 AS ?d) BIND(?t + ?d + ?d + ?d + ?d + ?d AS ?r) }`, "durations"],
-        [
-          `SELECT * { BIND(?a - ?b AS ?d) BIND(?d / 0.00001 AS ?e) FILTER(?e IN (?d, ?d, ?d, ?d)) }`,
-          "durations",
-        ],
-        [
-          `SELECT (MIN(?d - ?e) AS ?r) { BIND(x:dateTime(?o) - x:dateTime(?p) AS ?d) FILTER(?d < ?e && ?d > ?f) }`,
-          "durations",
-        ],
-        [`SELECT * { BIND(STRDT(?o, x:date) AS ?t) BIND(?t - ?u - ?v - ?w - ?x - ?y AS ?r) }`, "durations"],
-      ].map(([text, why]) => [text!.slice(0, 100), why!, text!]),
-    )("are refused: %s", async (_, why, text) => {
-      const { status, body } = await asked(text);
-      expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
-      expect((body as { message: string }).message).toContain(why);
-    });
-    test.each(
-      [
-        `SELECT * { ?s ?p ?o FILTER(?o > NOW() - ${days}) }`,
-        `SELECT (?t${` + ${days}`.repeat(100)} AS ?r) { ?s ?p ?t }`,
-        'SELECT ("2026-01-31T12:00:00.123456789Z"^^x:dateTime AS ?r) {}',
-        'SELECT (STRDT("2026-01-31", x:date) AS ?r) (STRDT("1000000", x:integer) AS ?n) {}',
-        `SELECT * { ?s ?p ?o FILTER(x:dateTime(?o) - NOW() > ${days}) }`,
-        'SELECT ("9999999"^^x:integer AS ?r) ("2026-01-31 is no date of 10000" AS ?s) {}',
-        `SELECT * { ?s ?p ?x . ?s ?q ?y BIND((?x - 40.5) * (?x - 40.5) AS ?d) FILTER(${"?d < 2 && ".repeat(50)} ?x > 1) }`,
-        `SELECT (${Array.from({ length: 300 }, () => "?o").join(" + ")} AS ?sum) { ?s ?p ?o }`,
-        `SELECT (COUNT(*) - COUNT(?o) AS ?n) { ?s ?p ?o FILTER(STRLEN(?o) - ?p < ?s * 2) }`,
-        `SELECT (COUNT(*)${" - COUNT(?o)".repeat(250)} AS ?n) { ?s ?p ?o }`,
-        `SELECT * { ?s ?p ?o BIND(?o - ?p AS ?d) FILTER(${"2 > ?d && ".repeat(250)} ?o = ?p) }`,
-        `SELECT * { ?s ?p ?o BIND(?o - ?p AS ?d) FILTER(?s IN (${Array.from({ length: 500 }, (_, i) => `<urn:${i}>`).join()})) }`,
-      ].map((text) => [text.slice(0, 100), text]),
-    )("are not: %s", async (_, text) => {
-      expect(await asked(text)).toMatchObject({ status: 503 });
-    });
   });
 
   test.each([

@@ -1,0 +1,104 @@
+// What in the tree of a query says how much an engine makes for it, and keeps: found in one walk, for all that is reckoned with it.
+
+export type Node = Readonly<Record<string, unknown>>;
+
+/** A name, and one of the values that it is given: by BIND, SELECT, GROUP BY or VALUES. */
+export type Binding = { name: string; expression: Node };
+
+export type Survey = {
+  bindings: readonly Binding[];
+  /** the expressions that are in no other */
+  expressions: readonly Node[];
+  /** what solutions are sorted by */
+  orders: readonly Node[];
+  /** by name, the predicates of the triples that it is the object of; of no use where it stands anywhere else in a triple */
+  predicates: ReadonlyMap<string, readonly Node[] | undefined>;
+  longest: number;
+  longestIri: number;
+  /** whether what stands for a match may have all of it in it, as $0 */
+  mayRefer: boolean;
+  /** whether an engine keeps solutions, of which there can be any number, and does not pass each on as it finds it */
+  isKeeping: boolean;
+  /** whether what a subquery finds once can be in many solutions, as it is joined with others */
+  isSpread: boolean;
+};
+
+/** What an engine does with one solution after the other. To join others it may have to keep those of one side. */
+const PASSING: readonly unknown[] = ["bgp", "bind", "filter"];
+
+export function survey(root: Node): Survey {
+  const bindings: Binding[] = [];
+  const expressions: Node[] = [];
+  const orders: Node[] = [];
+  const predicates = new Map<string, readonly Node[] | undefined>();
+  let [longest, longestIri] = [0, 0];
+  // Of what stands in the graph it is taken not to be there, or rarely.
+  let mayRefer = false;
+  // What CONSTRUCT makes is a graph before it is an answer.
+  let isKeeping = root["subType"] !== "select" && root["subType"] !== "ask";
+  let isSpread = false;
+  const patterns = new Set<Node | undefined>();
+  /** what is joined with nothing */
+  const whole = new Set<unknown>();
+  const stack: { node: Node; isPart: boolean }[] = [{ node: root, isPart: false }];
+  for (let entry = stack.pop(); entry; entry = stack.pop()) {
+    const { node, isPart } = entry;
+    // BIND and SELECT have it as expression, GROUP BY as value.
+    const { type, subType, variable, expression = node["value"] } = node;
+    if (isNode(variable) && isNode(expression))
+      bindings.push({ name: String(variable["value"]), expression });
+    else if ("descending" in node) orders.push(expression as Node);
+    if (subType === "values") bindings.push(...valuesOf(node));
+    const isExpression = type === "expression" && subType !== "patternOperation";
+    if (isExpression && !isPart) expressions.push(node);
+    if (subType === "namedNode") longestIri = Math.max(longestIri, String(node["value"]).length);
+    if (subType === "literal") longest = Math.max(longest, String(node["value"]).length);
+    if (isMatching(node["operator"])) patterns.add((node["args"] as readonly Node[])[1]);
+    if ((subType === "namedNode" || subType === "literal") && !patterns.has(node))
+      mayRefer ||= String(node["value"]).includes("$");
+    if (type === "triple" || subType === "triple") notePlaces(node, predicates);
+
+    if (type === "query") whole.add(node["where"]);
+    if (subType === "patternOperation") whole.add(node["args"]);
+    const joined = (subType === "group" && node["patterns"]) as readonly Node[] | undefined | false;
+    const mains = (joined || []).filter((each) => each["subType"] !== "bind" && each["subType"] !== "filter");
+    if (whole.has(node) && mains.length === 1) whole.add(mains[0]);
+    isKeeping ||= type === "pattern" && !PASSING.includes(subType) && !whole.has(node);
+    isKeeping ||= subType === "aggregate" || (type === "solutionModifier" && subType !== "limitOffset");
+    isKeeping ||= node["distinct"] === true || node["reduced"] === true;
+    isSpread ||= type === "query" && node !== root && !whole.has(node);
+
+    const isPartToo = isExpression || (isPart && Array.isArray(node));
+    for (const [key, child] of Object.entries(node)) {
+      // What CONSTRUCT makes stands in no graph.
+      if (isNode(child) && key !== "template") stack.push({ node: child, isPart: isPartToo });
+    }
+  }
+  return {
+    ...{ bindings, expressions, orders, predicates, longest, longestIri },
+    ...{ mayRefer, isKeeping, isSpread },
+  };
+}
+
+function valuesOf({ values }: Node): Binding[] {
+  return (values as readonly Record<string, Node | undefined>[]).flatMap((row) =>
+    Object.entries(row).flatMap(([name, expression]) => (expression ? [{ name, expression }] : [])),
+  );
+}
+
+function notePlaces({ type, subject, predicate, object }: Node, predicates: Map<string, unknown>): void {
+  for (const place of [subject, predicate, object] as readonly Node[]) {
+    if (place["subType"] !== "variable") continue;
+    const name = String(place["value"]);
+    const known = predicates.has(name) ? (predicates.get(name) as readonly Node[] | undefined) : [];
+    const isObject = place === object && type === "triple";
+    predicates.set(name, isObject && known ? [...known, predicate] : undefined);
+  }
+}
+
+export function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null;
+}
+
+export const isMatching = (operator: unknown): operator is string =>
+  operator === "regex" || operator === "replace";

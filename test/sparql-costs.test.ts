@@ -1,0 +1,274 @@
+// What a query may cost, as far as its text shows: what it does with dates and durations, how long the values are that it
+// makes of each solution, and what it does with those that it makes of many.
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "@jest/globals";
+import { guardQuery } from "../graph/sparql-guard.ts";
+
+const PREFIXES =
+  "PREFIX x: <http://www.w3.org/2001/XMLSchema#> PREFIX fn: <http://www.w3.org/2005/xpath-functions#> " +
+  "PREFIX ns: <https://ontology.example.org/core#> PREFIX dct: <http://purl.org/dc/terms/> " +
+  "PREFIX prov: <http://www.w3.org/ns/prov#> ";
+const ACCEPTED = "accepted";
+/** Why a query is refused. */
+function verdict(text: string): string {
+  try {
+    guardQuery(PREFIXES + text);
+    return ACCEPTED;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+const titled = <T extends readonly [string, ...unknown[]]>(rows: readonly T[]) =>
+  rows.map((row) => [row[0].slice(0, 100), ...row] as const);
+const doublings = (n: number, double = (name: string) => `CONCAT(${name}, ${name})`) =>
+  Array.from({ length: n }, (_, i) => `BIND(${double(`?v${i}`)} AS ?v${i + 1})`).join(" ");
+
+describe("dates and durations with which an engine could reckon without end", () => {
+  const days = '"P30D"^^x:dayTimeDuration';
+  const longest = '"P9999D"^^x:dayTimeDuration';
+  const zone = 'TIMEZONE("2020-01-01T00:00:00+14:00"^^x:dateTime)';
+  const far = '"999999999-01-01T00:00:00Z"';
+  const DIGITS = "at most 4 digits";
+  const TIMES = "is not multiplied or divided";
+  const HOURS = "All that the query does with durations could take hours together";
+  const doubled = (n: number) => `BIND(${longest} AS ?v0) ${doublings(n, (name) => `(${name} + ${name})`)}`;
+  /** What reckons with a date that is made in this way, of what the pattern binds. */
+  const since = (date: string, pattern = "") => `SELECT (NOW() + (${date} - NOW()) AS ?r) { ${pattern} }`;
+
+  test.each(
+    titled([
+      ['SELECT ("P10000D"^^x:dayTimeDuration AS ?r) {}', DIGITS],
+      ['SELECT ("P1Y10000M"^^x:yearMonthDuration AS ?r) {}', DIGITS],
+      ['SELECT * { VALUES ?d { "-PT2147483647S"^^x:duration } }', DIGITS],
+      ['SELECT * { ?s ?p "5000000-01-01"^^x:date }', DIGITS],
+      ['SELECT ("5000000-01-01T00:00:00.5Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> AS ?r) {}', DIGITS],
+      ['SELECT (STRDT("P99999D", x:duration) AS ?r) {}', "STRDT makes no durations"],
+      ['SELECT (STRDT("P99999D", ?t) AS ?r) { ?t ?p ?o }', "type of STRDT must be written out"],
+      [
+        'SELECT (STRDT("P99999D", IRI(CONCAT(STR(x:), "duration"))) AS ?r) {}',
+        "type of STRDT must be written out",
+      ],
+      [
+        "SELECT (x:dayTimeDuration(?o) AS ?r) { ?s ?p ?o }",
+        "The function x:dayTimeDuration is not available",
+      ],
+      // What is multiplied
+      [`SELECT (NOW() + ${zone} * 2000000000 AS ?r) {}`, TIMES],
+      ...["dateTime", "date", "time"].map(
+        (of) => [`SELECT (NOW() + 9e9 * fn:timezone-from-${of}(?t) AS ?r) { ?s ?p ?t }`, TIMES] as const,
+      ),
+      [`SELECT (NOW() + ${longest} * 100000 AS ?r) {}`, TIMES],
+      [`SELECT (NOW() + ${longest} / 0.00001 AS ?r) {}`, TIMES],
+      [`SELECT (-${longest} * 100000 AS ?r) {}`, TIMES],
+      [`SELECT * { BIND(${longest} AS ?d) BIND(?d * 7 AS ?e) }`, TIMES],
+      [`SELECT * { VALUES (?n ?d) { (UNDEF ${longest}) } BIND(?d * 7 AS ?e) }`, TIMES],
+      [`SELECT * { BIND(?d * 7 AS ?e) } VALUES ?d { ${longest} }`, TIMES],
+      ["SELECT * { ?s dct:modified ?t BIND((NOW() - ?t) * 100000 AS ?e) }", TIMES],
+      ["SELECT * { ?s ?p ?a, ?b BIND((?a - ?b) * 100000 AS ?e) }", TIMES],
+      [`SELECT (IF(?a, 1, ${longest}) * 7 AS ?r) { ?s ?p ?a }`, TIMES],
+      [`SELECT (COALESCE(?a, ${longest}) * 7 AS ?r) { ?s ?p ?a }`, TIMES],
+      [`SELECT (OBJECT(TRIPLE(?s, ?p, ${longest})) * 7 AS ?r) { ?s ?p ?o }`, TIMES],
+      [`SELECT (OBJECT(?t) * 7 AS ?r) { BIND(<<( <urn:s> <urn:p> ${longest} )>> AS ?t) }`, TIMES],
+      [`SELECT (OBJECT(?t) * 7 AS ?r) { VALUES ?t { <<( <urn:s> <urn:p> ${longest} )>> } }`, TIMES],
+      ...["MIN", "MAX", "SAMPLE", "SUM", "AVG"].map(
+        (of) => [`SELECT (${of}(?d) * 7 AS ?r) { ?s ?p ?t BIND(NOW() - ?t AS ?d) }`, TIMES] as const,
+      ),
+      [`SELECT ((?k - NOW()) / 7 AS ?r) { ?s ?p ?t } GROUP BY (x:dateTime(?t) AS ?k)`, TIMES],
+      // What is added again and again
+      [`SELECT (NOW() + ?v30 AS ?r) { ${doubled(30)} }`, HOURS],
+      [`SELECT * { ${doubled(30)} FILTER(?v30 < ?v29) }`, HOURS],
+      [`SELECT * { ${doubled(30)} FILTER(?v30 IN (1, ?v29)) }`, HOURS],
+      [`SELECT * { ${doubled(30)} } ORDER BY ?v30`, HOURS],
+      [`SELECT * { ${doubled(30)} } ORDER BY DESC(NOW() - (NOW() - ?v30))`, HOURS],
+      [`SELECT (MAX(?v30) AS ?r) { ${doubled(30)} }`, HOURS],
+      [`SELECT (MIN(?v30) AS ?r) { ${doubled(30)} }`, HOURS],
+      ["SELECT (NOW() + SUM(NOW() - ?t) AS ?r) { ?s dct:modified ?t }", HOURS],
+      ["SELECT (NOW() - ?m AS ?r) { SELECT (AVG(NOW() - ?t) AS ?m) { ?s dct:modified ?t } }", HOURS],
+      [`SELECT * { ?s dct:modified ?t FILTER(${`NOW() - ?t > ${days} || `.repeat(220)} false) }`, HOURS],
+      // What is far away
+      [since(`x:dateTime(${far})`), HOURS],
+      [since(`STRDT(${far}, x:dateTime)`), HOURS],
+      [since("x:dateTime(?t)", `VALUES ?t { ${far} }`), HOURS],
+      [since("x:dateTime(?t)", `VALUES ?t { ${far} } ?s dct:modified ?t`), HOURS],
+      [since("x:dateTime(?t)", `BIND(x:string(${far}) AS ?t)`), HOURS],
+      [since("x:dateTime(STR(?t))", `BIND(x:dateTime(${far}) AS ?t)`), HOURS],
+      [since('x:dateTime(CONCAT("9999", "9999-01-01T00:00:00Z"))'), HOURS],
+      [since("x:gYear(SUBSTR(STR(?t), 21))", "?s dct:modified ?t"), HOURS],
+      [since("x:dateTime(?t)", "?s ns:needDescription ?t"), HOURS],
+      [since("x:dateTime(?t)", "{ ?s ns:needDescription ?t } UNION { ?s dct:modified ?t }"), HOURS],
+      [since("x:dateTime(?t)", "?s dct:modified|ns:needDescription ?t"), HOURS],
+      [since("x:dateTime(?t)", "?s dct:modified* ?t"), HOURS],
+      [since("x:dateTime(?t)", "?s dct:modified/ns:needDescription ?t"), HOURS],
+      [since("x:dateTime(?t)", "?s ?p ?t"), HOURS],
+      [since("x:dateTime(?t)", "?t dct:modified ?o"), HOURS],
+    ]),
+  )("are refused: %s", (_, text, why) => {
+    expect(verdict(text)).toContain(why);
+  });
+
+  test.each(
+    titled(
+      [
+        `SELECT * { ?s ?p ?o FILTER(?o > NOW() - ${days}) }`,
+        `SELECT (?t${` + ${days}`.repeat(200)} AS ?r) { ?s ?p ?t }`,
+        'SELECT ("2026-01-31T12:00:00.123456789Z"^^x:dateTime AS ?r) {}',
+        'SELECT (STRDT("2026-01-31", x:date) AS ?r) (STRDT("1000000", x:integer) AS ?n) {}',
+        'SELECT ("9999999"^^x:integer AS ?r) ("2026-01-31 is no date of 10000" AS ?s) {}',
+        `SELECT (NOW() + ?v8 AS ?r) { ${doubled(8)} FILTER(?v4 < ?v3) }`,
+        `SELECT (NOW() + ?v20 AS ?r) { BIND(${zone} AS ?v0) ${doublings(20, (name) => `(${name} + ${name})`)} }`,
+        `SELECT * { ?s dct:modified ?t FILTER(${`NOW() - ?t > ${days} || `.repeat(150)} false) }`,
+        // Nothing is reckoned with these.
+        `SELECT * { ${doubled(30)} }`,
+        `SELECT (x:dateTime(${far}) AS ?r) (${days} AS ?d) {}`,
+        `SELECT * { ?s ?p ?o FILTER(x:dateTime(?o) < x:dateTime(${far})) FILTER(?o > NOW() - ${days}) }`,
+        "SELECT (AVG(NOW() - ?t) AS ?a) (SUM(NOW() - ?t) AS ?b) (MAX(NOW() - ?t) AS ?c) { ?s dct:modified ?t }",
+        // Numbers
+        `SELECT * { ?s ?p ?x . ?s ?q ?y BIND((?x - 40.5) * (?x - 40.5) AS ?d) FILTER(${"?d < 2 && ".repeat(50)} ?x > 1) }`,
+        `SELECT (${Array.from({ length: 300 }, () => "?o").join(" + ")} AS ?sum) { ?s ?p ?o }`,
+        `SELECT (COUNT(*) - COUNT(?o) AS ?n) { ?s ?p ?o FILTER(STRLEN(?o) - ?p < ?s * 2) }`,
+        `SELECT (COUNT(*)${" - COUNT(?o)".repeat(250)} AS ?n) { ?s ?p ?o }`,
+        `SELECT * { ?s ?p ?o BIND(?o - ?p AS ?d) FILTER(${"2 > ?d && ".repeat(250)} ?o = ?p) }`,
+        `SELECT * { ?s ?p ?o BIND(?o - ?p AS ?d) FILTER(?s IN (${Array.from({ length: 500 }, (_, i) => `<urn:${i}>`).join()})) }`,
+        "SELECT ((?all - ?some) / ?all AS ?r) { { SELECT (COUNT(*) AS ?all) { ?s ?p ?o } } { SELECT (COUNT(*) AS ?some) { ?s a ?o } } }",
+        "SELECT ((?a - ?b) * 100 AS ?r) { ?s ns:needDescription ?a . ?t ns:needDescription ?b }",
+        "SELECT (fn:days-from-duration(NOW() - ?t) * 24 + fn:hours-from-duration(NOW() - ?t) AS ?r) { ?s ?p ?t }",
+        `SELECT * { ?s ?p ?d BIND(?d * 7 AS ?e) FILTER(?t > NOW() - ${days}) }`,
+        // Reports on dates
+        `SELECT (x:date(NOW()) - ?due AS ?late) { ?c ns:targetCompletionDate ?due FILTER(x:date(NOW()) - ?due > "P90D"^^x:dayTimeDuration) FILTER(?due > "2020-01-01"^^x:date) }`,
+        `SELECT (SUM(IF(?d <= ${days}, 1, 0)) AS ?a) (SUM(IF(?d > ${days} && ?d <= ${longest}, 1, 0)) AS ?b) (SUM(IF(?d > ${longest}, 1, 0)) AS ?c) { ?s prov:generatedAtTime ?t BIND(x:date(NOW()) - x:date(?t) AS ?d) }`,
+        `SELECT (SUM(IF(?d > x:date(NOW()) - ${days} && ?d <= x:date(NOW() - ${days}), 1, 0)) AS ?n) { ?s dct:modified ?t BIND(x:date(?t) AS ?d) }`,
+        `SELECT (ROUND(SUM(IF(NOW() - ?t > ${days}, 1, 0)) / COUNT(*) * 100) AS ?r) { ?s dct:modified ?t FILTER(?t > "2026-01-01T00:00:00Z"^^x:dateTime && ?t != NOW()) } HAVING(COUNT(*) > 5)`,
+        `SELECT * { ?s dct:modified ?t FILTER(x:date(NOW()) - x:date(SUBSTR(STR(?t), 1, 10)) > ${days}) }`,
+        `SELECT * { ?s dct:modified ?t FILTER(x:date(NOW()) - STRDT(STRBEFORE(STR(?t), "T"), x:date) > ${days}) }`,
+        `SELECT * { VALUES ?m { "2026-01-01" } ?s ns:concernsNeed/prov:generatedAtTime ?t FILTER(x:date(?t) - x:date(?m) < ${days}) } ORDER BY (NOW() - ?t)`,
+        `SELECT * { ?s dct:modified|prov:generatedAtTime ?t FILTER(NOW() - x:dateTime(?t) > ${days}) }`,
+        `CONSTRUCT { ?s ns:said ?t } { ?s dct:modified ?t FILTER(NOW() - x:dateTime(?t) > ${days}) }`,
+        `SELECT * { ?s dct:modified ?t FILTER(?t >= x:dateTime(CONCAT(STR(YEAR(NOW())), "-11-01T00:00:00Z")) && ?t > NOW() - ${days}) }`,
+      ].map((text) => [text] as const),
+    ),
+  )("are not: %s", (_, text) => {
+    expect(verdict(text)).toBe(ACCEPTED);
+  });
+
+  test("the message names what helps", () => {
+    expect(verdict(since("x:dateTime(?t)", "?s ?p ?t"))).toMatch(/property.*as they are, without/);
+    expect(verdict(`SELECT (${days} * 2 AS ?r) {}`)).toMatch(/fn:days-from-duration/);
+  });
+});
+
+describe("values that a query makes of each solution", () => {
+  const big = (doubled: number) =>
+    `?s ?p ?o BIND("${"x".repeat(400)}" AS ?v0) ${doublings(doubled)} BIND(CONCAT(STR(?s), ?v${doubled}) AS ?big)`;
+  const KEPT: readonly (readonly [string, (pattern: string) => string])[] = [
+    ["sorted", (pattern) => `SELECT ?big { ${pattern} } ORDER BY ?big`],
+    ["told apart", (pattern) => `SELECT DISTINCT ?big { ${pattern} }`],
+    ["perhaps told apart", (pattern) => `SELECT REDUCED ?big { ${pattern} }`],
+    ["grouped by", (pattern) => `SELECT ?big { ${pattern} } GROUP BY ?big`],
+    ["chosen in groups", (pattern) => `SELECT (MAX(?big) AS ?most) { ${pattern} }`],
+    ["counted", (pattern) => `SELECT (COUNT(DISTINCT ?big) AS ?n) { ${pattern} }`],
+    ["joined", (pattern) => `SELECT * { { ${pattern} } { ?s ?p ?x } }`],
+    ["joined with a value", (pattern) => `SELECT * { ${pattern} } VALUES ?s { <urn:a> <urn:b> }`],
+    ["joined if there", (pattern) => `SELECT * { ?s ?p ?x OPTIONAL { ${pattern} } }`],
+    ["taken away", (pattern) => `SELECT * { ?s ?p ?x MINUS { ${pattern} } }`],
+    ["in a subquery that is sorted", (pattern) => `SELECT * { SELECT ?big { ${pattern} } ORDER BY ?s }`],
+    ["in a subquery that is joined", (pattern) => `SELECT * { { SELECT ?big { ${pattern} } } ?x ?y ?z }`],
+    ["made a graph", (pattern) => `CONSTRUCT { ?s ?p ?big } { ${pattern} }`],
+  ];
+  test.each(KEPT)("have at most 10,000 characters where they are kept, being %s", (_, query) => {
+    expect(verdict(query(big(4)))).toBe(ACCEPTED);
+    expect(verdict(query(big(5)))).toContain(
+      "longer than 10,000 characters by CONCAT, and the query sorts, groups, joins",
+    );
+  });
+  test.each([
+    ["passed on", (pattern: string) => `SELECT * { ${pattern} } LIMIT 10`],
+    ["asked for", (pattern: string) => `ASK { ${pattern} FILTER(STRLEN(?big) > 9) }`],
+    ["in a subquery", (pattern: string) => `SELECT ?big { { SELECT * { ${pattern} } } FILTER(?p = ?o) }`],
+    ["there or not", (pattern: string) => `ASK { ?a ?b ?c FILTER EXISTS { ${pattern} } }`],
+  ])("may have 2,000,000 where they are %s", (_, query) => {
+    expect(verdict(query(big(12)))).toBe(ACCEPTED);
+    expect(verdict(query(big(13)))).toContain("longer than 2,000,000 characters");
+  });
+
+  test.each(
+    titled(
+      [
+        "SELECT * { ?s dct:description ?a ; dct:title ?b } ORDER BY CONCAT(?a, STR(?b))",
+        'SELECT * { ?s ?p ?o } ORDER BY UCASE(REPLACE(?o, "[^a-z]+", " "))',
+        'SELECT ?o (GROUP_CONCAT(DISTINCT ?l; SEPARATOR=", ") AS ?all) { ?s ?p ?o ; ?q ?l } GROUP BY ?o ORDER BY ?o',
+        'SELECT (IRI(CONCAT("mailto:a@b.c?subject=", ENCODE_FOR_URI(?o))) AS ?u) { ?s ?p ?o } ORDER BY ?u',
+        String.raw`SELECT (REPLACE(REPLACE(?o, "\\\\", "\\\\\\\\"), "\"", "\\\\\"") AS ?j) { ?s ?p ?o } ORDER BY ?j`,
+        `SELECT DISTINCT ?s { ?s ?p ?o FILTER(${'?o != "x" && '.repeat(100)} !BOUND(?x)) }`,
+        `SELECT (SUM(${Array.from({ length: 50 }, () => "?o").join(" + ")}) AS ?n) { ?s ?p ?o }`,
+        `SELECT ?day { ?s ?p ?t BIND(CONCAT(${["YEAR", "MONTH", "DAY", "HOURS", "MINUTES"].map((part) => `STR(${part}(?t)), "-", STR(${part}(?t))`).join()}) AS ?day) } GROUP BY ?day`,
+        `SELECT (SUBSTR(?big, 1, 200) AS ?start) { ?s ?p ?o } ORDER BY ?start`,
+      ].map((text) => [text] as const),
+    ),
+  )("may be sorted and grouped by: %s", (_, text) => {
+    expect(verdict(text)).toBe(ACCEPTED);
+  });
+
+  test("how long they may be is said by the documentation", async () => {
+    const operations = await readFile("docs/operations.md", "utf8");
+    const [row] = /^\| a value that a query makes of others .*$/m.exec(operations)!;
+    const [, most] = /longer than ([\d,]+ characters)/.exec(verdict(KEPT[0]![1](big(9))))!;
+    expect(row).toContain(most);
+  });
+});
+
+describe("what GROUP_CONCAT makes of all that there is", () => {
+  const grouped = 'SELECT ?s (GROUP_CONCAT(?o; SEPARATOR=", ") AS ?all) { ?s ?p ?o } GROUP BY ?s';
+  const of = (expression: string) => `SELECT (${expression} AS ?r) { ${grouped} }`;
+  const HOURS = "could take hours over values that a GROUP_CONCAT may make";
+  test.each([
+    [of('REGEX(?all, "a*b")'), HOURS],
+    [of('REPLACE(UCASE(?all), "A+$", "")'), HOURS],
+    [of("x:integer(?all)"), HOURS],
+    [of("STRDT(?all, x:integer)"), HOURS],
+    [of("?all * ?all"), HOURS],
+    [of("CONTAINS(?all, ?all)"), HOURS],
+    [of('CONTAINS(?all, SUBSTR(CONCAT(?all, "b"), 2))'), HOURS],
+    [of("STRAFTER(IF(?s, ?all, 1), COALESCE(?all, 1))"), HOURS],
+    ["SELECT (STRBEFORE(GROUP_CONCAT(?o), GROUP_CONCAT(?p)) AS ?r) { ?s ?p ?o }", HOURS],
+    [`SELECT (STRBEFORE(?m, ?m) AS ?r) { SELECT (MAX(?all) AS ?m) { ${grouped} } }`, HOURS],
+    [of('CONTAINS(?all, CONCAT(SUBSTR(?all, 1, 1000000), "b"))'), "longer than 10,000 characters by SUBSTR"],
+    [of(`CONCAT(${Array.from({ length: 1_001 }, () => "MD5(?all)").join()})`), "longer than 10,000"],
+    [
+      of(Array.from({ length: 1_001 }, () => "STRLEN(?all)").join(" IN (1) || ")),
+      "nested|take hours together",
+    ],
+  ])("is not searched as if it were short: %s", (text, why) => {
+    expect(verdict(text)).toMatch(new RegExp(why));
+  });
+  test.each([
+    [of("STRLEN(?all)")],
+    [of("COUNT(?all) + 1")],
+    [of('?all < "x" && CONTAINS(?all, "needle") && REGEX(?all, "one|two")')],
+    [of('REPLACE(?all, ", ", "; ")')],
+    [of("SHA256(?all)")],
+    [of('CONCAT(STR(?s), ": ", ?all)')],
+    [of("SUBSTR(?all, 1, 200)")],
+    [of("CONTAINS(SUBSTR(?all, 1, 200), SUBSTR(?all, 2, 200))")],
+    [`${grouped} HAVING(COUNT(*) * 2 > 3) ORDER BY DESC(?all)`],
+    ['SELECT (CONCAT("<ul>", GROUP_CONCAT(CONCAT("<li>", ?o)), "</ul>") AS ?r) { ?s ?p ?o }'],
+    [
+      `SELECT (GROUP_CONCAT(?line) AS ?r) { SELECT (CONCAT(STR(?s), GROUP_CONCAT(?o)) AS ?line) { ?s ?p ?o } GROUP BY ?s }`,
+    ],
+  ])("may be shown, compared, and looked through for words: %s", (text) => {
+    expect(verdict(text)).toBe(ACCEPTED);
+  });
+  test("is not made part of other values in each solution that it is joined with", () => {
+    const joined = (expression: string) => `SELECT ?s (${expression} AS ?r) { { ${grouped} } ?a ?b ?c }`;
+    for (const expression of ["CONCAT(?all, STR(?c))", "UCASE(STR(?all))", 'REPLACE(?all, "a", "b")'])
+      expect(verdict(joined(expression))).toContain("do that in the SELECT of the GROUP_CONCAT");
+    for (const expression of ["STR(?all)", "STRLEN(?all)", "SUBSTR(?all, 1, 200)", 'CONTAINS(?all, "x")'])
+      expect(verdict(joined(expression))).toBe(ACCEPTED);
+  });
+});
+
+test("a pattern that begins with what means nothing is refused with that advice", () => {
+  const asked = (pattern: string) => verdict(`ASK { ?s ?p ?o FILTER(REGEX(?o, "${pattern}", "i")) }`);
+  expect(asked(".*audio.*scripture.*village.*")).toMatch(/leave it out/);
+  expect(asked("audio.*scripture.*village.*")).toBe(ACCEPTED);
+  expect(asked("a*b*c*d*e*")).not.toMatch(/leave it out/);
+});
