@@ -3,7 +3,7 @@
 export type Node = Readonly<Record<string, unknown>>;
 
 /** A name, and one of the values that it is given: by BIND, SELECT, GROUP BY or VALUES. */
-export type Binding = { name: string; expression: Node };
+type Binding = { name: string; expression: Node };
 
 export type Survey = {
   bindings: readonly Binding[];
@@ -30,7 +30,7 @@ export function survey(root: Node): Survey {
   const bindings: Binding[] = [];
   const expressions: Node[] = [];
   const orders: Node[] = [];
-  const predicates = new Map<string, readonly Node[] | undefined>();
+  const predicates = new Map<string, Node[] | undefined>();
   let [longest, longestIri] = [0, 0];
   // Of what stands in the graph it is taken not to be there, or rarely.
   let mayRefer = false;
@@ -86,13 +86,16 @@ function valuesOf({ values }: Node): Binding[] {
   );
 }
 
-function notePlaces({ type, subject, predicate, object }: Node, predicates: Map<string, unknown>): void {
+function notePlaces(
+  { type, subject, predicate, object }: Node,
+  predicates: Map<string, Node[] | undefined>,
+): void {
   for (const place of [subject, predicate, object] as readonly Node[]) {
     if (place["subType"] !== "variable") continue;
     const name = String(place["value"]);
-    const known = predicates.has(name) ? (predicates.get(name) as readonly Node[] | undefined) : [];
-    const isObject = place === object && type === "triple";
-    predicates.set(name, isObject && known ? [...known, predicate] : undefined);
+    if (!predicates.has(name)) predicates.set(name, []);
+    if (place === object && type === "triple") predicates.get(name)?.push(predicate as Node);
+    else predicates.set(name, undefined);
   }
 }
 

@@ -87,6 +87,7 @@ import { PROOFS } from "./rules-proofs.ts";
 import { QUEUES } from "./rules-queue.ts";
 import { RECORDS } from "./rules-records.ts";
 import { SPARQL_BOUNDS } from "./sparql-bounds.ts";
+import { SPARQL_COSTS } from "./sparql-costs.ts";
 import { SPARQL_REQUESTS } from "./sparql-requests.ts";
 import { SEARCHES } from "./rules-searches.ts";
 import { STANDING } from "./rules-standing.ts";
@@ -260,6 +261,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SHOWN_AND_HIDDEN,
   ...LISTS_ORDERED,
   ...SPARQL_BOUNDS,
+  ...SPARQL_COSTS,
   ...SPARQL_REQUESTS,
   ...RESULTS_READ,
   ...REFERENCE_READ,

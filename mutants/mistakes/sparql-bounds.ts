@@ -6,52 +6,8 @@ const EXTENSIONS = { ...GUARD, file: "graph/sparql-extensions.ts" };
 const PATTERNS = { ...GUARD, file: "graph/sparql-patterns.ts" };
 const PATHS = { ...GUARD, file: "graph/sparql-paths.ts", only: "single step" };
 const COST = { ...GUARD, file: "graph/sparql-cost.ts" };
-const TIMES = { ...GUARD, file: "graph/sparql-times.ts", only: "dates and durations" };
 const ENDABLE = { file: "graph/sparql-endable.ts", tests: ["endable-queries"], only: "stands in a UNION" };
 const PLACE = { file: "graph/store-http.ts", tests: ["store-answers"], only: "the place of a query" };
-
-const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
-  ["a number of a date has four digits at most", "const MOST_DIGITS = 4;", "const MOST_DIGITS = 5;"],
-  ["a number of a date may have four digits", "const MOST_DIGITS = 4;", "const MOST_DIGITS = 3;"],
-  ["a fraction of a second may have more digits", '.replaceAll(/\\.\\d+/g, "")', ""],
-  [
-    "durations have short numbers too",
-    "isAmong([...DURATIONS, ...DATES], langOrIri, names)",
-    "isAmong(DATES, langOrIri, names)",
-  ],
-  [
-    "dates have short numbers too",
-    "isAmong([...DURATIONS, ...DATES], langOrIri, names)",
-    "isAmong(DURATIONS, langOrIri, names)",
-  ],
-  ["STRDT makes no durations", "return isAmong(DURATIONS, type, names)", "return isAmong([], type, names)"],
-  ["STRDT has a type that is written out", '?.["subType"] !== "namedNode"', '?.["subType"] === "none"'],
-  [
-    "a duration that is written out counts",
-    'hasDurations ||= isAmong(DURATIONS, node["langOrIri"], names);',
-    ";",
-  ],
-  ["what is between two dates is a duration", "hasDurations ||= (args as Node[]).every(mayBeTime);", ";"],
-  ["what is multiplied may be long", "isMade || isMultiplied ?", "isMade ?"],
-  ["what is divided may be long", ' || operator === "/"', ""],
-  ["a date that is cast may be far away", 'if (subType === "functionCall") isMade', "if (false) isMade"],
-  ["a date that STRDT makes may be far away", 'if (operator === "strdt") isMade', "if (false) isMade"],
-  [
-    "to compare durations is to add them",
-    "const isComparing = COMPARING.includes(operator);",
-    "const isComparing = false;",
-  ],
-  ["what is added counts", ' && operator !== "+"', ""],
-  ["what is subtracted counts", ' && operator !== "-") return 0', ") return 0"],
-  ["a number is neither", "others.filter(mayBeTime).length", "others.length"],
-  [
-    "what is compared with a number is none",
-    "if (!first || !mayBeTime(first)) return 0;",
-    "if (!first) return 0;",
-  ],
-  ["a query without any costs nothing", "if (!hasDurations) return () => 0;\n", ""],
-  ["a count is neither", ' || aggregation === "count"', ""],
-];
 
 const ENDABLE_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
   ["a pattern is begun behind the plan", "UNION { FILTER(false) }", ""],
@@ -393,8 +349,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "what is made of nothing has a length",
     ...COST,
-    before: "const length = Math.max(OF_NOTHING, made);",
-    after: "const length = made;",
+    before: "Math.max(OF_NOTHING, made);",
+    after: "made;",
     only: "long of nothing",
   },
   {
@@ -428,7 +384,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "the number of letters is short",
     ...COST,
-    before: "if (SHORT.includes(operator)) return 0;\n",
+    before: "if (SHORT.includes(operator ?? aggregation)) return 0;\n",
     after: "",
     only: "may be looked for",
   },
@@ -448,16 +404,16 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   },
   {
     rule: "names under which is grouped are followed",
-    ...COST,
+    ...{ ...COST, file: "graph/sparql-survey.ts" },
     before: 'expression = node["value"] } = node;',
     after: "expression } = node;",
     only: "is grouped by",
   },
   {
-    rule: "a long literal counts with its length",
-    ...COST,
-    before: "Math.max(OF_DATA, longest)",
-    after: "OF_DATA",
+    rule: "a literal of VALUES counts with its length",
+    ...{ ...COST, file: "graph/sparql-survey.ts" },
+    before: '    if (subType === "values") bindings.push(...valuesOf(node));\n',
+    after: "",
     only: "a long literal",
   },
   {
@@ -466,13 +422,6 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     before: '  if (operator === "if" || operator === "coalesce") return Math.max(...lengths);\n',
     after: "",
     only: "a choice of values",
-  },
-  {
-    rule: "a list counts with what is in it",
-    ...COST,
-    before: "(sum + separator.length) * IN_GROUP : sum",
-    after: "sum + separator.length : sum",
-    only: "lists of lists of lists",
   },
   {
     rule: "also what is bound to no name is followed",
@@ -491,8 +440,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a name that is bound twice has the longer of both",
     ...COST,
-    before: "if (length <= (known.get(name) ?? ofData)) continue;",
-    after: "if (known.has(name)) continue;",
+    before: "if (length <= before.length && (before.isJoined || !isJoined)) continue;",
+    after: "if (before.length > 0) continue;",
     only: "two names in turn",
   },
   {
@@ -580,22 +529,22 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "all that a query does counts together",
     ...COST,
-    before: "if (spent.steps > MOST_STEPS) {",
-    after: "if (false) {",
+    before: "if (spent.steps + spent.times <= MOST_STEPS) return;",
+    after: "if (root) return;",
     only: "all together not",
   },
   {
     rule: "what goes once through a long value counts as well",
     ...COST,
-    before: "known.spent.steps += steps + linear",
+    before: "known.spent.steps += steps + sumOf(looked) * (LINEAR / SLACK)",
     after: "known.spent.steps += steps",
     only: "all together not",
   },
   {
     rule: "what is looked through counts together",
     ...COST,
-    before: "known.spent.steps += steps + linear",
-    after: "known.spent.steps += linear",
+    before: "known.spent.steps += steps + sumOf(looked) * (LINEAR / SLACK)",
+    after: "known.spent.steps += sumOf(looked) * (LINEAR / SLACK)",
     only: "all together not",
   },
   {
@@ -608,8 +557,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a separator counts with what it joins",
     ...COST,
-    before: "(sum + separator.length) * IN_GROUP",
-    after: "sum * IN_GROUP",
+    before: '(aggregation === "group_concat" ? separator.length : 0)',
+    after: "0",
     only: "a separator",
   },
   {
@@ -642,5 +591,4 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     before: "number: REACHED_FROM_A_NODE",
     after: "number: VALUES_OF_A_NODE",
   },
-  ...TIME_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TIMES })),
 ];
