@@ -968,7 +968,7 @@ describe("without a store", () => {
     ],
     [
       "what is grouped by",
-      `SELECT ?k { ${doublings(10).join(" ")} } GROUP BY (STR(?v10) AS ?k) HAVING (CONCAT(?k, ?k) != "")`,
+      `SELECT ?k { ${doublings(3).join(" ")} } GROUP BY (STR(?v3) AS ?k) HAVING (CONCAT(?k, ?k) != "")`,
     ],
     ["what exists", `ASK { FILTER EXISTS { ${doublings(11).join(" ")} } }`],
     ["a long literal", select(`VALUES ?v0 { "${"x".repeat(30_000)}" } ${doublings(7).join(" ")}`)],
