@@ -75,7 +75,9 @@ export function survey(root: Node): Survey {
     }
   }
   return {
-    ...{ bindings, expressions, orders, predicates, longest, longestIri },
+    // The last were found first; most names are made of those before them.
+    bindings: bindings.toReversed(),
+    ...{ expressions, orders, predicates, longest, longestIri },
     ...{ mayRefer, isKeeping, isSpread },
   };
 }

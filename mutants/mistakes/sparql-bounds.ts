@@ -400,7 +400,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     ...COST,
     before: "round <= bindings.length; round++",
     after: "round < 1; round++",
-    only: "11 doublings of what",
+    only: "doublings in the other order",
   },
   {
     rule: "names under which is grouped are followed",
