@@ -63,6 +63,7 @@ export function survey(root: Node): Survey {
     const joined = (subType === "group" && node["patterns"]) as readonly Node[] | undefined | false;
     const mains = (joined || []).filter((each) => each["subType"] !== "bind" && each["subType"] !== "filter");
     if (whole.has(node) && mains.length === 1) whole.add(mains[0]);
+    isKeeping ||= mains.length > 1;
     isKeeping ||= type === "pattern" && !PASSING.includes(subType) && !whole.has(node);
     isKeeping ||= subType === "aggregate" || (type === "solutionModifier" && subType !== "limitOffset");
     isKeeping ||= node["distinct"] === true || node["reduced"] === true;

@@ -171,6 +171,7 @@ describe("values that a query makes of each solution", () => {
     ["chosen in groups", (pattern) => `SELECT (MAX(?big) AS ?most) { ${pattern} }`],
     ["counted", (pattern) => `SELECT (COUNT(DISTINCT ?big) AS ?n) { ${pattern} }`],
     ["joined", (pattern) => `SELECT * { { ${pattern} } { ?s ?p ?x } }`],
+    ["joined with what follows", (pattern) => `SELECT * { ${pattern} ?x ?y ?z }`],
     ["joined with a value", (pattern) => `SELECT * { ${pattern} } VALUES ?s { <urn:a> <urn:b> }`],
     ["joined if there", (pattern) => `SELECT * { ?s ?p ?x OPTIONAL { ${pattern} } }`],
     ["taken away", (pattern) => `SELECT * { ?s ?p ?x MINUS { ${pattern} } }`],

@@ -378,5 +378,11 @@ export const SPARQL_COSTS: readonly Mistake[] = [
     before: 'pattern.startsWith(".*")\n',
     after: "false\n",
   },
+  {
+    ...KEPT,
+    rule: "what comes before other patterns is joined with them",
+    before: "    isKeeping ||= mains.length > 1;\n",
+    after: "",
+  },
   ...TIME_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TIMES })),
 ];
