@@ -87,11 +87,7 @@ const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: strin
     'if (aggregation === "min" || aggregation === "max") return compared(first, first);\n',
     "",
   ],
-  [
-    "dates are compared at once",
-    "  if (one.duration === 0 || other.duration === 0) return 0;\n",
-    "",
-  ],
+  ["dates are compared at once", "  if (one.duration === 0 || other.duration === 0) return 0;\n", ""],
   [
     "two durations are added at once",
     "return to.date > 0 ? what.duration * STEPS_OF_A_DAY : 0;",
