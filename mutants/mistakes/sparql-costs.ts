@@ -206,7 +206,7 @@ export const SPARQL_COSTS: readonly Mistake[] = [
     after: "",
   },
   {
-    ...KEPT,
+    ...{ ...KEPT, only: "GROUP_CONCAT" },
     rule: "what is one of several is joined",
     before: "whole.has(node) && mains.length === 1",
     after: "whole.has(node)",
