@@ -15,6 +15,8 @@ const SLACK = 10;
 const LONGEST = 2_000_000;
 /** The same where solutions are kept: of the 20,000 that Fuseki sorts in memory 200 MB, which several queries may take at once. */
 const LONGEST_KEPT = 10_000;
+/** All values that a query makes of a solution, which has them at the same time: so many of the longest. */
+const OF_A_SOLUTION = 3;
 /** Some minutes of an engine. */
 const MOST_STEPS = 2e11;
 const LONGEST_QUOTED = 100;
@@ -53,9 +55,10 @@ type Known = {
   isSpread: boolean;
   replaced: Map<Node, Replaced>;
   times: Times;
-  /** all steps so far, those with dates and durations apart */
-  spent: { steps: number; times: number };
+  spent: Spent;
 };
+/** All steps so far, those with dates and durations apart, and what every GROUP_CONCAT takes of a solution. */
+type Spent = { steps: number; times: number; joined: number };
 /** What comes of replacing single letters, none of which stands in what others were replaced by: each is replaced but once. */
 type Replaced = { base: number; growth: number; made: string };
 
@@ -87,7 +90,8 @@ function measure(root: Node, names: Names): void {
   const ofName = (name: string) => known.get(name) ?? { length: OF_DATA, isJoined: false, isNamed: true };
   for (const { name } of bindings)
     if (!found.predicates.has(name)) known.set(name, { length: 0, isJoined: false, isNamed: true });
-  const measured = (node: Node, spent = { steps: 0, times: 0 }) =>
+  const nothing = () => ({ steps: 0, times: 0, joined: 0 });
+  const measured = (node: Node, spent: Spent = nothing()) =>
     valueBy(node, { ofName, longest, longestIri, mayRefer, isSpread, replaced, times, spent });
   // No value is made in more steps than there are bindings. What grows after as many rounds is a name that was given to
   // several values, none of which sees the others.
@@ -107,8 +111,11 @@ function measure(root: Node, names: Names): void {
     if (!hasGrown) break;
   }
   // An engine looks at its clock between solutions: all that one of them takes is a single step.
-  const spent = { steps: 0, times: 0 };
+  const spent = nothing();
   for (const expression of expressions) measured(expression, spent);
+  const all = sumOf([...known.values()].map(({ length, isJoined }) => (isJoined ? 0 : length)));
+  if (all > OF_A_SOLUTION * longest) throw new Excess(tooMuch("the values that it makes", all));
+  if (spent.joined > LONGEST_KEPT) throw new Excess(tooMuch("what it takes for GROUP_CONCAT", spent.joined));
   for (const order of orders) spent.times += times.stepsToSort(order);
   if (spent.steps + spent.times <= MOST_STEPS) return;
   throw new Excess(
@@ -127,9 +134,7 @@ function valueBy(node: Node, known: Known): Value {
   const { subType, value, operator, aggregation } = node;
   const ofLength = (length: number) => ({ length, isJoined: false, isNamed: false });
   if (subType === "variable") return known.ofName(String(value));
-  // It may stand behind a prefix, or be relative.
-  if (typeof value === "string")
-    return ofLength(value.length + (subType === "namedNode" ? known.longestIri : 0));
+  if (typeof value === "string") return ofLength(writtenLength(node, known));
   // Whether a pattern exists is a word; what it binds has been looked at by itself.
   if (subType === "patternOperation") return ofLength(0);
   const parts = [node["args"], node["expression"], node["subject"], node["predicate"], node["object"]]
@@ -161,11 +166,19 @@ function valueBy(node: Node, known: Known): Value {
     !aggregation &&
     values.some((each) => each.isJoined && each.isNamed);
   const lengths = values.map(({ length }) => length);
-  const whole = Math.min(lengthOf(node, lengths, known.mayRefer), lengthByLetters(node, lengths, known));
+  if (aggregation === "group_concat") known.spent.joined += lengthOf(node, lengths, known);
+  const whole = Math.min(lengthOf(node, lengths, known), lengthByLetters(node, lengths, known));
   const made = isOfJoined && most < Infinity ? most : Math.min(whole, most);
   const length = isCopied ? Infinity : Math.max(OF_NOTHING, made);
   if (length > known.longest) throw new Excess(tooLong(nameOf(node, parts), known.longest, isCopied));
   return { length, isJoined, isNamed: isChosen && values.some((each) => each.isNamed) };
+}
+
+function tooMuch(what: string, length: number): string {
+  return (
+    `Together ${what} could become too long for each solution of the query (${length.toLocaleString("en")} characters), ` +
+    "taking 1,000 for each value of the graph; make less of them at once."
+  );
 }
 
 function tooLong(name: string, longest: number, isCopied: boolean): string {
@@ -203,11 +216,16 @@ function helpOf(operator: unknown): string {
     : "look through what stands in the graph, instead of what is made of it";
 }
 
-/**
- * How long what is made of values of these lengths is.
- * @param mayRefer whether what stands for a match may have all of it in it, as $0
- */
-function lengthOf(node: Node, lengths: readonly number[], mayRefer: boolean): number {
+/** The longest that comes of a term by itself: its text, its language, or an IRI, which may stand behind a prefix or be relative. */
+function writtenLength({ subType, value, langOrIri }: Node, { longestIri }: Known): number {
+  const { length } = String(value);
+  if (subType === "namedNode") return length + longestIri;
+  if (!isNode(langOrIri)) return Math.max(length, String(langOrIri ?? "").length);
+  return Math.max(length, String(langOrIri["value"]).length + longestIri);
+}
+
+/** How long what is made of values of these lengths is. */
+function lengthOf(node: Node, lengths: readonly number[], { mayRefer, longestIri }: Known): number {
   const { operator, aggregation, separator = "" } = node as { separator?: string } & Node;
   const [first = 0, , third = 0] = lengths;
   if (SHORT.includes(operator ?? aggregation)) return 0;
@@ -221,6 +239,7 @@ function lengthOf(node: Node, lengths: readonly number[], mayRefer: boolean): nu
     return first + (first / least) * Math.max(0, third - least);
   }
   if (operator === "encode_for_uri") return first * ENCODED;
+  if (operator === "iri" || operator === "uri") return first + longestIri;
   return sumOf(lengths) + (aggregation === "group_concat" ? separator.length : 0);
 }
 

@@ -6,7 +6,6 @@ type Node = Readonly<Record<string, unknown>>;
 
 /** Where something stands in the text. */
 type Span = { start: number; end: number };
-type Edit = Span & { put: string };
 
 /** In a second or some, all of which is in memory at once. */
 export const MOST_DESCRIBED = 10_000;
@@ -14,6 +13,9 @@ export const MOST_DESCRIBED = 10_000;
 /** @returns what is wrong with the VALUES behind a query, which is joined as well: behind groups it cannot stand in the UNION */
 export function faultOfValues(query: Node): string | undefined {
   const { values, where } = query;
+  // Nor can all names be found of groups.
+  if (query["subType"] === "describe" && described(query)[0] === "*" && isGrouped(query))
+    return "DESCRIBE * may not group: name what is to be described.";
   if (!values || !where || (spanOf(where) && !isGrouped(query))) return undefined;
   return (
     "VALUES may not stand behind a query that groups or aggregates, nor behind CONSTRUCT WHERE: " +
@@ -28,72 +30,56 @@ export function faultOfValues(query: Node): string | undefined {
  *   without a space. excess, for a DESCRIBE that may find more than can be described: a SELECT that finds something if it does
  */
 export function endable(text: string, query: Node): { endable: string; excess?: string } {
-  const edits = patternEdits(text, query);
-  const most = mostFound(query);
-  if (most === undefined) return { endable: edited(text, edits) };
-  const { offset = 0 } = limitOf(query);
-  return {
-    // What is random may find more than before.
-    endable: edited(text, [...edits, page(text, query, most, offset)]),
-    excess: edited(text, [...edits, asSelect(text, query), page(text, query, 1, offset + most)]),
-  };
-}
-
-function patternEdits(text: string, query: Node): Edit[] {
   const where = spanOf(query["where"]);
   // A pattern of triples alone, or none.
-  if (!where) return [];
+  if (!where) return { endable: text };
   const pattern = text.slice(where.start + 1, where.end - 1).replace(/^ /, "");
   const values = spanOf(query["values"]);
   const joined = values ? `{${pattern}} ${text.slice(values.start, values.end)}` : pattern;
-  return [
-    { ...where, put: `{{${joined}} UNION { FILTER(false) }}` },
-    ...(values ? [{ ...values, put: "" }] : []),
-  ];
+  const behind = values
+    ? text.slice(where.end, values.start) + text.slice(values.end)
+    : text.slice(where.end);
+  const before = text.slice(0, where.start);
+  const most = mostFound(query);
+  if (most === undefined) return { endable: `${before}${late(joined)}${behind}` };
+  // What is found is told apart before it is counted. The text may end with a comment.
+  const names = described(query).join(" ");
+  const found = `SELECT DISTINCT ${names} {SELECT ${names} {${joined}}${behind}\n}`;
+  return {
+    // What is random may find more than before.
+    endable: `${before}${late(`${found} LIMIT ${most}`)}`,
+    excess: asSelect(text, query, where) + late(`${found} LIMIT 1 OFFSET ${most}`),
+  };
 }
+
+const late = (pattern: string) => `{{${pattern}} UNION { FILTER(false) }}`;
 
 /** How many solutions a DESCRIBE may have; undefined where it has no more, or is none. */
 function mostFound(query: Node): number | undefined {
   if (query["subType"] !== "describe") return undefined;
-  const described = query["variables"] as readonly Node[];
-  const names = described.some(isWildcard)
-    ? namesIn(query["where"]).size
-    : new Set(described.filter(isVariable).map(({ value }) => value)).size;
-  const most = Math.floor(MOST_DESCRIBED / Math.max(names, 1));
-  const { limit = Infinity } = limitOf(query);
-  return names > 0 && limit > most ? most : undefined;
+  const names = described(query);
+  const count = names[0] === "*" ? namesIn(query["where"]).size : names.length;
+  const most = Math.floor(MOST_DESCRIBED / Math.max(count, 1));
+  const { limitOffset } = query["solutionModifiers"] as { limitOffset?: { limit?: number } };
+  return count > 0 && (limitOffset?.limit ?? Infinity) > most ? most : undefined;
 }
 
-function limitOf({ solutionModifiers }: Node): { limit?: number; offset?: number } {
-  return (solutionModifiers as { limitOffset?: object }).limitOffset ?? {};
+/** The names of a DESCRIBE, as SELECT has them. */
+function described({ variables }: Node): string[] {
+  const all = variables as readonly Node[];
+  if (all.some(({ type }) => type === "wildcard")) return ["*"];
+  return [...new Set(all.filter(isVariable).map(({ value }) => `?${String(value)}`))];
 }
 
-/** A part of its solutions in place of what the text says of that. */
-function page(text: string, { solutionModifiers }: Node, limit: number, offset: number): Edit {
-  const said = spanOf((solutionModifiers as Node)["limitOffset"]);
-  const put = `LIMIT ${limit} OFFSET ${offset}`;
-  // The text may end with a comment.
-  return said ? { ...said, put } : { start: text.length, end: text.length, put: `\n${put}` };
-}
-
-/** Behind the prologue, of which only the last part is before DESCRIBE, and comments. */
-function asSelect(text: string, { context, variables }: Node): Edit {
-  const prologue = spanOf((context as readonly Node[]).at(-1))?.end ?? 0;
+/** The beginning of a DESCRIBE as that of a SELECT, up to its pattern: before it are only the prologue and comments. */
+function asSelect(text: string, query: Node, where: Span): string {
+  const prologue = spanOf((query["context"] as readonly Node[]).at(-1))?.end ?? 0;
   const [head] = /^(?:\s|#[^\r\n]*)*DESCRIBE/i.exec(text.slice(prologue))!;
   const start = prologue + head.length - "DESCRIBE".length;
-  const described = variables as readonly Node[];
-  const names = described.some(isWildcard)
-    ? ["*"]
-    : described.filter(isVariable).map(({ value }) => `?${String(value)}`);
-  return { start, end: spanOf(described.at(-1))!.end, put: `SELECT DISTINCT ${names.join(" ")} ` };
+  const { end } = spanOf((query["variables"] as readonly Node[]).at(-1))!;
+  return `${text.slice(0, start)}SELECT ${described(query).join(" ")} ${text.slice(end, where.start)}`;
 }
 
-function edited(text: string, edits: readonly Edit[]): string {
-  const fromTheEnd = edits.toSorted((one, other) => other.start - one.start);
-  return fromTheEnd.reduce((made, { start, end, put }) => made.slice(0, start) + put + made.slice(end), text);
-}
-
-const isWildcard = ({ type }: Node) => type === "wildcard";
 const isVariable = ({ subType }: Node) => subType === "variable";
 
 function spanOf(node: unknown): Span | undefined {
@@ -114,9 +100,14 @@ function aggregates(node: unknown): boolean {
   return type !== "query" && Object.values(node).some(aggregates);
 }
 
+/** The names that a pattern binds, and maybe some more. */
 function namesIn(node: unknown, found = new Set<unknown>()): ReadonlySet<unknown> {
   if (typeof node !== "object" || node === null) return found;
-  if (isVariable(node as Node)) found.add((node as Node)["value"]);
-  for (const part of Object.values(node)) namesIn(part, found);
+  const { type, subType, value, variables } = node as Node;
+  if (isVariable(node as Node)) found.add(value);
+  const isWhole =
+    type === "query" && !(variables as readonly Node[]).some((each) => each["type"] === "wildcard");
+  if (subType === "patternOperation") return found;
+  for (const part of Object.values(isWhole ? { variables } : node)) namesIn(part, found);
   return found;
 }

@@ -40,37 +40,50 @@ describe("a pattern stands in a UNION", () => {
     // Nothing in these is joined before the plan is there.
     ["CONSTRUCT WHERE { ?s ?p ?o }", "CONSTRUCT WHERE { ?s ?p ?o }"],
     ["DESCRIBE <urn:s>", "DESCRIBE <urn:s>"],
-    ["DESCRIBE <urn:s> VALUES ?x { 1 }", "DESCRIBE <urn:s> VALUES ?x { 1 }"],
+    ["DESCRIBE <urn:s> ?x VALUES ?x { 1 }", "DESCRIBE <urn:s> ?x VALUES ?x { 1 }"],
   ])("%s", (text, endable) => {
     const { form, ...query } = guardQuery(text);
     expect([query, form]).toEqual([{ text, endable }, text.split(/[ \n]/, 1)[0]!.toLowerCase()]);
   });
 
-  const PATTERN = "{{?s ?p ?o } UNION { FILTER(false) }}";
+  const found = (names: string, pattern: string, behind: string, page: string) =>
+    `{{SELECT DISTINCT ${names} {SELECT ${names} {${pattern}}${behind}\n} ${page}} UNION { FILTER(false) }}`;
 
   test.each([
     [
       "DESCRIBE ?s { ?s ?p ?o }",
-      `DESCRIBE ?s ${PATTERN}\nLIMIT 10000 OFFSET 0`,
-      `SELECT DISTINCT ?s  ${PATTERN}\nLIMIT 1 OFFSET 10000`,
+      `DESCRIBE ?s ${found("?s", "?s ?p ?o ", "", "LIMIT 10000")}`,
+      `SELECT ?s  ${found("?s", "?s ?p ?o ", "", "LIMIT 1 OFFSET 10000")}`,
     ],
     [
       "PREFIX describe: <urn:d>\n# describe\ndescribe#x\n?s FROM <urn:g>{ ?s ?p ?o } GROUP BY ?s LIMIT 10001 # none",
-      `PREFIX describe: <urn:d>\n# describe\ndescribe#x\n?s FROM <urn:g>${PATTERN} GROUP BY ?s LIMIT 10000 OFFSET 0 # none`,
-      `PREFIX describe: <urn:d>\n# describe\nSELECT DISTINCT ?s  FROM <urn:g>${PATTERN} GROUP BY ?s LIMIT 1 OFFSET 10000 # none`,
+      `PREFIX describe: <urn:d>\n# describe\ndescribe#x\n?s FROM <urn:g>${found("?s", "?s ?p ?o ", " GROUP BY ?s LIMIT 10001 # none", "LIMIT 10000")}`,
+      `PREFIX describe: <urn:d>\n# describe\nSELECT ?s  FROM <urn:g>${found("?s", "?s ?p ?o ", " GROUP BY ?s LIMIT 10001 # none", "LIMIT 1 OFFSET 10000")}`,
     ],
     [
-      "DESCRIBE ?s <urn:s> ?o ?s { ?s ?p ?o } ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 VALUES ?p { 1 }",
-      `DESCRIBE ?s <urn:s> ?o ?s {{{?s ?p ?o } VALUES ?p { 1 }} UNION { FILTER(false) }} ORDER BY ?p LIMIT 5000 OFFSET 7 `,
-      `SELECT DISTINCT ?s ?o ?s  {{{?s ?p ?o } VALUES ?p { 1 }} UNION { FILTER(false) }} ORDER BY ?p LIMIT 1 OFFSET 5007 `,
+      "DESCRIBE ?s <urn:s> ?o { ?s ?p ?o } ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 VALUES ?p { 1 }",
+      `DESCRIBE ?s <urn:s> ?o ${found("?s ?o", "{?s ?p ?o } VALUES ?p { 1 }", " ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 ", "LIMIT 5000")}`,
+      `SELECT ?s ?o  ${found("?s ?o", "{?s ?p ?o } VALUES ?p { 1 }", " ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 ", "LIMIT 1 OFFSET 5000")}`,
+    ],
+    // What is within a subquery or EXISTS has no name outside.
+    [
+      "DESCRIBE * { ?s ?p ?o { SELECT ?s ?x { ?s ?x ?y } } FILTER EXISTS { ?s ?z 1 } } # all",
+      `DESCRIBE * ${found("*", "?s ?p ?o { SELECT ?s ?x { ?s ?x ?y } } FILTER EXISTS { ?s ?z 1 } ", " # all", "LIMIT 2500")}`,
+      `SELECT *  ${found("*", "?s ?p ?o { SELECT ?s ?x { ?s ?x ?y } } FILTER EXISTS { ?s ?z 1 } ", " # all", "LIMIT 1 OFFSET 2500")}`,
     ],
     [
-      "DESCRIBE * { ?s ?p ?o { SELECT ?s { ?s ?p ?x } } } # all",
-      "DESCRIBE * {{?s ?p ?o { SELECT ?s { ?s ?p ?x } } } UNION { FILTER(false) }} # all\nLIMIT 2500 OFFSET 0",
-      "SELECT DISTINCT *  {{?s ?p ?o { SELECT ?s { ?s ?p ?x } } } UNION { FILTER(false) }} # all\nLIMIT 1 OFFSET 2500",
+      "DESCRIBE * { { SELECT * { ?s ?p ?o } } }",
+      `DESCRIBE * ${found("*", "{ SELECT * { ?s ?p ?o } } ", "", "LIMIT 3333")}`,
+      `SELECT *  ${found("*", "{ SELECT * { ?s ?p ?o } } ", "", "LIMIT 1 OFFSET 3333")}`,
     ],
   ])("and what is described has an end: %s", (text, endable, excess) => {
     expect(guardQuery(text)).toEqual({ form: "describe", text, endable, excess });
+    // They are queries themselves.
+    expect([guardQuery(endable).form, guardQuery(excess).form]).toEqual(["describe", "select"]);
+  });
+
+  test("which cannot be said of groups without their names", () => {
+    expect(() => guardQuery("DESCRIBE * { ?s ?p ?o } GROUP BY ?s")).toThrow(/^DESCRIBE \* may not group: /);
   });
 
   test.each([
@@ -168,6 +181,10 @@ describe("a pattern stands in a UNION", () => {
     };
     expect(await described("DESCRIBE ?s { ?s <urn:p1> ?o }")).toBe(6_667);
     expect(await described("DESCRIBE ?s { ?s ?p ?o } LIMIT 10000 OFFSET 10003")).toBe(10_000);
+    // In forty thousand solutions there are two.
+    const many = "DESCRIBE ?a { ?s ?p ?o GRAPH <urn:few> { ?a <urn:is> ?x } }";
+    expect(await described(many)).toBe(3);
+    expect(await described(`${many} ORDER BY ?x LIMIT 30000`)).toBe(3);
     for (const limit of ["", "LIMIT 10001"])
       await expect(described(`DESCRIBE ?s { ?s ?p ?o } ${limit}`)).rejects.toMatchObject({
         code: "query_too_expensive",

@@ -10,38 +10,10 @@ const ENDABLE = { file: "graph/sparql-endable.ts", tests: ["endable-queries"], o
 const PLACE = { file: "graph/store-http.ts", tests: ["store-answers"], only: "the place of a query" };
 
 const ENDABLE_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
-  ["a pattern is begun behind the plan", "UNION { FILTER(false) }", ""],
+  ["a pattern is begun behind the plan", "} UNION { FILTER(false) }", "}"],
   ["what stands in a UNION stays what it is", "UNION { FILTER(false) }", "UNION {}"],
   ["VALUES go with the pattern", "const joined = values ? ", "const joined = !values ? "],
-  ["VALUES do not stand twice", '[{ ...values, put: "" }]', "[]"],
-  ["a DESCRIBE describes what it finds and no more", '!== "describe")', '=== "describe")'],
-  ["each name is one resource", "MOST_DESCRIBED / Math.max(names, 1)", "MOST_DESCRIBED"],
-  [
-    "a name that comes twice is one",
-    "new Set(described.filter(isVariable).map(({ value }) => value)).size",
-    "described.filter(isVariable).length",
-  ],
-  ["all names may be many", "names > 0 && limit > most", "names > 1 && limit > most"],
-  ["IRIs alone are described whatever is found", "names > 0 && ", ""],
-  ["what has a limit is bounded", "limit > most ? most", "limit >= most ? most"],
-  [
-    "a limit of one's own stays",
-    "const { limit = Infinity } = limitOf(query);",
-    "const limit = Number.POSITIVE_INFINITY;",
-  ],
-  [
-    "what is skipped is not described",
-    "limitOf(query);\n  return {",
-    "limitOf({ ...query, solutionModifiers: {} });\n  return {",
-  ],
-  [
-    "what is too much begins behind what is not",
-    "page(text, query, 1, offset + most)",
-    "page(text, query, 1, offset)",
-  ],
-  ["a limit stands behind a comment", "put: `\\n${put}`", "put: ` ${put}`"],
-  ["a prologue may name what it likes", "spanOf((context as readonly Node[]).at(-1))?.end ?? 0", "0"],
-  ["the same resource is found once", "`SELECT DISTINCT ${", "`SELECT ${"],
+  ["VALUES do not stand twice", "+ text.slice(values.end)", "+ text.slice(values.start)"],
   ["columns stay where they are", '.replace(/^ /, "")', ""],
   [
     "VALUES behind a group are refused",
@@ -50,9 +22,36 @@ const ENDABLE_SLIPS: readonly (readonly [rule: string, before: string, after: st
   ],
   ["VALUES behind what is counted are refused", "|| aggregates([variables, others])", ""],
   ["what is counted may be what is sorted by", "aggregates([variables, others])", "aggregates(variables)"],
-  ["what a subquery counts is no group", 'type !== "query" && ', ""],
+  ["what a subquery counts is no group", 'return type !== "query" && ', "return "],
   ["VALUES behind CONSTRUCT WHERE are refused", "(spanOf(where) && ", "("],
   ["VALUES behind a DESCRIBE without a pattern are not", "|| !where ", ""],
+  ["DESCRIBE * groups nothing", " && isGrouped(query))", " && !isGrouped)"],
+  ["a DESCRIBE describes what it finds and no more", '!== "describe")', '=== "describe")'],
+  ["each name is one resource", "MOST_DESCRIBED / Math.max(count, 1)", "MOST_DESCRIBED"],
+  [
+    "a name that comes twice is one",
+    "[...new Set(all.filter(isVariable).map(({ value }) => `?${String(value)}`))]",
+    "all.filter(isVariable).map(({ value }) => `?${String(value)}`)",
+  ],
+  ["IRIs alone are described whatever is found", "count > 0 && ", ""],
+  ["what has a limit is bounded", "?? Infinity) > most", "?? Infinity) >= most"],
+  ["a limit of one's own stays", "limitOffset?.limit ?? Infinity", "Infinity"],
+  ["what is found is told apart before it is counted", "`SELECT DISTINCT ${names}", "`SELECT ${names}"],
+  ["what is too much begins behind what is not", "LIMIT 1 OFFSET ${most}", "LIMIT 1"],
+  ["what is random is described to an end", "late(`${found} LIMIT ${most}`)", "late(found)"],
+  ["a text may end with a comment", "${behind}\\n}`", "${behind}}`"],
+  [
+    "a prologue may name what it likes",
+    'spanOf((query["context"] as readonly Node[]).at(-1))?.end ?? 0',
+    "0",
+  ],
+  ["a subquery binds what it selects", "isWhole ? { variables } : node", "node"],
+  [
+    "a subquery of all names binds all",
+    "!(variables as readonly Node[]).some(",
+    "(variables as readonly Node[]).every(",
+  ],
+  ["EXISTS binds nothing", 'if (subType === "patternOperation") return found;\n', ""],
 ];
 
 export const SPARQL_BOUNDS: readonly Mistake[] = [
@@ -356,8 +355,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a name is as long as with its prefix",
     ...COST,
-    before: '(subType === "namedNode" ? known.longestIri : 0)',
-    after: "0",
+    before: 'if (subType === "namedNode") return length + longestIri;',
+    after: 'if (subType === "namedNode") return length;',
     only: "long prefix",
   },
   {

@@ -4,6 +4,7 @@ import type { Mistake } from "../mistake.ts";
 const COSTS = { tests: ["sparql-costs"] };
 const TIMES = { ...COSTS, file: "graph/sparql-times.ts", only: "dates and durations" };
 const KEPT = { ...COSTS, file: "graph/sparql-survey.ts", only: "of each solution" };
+const TOGETHER = { ...COSTS, file: "graph/sparql-cost.ts", only: "at the same time" };
 const GROUPED = { ...COSTS, file: "graph/sparql-cost.ts", only: "GROUP_CONCAT" };
 
 const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
@@ -162,6 +163,31 @@ const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: strin
     "of((items as readonly Node[])[0]!)",
   ],
   ["of two ways both lead to dates", "each.every((is) => is === each[0]) ? each[0] : undefined", "each[0]"],
+];
+
+const TOGETHER_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
+  [
+    "three long values are made of a solution at most",
+    "const OF_A_SOLUTION = 3;",
+    "const OF_A_SOLUTION = 4;",
+  ],
+  ["three long values may be made of a solution", "const OF_A_SOLUTION = 3;", "const OF_A_SOLUTION = 2;"],
+  ["more may be where solutions are passed on", "OF_A_SOLUTION * longest", "OF_A_SOLUTION * LONGEST_KEPT"],
+  ["what all GROUP_CONCATs take counts together", "known.spent.joined +=", "known.spent.joined ="],
+  ["GROUP_CONCATs have a bound", "if (spent.joined > LONGEST_KEPT)", "if (spent.joined > LONGEST)"],
+  ["a type is as long as its IRI", 'String(langOrIri["value"]).length', "0"],
+  [
+    "a type may stand behind a prefix",
+    'String(langOrIri["value"]).length + longestIri',
+    'String(langOrIri["value"]).length',
+  ],
+  ["a language has a length", 'String(langOrIri ?? "").length', "0"],
+  [
+    "what becomes an IRI may be relative",
+    'if (operator === "iri" || operator === "uri") return first + longestIri;\n',
+    "",
+  ],
+  ["URI is IRI", ' || operator === "uri")', ")"],
 ];
 
 export const SPARQL_COSTS: readonly Mistake[] = [
@@ -381,4 +407,5 @@ export const SPARQL_COSTS: readonly Mistake[] = [
     after: "",
   },
   ...TIME_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TIMES })),
+  ...TOGETHER_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TOGETHER })),
 ];
