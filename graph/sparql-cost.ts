@@ -220,8 +220,9 @@ function helpOf(operator: unknown): string {
 function writtenLength({ subType, value, langOrIri }: Node, { longestIri }: Known): number {
   const { length } = String(value);
   if (subType === "namedNode") return length + longestIri;
-  if (!isNode(langOrIri)) return Math.max(length, String(langOrIri ?? "").length);
-  return Math.max(length, String(langOrIri["value"]).length + longestIri);
+  if (typeof langOrIri === "string") return Math.max(length, langOrIri.length);
+  const { value: type } = (langOrIri ?? {}) as { value?: string };
+  return type === undefined ? length : Math.max(length, type.length + longestIri);
 }
 
 /** How long what is made of values of these lengths is. */
