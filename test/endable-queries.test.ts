@@ -61,8 +61,8 @@ describe("a pattern stands in a UNION", () => {
       `PREFIX describe: <urn:d>\n# describe\nSELECT ?s  FROM <urn:g>${found("?s", "?s ?p ?o ", " GROUP BY ?s LIMIT 10001 # none", "LIMIT 1 OFFSET 10000")}`,
     ],
     [
-      "DESCRIBE ?s <urn:s> ?o { ?s ?p ?o } ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 VALUES ?p { 1 }",
-      `DESCRIBE ?s <urn:s> ?o ${found("?s ?o", "{?s ?p ?o } VALUES ?p { 1 }", " ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 ", "LIMIT 5000")}`,
+      "DESCRIBE ?s <urn:s> ?o ?s { ?s ?p ?o } ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 VALUES ?p { 1 }",
+      `DESCRIBE ?s <urn:s> ?o ?s ${found("?s ?o", "{?s ?p ?o } VALUES ?p { 1 }", " ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 ", "LIMIT 5000")}`,
       `SELECT ?s ?o  ${found("?s ?o", "{?s ?p ?o } VALUES ?p { 1 }", " ORDER BY ?p OFFSET 7 # a\n LIMIT 5001 ", "LIMIT 1 OFFSET 5000")}`,
     ],
     // What is within a subquery or EXISTS has no name outside.

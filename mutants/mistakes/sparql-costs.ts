@@ -175,7 +175,6 @@ const TOGETHER_SLIPS: readonly (readonly [rule: string, before: string, after: s
   ["more may be where solutions are passed on", "OF_A_SOLUTION * longest", "OF_A_SOLUTION * LONGEST_KEPT"],
   ["what all GROUP_CONCATs take counts together", "known.spent.joined +=", "known.spent.joined ="],
   ["GROUP_CONCATs have a bound", "if (spent.joined > LONGEST_KEPT)", "if (spent.joined > LONGEST)"],
-  ["a type is as long as its IRI", "type.length + longestIri", "longestIri"],
   ["a type may stand behind a prefix", "type.length + longestIri", "type.length"],
   ["a language has a length", "Math.max(length, langOrIri.length)", "length"],
   [
