@@ -6,6 +6,7 @@ import { readPattern } from "./sparql-patterns.ts";
 import { isMatching, isNode, survey } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 import { Times } from "./sparql-times.ts";
+import { quoted } from "./sparql-wording.ts";
 
 /** What a value of the graph is taken to have; most have less. */
 const OF_DATA = 1_000;
@@ -19,7 +20,6 @@ const LONGEST_KEPT = 10_000;
 const OF_A_SOLUTION = 3;
 /** Some minutes of an engine. */
 const MOST_STEPS = 2e11;
-const LONGEST_QUOTED = 100;
 /** A pattern that is a single letter, or a sign with a backslash. */
 const ONE_LETTER = /^(?:\\(?=\W)|(?![\\^$.|?*+()[\]{}]))([\s\S])$/;
 /** To go once through a value, such as to hash it: this often as long as to compare a letter. */
@@ -202,9 +202,7 @@ function mostOf({ operator }: Node, parts: readonly Node[]): number {
 
 function nameOf({ operator, aggregation }: Node, parts: readonly Node[]): string {
   if (isMatching(operator)) {
-    const pattern = String(parts[1]?.["value"]);
-    const quoted = pattern.length > LONGEST_QUOTED ? `${pattern.slice(0, LONGEST_QUOTED)}…` : pattern;
-    return `${operator.toUpperCase()} with the pattern ${JSON.stringify(quoted)}`;
+    return `${operator.toUpperCase()} with the pattern ${JSON.stringify(quoted(String(parts[1]?.["value"])))}`;
   }
   const name = operator ?? aggregation;
   return typeof name === "string" ? name.toUpperCase() : "A function";

@@ -10,11 +10,13 @@ type Span = { start: number; end: number };
 /** In a second or some, all of which is in memory at once. */
 export const MOST_DESCRIBED = 10_000;
 
-/** @returns what is wrong with the VALUES behind a query, which is joined as well: behind groups it cannot stand in the UNION */
-export function faultOfValues(query: Node): string | undefined {
-  const { values, where } = query;
-  // Nor can all names be found of groups.
-  if (query["subType"] === "describe" && described(query)[0] === "*" && isGrouped(query))
+/**
+ * @returns what keeps a query from being sent so: VALUES behind it are joined as well, and behind groups they cannot stand in the
+ *   UNION; nor has a DESCRIBE names of all that was grouped
+ */
+export function faultOfForm(query: Node): string | undefined {
+  const { subType, values, where } = query;
+  if (subType === "describe" && described(query)[0] === "*" && isGrouped(query))
     return "DESCRIBE * may not group: name what is to be described.";
   if (!values || !where || (spanOf(where) && !isGrouped(query))) return undefined;
   return (
@@ -25,9 +27,9 @@ export function faultOfValues(query: Node): string | undefined {
 
 /**
  * @param text which was read
- * @param query its tree, in which faultOfValues has found nothing, with the places in the text
- * @returns endable: the same query; its lines are those of the text, and their columns but on the line where the pattern begins
- *   without a space. excess, for a DESCRIBE that may find more than can be described: a SELECT that finds something if it does
+ * @param query its tree, in which faultOfForm has found nothing, with the places in the text
+ * @returns endable: the same query; without VALUES behind it its lines are those of the text, and their columns but on the line
+ *   where the pattern begins without a space. excess, for a DESCRIBE that may find more than can be described: a SELECT that finds something if it does
  */
 export function endable(text: string, query: Node): { endable: string; excess?: string } {
   const where = spanOf(query["where"]);

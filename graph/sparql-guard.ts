@@ -3,13 +3,14 @@
 import { Parser } from "@traqula/parser-sparql-1-2";
 import { AstFactory } from "@traqula/rules-sparql-1-2";
 import { LRUCache } from "lru-cache";
-import { RDF } from "./namespaces.ts";
 import { isComputing, isFunction, Names } from "./sparql-extensions.ts";
 import { excessOf } from "./sparql-cost.ts";
-import { endable, faultOfValues } from "./sparql-endable.ts";
+import { endable, faultOfForm } from "./sparql-endable.ts";
 import { Endless, requireEnding } from "./sparql-paths.ts";
 import { readPattern } from "./sparql-patterns.ts";
 import { faultOfTime, faultOfType } from "./sparql-times.ts";
+import { quoted, written, writtenPath } from "./sparql-wording.ts";
+import type { Named } from "./sparql-wording.ts";
 
 /** Why a text may not be run. */
 export type RefusalReason =
@@ -52,8 +53,6 @@ const MAX_TREE_DEPTH = 1_000;
 
 /** EXISTS within EXISTS: Fuseki goes through what is inside twice at each level, before it looks at its clock. */
 const DEEPEST_EXISTS = 8;
-
-const LONGEST_QUOTED = 100;
 
 // The parser passes `errorHandler` on to its builder, which its types leave out.
 const parserOptions: ConstructorParameters<typeof Parser>[0] & { errorHandler: typeof throwSyntaxError } = {
@@ -147,7 +146,7 @@ function inspect(text: string): GuardedQuery {
   }
   const names = namesOf(tree);
   walk(tree, names);
-  refuseCostly(excessOf(tree, names) ?? faultOfValues(tree));
+  refuseCostly(excessOf(tree, names) ?? faultOfForm(tree));
   return { form: tree["subType"] as QueryForm, text, ...endable(text, tree) };
 }
 
@@ -219,22 +218,9 @@ function requireEndingPath(path: Node): void {
     if (!(error instanceof Endless)) throw error;
     throw new QueryRefused(
       "path",
-      `The property path ${quoted(writtenPath(error.path as Node))} is not accepted: ${error.message}.`,
+      `The property path ${quoted(writtenPath(error.path))} is not accepted: ${error.message}.`,
     );
   }
-}
-
-const quoted = (text: string) => (text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text);
-
-function writtenPath(path: Node): string {
-  if (path["type"] !== "path")
-    return path["value"] === `${RDF}type` ? "a" : written(path as unknown as Named);
-  const subType = path["subType"] as string;
-  const items = (path["items"] as readonly Node[]).map(writtenPath);
-  if (subType === "|" || subType === "/") return `(${items.join(subType)})`;
-  const [inner = ""] = items;
-  if (subType === "^" || subType === "!") return subType + inner;
-  return (/^\^|[*+?]$/.test(inner) ? `(${inner})` : inner) + subType;
 }
 
 function namesOf({ context }: Node): Names {
@@ -278,11 +264,6 @@ function inspectNode(node: Node, names: Names): void {
 function refuseCostly(fault: string | undefined): void {
   if (fault !== undefined) throw new QueryRefused("too_costly", fault);
 }
-
-type Named = { value: string; prefix?: string };
-
-/** A name as it stands in the text. */
-const written = ({ value, prefix }: Named) => (prefix === undefined ? `<${value}>` : `${prefix}:${value}`);
 
 /** @param at where the flags are among what is given */
 function requirePlainPattern(name: string, { args }: Node, at: number): void {

@@ -88,6 +88,7 @@ import { QUEUES } from "./rules-queue.ts";
 import { RECORDS } from "./rules-records.ts";
 import { SPARQL_BOUNDS } from "./sparql-bounds.ts";
 import { SPARQL_COSTS } from "./sparql-costs.ts";
+import { SPARQL_ENDABLE } from "./sparql-endable.ts";
 import { SPARQL_REQUESTS } from "./sparql-requests.ts";
 import { SEARCHES } from "./rules-searches.ts";
 import { STANDING } from "./rules-standing.ts";
@@ -262,6 +263,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...LISTS_ORDERED,
   ...SPARQL_BOUNDS,
   ...SPARQL_COSTS,
+  ...SPARQL_ENDABLE,
   ...SPARQL_REQUESTS,
   ...RESULTS_READ,
   ...REFERENCE_READ,
