@@ -107,6 +107,7 @@ test.each([
   expect(asked).toMatchObject([
     { texts: ["SELECT ?s {}", undefined], accept: "application/sparql-results+json" },
   ]);
+  jest.advanceTimersByTime(20_000);
   const results = bindings === "0" ? "" : `{"results":{"bindings":${bindings}}}`;
   asked[0]!.answer(Readable.from([Buffer.from(results)]));
   asked[0]!.end();
@@ -116,7 +117,9 @@ test.each([
     Array.from({ length: questions }, () => ["urn:g"]),
   );
   expect(asked.at(-1)).toMatchObject(
-    questions === 2 ? { texts: ["DESCRIBE ?s {}", undefined], accept: "text/turtle" } : {},
+    questions === 2
+      ? { texts: ["DESCRIBE ?s {}", undefined], accept: "text/turtle", timeoutMs: 40_000 }
+      : { timeoutMs: 60_000 },
   );
 });
 

@@ -273,8 +273,8 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   {
     ...ENDPOINT,
     rule: "a store is told how long a query may take",
-    before: "      timeoutMs: this.#timeoutMs,\n      signal",
-    after: "      signal",
+    before: "excess === undefined ? this.#timeoutMs :",
+    after: "excess === undefined ? 2 * this.#timeoutMs :",
     only: "asked for what the caller takes",
   },
   {

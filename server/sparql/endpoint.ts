@@ -117,10 +117,13 @@ export class SparqlEndpoint {
    * @throws ApiError; whatever it was, once the caller is gone
    */
   async run({ text, endable, excess }: GuardedQuery, { type, ...asking }: Wanted): Promise<Readable> {
+    const end = performance.now() + this.#timeoutMs;
     try {
       if (excess !== undefined && (await this.#finds(excess, asking)))
         throw new ApiError("query_too_expensive", { message: TOO_MUCH_TO_DESCRIBE });
-      const body = await this.#ask(text, { ...asking, type: ALIASES.get(type) ?? type, endable });
+      // What was asked before it was a part of it.
+      const timeoutMs = excess === undefined ? this.#timeoutMs : Math.max(1, end - performance.now());
+      const body = await this.#ask(text, { ...asking, type: ALIASES.get(type) ?? type, endable, timeoutMs });
       await firstBytes(body);
       return body;
     } catch (error) {
@@ -130,12 +133,11 @@ export class SparqlEndpoint {
 
   async #ask(
     text: string,
-    { type, caller, gone, ...more }: Wanted & Pick<GuardedQuery, "endable">,
+    { type, caller, gone, ...more }: Wanted & Pick<GuardedQuery, "endable"> & { timeoutMs: number },
   ): Promise<Readable> {
     const { body } = await this.#store.query(text, {
       ...more,
       accept: type,
-      timeoutMs: this.#timeoutMs,
       signal: gone,
       place: (left) => this.#place(caller, left),
     });
@@ -143,7 +145,9 @@ export class SparqlEndpoint {
   }
 
   async #finds(select: string, asking: Omit<Wanted, "type">): Promise<boolean> {
-    const answer = await readAll(await this.#ask(select, { ...asking, type: RESULTS_JSON }));
+    const answer = await readAll(
+      await this.#ask(select, { ...asking, type: RESULTS_JSON, timeoutMs: this.#timeoutMs }),
+    );
     try {
       return (JSON.parse(answer) as { results: { bindings: unknown[] } }).results.bindings.length > 0;
     } catch (cause) {
