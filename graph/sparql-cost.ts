@@ -18,6 +18,8 @@ const LONGEST = 2_000_000;
 const LONGEST_KEPT = 10_000;
 /** All values that a query makes of a solution, which has them at the same time: so many of the longest. */
 const OF_A_SOLUTION = 3;
+/** The same of what all GROUP_CONCATs take of it: ten plain lists, or half as many of two values each. */
+const OF_GROUP_CONCATS = 2;
 /** Some minutes of an engine. */
 const MOST_STEPS = 2e11;
 /** A pattern that is a single letter, or a sign with a backslash. */
@@ -26,6 +28,8 @@ const ONE_LETTER = /^(?:\\(?=\W)|(?![\\^$.|?*+()[\]{}]))([\s\S])$/;
 const LINEAR = 100;
 /** A letter becomes three bytes, and each of them three characters. */
 const ENCODED = 9;
+/** Of what has a thousand letters in the reckoning, but rarely otherwise. */
+const ENCODED_OF_DATA = 3;
 
 /** What takes as many steps as its first argument is long, times its second: engines compare by the letter and multiply by the digit. */
 const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter", "*", "/"];
@@ -57,8 +61,11 @@ type Known = {
   times: Times;
   spent: Spent;
 };
-/** All steps so far, those with dates and durations apart, and what every GROUP_CONCAT takes of a solution. */
-type Spent = { steps: number; times: number; joined: number };
+/**
+ * All steps so far, those with dates and durations apart; what every GROUP_CONCAT takes of a solution, and what is made of its
+ * result; and what is kept of a solution without a name, by other aggregates and for groups.
+ */
+type Spent = { steps: number; times: number; joined: number; kept: number };
 /** What comes of replacing single letters, none of which stands in what others were replaced by: each is replaced but once. */
 type Replaced = { base: number; growth: number; made: string };
 
@@ -90,7 +97,7 @@ function measure(root: Node, names: Names): void {
   const ofName = (name: string) => known.get(name) ?? { length: OF_DATA, isJoined: false, isNamed: true };
   for (const { name } of bindings)
     if (!found.predicates.has(name)) known.set(name, { length: 0, isJoined: false, isNamed: true });
-  const nothing = () => ({ steps: 0, times: 0, joined: 0 });
+  const nothing = () => ({ steps: 0, times: 0, joined: 0, kept: 0 });
   const measured = (node: Node, spent: Spent = nothing()) =>
     valueBy(node, { ofName, longest, longestIri, mayRefer, isSpread, replaced, times, spent });
   // No value is made in more steps than there are bindings. What grows after as many rounds is a name that was given to
@@ -115,7 +122,11 @@ function measure(root: Node, names: Names): void {
   for (const expression of expressions) measured(expression, spent);
   const all = sumOf([...known.values()].map(({ length, isJoined }) => (isJoined ? 0 : length)));
   if (all > OF_A_SOLUTION * longest) throw new Excess(tooMuch("the values that it makes", all));
-  if (spent.joined > LONGEST_KEPT) throw new Excess(tooMuch("what it takes for GROUP_CONCAT", spent.joined));
+  for (const grouping of found.groupings) spent.kept += measured(grouping).length;
+  if (spent.kept > OF_A_SOLUTION * longest)
+    throw new Excess(tooMuch("what it groups and aggregates", spent.kept));
+  if (spent.joined > OF_GROUP_CONCATS * LONGEST_KEPT)
+    throw new Excess(tooMuch("what it takes for GROUP_CONCAT", spent.joined));
   for (const order of orders) spent.times += times.stepsToSort(order);
   if (spent.steps + spent.times <= MOST_STEPS) return;
   throw new Excess(
@@ -167,10 +178,12 @@ function valueBy(node: Node, known: Known): Value {
     values.some((each) => each.isJoined && each.isNamed);
   const lengths = values.map(({ length }) => length);
   if (aggregation === "group_concat") known.spent.joined += lengthOf(node, lengths, known);
+  else if (isKept(node)) known.spent.kept += sumOf(lengths);
   const whole = Math.min(lengthOf(node, lengths, known), lengthByLetters(node, lengths, known));
   const made = isOfJoined && most < Infinity ? most : Math.min(whole, most);
   const length = isCopied ? Infinity : Math.max(OF_NOTHING, made);
   if (length > known.longest) throw new Excess(tooLong(nameOf(node, parts), known.longest, isCopied));
+  if (isJoined && !isChosen && aggregation !== "group_concat") known.spent.joined += length;
   return { length, isJoined, isNamed: isChosen && values.some((each) => each.isNamed) };
 }
 
@@ -190,6 +203,12 @@ function tooLong(name: string, longest: number, isCopied: boolean): string {
     ? "do that in the SELECT of the GROUP_CONCAT, or do not join it with other patterns"
     : "join or replace less of what is made so already";
   return `A value of the query could become longer than ${longest.toLocaleString("en")} characters by ${name}${where}; ${help}.`;
+}
+
+/** Whether an aggregate keeps values, each once or one of a group; those that count or add keep nothing of them. */
+function isKept({ aggregation, distinct }: Node): boolean {
+  if (aggregation === undefined) return false;
+  return distinct === true || !["count", "sum", "avg"].includes(String(aggregation));
 }
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
@@ -237,7 +256,7 @@ function lengthOf(node: Node, lengths: readonly number[], { mayRefer, longestIri
     if (least === 0 || mayRefer) return (first + 1) * (third + 1);
     return first + (first / least) * Math.max(0, third - least);
   }
-  if (operator === "encode_for_uri") return first * ENCODED;
+  if (operator === "encode_for_uri") return first * (first === OF_DATA ? ENCODED_OF_DATA : ENCODED);
   if (operator === "iri" || operator === "uri") return first + longestIri;
   return sumOf(lengths) + (aggregation === "group_concat" ? separator.length : 0);
 }

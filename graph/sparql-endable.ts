@@ -90,8 +90,8 @@ function spanOf(node: unknown): Span | undefined {
 }
 
 function isGrouped({ solutionModifiers, variables }: Node): boolean {
-  const { group, ...others } = solutionModifiers as Node;
-  return group !== undefined || aggregates([variables, others]);
+  const { group, having, ...others } = solutionModifiers as Node;
+  return group !== undefined || having !== undefined || aggregates([variables, others]);
 }
 
 /** Whether there is an aggregate that is not one of a query within. */

@@ -9,6 +9,8 @@ export type Survey = {
   bindings: readonly Binding[];
   /** the expressions that are in no other */
   expressions: readonly Node[];
+  /** what solutions are grouped by without a name */
+  groupings: readonly Node[];
   /** what solutions are sorted by */
   orders: readonly Node[];
   /** by name, the predicates of the triples that it is the object of; of no use where it stands anywhere else in a triple */
@@ -30,8 +32,10 @@ export function survey(root: Node): Survey {
   const bindings: Binding[] = [];
   const expressions: Node[] = [];
   const orders: Node[] = [];
+  const groupings: Node[] = [];
   const predicates = new Map<string, Node[] | undefined>();
-  let [longest, longestIri] = [0, 0];
+  // One BASE may be relative to another.
+  let [longest, longestIri, bases] = [0, 0, 0];
   // Of what stands in the graph it is taken not to be there, or rarely.
   let mayRefer = false;
   // What CONSTRUCT makes is a graph before it is an answer.
@@ -51,6 +55,9 @@ export function survey(root: Node): Survey {
     if (subType === "values") bindings.push(...valuesOf(node));
     const isExpression = type === "expression" && subType !== "patternOperation";
     if (isExpression && !isPart) expressions.push(node);
+    if (subType === "base") bases += String((node["value"] as Node)["value"]).length;
+    const { groupings: by = [] } = node as { groupings?: readonly Node[] };
+    groupings.push(...by.filter((each) => each["type"] === "expression"));
     if (subType === "namedNode") longestIri = Math.max(longestIri, String(node["value"]).length);
     if (subType === "literal") longest = Math.max(longest, String(node["value"]).length);
     if (isMatching(node["operator"])) patterns.add((node["args"] as readonly Node[])[1]);
@@ -78,7 +85,8 @@ export function survey(root: Node): Survey {
   return {
     // The last were found first; most names are made of those before them.
     bindings: bindings.toReversed(),
-    ...{ expressions, orders, predicates, longest, longestIri },
+    ...{ expressions, groupings, orders, predicates, longest },
+    longestIri: bases + longestIri,
     ...{ mayRefer, isKeeping, isSpread },
   };
 }

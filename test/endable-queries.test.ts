@@ -90,6 +90,7 @@ describe("a pattern stands in a UNION", () => {
     "SELECT (COUNT(*) AS ?n) { ?s ?p ?o } VALUES ?n { 1 }",
     "SELECT ?s { ?s ?p ?o } GROUP BY ?s VALUES ?s { 1 }",
     "SELECT (1 AS ?n) { ?s ?p ?o } HAVING(COUNT(*) > 1) VALUES ?n { 1 }",
+    "SELECT ?s { ?s ?p ?o } HAVING(BOUND(?q)) VALUES ?q { 1 }",
     "SELECT (1 AS ?n) { ?s ?p ?o } ORDER BY COUNT(*) VALUES ?n { 1 }",
     "CONSTRUCT WHERE { ?s ?p ?o } VALUES ?s { 1 }",
   ])("which what is behind it cannot: %s", (text) => {

@@ -232,6 +232,12 @@ describe("all that a query makes at the same time", () => {
   const sought = (value: string, prologue = "") =>
     `${prologue} SELECT * { BIND(${value} AS ?v0) ${doublings(4)} FILTER(CONTAINS(?v4, CONCAT(?v3, "-"))) }`;
   const HOURS = "CONTAINS could take hours";
+  const KEPT = "Together what it groups and aggregates could become too long";
+  const long = (i: number) => `CONCAT("${"x".repeat(8_000)}${i}", STR(?o))`;
+  const kept = (n: number, of: (i: number) => string) =>
+    `SELECT (${Array.from({ length: n }, (_, i) => of(i)).join(" + ")} AS ?n) { ?s ?p ?o }`;
+  const lists = (parts: string, n: number) =>
+    `SELECT (GROUP_CONCAT(?o) AS ?g) ${Array.from({ length: n }, (_, i) => `(CONCAT(${parts}) AS ?c${i})`).join(" ")} { ?s ?p ?o }`;
 
   test.each(
     titled([
@@ -240,8 +246,28 @@ describe("all that a query makes at the same time", () => {
       [`SELECT * { ?s ?p ?o ${names(4)} }`, ACCEPTED],
       // Of each name the longest of its values.
       [`SELECT * { VALUES ?v { "${"x".repeat(9_000)}" "${"y".repeat(9_000)}" } ${names(2)} }`, ACCEPTED],
-      [joined(10), ACCEPTED],
-      [joined(11), "Together what it takes for GROUP_CONCAT could become too long"],
+      [joined(20), ACCEPTED],
+      [joined(21), "Together what it takes for GROUP_CONCAT could become too long"],
+      [lists("?g, ?g", 8), ACCEPTED],
+      [lists("?g, ?g", 10), "Together what it takes for GROUP_CONCAT could become too long"],
+      // Without a name
+      [kept(3, (i) => `COUNT(DISTINCT ${long(i)})`), ACCEPTED],
+      [kept(4, (i) => `COUNT(DISTINCT ${long(i)})`), KEPT],
+      [kept(4, (i) => `STRLEN(SAMPLE(${long(i)}))`), KEPT],
+      [kept(4, (i) => `COUNT(${long(i)})`), ACCEPTED],
+      [`SELECT (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ${long(0)} ${long(1)} ${long(2)}`, ACCEPTED],
+      [`SELECT (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ${[0, 1, 2, 3].map(long).join(" ")}`, KEPT],
+      ["SELECT (ENCODE_FOR_URI(?o) AS ?t) { ?s ?p ?o } ORDER BY ?t", ACCEPTED],
+      [`SELECT (ENCODE_FOR_URI("${"x".repeat(1_200)}") AS ?t) { ?s ?p ?o } ORDER BY ?t`, "by ENCODE_FOR_URI"],
+      // Of bases that are relative each makes the next one longer.
+      [
+        `${`BASE <${"b".repeat(900)}/> `.repeat(9)} SELECT (STR(<x>) AS ?v) { ?s ?p ?o } ORDER BY ?v`,
+        ACCEPTED,
+      ],
+      [
+        `${`BASE <${"b".repeat(900)}/> `.repeat(12)} SELECT (STR(<x>) AS ?v) { ?s ?p ?o } ORDER BY ?v`,
+        "by STR",
+      ],
       // What comes of a type, a language or a relative IRI is as long as these.
       [sought(`STR(DATATYPE("a"^^<http://a/${"b".repeat(20_000)}>))`), HOURS],
       [sought('STR(DATATYPE("a"^^p:x))', `PREFIX p: <http://a/${"b".repeat(20_000)}>`), HOURS],

@@ -360,7 +360,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "addresses take nine times the room",
     ...COST,
-    before: "return first * ENCODED;",
+    before: "return first * (first === OF_DATA ? ENCODED_OF_DATA : ENCODED);",
     after: "return first;",
     only: "addresses of addresses",
   },
