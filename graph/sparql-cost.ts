@@ -43,6 +43,8 @@ const SHORT: readonly unknown[] = [
 ];
 /** Aggregates and operators of which comes one of the values that they are given; the condition of IF is short. */
 const CHOOSING: readonly unknown[] = ["if", "coalesce", "str", "min", "max", "sample"];
+/** Aggregates that keep nothing of what they are given, unless they tell it apart. */
+const COUNTING: readonly unknown[] = ["count", "sum", "avg"];
 /** The longest that anything has of which the arguments do not tell: a number of all digits that it can have. */
 const OF_NOTHING = 400;
 
@@ -205,10 +207,10 @@ function tooLong(name: string, longest: number, isCopied: boolean): string {
   return `A value of the query could become longer than ${longest.toLocaleString("en")} characters by ${name}${where}; ${help}.`;
 }
 
-/** Whether an aggregate keeps values, each once or one of a group; those that count or add keep nothing of them. */
+/** Whether an aggregate keeps values, each once or one of a group. */
 function isKept({ aggregation, distinct }: Node): boolean {
   if (aggregation === undefined) return false;
-  return distinct === true || !["count", "sum", "avg"].includes(String(aggregation));
+  return distinct === true || !COUNTING.includes(aggregation);
 }
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);

@@ -257,7 +257,10 @@ describe("all that a query makes at the same time", () => {
       [kept(4, (i) => `COUNT(${long(i)})`), ACCEPTED],
       [`SELECT (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ${long(0)} ${long(1)} ${long(2)}`, ACCEPTED],
       [`SELECT (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ${[0, 1, 2, 3].map(long).join(" ")}`, KEPT],
-      ["SELECT (ENCODE_FOR_URI(?o) AS ?t) { ?s ?p ?o } ORDER BY ?t", ACCEPTED],
+      [
+        'SELECT (CONCAT("mailto:", ?s, "?subject=", ENCODE_FOR_URI(?o)) AS ?t) { ?s ?p ?o } ORDER BY ?t',
+        ACCEPTED,
+      ],
       [`SELECT (ENCODE_FOR_URI("${"x".repeat(1_200)}") AS ?t) { ?s ?p ?o } ORDER BY ?t`, "by ENCODE_FOR_URI"],
       // Of bases that are relative each makes the next one longer.
       [

@@ -186,7 +186,7 @@ const TOGETHER_SLIPS: readonly (readonly [rule: string, before: string, after: s
   ["what is grouped by without a name counts", "spent.kept += measured(grouping).length;", ";"],
   ["what other aggregates keep counts", "known.spent.kept += sumOf(lengths);", ";"],
   ["what is told apart to be counted is kept", "distinct === true || ", ""],
-  ["what is counted is not kept", '!["count", "sum", "avg"].includes(String(aggregation))', "true"],
+  ["what is counted is not kept", "!COUNTING.includes(aggregation)", "true"],
   [
     "what is kept without a name has a bound",
     "if (spent.kept > OF_A_SOLUTION * longest)",
