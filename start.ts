@@ -10,6 +10,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { isLoopback, processConfig } from "./config.ts";
 import type { Config } from "./config.ts";
+import { closePool } from "./db/close.ts";
 import { demoKeyIsLive, isUntouched, loadDemo } from "./db/demo/load.ts";
 import { mayBecomeApiRoles, serverLogin } from "./db/logins.ts";
 import { migrate } from "./db/migrate.ts";
@@ -208,7 +209,7 @@ async function prepareDatabase(
   const owner = await bringUp(
     "database connections",
     () => Promise.resolve(createPool(ownerUrl, { max: 2, application_name: "engagement-start" })),
-    (pool) => pool.end(),
+    closePool,
   );
   if (config.databaseUrl) await mayBecomeApiRoles(owner);
   await fillDatabase(config, owner);

@@ -2,6 +2,7 @@
 import { SingleBar } from "cli-progress";
 import type pg from "pg";
 import type { Config } from "../config.ts";
+import { closePool } from "../db/close.ts";
 import { migrate } from "../db/migrate.ts";
 import { createPool } from "../db/pool.ts";
 import { lackingIn } from "../db/release.ts";
@@ -122,7 +123,7 @@ export class AdminContext {
     const [pool, store, database] = await Promise.allSettled([this.#pool, this.#store, this.#database]);
     this.#client?.close();
     this.#pool = this.#store = this.#database = undefined;
-    if (pool.status === "fulfilled") await pool.value?.end();
+    if (pool.status === "fulfilled" && pool.value) await closePool(pool.value);
     if (store.status === "fulfilled") await store.value?.leave();
     if (database.status === "fulfilled") await database.value?.leave();
   }

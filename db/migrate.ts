@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
+import { closePool } from "./close.ts";
 import { inTurns, inTurnsOf, lockAll, passes, takeAdvisoryLock } from "./patience.ts";
 import type { Patience } from "./patience.ts";
 import { createPool } from "./pool.ts";
@@ -93,7 +94,7 @@ export async function alone<Result>(
       client.release(true);
     }
   } finally {
-    await pool.end();
+    await closePool(pool);
   }
 }
 
@@ -103,7 +104,7 @@ export async function makeRoles(connectionString: string): Promise<void> {
   try {
     await pool.query(await readFile(join(import.meta.dirname, "rules/roles.sql"), "utf8"));
   } finally {
-    await pool.end();
+    await closePool(pool);
   }
 }
 
@@ -164,7 +165,7 @@ async function applyWorkerMigrations(
     try {
       await runMigrations({ pgPool: pool });
     } finally {
-      await pool.end();
+      await closePool(pool);
     }
   });
 }

@@ -1,5 +1,6 @@
 // What a server's connections are for, and how it hears that a key has changed.
-import { setTimeout as sleep } from "node:timers/promises";
+import { EventEmitter } from "node:events";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { closeClient, closePool } from "../db/close.ts";
@@ -154,7 +155,7 @@ describe("announcements", () => {
     const own = await sent.promise;
     await announce("another");
     await eventually(() => expect(heard).toContain("another"));
-    await new Promise(setImmediate);
+    await setImmediate();
     expect(isStarted).toBe(false);
     await announce(own);
     await starting;
@@ -262,5 +263,19 @@ describe("what is closed", () => {
     } finally {
       line.close();
     }
+  });
+
+  test("has ended, each connection of it, when it counts as closed", async () => {
+    // A real one is too quick to be caught between the end of the pool and that of its connections.
+    const pool = Object.assign(new EventEmitter(), { totalCount: 2, end: () => Promise.resolve() });
+    const order: string[] = [];
+    const closing = closePool(pool as unknown as pg.Pool).then(() => order.push("closed"));
+    for (const each of ["one has ended", "both have ended"]) {
+      await setImmediate();
+      order.push(each);
+      pool.emit("remove");
+    }
+    await closing;
+    expect(order).toEqual(["one has ended", "both have ended", "closed"]);
   });
 });

@@ -73,7 +73,7 @@ export async function startWorker({
     if (!givenMetrics && metricsPort !== undefined)
       metricsServer = await metrics?.serve(config.host, metricsPort);
   } catch (error) {
-    await pool.end();
+    await closePool(pool);
     throw error;
   }
   const pulse = pulseOf(given);

@@ -51,6 +51,14 @@ export const DATABASE_PARTS: readonly Mistake[] = [
     only: "what is closed",
   },
   {
+    rule: "a pool is closed when each of its connections has ended",
+    file: "db/close.ts",
+    before: "Promise.all([allRemoved(pool), pool.end()])",
+    after: "pool.end()",
+    tests: ["postgres-parts"],
+    only: "what is closed",
+  },
+  {
     rule: "PostgreSQL 15 is new enough",
     file: "db/reach.ts",
     before: "const OLDEST_VERSION = 150_000;",
