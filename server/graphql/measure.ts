@@ -152,10 +152,10 @@ class Measurement {
       refuse("The number of aliases in an operation must not exceed", BOUNDS.aliases);
     const name = node.name.value;
     if (parent === this.#schema.getQueryType()) {
-      if (name === "__schema") return this.#introspect("__Schema", this.#schema, node);
+      if (name === "__schema") return this.#introspect("__Schema", [this.#schema], node);
       const typeName = given["name"];
       if (name === "__type" && typeof typeName === "string")
-        return this.#introspect("__Type", this.#schema.getType(typeName), node);
+        return this.#introspect("__Type", [this.#schema.getType(typeName)], node);
     }
     const field = "getFields" in parent ? parent.getFields()[name] : undefined;
     const isMutation = parent === this.#schema.getMutationType();
@@ -194,21 +194,21 @@ class Measurement {
     return `Most of it is ${this.#largest.lists.join(" › ")}: ask for fewer in one of these lists.`;
   }
 
-  // What introspection returns is known, so it is counted as it will be.
-  #introspect(typeName: string, source: unknown, { selectionSet }: FieldNode): void {
+  // What introspection returns is known, so it is counted as it will be: all that a field returns at once.
+  #introspect(typeName: string, returned: readonly unknown[], { selectionSet }: FieldNode): void {
     const type = this.#schema.getType(typeName);
     if (!(type instanceof GraphQLObjectType) || !selectionSet) return;
-    const fields = this.#fieldsOf(type, selectionSet);
-    for (const item of Array.isArray(source) ? (source as unknown[]) : [source]) {
-      if (item === undefined || item === null) continue;
-      for (const { node, given } of fields) {
-        if (++this.#introspected > BOUNDS.introspection)
-          refuse("The number of values in an introspection must not exceed", BOUNDS.introspection);
-        const field = type.getFields()[node.name.value];
-        if (!field || !node.selectionSet) continue;
-        const value = field.resolve?.(item, given, undefined, { schema: this.#schema } as GraphQLResolveInfo);
-        this.#introspect(getNamedType(field.type).name, value, node);
-      }
+    const sources = returned.flat().filter((source) => source !== undefined && source !== null);
+    for (const { node, given } of this.#fieldsOf(type, selectionSet)) {
+      this.#introspected += sources.length;
+      if (this.#introspected > BOUNDS.introspection)
+        refuse("The number of values in an introspection must not exceed", BOUNDS.introspection);
+      const field = type.getFields()[node.name.value];
+      if (!field || !node.selectionSet) continue;
+      const values = sources.map((source) =>
+        field.resolve?.(source, given, undefined, { schema: this.#schema } as GraphQLResolveInfo),
+      );
+      this.#introspect(getNamedType(field.type).name, values, node);
     }
   }
 
