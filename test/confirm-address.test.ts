@@ -378,7 +378,8 @@ describe("the mail", () => {
     expect(texts[0]).toContain(org.name);
     expect(texts[0]).toContain(`${service.url}${PAGE}?token=`);
     expect(texts.slice(1)).toEqual([1, 2].map(() => expect.stringContaining("a new organization")));
-    expect(texts.join()).not.toMatch(/evil|Ana/);
+    // Every few thousandth of the secrets in the links has her name in it.
+    expect(texts.join().replaceAll(/token=\S+/g, "")).not.toMatch(/evil|Ana/);
   });
 });
 
@@ -625,7 +626,7 @@ describe("signed in", () => {
     const page = await visitor.open(
       `${(await links(email))[0]!}&returnTo=${encodeURIComponent("//evil.example")}`,
     );
-    expect(page.text).not.toContain("evil");
+    expect(page.text).not.toContain("evil.example");
     expect(page.headers.get("cache-control")).toBe("no-store");
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
   });

@@ -63,7 +63,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       );
       expect(asked).toBe(isProven ? 0 : 1);
       const { rows } = await db().query(
-        "select kind, data from app_private.mails where data ->> 'claimId' = $1 limit 1",
+        "select kind, data from app_private.mails where data ->> 'claimId' = $1 order by created_at limit 1",
         [claimId],
       );
       const { text } = composeMail(rows[0].kind, rows[0].data, null, service.url);
@@ -120,7 +120,7 @@ describe.each(m.DOORS)("through %s", (name) => {
     const third = (await byKey.claim(m.claimOf(org, `third@${org.domain}`))).value;
     expect(await seen(third.claimId)).toMatchObject({ domainMatch: true, orgDomainStated: false });
     const { rows } = await db().query(
-      "select kind, data from app_private.mails where data ->> 'claimId' = $1",
+      "select kind, data from app_private.mails where data ->> 'claimId' = $1 order by created_at limit 1",
       [claimId],
     );
     const { text } = composeMail(rows[0].kind, rows[0].data, null, service.url);
