@@ -93,4 +93,4 @@ function printError(error: string, message: string): void {
   process.stdout.write(`${JSON.stringify({ error, message })}\n`);
 }
 
-process.exitCode = await main(process.argv.slice(2));
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2));
