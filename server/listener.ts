@@ -228,7 +228,9 @@ export class Listener {
       for (const socket of this.#sockets) socket.destroy();
     }, limits.timeoutMs);
     // What was sent before the end may still be on its way; who says nothing, or no more, keeps nobody.
-    const silence = setInterval(() => this.#closeSilent(), Math.min(SILENCE_MS, limits.timeoutMs));
+    // Looked at in the next turn: where this process stood still, timers come before what has arrived meanwhile.
+    const look = () => void setImmediate(() => this.#closeSilent());
+    const silence = setInterval(look, Math.min(SILENCE_MS, limits.timeoutMs));
     await closed;
     clearTimeout(impatience);
     clearInterval(silence);

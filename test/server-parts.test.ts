@@ -2,9 +2,10 @@
 // the HTTP server does before anything is a request.
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import type { IncomingMessage, RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import express from "express";
 import type { Request, Response } from "express";
@@ -28,6 +29,7 @@ import {
   StatementTimeout,
 } from "../server/postgres/unavailable.ts";
 import { isLocalOrigin, onlyThisMachine } from "../server/this-machine.ts";
+import { eventually } from "./support/eventually.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
@@ -374,5 +376,32 @@ describe("a listener", () => {
     await drained;
     await closed;
     expect(answer).toContain(" and half");
+  });
+
+  test("that drains refuses a body of which nothing comes for a second, and none that comes while it stands still itself", async () => {
+    const begun: ServerResponse[] = [];
+    const port = await listen((request, response) => (request.resume(), begun.push(response)));
+    const [speaking, silent] = [await dial(port), await dial(port)];
+    for (const socket of [speaking, silent])
+      socket.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n");
+    await eventually(() => expect(begun).toHaveLength(2));
+    const refusal = text(silent);
+    const answer = text(speaking);
+    const { setTimeout: later } = globalThis;
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask", "performance"] });
+    const drained = listener!.drain({ delayMs: 0, timeoutMs: 600_000 });
+    for (const byte of "12345") {
+      await new Promise((begin) => later(begin));
+      speaking.write(byte);
+      // The system has it by then, and the server has not looked.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      jest.advanceTimersByTime(1_000);
+      await new Promise(setImmediate);
+    }
+    jest.useRealTimers();
+    expect(await refusal).toMatch(/^HTTP\/1\.1 408 /);
+    begun.find(({ writableEnded }) => !writableEnded)?.end("all of it");
+    expect(await answer).toContain("all of it");
+    await drained;
   });
 });

@@ -373,8 +373,16 @@ export const FLOODS: readonly Mistake[] = [
     file: "server/listener.ts",
     before: " && socket.bytesRead === before;",
     after: ";",
-    tests: ["draining"],
-    only: "nothing comes any more",
+    tests: ["server-parts"],
+    only: "refuses a body of which nothing comes",
+  },
+  {
+    rule: "time in which the server stood still is not the caller's silence",
+    file: "server/listener.ts",
+    before: "const look = () => void setImmediate(() => this.#closeSilent());",
+    after: "const look = () => this.#closeSilent();",
+    tests: ["server-parts"],
+    only: "refuses a body of which nothing comes",
   },
   {
     rule: "an address with a port is where the address is",
