@@ -25,7 +25,8 @@ const lines = async () =>
 
 /** What statements make of the database, line by line; all of it is undone. */
 async function changes(sql: string, ...prepared: string[]): Promise<string[]> {
-  await client.query("begin");
+  // Who has which role is the whole cluster's, and other tests give roles meanwhile.
+  await client.query("begin isolation level repeatable read");
   try {
     for (const each of prepared) await client.query(each);
     const before = await lines();
