@@ -23,7 +23,7 @@ beforeAll(async () => {
   const postgres = new Postgres({
     url: database.serverUrl,
     poolSize: 1,
-    statementTimeoutMs: 10_000,
+    statementTimeoutMs: 600_000,
     onError: console.error,
   });
   const graphql = await createGraphql({ postgres, logger: console, answerMaxBytes: 1 });
