@@ -13,7 +13,7 @@ import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 
 // What hangs is to be seen soon.
-jest.setTimeout(30_000);
+jest.setTimeout(60_000);
 
 const turn = () => new Promise(setImmediate);
 const at = (place: number): Position => ({ database: "a", timeline: "1", at: place });
