@@ -1,7 +1,7 @@
 // Signing in at an OpenID provider: a real one, in this process (test/support/oidc.ts).
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { generateKeyPair } from "jose";
 import { formToken } from "../server/pages/form.ts";
 import { SignInProvider } from "../server/pages/sign-in/provider.ts";
@@ -155,7 +155,6 @@ const page = (status: number) => (response: ServerResponse) =>
 
 test.each([
   ["cuts the connection", (response: ServerResponse) => void response.destroy()],
-  ["gives no answer", () => undefined],
   ["says that it cannot just now", json(400, { error: "temporarily_unavailable" })],
   ["says that something is wrong with it", json(500, { error: "invalid_grant" })],
   ["has a proxy before it that is sorry", page(502)],
@@ -174,6 +173,21 @@ test.each([
   try {
     expect((await comeBack(visitor, address)).status).toBe(503);
   } finally {
+    provider.answer();
+  }
+});
+
+test("a provider that gives no answer when it is asked who has come is away after five seconds", async () => {
+  const visitor = new Visitor(service);
+  const address = await vouched(visitor, contributor);
+  provider.answer(() => undefined);
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  const limits = jest.spyOn(AbortSignal, "timeout").mockImplementation(() => timeout(100));
+  try {
+    expect((await comeBack(visitor, address)).status).toBe(503);
+    expect(limits.mock.calls).toContainEqual([5_000]);
+  } finally {
+    limits.mockRestore();
     provider.answer();
   }
 });
