@@ -8,8 +8,10 @@ import type { TestService } from "./service.ts";
 
 /** A service with what npm start loads into an untouched database: the starter vocabulary and the demo. */
 export async function startDemoService(): Promise<TestService & { demoKey: string }> {
-  const service = await startTestServiceWithGraph({ world: false });
-  const config = loadConfig({});
+  // What the graph's state is shown to be must not depend on when somebody looks at it.
+  const config = loadConfig({ GRAPH_VERIFY_SHARE: "0" });
+  const { graphVerification } = config;
+  const service = await startTestServiceWithGraph({ world: false, config: { graphVerification } });
   await importVocabulary(service.database.owner, readStarterVocabulary(), createNames(config));
   await loadDemo(service.database.owner, config.graphDataUrl);
   return { ...service, demoKey: DEMO_KEY };
