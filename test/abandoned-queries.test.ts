@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Fuseki } from "../graph/fuseki/launch.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
@@ -47,8 +47,8 @@ async function watchedWay({ port }: Fuseki) {
   () => {
     let dir: string;
     let fuseki: Fuseki;
-    let way: Awaited<ReturnType<typeof watchedWay>>;
-    let store: GraphStore;
+    /** What came of each, which takes ten seconds, and all of them together as long. */
+    let tried: Promise<void>[];
 
     beforeAll(async () => {
       dir = await mkdtemp(join(tmpdir(), "engagement-abandoned-"));
@@ -61,23 +61,17 @@ async function watchedWay({ port }: Fuseki) {
       const rows = Array.from({ length: 20_000 }, (_, i) => `<urn:s${i}> <urn:p> "${i}" .`).join("\n");
       await client.putGraph("urn:many", rows, "application/n-triples");
       client.close();
+      tried = WAYS.map(([, ...way]) => abandon(...way));
+      for (const each of tried) each.catch(() => undefined);
     });
     afterAll(async () => {
+      await Promise.allSettled(tried);
       await fuseki.stop();
       await rm(dir, { recursive: true });
     });
-    beforeEach(async () => {
-      way = await watchedWay(fuseki);
-      const { user, password } = fuseki;
-      store = createGraphStore({ ...storeUrls(way.url), user, password, takesTimeout: true });
-    });
-    afterEach(() => {
-      store.close();
-      way.stop();
-    });
 
     /** One place for each of two callers. */
-    function endpoint(timeoutMs: number) {
+    function endpoint(store: GraphStore, timeoutMs: number) {
       const door = new SparqlEndpoint({
         store,
         namedGraphs: [],
@@ -93,14 +87,15 @@ async function watchedWay({ port }: Fuseki) {
     };
     const AMID = `SELECT * { { ?s <urn:p> ?o } UNION { ${DEAF} } }`;
 
-    test.each<[string, (run: ReturnType<typeof endpoint>) => Promise<unknown>, number?]>([
+    type Leave = (run: ReturnType<typeof endpoint>, seen: { working: number }) => Promise<unknown>;
+    const WAYS: [string, Leave, number?][] = [
       [
         "whose caller hangs up before an answer",
-        async (run) => {
+        async (run, seen) => {
           const caller = new AbortController();
           const running = run("a", `SELECT * { ${DEAF} }`, caller.signal);
           running.catch(() => undefined);
-          await eventually(() => Promise.resolve(expect(way.seen.working).toBe(1)));
+          await eventually(() => Promise.resolve(expect(seen.working).toBe(1)));
           caller.abort();
           await expect(running).rejects.toThrow();
         },
@@ -119,15 +114,29 @@ async function watchedWay({ port }: Fuseki) {
         },
         3_000,
       ],
-    ])("%s", async (_way, leave, timeoutMs = NEVER_MS) => {
-      const run = endpoint(timeoutMs);
-      await leave(run);
-      expect(way.seen.working).toBe(1);
-      await read(await endpoint(NEVER_MS)("b", "ASK {}"));
-      way.seen.most = way.seen.working;
-      await read(await run("a", "ASK {}"));
-      expect(way.seen).toMatchObject({ most: 1, all: 3 });
-      expect(way.seen.working).toBe(0);
+    ];
+
+    async function abandon(leave: Leave, timeoutMs = NEVER_MS): Promise<void> {
+      const { seen, url, stop } = await watchedWay(fuseki);
+      const { user, password } = fuseki;
+      const store = createGraphStore({ ...storeUrls(url), user, password, takesTimeout: true });
+      try {
+        const run = endpoint(store, timeoutMs);
+        await leave(run, seen);
+        expect(seen.working).toBe(1);
+        await read(await endpoint(store, NEVER_MS)("b", "ASK {}"));
+        seen.most = seen.working;
+        await read(await run("a", "ASK {}"));
+        expect(seen).toMatchObject({ most: 1, all: 3 });
+        expect(seen.working).toBe(0);
+      } finally {
+        store.close();
+        stop();
+      }
+    }
+
+    test.each(WAYS.map(([way], place) => [way, place] as const))("%s", async (_way, place) => {
+      await tried[place];
     });
   },
 );
