@@ -292,10 +292,8 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     await client().update(
       `${setStatus("withdrawn")} ; INSERT DATA { GRAPH <${NEEDS}> { <${NEEDS}> <${MARK}> 1 } }`,
     );
-    await eventually(
-      async () =>
-        expect(await client().ask(`ask { graph <${NEEDS}> { <${NEEDS}> <${MARK}> 1 } }`)).toBe(false),
-      20_000,
+    await eventually(async () =>
+      expect(await client().ask(`ask { graph <${NEEDS}> { <${NEEDS}> <${MARK}> 1 } }`)).toBe(false),
     );
     await numbered();
     await projection().equal();

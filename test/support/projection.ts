@@ -163,7 +163,7 @@ export async function startProjection(
       );
       return rows[0]!.state;
     },
-    settled: (withinMs = 60_000) => eventually(() => expectNothingDirty(database.owner), withinMs),
+    settled: (withinMs) => eventually(() => expectNothingDirty(database.owner), withinMs),
     async current(withinMs) {
       await projection.settled(withinMs);
       await eventually(async () => expect(await projection.graphState()).toBe("current"), withinMs);
