@@ -82,7 +82,8 @@ export async function startFaultyProxy(
   target: StoreUrls,
   headers: Record<string, string>,
 ): Promise<FaultyProxy> {
-  const server = createServer((incoming, outgoing) => {
+  // Its callers are in this process, which may be busy for longer than they and Node would keep a connection open.
+  const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
     incoming.on("end", () => {
