@@ -55,7 +55,7 @@ function allCommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(allCommands)];
 }
 
-/** Runs one command line and returns its exit code. */
+/** Runs the command line of this process and returns its exit code. */
 async function main(args: readonly string[]): Promise<number> {
   let context: AdminContext;
   try {
@@ -66,6 +66,11 @@ async function main(args: readonly string[]): Promise<number> {
     return EXIT.failed;
   }
   closeBeforeTheEnd(() => context.close());
+  return run(context, args);
+}
+
+/** Runs one command line, gives back what it has opened, and returns its exit code. */
+export async function run(context: AdminContext, args: readonly string[]): Promise<number> {
   try {
     await buildProgram(context).parseAsync(args, { from: "user" });
     return context.exitCode;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { addOrganization } from "./support/membership.ts";
-import { admin } from "./support/process.ts";
+import { tool } from "./support/tool.ts";
 
 let database: TestDatabase;
 let settings: { DATABASE_URL: string };
@@ -14,7 +14,7 @@ afterAll(() => database.drop());
 
 /** Runs a command with --json and returns its value; standard output may contain nothing else. */
 async function json(...args: string[]): Promise<any> /* oxlint-disable-line typescript/no-explicit-any */ {
-  const { code, stdout, stderr } = await admin([...args, "--json"], settings);
+  const { code, stdout, stderr } = await tool([...args, "--json"], settings);
   return code === 0 ? JSON.parse(stdout) : { code, error: JSON.parse(stdout).error, line: stderr };
 }
 
@@ -61,7 +61,7 @@ describe("members", () => {
     expect(await add("ana@river.example", "org_admin", ...again)).toMatchObject({
       ...{ firstName: "Ana", lastName: "Silva" },
     });
-    const { stdout } = await admin(["members", "list", "--org", org], settings);
+    const { stdout } = await tool(["members", "list", "--org", org], settings);
     expect(stdout).toMatch(
       /^e-mail +role +status +since +name\nana@river\.example +org_admin +active +\d{4}-\d{2}-\d{2} +Ana Silva\n/,
     );
@@ -91,7 +91,7 @@ describe("members", () => {
     await add("head@river.example", "org_admin");
     expect(await status("head@river.example", "revoked")).toMatchObject({ code: 2, error: "last_admin" });
     expect(await add("head@river.example", "org_member")).toMatchObject({ code: 2, error: "last_admin" });
-    const { code, stderr } = await admin(
+    const { code, stderr } = await tool(
       ["members", "add", "--org", org, "--email", "a@b.example", "--role", "boss"],
       settings,
     );
@@ -115,7 +115,7 @@ describe("users", () => {
     expect(await revoke("root@platform.example", "support")).toMatchObject({ platformRoles: ["admin"] });
     expect(await revoke("root@platform.example", "admin")).toMatchObject({ code: 2, error: "last_admin" });
     await grant("second@platform.example", "admin");
-    const taken = await admin(
+    const taken = await tool(
       ["users", "revoke", "--email", "root@platform.example", "--role", "admin"],
       settings,
     );

@@ -1,0 +1,26 @@
+// The operator's tool within the test itself: to begin a process takes longer than all that most commands do.
+import { jest } from "@jest/globals";
+import { AdminContext } from "../../admin/context.ts";
+import { run } from "../../admin/main.ts";
+import { loadConfig } from "../../config.ts";
+import type { Outcome } from "./process.ts";
+
+/** Runs one command line: what `admin` of process.ts does, but for the beginning and the end of the process. */
+export async function tool(
+  args: readonly string[],
+  settings: Record<string, string>,
+): Promise<Outcome & { code: number }> {
+  const texts = { stdout: "", stderr: "" };
+  const streams = (["stdout", "stderr"] as const).map((name) =>
+    jest.spyOn(process[name], "write").mockImplementation((text) => {
+      texts[name] += String(text);
+      return true;
+    }),
+  );
+  try {
+    const code = await run(new AdminContext(loadConfig(settings)), args);
+    return { code, ...texts };
+  } finally {
+    for (const stream of streams) stream.mockRestore();
+  }
+}
