@@ -257,7 +257,7 @@ describe("and an engine", () => {
     await engine.ask(question("ASK {}", true));
     expect(images()).toBe(1);
     const held = [(await engine.ask(LONG)) as Readable];
-    await eventually(() => expect(images()).toBe(3), 20_000);
+    await eventually(() => expect(images()).toBe(3));
     for (let i = 0; i < 3; i += 1) held.push((await engine.ask(LONG)) as Readable);
     const waiting = engine.ask(LONG);
     await turn();
@@ -376,7 +376,7 @@ describe("and an engine", () => {
     expect(rotated).toHaveBeenCalledTimes(1);
     calm.mockReturnValue(true);
     // Without another change.
-    await eventually(() => expect(keep).toHaveBeenCalledTimes(2), 30_000);
+    await eventually(() => expect(keep).toHaveBeenCalledTimes(2));
     megabytes(0);
   });
 
