@@ -53,7 +53,8 @@ test.each([false, true])(
         expect(
           (
             await holder.query(
-              "select from pg_locks where locktype = 'advisory' and objid = $1 and not granted",
+              `select from pg_locks where locktype = 'advisory' and objid = $1 and not granted
+                 and database = (select oid from pg_database where datname = current_database())`,
               [GATE],
             )
           ).rowCount,

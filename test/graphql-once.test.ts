@@ -159,7 +159,14 @@ test("belongs to one API key", async () => {
 
 test("ten at once make one record", async () => {
   const before = await count();
-  const answers = await Promise.all(Array.from({ length: 10 }, () => declare("ten")));
+  // Five of one key have a connection. Where the machine is busy the others may wait in vain, and come back.
+  const insist = () =>
+    eventually(async () => {
+      const answer = await declare("ten");
+      expect(answer.status).not.toBe(503);
+      return answer;
+    });
+  const answers = await Promise.all(Array.from({ length: 10 }, insist));
   expect(new Set(answers.map(needIdOf)).size).toBe(1);
   expect(await count()).toBe(before + 1);
 });
@@ -331,7 +338,8 @@ describe("of an answer with an error in it nothing is kept, told, or done:", () 
         const { rowCount } = await owner.query(
           // The need is written, and what is asked for of it waits.
           `select pg_terminate_backend(reading.pid) from pg_locks as reading join pg_locks as writing using (pid)
-           where reading.relation = 'app_public.commitments'::regclass and not reading.granted
+           where reading.database = (select oid from pg_database where datname = current_database())
+             and reading.relation = 'app_public.commitments'::regclass and not reading.granted
              and writing.relation = 'app_public.needs'::regclass and writing.mode = 'RowExclusiveLock'`,
         );
         expect(rowCount).toBe(1);
