@@ -13,7 +13,7 @@ const LIMIT = 5;
 let service: TestService;
 const servers: RunningServer[] = [];
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ graphql: "on demand" });
 });
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
@@ -21,10 +21,9 @@ afterEach(async () => {
 afterAll(() => service.stop());
 
 async function start(environment: NodeJS.ProcessEnv = {}): Promise<string> {
-  const server = await startAnotherServer(service, {
-    UNKNOWN_KEYS_PER_MINUTE: String(LIMIT),
-    ...environment,
-  });
+  const settings = { UNKNOWN_KEYS_PER_MINUTE: String(LIMIT), ...environment };
+  // Each would build the schema, which takes longer than all that is tried here.
+  const server = await startAnotherServer(service, settings, { graphql: "on demand" });
   servers.push(server);
   return server.url;
 }
@@ -98,15 +97,15 @@ describe("an address that has come with too many unknown keys", () => {
       "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
       [key],
     );
-    const deadline = Date.now() + 20_000;
-    while ((await statusOf(url, key)) === 200) expect(Date.now()).toBeLessThan(deadline);
+    await eventually(async () => expect(await statusOf(url, key)).not.toBe(200));
     expect(await statusOf(url, key)).toBe(429);
   });
 });
 
 test("valid keys do not count, however many come at once", async () => {
-  const url = await start();
-  const many = await Promise.all(Array.from({ length: 40 }, () => statusOf(url, service.keys.read)));
+  // Of which a key has a quarter: where the machine is busy, one that waits for a connection may wait in vain.
+  const url = await start({ DATABASE_POOL_SIZE: String(8 * LIMIT) });
+  const many = await Promise.all(Array.from({ length: 2 * LIMIT }, () => statusOf(url, service.keys.read)));
   expect(new Set(many)).toEqual(new Set([200]));
   for (let i = 0; i < 2 * LIMIT; i++) {
     expect(await statusOf(url, await issueTestKey(service.database.owner, "api_read"))).toBe(200);
