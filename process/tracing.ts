@@ -17,7 +17,7 @@ export function isTracing(): boolean {
 /**
  * Begins to make spans and to send them, if the environment says where.
  * @param part what the process is called, unless OTEL_SERVICE_NAME calls it otherwise
- * @param env the libraries' own variables: OTEL_EXPORTER_OTLP_*, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER(_ARG), OTEL_SDK_DISABLED
+ * @param env the libraries' own variables: OTEL_EXPORTER_OTLP_*, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER(_ARG), OTEL_BSP_SCHEDULE_DELAY, OTEL_SDK_DISABLED
  * @returns sends what is left, and ends
  */
 export async function startTracing(
@@ -40,6 +40,7 @@ export async function startTracing(
     import("@opentelemetry/core"),
   ]);
   const share = Number(env["OTEL_TRACES_SAMPLER_ARG"] ?? 1);
+  const scheduledDelayMillis = Number(env["OTEL_BSP_SCHEDULE_DELAY"] || 5_000);
   const samplers: Readonly<Record<string, InstanceType<typeof sdk.TraceIdRatioBasedSampler>>> = {
     always_on: new sdk.TraceIdRatioBasedSampler(1),
     always_off: new sdk.TraceIdRatioBasedSampler(0),
@@ -52,7 +53,7 @@ export async function startTracing(
     resource: resources
       .resourceFromAttributes({ "service.name": part })
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
-    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis })],
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
