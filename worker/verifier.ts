@@ -13,17 +13,18 @@ export interface VerifierOptions extends VerifyOptions {
   share: number;
   /** in which a round shall be done; longer where the share does not suffice, never if it is 0 */
   days: number;
+  /** how often it is looked whether a round has become urgent, or the process that does them is gone, in milliseconds */
+  lookMs?: number;
 }
 
 const DAY_MS = 86_400_000;
 // Any number will do as long as all versions of this program agree on it.
 const VERIFY_LOCK = 7203546;
-// How often it is looked whether a round has become urgent, or the process that does them is gone.
 const LOOK_MS = 5_000;
 
 /** Starts the background verification of one process; of several processes one verifies at a time. */
 export function startVerifier(options: VerifierOptions): { stop: () => Promise<void> } {
-  const { pool, logger, share } = options;
+  const { pool, logger, share, lookMs = LOOK_MS } = options;
   const stopping = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
 
@@ -36,7 +37,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
         const isAway = error instanceof GraphUnavailable && !(error instanceof GraphTimeout);
         logger[isAway ? "debug" : "warn"]({ err: error }, "the verification of the graph was interrupted");
       }
-      await pause(LOOK_MS);
+      await pause(lookMs);
     }
   }
 
@@ -46,7 +47,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
     while (!stopping.signal.aborted) {
       const round = await readRound(client);
       if (!round.ready || (performance.now() < dueAt && !round.urgent)) {
-        await pause(Math.min(LOOK_MS, Math.max(dueAt - performance.now(), 100)));
+        await pause(Math.min(lookMs, Math.max(dueAt - performance.now(), 100)));
         continue;
       }
       const isFirst = round.position.part === 0 && round.position.after === undefined;

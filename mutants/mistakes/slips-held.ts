@@ -78,7 +78,7 @@ export const SLIPS_OF_ENDS: readonly Mistake[] = [
   {
     rule: "a verification that is asked for begins within seconds",
     file: "worker/verifier.ts",
-    before: "Math.min(LOOK_MS, Math.max(dueAt - performance.now(), 100))",
+    before: "Math.min(lookMs, Math.max(dueAt - performance.now(), 100))",
     after: "Math.max(dueAt - performance.now(), 100)",
     tests: ["verifier"],
     only: "asked for",
