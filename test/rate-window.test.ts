@@ -41,7 +41,8 @@ const process = (pulse: { isDown: boolean } = { isDown: false }) => {
   const alive = Object.assign(pulse, {
     attend: () => ({ answered: () => undefined, end: () => undefined }),
   });
-  const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse, holdBack);
+  // However busy the machine is, it is the database that counts.
+  const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse, holdBack, 60_000);
   limits.push(limit);
   return limit;
 };

@@ -82,16 +82,23 @@ export class RateLimit {
    * @param pulse tells at once when the database is away
    * @param databaseUrl a connection of its own, so that requests that are slow do not delay those that are counted
    * @param holdBack has those wait who are refused again and again
+   * @param patienceMs how long the database may take
    */
-  constructor(perMinute: number, databaseUrl: string, pulse: Pulse, holdBack: HoldBack) {
+  constructor(
+    perMinute: number,
+    databaseUrl: string,
+    pulse: Pulse,
+    holdBack: HoldBack,
+    patienceMs = PATIENCE_MS,
+  ) {
     this.#perMinute = perMinute;
     this.#pulse = pulse;
     this.#holdBack = holdBack;
     this.#pool = createPool(databaseUrl, {
       max: 2,
       idleTimeoutMillis: 0,
-      connectionTimeoutMillis: PATIENCE_MS,
-      query_timeout: PATIENCE_MS,
+      connectionTimeoutMillis: patienceMs,
+      query_timeout: patienceMs,
     });
     this.#shared = new RateLimiterPostgres({
       // Without the library's names for prepared statements, which not every pooler passes on.
