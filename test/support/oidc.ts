@@ -19,6 +19,7 @@ export const OTHER_AUDIENCE = "another-application";
 export const subjectOf = (email: string): string => `account of ${email}`;
 
 const CALLBACK = "https://application.example/callback";
+const LASTING_SECONDS = 36_000;
 
 /** A key pair of a provider. */
 type Keys = { kid: string; privateKey: CryptoKey; privateJwk: JWK; publicJwk: JWK };
@@ -199,13 +200,14 @@ export class TestProvider {
             await grant.save();
             return grant;
           },
+          // Of thousands of cases the last are tried with the tokens of the first, however busy the machine is.
           ttl: {
-            AccessToken: 600,
-            AuthorizationCode: 600,
-            Grant: 600,
-            IdToken: 600,
-            Interaction: 600,
-            Session: 600,
+            AccessToken: LASTING_SECONDS,
+            AuthorizationCode: LASTING_SECONDS,
+            Grant: LASTING_SECONDS,
+            IdToken: LASTING_SECONDS,
+            Interaction: LASTING_SECONDS,
+            Session: LASTING_SECONDS,
           },
         }),
     );
