@@ -10,6 +10,7 @@ import {
 } from "../graph/store-errors.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { failure, SparqlEndpoint } from "../server/sparql/endpoint.ts";
+import { eventually } from "./support/eventually.ts";
 
 /** A query that the store has been sent, and the beginning of whose answer it has not given. */
 type Asked = {
@@ -221,6 +222,9 @@ test("a long text waits to be read as a query does to run: eight of a caller, fo
   expect(await outcomes()).toEqual(Array<string>(9).fill("ServiceBusy"));
   leaving.abort();
   expect(await first).toBe("CallerGone");
+  // A thread would read on, for a quarter of a minute: its time begins when it does, beside that of one that is idle.
+  await eventually(() => expect(jest.getTimerCount()).toBe(2));
+  jest.advanceTimersByTime(20_000);
 });
 
 test("the store is asked for what the caller takes, of the dataset that was asked for", async () => {
