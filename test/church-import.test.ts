@@ -165,7 +165,11 @@ test("JSON Lines: a byte order mark is no part of the first record, and the file
   const { code } = await runImport("A.JSONL", '\uFEFF{"church_id":"j0","name":"Marked"}\n');
   expect([code, await churches("church_id, name")]).toEqual([0, [{ church_id: "j0", name: "Marked" }]]);
   const other = await runImport("b.ndjson", '{"church_id":"j1","name":"Another"}\n');
-  expect(other).toMatchObject({ code: 0, stderr: "churches (kB read): 1 of 1, done\n" });
+  // Where it takes more than five seconds it says more.
+  const done = expect.stringMatching(
+    /^(churches \(kB read\): \d of 1\n)*churches \(kB read\): 1 of 1, done\n$/,
+  );
+  expect(other).toMatchObject({ code: 0, stderr: done });
   expect((await runImport("a.txt", "x")).code).toBe(2);
 });
 
@@ -202,8 +206,9 @@ test("GeoJSON: places from the geometry, ids from the features, whatever the fil
     collection.features.map((one) => `\x1e${JSON.stringify(one)}\n`).join(""),
   ]) {
     await database.owner.query("delete from app_public.churches");
-    const { stdout } = await runImport("churches.geojson", text, "--json");
-    expect(JSON.parse(stdout)).toMatchObject({ read: 2, added: 2, refused: 0 });
+    const source = Readable.from([Buffer.from(text)]);
+    const imported = await importChurches(database.owner, source, { format: "geojson" });
+    expect(imported).toMatchObject({ read: 2, added: 2, refused: 0 });
     expect(await churches("church_id, name, latitude, longitude, service_languages")).toEqual([
       {
         church_id: "f1",
@@ -484,7 +489,7 @@ test("a value that is too long for an index, or nested too deeply, costs its own
 test("long rows are written before they have filled the memory", async () => {
   const summary = "s".repeat(100_000);
   const progress: number[] = [];
-  const rows = Array.from({ length: 400 }, (_, i) => `w${i},W,${summary}\n`);
+  const rows = Array.from({ length: 200 }, (_, i) => `w${i},W,${summary}\n`);
   const source = Readable.from([
     Buffer.from("church_id,name,church_summary\n"),
     ...rows.map((row) => Buffer.from(row)),
@@ -494,7 +499,7 @@ test("long rows are written before they have filled the memory", async () => {
   });
   // 16 MiB of them at a time.
   expect(Math.max(...progress)).toBeLessThanOrEqual(168);
-  expect(progress.reduce((sum, done) => sum + done, 0)).toBe(400);
+  expect(progress.reduce((sum, done) => sum + done, 0)).toBe(200);
 });
 
 test("an import that fails says so, and leaves nothing open", async () => {
