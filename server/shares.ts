@@ -186,7 +186,9 @@ export class Shares {
           refused(error);
         },
       };
-      const patience = setTimeout(() => waiting.refuse(new ServiceBusy()), this.#limits.patienceMs);
+      const giveUp = () => queue.has(waiting) && waiting.refuse(new ServiceBusy());
+      // Slots that came back while this process stood still are lent first.
+      const patience = setTimeout(() => setImmediate(giveUp), this.#limits.patienceMs);
       // By then nobody else may be there any more, and it may run at once.
       const alone = setTimeout(() => this.#admitNext(), COMPANY_MS + 1);
       const hangUp = () => waiting.refuse(new CallerGone());

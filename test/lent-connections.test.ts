@@ -25,7 +25,7 @@ let lose: (cause: Error) => void;
 let pulse: { isDown: boolean; outages: number; attend: (fail: typeof lose) => object };
 let pooled: number;
 beforeEach(() => {
-  jest.useFakeTimers();
+  jest.useFakeTimers({ doNotFake: ["setImmediate"] });
   [sent, released, pooled] = [[], [], 0];
   pulse = {
     ...{ isDown: false, outages: 0 },
@@ -93,6 +93,16 @@ test("has a second beyond a statement's time limit for the database to say so, a
   expect(later.outcome.error).toMatchObject({ code: "22P02" });
   lent.release();
   expect(released).toEqual([true]);
+});
+
+test("whose answer came while the process stood still has it in time", async () => {
+  const { run } = await begin(connectionsOf());
+  const { outcome, running } = await run();
+  // Timers come before what is to be read.
+  jest.advanceTimersByTime(TIMEOUT_MS + 1_000);
+  sent[0]!.handleReadyForQuery();
+  await running;
+  expect(outcome).toEqual({});
 });
 
 test("that is answered on waits for nothing more, and is lent again", async () => {

@@ -370,6 +370,17 @@ describe("by the clock", () => {
     expect(shares.lent()).toEqual(["a2"]);
   });
 
+  test("a slot that came back while the process stood still is there for who has waited for as long as may be", async () => {
+    const shares = taker(new Shares({ ...many, slots: 1 }));
+    await shares.take("b1");
+    const waiting = shares.take("a1");
+    // Timers come before what is to be read.
+    pass(many.patienceMs);
+    await shares.give("b1");
+    await waiting;
+    expect(shares.lent()).toEqual(["a1"]);
+  });
+
   test("while no slot comes back, nobody has waited for others", async () => {
     const shares = taker(new Shares({ ...many, slots: 1 }));
     await shares.take("b1");

@@ -122,4 +122,12 @@ export const POSTGRES_LENT: readonly Mistake[] = [
     tests: ["lent-connections"],
     only: "whether anybody knows",
   },
+  {
+    rule: "an answer that came while the process stood still has come in time",
+    file: "server/postgres/connections.ts",
+    before: "setTimeout(() => setImmediate(giveUp),",
+    after: "setTimeout(giveUp,",
+    tests: ["lent-connections"],
+    only: "stood still",
+  },
 ];

@@ -58,4 +58,12 @@ export const SERVER_TURNS: readonly Mistake[] = [
     tests: ["turns"],
     only: "half of what there is",
   },
+  {
+    rule: "slots that came back while the process stood still are lent before anybody is refused",
+    file: "server/shares.ts",
+    before: "setTimeout(() => setImmediate(giveUp), this.#limits.patienceMs)",
+    after: "setTimeout(giveUp, this.#limits.patienceMs)",
+    tests: ["turns"],
+    only: "stood still",
+  },
 ];

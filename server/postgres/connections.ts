@@ -274,7 +274,9 @@ export class BorrowedConnection {
     const { client, pulse, gone, timeoutMs, madeAt } = this.#parts;
     if (gone?.aborted) throw new CallerGone();
     const overdue = Promise.withResolvers<never>();
-    const deadline = setTimeout(() => overdue.reject(new StatementTimeout()), timeoutMs + GRACE_MS);
+    const giveUp = () => overdue.reject(new StatementTimeout());
+    // What came while this process stood still is read first.
+    const deadline = setTimeout(() => setImmediate(giveUp), timeoutMs + GRACE_MS);
     let running: Promise<T> | undefined;
     const hangUp = () => {
       this.#cancelling = cancelUntil(client, (running ?? Promise.resolve()).then(noop, noop)).catch(
