@@ -37,12 +37,12 @@ function pass(ms: number): void {
   passed += ms;
 }
 
-const process = (pulse: { isDown: boolean } = { isDown: false }) => {
+const process = (pulse: { isDown: boolean } = { isDown: false }, patienceMs = 60_000) => {
   const alive = Object.assign(pulse, {
     attend: () => ({ answered: () => undefined, end: () => undefined }),
   });
   // However busy the machine is, it is the database that counts.
-  const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse, holdBack, 60_000);
+  const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse, holdBack, patienceMs);
   limits.push(limit);
   return limit;
 };
@@ -83,6 +83,17 @@ test("lasts sixty seconds: its last millisecond counts, and then there is a new 
   expect((await ask(limit, 20)).code).toBe("rate_limited");
   pass(1);
   expect(await ask(limit, 20)).toEqual({ code: "", left: 19, seconds: 60 });
+});
+
+test("what the database has answered while the process stood still is what it counts by", async () => {
+  const limit = process(undefined, 1_000);
+  expect(await ask(limit, 20)).toMatchObject({ left: 19 });
+  expect(await ask(process(), 20, 17)).toMatchObject({ code: "", left: 1 });
+  const asked = ask(limit, 20);
+  // It is asked by then, and waited for within a second.
+  await new Promise(setImmediate);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200);
+  expect(await asked).toMatchObject({ code: "", left: 0 });
 });
 
 test("what is left of a part at its end is not added to the next", async () => {

@@ -11,6 +11,7 @@ import { createPool } from "../../db/pool.ts";
 import { ApiError } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
+import { within } from "../../process/patience.ts";
 import type { Pulse } from "../../process/pulse.ts";
 import { whileAlive } from "../postgres/heartbeat.ts";
 import { REFUSED_AT_ONCE } from "./hold-back.ts";
@@ -70,6 +71,7 @@ type Consumed = Pick<RateLimiterRes, "consumedPoints" | "msBeforeNext">;
 /** Counts the requests of each caller in the database; by itself while there is none. */
 export class RateLimit {
   readonly #perMinute: number;
+  readonly #patienceMs: number;
   readonly #pool: pg.Pool;
   readonly #pulse: Pulse;
   readonly #shared: RateLimiterAbstract;
@@ -92,18 +94,18 @@ export class RateLimit {
     patienceMs = PATIENCE_MS,
   ) {
     this.#perMinute = perMinute;
+    this.#patienceMs = patienceMs;
     this.#pulse = pulse;
     this.#holdBack = holdBack;
     this.#pool = createPool(databaseUrl, {
       max: 2,
       idleTimeoutMillis: 0,
       connectionTimeoutMillis: patienceMs,
-      query_timeout: patienceMs,
     });
     this.#shared = new RateLimiterPostgres({
       // Without the library's names for prepared statements, which not every pooler passes on.
       storeClient: {
-        query: ({ text, values }: pg.QueryConfig) => this.#pool.query(text, values),
+        query: (statement: pg.QueryConfig) => this.#query(statement),
       },
       storeType: "client",
       schemaName: "app_private",
@@ -141,6 +143,21 @@ export class RateLimit {
 
   async stop(): Promise<void> {
     await closePool(this.#pool);
+  }
+
+  async #query({ text, values }: pg.QueryConfig): Promise<pg.QueryResult> {
+    const client = await this.#pool.connect();
+    const late = () => new Error(`no answer within ${this.#patienceMs} ms`);
+    try {
+      // Not by the library's own timer, which a process that stood still would find to have run out before it reads the answer.
+      const result = await within(this.#patienceMs, client.query(text, values), late);
+      client.release();
+      return result;
+    } catch (error) {
+      // It may never be answered.
+      client.release(true);
+      throw error;
+    }
   }
 
   async #take(key: string, limit: number, requests: number): Promise<{ share: Share; admitted: boolean }> {
