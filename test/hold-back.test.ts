@@ -119,6 +119,10 @@ describe("a refusal", () => {
   });
 });
 
+/** Many at once: a machine that is busy takes them within the minute for which they count. */
+const fiftyTimes = <T>(send: () => Promise<T>, times = 50) =>
+  Promise.all(Array.from({ length: times }, send));
+
 test("who is not known waits as well, at every door, and those who are do not", async () => {
   const service = await startTestService({ world: false });
   const server = await startAnotherServer(service, { UNKNOWN_KEYS_PER_MINUTE: "10" });
@@ -141,7 +145,8 @@ test("who is not known waits as well, at every door, and those who are do not", 
     expect((await call(`${server.url}/docs`, "GET", undefined)).status).toBe(200);
     expect((await call(`${server.url}/healthz`, "GET", undefined)).status).toBe(200);
     expect(waits).not.toHaveBeenCalled();
-    for (let i = 0; i < 301; i += 1) await call(`${server.url}/sign-in`, "GET", undefined);
+    for (let i = 0; i < 7; i += 1)
+      await fiftyTimes(() => call(`${server.url}/sign-in`, "GET", undefined), i === 6 ? 1 : 50);
     expect(waits).toHaveBeenCalledTimes(1);
   } finally {
     waits.mockRestore();
@@ -160,9 +165,10 @@ test("who is not signed in sees so many pages a minute, and who is sees them all
     const visitor = await new Visitor(service).signIn("ana@river.example");
     const path = "/organizations";
     const stranger = async () => (await fetch(`${service.url}${path}`, { redirect: "manual" })).status;
-    let seen = 0;
+    const statuses: number[] = [];
+    for (let i = 0; i < 14; i += 1) statuses.push(...(await fiftyTimes(stranger)));
+    const seen = statuses.filter((status) => status === 303).length;
     // The sign-in has taken some.
-    for (; seen < 700 && (await stranger()) === 303; seen += 1);
     expect(seen).toBeGreaterThan(590);
     expect(seen).toBeLessThanOrEqual(600);
     expect(await stranger()).toBe(429);
