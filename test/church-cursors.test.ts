@@ -17,8 +17,9 @@ beforeAll(async () => {
       church_id: `${word}${String(i).padStart(5, "0")}`,
       // So that some have it as their whole name.
       name: i % 7 === 0 ? `${word} Chapel` : `${word} Chapel ${i % 7}`,
+      // Not along a line: the index of places takes minutes over points between which there is no room.
       latitude: 30 + i / 10_000,
-      longitude: 40,
+      longitude: 40 + (i % 60) / 1_000,
     }));
   await insertChurches(service.database.owner, [...churches("Common", MANY), ...churches("Rare", FEW)]);
   await service.database.owner.query("analyze app_public.churches");
