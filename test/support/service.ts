@@ -156,7 +156,10 @@ export async function call(
   };
 }
 
-/** Another server on the database of a service, with settings as its environment would give them. */
+/**
+ * Another server on the database of a service, with settings as its environment would give them.
+ * @param options.graphql when its schema is built; with the first request for it by default, which most never see
+ */
 export async function startAnotherServer(
   { database, store }: Pick<TestService, "database" | "store">,
   environment: NodeJS.ProcessEnv = {},
@@ -166,7 +169,7 @@ export async function startAnotherServer(
     config: loadConfig({ PORT: "0", ...environment }),
     databaseUrl: database.serverUrl,
     store,
-    graphql: options.graphql ?? (await whenGraphqlIsBuilt()),
+    graphql: options.graphql ?? "on demand",
     logger: pino({ level: "silent" }),
   });
 }
