@@ -282,13 +282,9 @@ describe("over HTTP", () => {
 });
 
 describe("what is our own fault", () => {
-  const serve = async (
-    {
-      statementTimeoutMs = 10_000,
-      connections = Infinity,
-    }: { statementTimeoutMs?: number; connections?: number },
-    work: (served: Pick<TestService, "url" | "keys">, logged: object[]) => Promise<void>,
-  ) => {
+  let left = Infinity;
+  const logged: object[] = [];
+  const start = async (statementTimeoutMs: number) => {
     const postgres = new Postgres({
       url: service.database.serverUrl,
       poolSize: 4,
@@ -296,12 +292,10 @@ describe("what is our own fault", () => {
       onError: () => undefined,
     });
     const take = postgres.requests.take.bind(postgres.requests);
-    let left = connections;
     jest.spyOn(postgres.requests, "take").mockImplementation((...asked) => {
       if (left-- > 0) return take(...asked);
       return Promise.reject(new ServiceBusy());
     });
-    const logged: object[] = [];
     const logger = { error: (details: object) => void logged.push(details), warn: () => undefined };
     const graphql = await createGraphql({ postgres, logger, answerMaxBytes: 1_000_000 });
     const app = express().use(nameRequest);
@@ -312,14 +306,33 @@ describe("what is our own fault", () => {
     await graphql.door(app, { key: [guard], again: guard, keyInQuery: [], page: [] });
     const server = app.listen(0, "127.0.0.1");
     await once(server, "listening");
-    try {
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      await work({ url, keys: service.keys }, logged);
-    } finally {
-      server.close();
-      await graphql.release();
-      await postgres.end();
-    }
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      stop: async () => {
+        server.close();
+        await graphql.release();
+        await postgres.end();
+      },
+    };
+  };
+  // To build a schema takes longer than all that it is asked here.
+  const started = new Map<number, ReturnType<typeof start>>();
+  afterAll(async () => {
+    for (const served of started.values()) await (await served).stop();
+  });
+  const serve = async (
+    {
+      statementTimeoutMs = 10_000,
+      connections = Infinity,
+    }: { statementTimeoutMs?: number; connections?: number },
+    work: (served: Pick<TestService, "url" | "keys">) => Promise<void>,
+  ) => {
+    const served = started.get(statementTimeoutMs) ?? start(statementTimeoutMs);
+    started.set(statementTimeoutMs, served);
+    const { url } = await served;
+    left = connections;
+    logged.length = 0;
+    await work({ url, keys: service.keys });
   };
 
   test("a statement that takes too long answers 504 query_timeout", async () => {
@@ -401,7 +414,7 @@ describe("what is our own fault", () => {
   });
 
   test("a failure answers 500 with an id, and the log has the cause under that id", async () => {
-    await serve({}, async (served, logged) => {
+    await serve({}, async (served) => {
       await service.database.owner.query("alter table app_public.countries rename column name to renamed");
       const { body, errors } = await send(served, "{ countries { nodes { name } } }");
       await service.database.owner.query("alter table app_public.countries rename column renamed to name");
