@@ -1,11 +1,14 @@
 // Commitments whose time has run out.
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import type pg from "pg";
 import { enums } from "../db/catalog.ts";
 import { eventually } from "./support/eventually.ts";
 import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
 import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 import { contributor, ORG } from "./support/world.ts";
+
+type Database = Pick<pg.ClientBase, "query">;
 
 let store: SharedStore;
 let projection: Projection;
@@ -19,6 +22,13 @@ afterAll(async () => {
   await store.remove();
 });
 beforeEach(async () => {
+  // What is due today is not to be due tomorrow in the middle of a test.
+  await eventually(async () => {
+    const { rows } = await projection.database.owner.query(
+      "select from (select now() at time zone 'UTC' as now) as n where (now + interval '30 s')::date > now::date",
+    );
+    expect(rows).toEqual([]);
+  });
   await projection.database.owner.query("delete from app_public.commitments");
   await projection.database.owner.query(
     "update app_private.settings set value = 'true' where name = 'expire_commitments'",
@@ -26,8 +36,11 @@ beforeEach(async () => {
 });
 
 /** Adds one commitment in each status, with its target date so many days from today, in UTC. */
-async function commitments(daysAhead: number | null): Promise<void> {
-  await projection.database.owner.query(
+async function commitments(
+  daysAhead: number | null,
+  db: Database = projection.database.owner,
+): Promise<void> {
+  await db.query(
     `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description,
        accelerator_scope, status, target_completion_date)
      select $1, 'River Mission', $2, status, '{PRA}', status::app_public.commitment_status,
@@ -38,8 +51,8 @@ async function commitments(daysAhead: number | null): Promise<void> {
 }
 
 /** Which commitments, by the status they began with, now have a different one. */
-async function changed(): Promise<Record<string, string>> {
-  const { rows } = await projection.database.owner.query<{ before: string; after: string }>(
+async function changed(db: Database = projection.database.owner): Promise<Record<string, string>> {
+  const { rows } = await db.query<{ before: string; after: string }>(
     `select commitment_description as before, status as after from app_public.commitments
      where commitment_description <> status::text order by 1`,
   );
@@ -90,22 +103,27 @@ test("however many are due, one run expires all of them, and the oldest are the 
 });
 
 test("at most as many expire as are asked for, and so many are told", async () => {
-  await commitments(-1);
-  // One that somebody called expired before its date has passed.
-  await projection.database.owner.query(
-    "update app_public.status_history set changed_at = changed_at - interval '3 days'",
-  );
-  const expire = async () => {
-    const { rows } = await projection.database.owner.query<{ expired: string }>(
-      "select app_private.expire_commitments(2) as expired",
-    );
-    return [rows[0]!.expired, Object.keys(await changed()).length];
-  };
-  expect([await expire(), await expire(), await expire()]).toEqual([
-    ["2", 2],
-    ["1", 3],
-    ["0", 3],
-  ]);
+  const client = await projection.database.owner.connect();
+  try {
+    // In a transaction, or the schedule could have them expire.
+    await client.query("begin");
+    await commitments(-1, client);
+    // One that somebody called expired before its date has passed.
+    await client.query("update app_public.status_history set changed_at = changed_at - interval '3 days'");
+    const expire = async () => {
+      const { rows } = await client.query<{ expired: string }>(
+        "select app_private.expire_commitments(2) as expired",
+      );
+      return [rows[0]!.expired, Object.keys(await changed(client)).length];
+    };
+    expect([await expire(), await expire(), await expire()]).toEqual([
+      ["2", 2],
+      ["1", 3],
+      ["0", 3],
+    ]);
+  } finally {
+    client.release(true);
+  }
 });
 
 test.each(["Pacific/Kiritimati", "Etc/GMT+12"])(
@@ -182,13 +200,13 @@ test("the history says what happened and names nobody, and the graph follows", a
 });
 
 test("one setting switches it off, and on again", async () => {
-  await commitments(-1);
   const set = (value: boolean) =>
     projection.database.owner.query(
       "update app_private.settings set value = $1 where name = 'expire_commitments'",
       [String(value)],
     );
   await set(false);
+  await commitments(-1);
   await runJob();
   expect(await changed()).toEqual({});
   await set(true);
