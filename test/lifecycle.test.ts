@@ -19,15 +19,15 @@ const CHAIN = `
 let service: TestService;
 beforeAll(async () => {
   service = await startTestServiceWithGraph();
-  // The lists reach the graph by themselves, beside whatever a test writes.
-  await eventually(async () => {
-    const { rows } = await service.database.owner.query(
-      "select name from app_private.graph_references where revision <> synced_revision",
-    );
-    expect(rows).toEqual([]);
-  });
 });
 afterAll(() => service.stop());
+
+/** Waits until everything is in the graph: lists, and what it says of itself, get there beside whatever a test writes. */
+const settled = () =>
+  eventually(async () => {
+    const { body } = await call(`${service.url}/v0/health`, "GET", service.keys.read);
+    expect(body).toMatchObject({ graphState: "current", pending: 0, pendingLists: [] });
+  });
 
 const post = (path: string, body: unknown, headers?: Record<string, string>) =>
   call(`${service.url}${path}`, "POST", service.keys.write, body, headers);
@@ -108,6 +108,7 @@ test("need, commitment and attestation come back together, and each change of st
 });
 
 test("a refused write leaves no triple", async () => {
+  await settled();
   const before = await sparql("select (count(*) as ?n) where { graph ?g { ?s ?p ?o } }");
   const need = {
     orgUri: ORG,
@@ -213,10 +214,7 @@ describe("GET /v0/commitments", () => {
         actorEmail: otherAdmin,
       });
     }
-    await eventually(async () => {
-      const health = await call(`${service.url}/v0/health`, "GET", service.keys.read);
-      expect(health.body.pending).toBe(0);
-    });
+    await settled();
 
     const all = await list("limit=200");
     expect(all.headers.get("x-data-source")).toBe("graph");
