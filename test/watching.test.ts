@@ -55,7 +55,10 @@ beforeAll(async () => {
   const metrics = new Metrics();
   const { store, database } = service;
   worker = await startWorker({ config, databaseUrl: database.url, store, logger, metrics });
-  server = await startServer({ config, databaseUrl: database.serverUrl, store, logger, metrics });
+  server = await startServer({
+    ...{ config, databaseUrl: database.serverUrl, store, logger, metrics },
+    graphql: "on demand",
+  });
   dashboard = JSON.parse(await read("deploy/grafana/engagement-graph.json")) as Dashboard;
   const { groups } = parse(await read("deploy/prometheus/alerts.yml")) as { groups: { rules: Rule[] }[] };
   rules = groups.flatMap((group) => group.rules);
