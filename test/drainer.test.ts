@@ -280,7 +280,7 @@ test("a rebuild that nobody was woken for is done as well", async () => {
       "select from app_private.graph_rebuilds where requested_at is not null",
     );
     expect(rows).toEqual([]);
-  }, 20_000);
+  });
 });
 
 test("a store that is found silent is said to be, and one that answers again is tried at once", async () => {

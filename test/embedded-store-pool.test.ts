@@ -14,8 +14,6 @@ import { readAll } from "../graph/store-http.ts";
 import { eventually } from "./support/eventually.ts";
 import { question } from "./support/store-question.ts";
 
-jest.setTimeout(60_000);
-
 const STATE = question("SELECT ?n { <urn:s> <urn:p> ?n }");
 const imageOf = (value: number, sequence = 0): Image => ({
   sequence,
@@ -255,7 +253,7 @@ describe("a pool of readers", () => {
     image = () => Promise.resolve(imageOf(3, 1));
     pool.push({ sequence: 1, change: { kind: "update", sparql: "INSERT" } });
     const asking = ask().catch((error: unknown) => error);
-    await eventually(() => expect(images).toBe(3), 10_000);
+    await eventually(() => expect(images).toBe(3));
     expect(await asking).toBe(3);
   });
 });
