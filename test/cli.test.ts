@@ -7,6 +7,7 @@ import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { admin, launch, processesNaming, run, temporaryDataDir } from "./support/process.ts";
+import { holdRoles } from "./support/roles.ts";
 import { startTestService } from "./support/service.ts";
 import { tool } from "./support/tool.ts";
 
@@ -372,6 +373,7 @@ describe("npm run migrate", () => {
   test("works for an owner that is not a superuser, and again", async () => {
     const empty = await createTestDatabase({ template: false });
     const name = `owner_of_${new URL(empty.url).pathname.slice(1)}`;
+    const letGo = await holdRoles();
     try {
       await empty.owner.query(`create role ${name} login createrole password 'owner'`);
       await empty.owner.query(`alter database ${new URL(empty.url).pathname.slice(1)} owner to ${name}`);
@@ -391,6 +393,7 @@ describe("npm run migrate", () => {
       await empty.owner.query(`drop owned by ${name}`);
       await empty.drop();
       await asSuperuser((client) => client.query(`drop role ${name}`));
+      await letGo();
     }
   });
 

@@ -13,12 +13,15 @@ import { snapshot } from "../db/snapshot.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { run } from "./support/process.ts";
+import { holdRoles } from "./support/roles.ts";
 
 jest.setTimeout(600_000);
 
 let database: TestDatabase;
 let directory: string;
+let letGo: () => Promise<void>;
 beforeEach(async () => {
+  letGo = await holdRoles();
   database = await createTestDatabase();
   directory = await mkdtemp(join(tmpdir(), "engagement-graph-plan-"));
   for (const folder of ["migrations", "rules"]) {
@@ -26,6 +29,7 @@ beforeEach(async () => {
   }
 });
 afterEach(async () => {
+  await letGo();
   await database.drop();
   await rm(directory, { recursive: true });
 });

@@ -6,14 +6,18 @@ import { SCHEMAS } from "../db/migrate.ts";
 import { snapshot } from "../db/snapshot.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { holdRoles } from "./support/roles.ts";
 
 let database: TestDatabase;
 let client: pg.PoolClient;
+let letGo: () => Promise<void>;
 beforeAll(async () => {
+  letGo = await holdRoles();
   database = await createTestDatabase();
   client = await database.owner.connect();
 });
 afterAll(async () => {
+  await letGo();
   client.release();
   await database.drop();
 });
