@@ -179,13 +179,13 @@ describe.each([
         ...{ orgName: organization.name, orgUri: organization.uri },
       });
     const { body } = await claim("ana@elsewhere.example");
-    const told = { data: { claimsToReview: { changedId: body.claimId, toStatus: "pending" } } };
+    // That it was made, and that it was sent to the organization.
+    const step = { data: { claimsToReview: { changedId: body.claimId, toStatus: "pending" } } };
     await eventually(() => {
-      expect(boss!.events.at(-1)).toMatchObject(told);
-      expect(all!.events.at(-1)).toMatchObject(told);
+      expect(boss!.events).toMatchObject([step, step]);
+      expect(all!.events.slice(-2)).toMatchObject([step, step]);
       expect(none!.events).toMatchObject([{ errors: [{ extensions: { code: "permission_required" } }] }]);
     });
-    const before = boss!.events.length;
     await db.query(
       `update app_public.memberships set status = 'suspended'
        where user_id = (select user_id from app_public.users where email = $1)`,
@@ -193,7 +193,7 @@ describe.each([
     );
     await claim("ben@elsewhere.example");
     await eventually(() => expect(boss!.ended()).toBeDefined());
-    expect(boss!.events.filter(({ data }) => data)).toHaveLength(before);
+    expect(boss!.events.filter(({ data }) => data)).toHaveLength(2);
   });
 
   test("a key that is revoked is told nothing more", async () => {
@@ -458,14 +458,11 @@ test("who may do something else than when they came is cut off, and may come bac
       ...{ orgName: organization.name, orgUri: organization.uri },
     });
   const { body } = await claim("ana@elsewhere.example");
-  const idOfLast = (events: TestSubscriber["events"]) =>
-    events.at(-1)?.data?.["claimsToReview"]?.["changedId"];
-  await eventually(() =>
-    expect([subscriber, streamed].map(({ events }) => idOfLast(events))).toEqual([
-      body.claimId,
-      body.claimId,
-    ]),
-  );
+  // That it was made, and that it was sent to the organization.
+  const steps = [body.claimId, body.claimId];
+  const idsIn = ({ events }: TestSubscriber) =>
+    events.map(({ data }) => data?.["claimsToReview"]?.["changedId"]);
+  await eventually(() => expect([subscriber, streamed].map(idsIn)).toEqual([steps, steps]));
   await db.query("update app_private.api_keys set scope = 'api_read' where key_id = $1", [
     await keyIdOf(db, key),
   ]);
@@ -475,13 +472,12 @@ test("who may do something else than when they came is cut off, and may come bac
     });
     expect(status).toBe(403);
   });
-  const before = [subscriber.events.length, streamed.events.length];
   await claim("ben@elsewhere.example");
   await eventually(() => {
     expect(subscriber.ended()).toMatchObject({ code: 4419, reason: "invalid_api_key" });
     expect(streamed.ended()).toBeDefined();
   });
-  expect([subscriber.events.length, streamed.events.length]).toEqual(before);
+  expect([subscriber.events.length, streamed.events.length]).toEqual([2, 2]);
   const again = overWebSocket(service.url, key, CHANGES, { after: variables.after });
   open.push(again);
   await insertNeed();
@@ -581,7 +577,7 @@ describe("who may connect", () => {
     const socket = await connected(await issueTestKey(db, "api_read", { ratePerMinute: 20 }));
     const closed = once(socket, "close");
     for (let n = 0; n < 30; n++) say(socket);
-    await eventually(() => expect(socket.readyState).toBe(socket.CLOSED), 30_000);
+    await eventually(() => expect(socket.readyState).toBe(socket.CLOSED));
     const [code, reason] = (await closed) as [number, Buffer];
     expect([code, reason.toString()]).toEqual([1013, "rate_limited"]);
   });
@@ -613,7 +609,7 @@ describe("who may connect", () => {
       const closed = once(socket, "close");
       const deep = "[".repeat(45_000) + "]".repeat(45_000);
       socket.send(JSON.stringify(message).replace('"deep"', deep));
-      await eventually(() => expect(socket.readyState).toBe(socket.CLOSED), 30_000);
+      await eventually(() => expect(socket.readyState).toBe(socket.CLOSED));
       expect((await closed)[0]).toBe(4400);
       expect(written).not.toHaveBeenCalled();
       written.mockRestore();
@@ -693,7 +689,7 @@ describe("who may connect", () => {
     const closed = once(socket, "close");
     for (let n = 0; n < 2; n++)
       socket.send(JSON.stringify({ id: "x".repeat(200), type: "subscribe", payload: { query: CHANGES } }));
-    await eventually(() => expect(socket.readyState).toBe(socket.CLOSED), 30_000);
+    await eventually(() => expect(socket.readyState).toBe(socket.CLOSED));
     expect((await closed)[0]).toBe(4409);
     expect(written).not.toHaveBeenCalled();
     written.mockRestore();
