@@ -84,10 +84,18 @@ onEachStore({ storeTimeoutMs: 30_000 }, (projection) => {
         );
         return rows[0]!;
       };
-      const first = await waits();
-      // It may have been refused more than once by then.
-      await eventually(async () => expect((await waits()).refusals).toBeGreaterThan(first.refusals));
-      expect((await waits()).wait).toBeGreaterThan(first.wait);
+      const first = await eventually(async () => {
+        const found = await waits();
+        expect(found.wait).toBeGreaterThan(0);
+        return found;
+      });
+      // It may have been refused more than once by then. As if the time were over.
+      await owner().query("update app_private.graph_records set retry_at = now() where record_id = $1", [id]);
+      await eventually(async () => {
+        const { refusals, wait } = await waits();
+        expect(refusals).toBeGreaterThan(first.refusals);
+        expect(wait).toBeGreaterThan(first.wait);
+      });
       projection().proxy.refuses = undefined;
       await owner().query("update app_private.graph_records set retry_at = now() where record_id = $1", [id]);
       await eventually(async () => expect(await errorsOf(id)).toEqual([]));
@@ -315,7 +323,13 @@ onEachStore({ storeTimeoutMs: 30_000 }, (projection) => {
         );
         return lists[0]!.refusals;
       };
-      await eventually(async () => expect(await again()).toBeGreaterThan(2));
+      await eventually(async () => {
+        // As if the time were over.
+        await owner().query(
+          "update app_private.graph_references set retry_at = now() where retry_at > now()",
+        );
+        expect(await again()).toBeGreaterThan(2);
+      });
       projection().proxy.refuses = undefined;
       await equalAndCurrent();
       expect(await again()).toBe(0);
