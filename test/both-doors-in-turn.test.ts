@@ -240,7 +240,9 @@ async function recordsOf({ service, door }: Twin, record: RecordDescription): Pr
     expect(items).toHaveLength(total);
     for (const item of items!) found.push({ ...item, ...(await get(`/${String(item[id])}/history`)) });
   }
-  return found.toSorted((one, other) => other.createdAt.localeCompare(one.createdAt));
+  // Of a time the zeros at the end are left out, and what follows them would be compared with digits.
+  const at = ({ createdAt }: Answer["body"]) => String(createdAt).split("+")[0]!;
+  return found.toSorted((one, other) => at(other).localeCompare(at(one)));
 }
 
 /** Everything that is there, as a door shows it. */
