@@ -8,9 +8,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { startJavaServer } from "../graph/java/server.ts";
 import { eventually } from "./support/eventually.ts";
-import { ROOT } from "./support/process.ts";
-
-jest.setTimeout(60_000);
+import { freePort, ROOT } from "./support/process.ts";
 
 let dir: string;
 beforeEach(async () => {
@@ -51,13 +49,8 @@ const SERVER = `
   });
 `;
 
-async function port(): Promise<number> {
-  const { freePort } = await import("../graph/java/server.ts");
-  return freePort();
-}
-
 async function serve(env: Record<string, string> = {}) {
-  const at = await port();
+  const at = await freePort();
   const url = `http://127.0.0.1:${at}/`;
   const server = await startJavaServer({
     name: "A server",
@@ -111,7 +104,7 @@ describe("a server", () => {
       name: "A server",
       command: process.execPath,
       args: ["--eval", words],
-      probe: new Request(`http://127.0.0.1:${await port()}/`),
+      probe: new Request(`http://127.0.0.1:${await freePort()}/`),
     });
     const { message } = await starting.then(
       () => new Error("it started"),
@@ -123,7 +116,7 @@ describe("a server", () => {
   });
 
   test("does not outlive whoever started it", async () => {
-    const at = await port();
+    const at = await freePort();
     const script = `
       import { startJavaServer } from ${JSON.stringify(join(ROOT, "graph/java/server.ts"))};
       const args = ["--input-type=module", "--eval", ${JSON.stringify(SERVER)}, "${at}", ${JSON.stringify(join(dir, "note"))}];
@@ -166,7 +159,7 @@ async function run(script: string, env: Record<string, string> = {}): Promise<un
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", imports], {
     env: { PATH: join(dir, "bin"), HOME: dir, ...env },
     // It ends with the last server that it has started.
-    timeout: 30_000,
+    timeout: 240_000,
   });
   return JSON.parse(stdout);
 }
@@ -315,7 +308,7 @@ describe("launched", () => {
         `const { stop, kill, pid, ...server } = await launchFuseki(${JSON.stringify({ dir: join(dir, "data"), ...more })}); await stop(); return server;`,
         system,
       );
-    const at = await port();
+    const at = await freePort();
     const asked = { port: at, queryTimeoutMs: 7, password: "a b", javaOptions: "-Xmx2g -Da=b" };
     const url = `http://localhost:${at}/engagement`;
     expect(await launch(asked)).toEqual({ url, port: at, user: "engagement", password: "a b" });

@@ -82,7 +82,7 @@ test("who does not read makes room for who waits", async () => {
     return { status: 200, body, contentType: "text/csv" };
   };
   const door = await startSparqlDoor({
-    ...{ store: { query }, timeoutMs: 60_000, concurrency: 1, waitMs: 30_000 },
+    ...{ store: { query }, timeoutMs: 60_000, concurrency: 1, waitMs: 60_000 },
   });
   const { hostname, port, pathname } = new URL(door.url);
   const deaf = connect(Number(port), hostname);

@@ -130,14 +130,14 @@ test("two look for mails at a time, and whoever would be the third has them look
   await new Promise(setImmediate);
   expect([done, connecting.length]).toEqual([3, 2]);
   connecting[0]!();
-  await eventually(() => expect(connecting).toHaveLength(3), 10_000);
+  await eventually(() => expect(connecting).toHaveLength(3));
   connecting[1]!();
-  await eventually(() => expect(connecting).toHaveLength(4), 10_000);
+  await eventually(() => expect(connecting).toHaveLength(4));
   connecting[2]!();
   connecting[3]!();
   await first;
   const later = run();
-  await eventually(() => expect(connecting).toHaveLength(6), 10_000);
+  await eventually(() => expect(connecting).toHaveLength(6));
   connecting[4]!();
   connecting[5]!();
   await later;
