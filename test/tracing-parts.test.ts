@@ -42,7 +42,10 @@ const PARENT = "00f067aa0ba902b7";
 const parent = (isSampled: boolean) => `00-${TRACE}-${PARENT}-0${isSampled ? 1 : 0}`;
 
 const NAMES = ["ENDPOINT", "TRACES_ENDPOINT"].map((name) => `OTEL_EXPORTER_OTLP_${name}`);
-const OTHERS = ["OTEL_SERVICE_NAME", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG", "OTEL_SDK_DISABLED"];
+const OTHERS = [
+  ...["OTEL_SERVICE_NAME", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG", "OTEL_SDK_DISABLED"],
+  "OTEL_EXPORTER_OTLP_TIMEOUT",
+];
 const before = [...NAMES, ...OTHERS].map((name) => [name, process.env[name]] as const);
 
 let collector: Server;
@@ -147,7 +150,8 @@ describe("traces", () => {
   });
 
   test("whose collector is away keep no process from ending", async () => {
-    await begin({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
+    // By default it is tried for ten seconds.
+    await begin({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_EXPORTER_OTLP_TIMEOUT: "100" });
     await inSpan("work", () => Promise.resolve());
     const ending = stop!();
     stop = undefined;
