@@ -36,6 +36,8 @@ export async function startSparqlDoor(
   });
   app.use(errorHandler(failures as Logger));
   const server = app.listen(0, "127.0.0.1");
+  // Its callers are in this process, which may be busy for longer than they and Node would keep a connection open.
+  server.keepAliveTimeout = 60_000;
   await new Promise((listening) => void server.once("listening", listening));
   const { port } = server.address() as AddressInfo;
   return {
