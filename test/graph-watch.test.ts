@@ -5,12 +5,14 @@ import { REFERENCES } from "../worker/references.ts";
 import { backUp } from "./support/back-up.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
+import { whenWaitedFor } from "./support/overlap.ts";
 import { DATA, NS, WATCH_MS, startSharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
 
 const NEEDS = `${DATA}/needs/`;
 
-onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
+// So long that no answer runs into it, however busy the machine is.
+onEachStore({ storeTimeoutMs: 60_000 }, (projection) => {
   const owner = () => projection().database.owner;
 
   /** Waits for the service to notice a loss; nothing is written meanwhile. */
@@ -41,7 +43,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
   }
 
   test("it has been emptied, and nobody writes", async () => {
-    await projection().startWorker();
+    await projection().startWorker(WATCH_MS);
     await projection().declareNeeds(30);
     await settledAndWatched();
     await projection().running.client.update("DROP ALL");
@@ -73,12 +75,7 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
     await writer.query("begin");
     await writer.query("update app_public.needs set status = 'met' where need_id = $1", [id]);
     await lose();
-    await eventually(async () => {
-      const { rows } = await owner().query(
-        "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())",
-      );
-      expect(rows).not.toEqual([]);
-    });
+    await whenWaitedFor(projection().database, writer);
     return {
       async rollBack() {
         await writer.query("rollback");
@@ -247,13 +244,16 @@ onEachStore({ storeTimeoutMs: 5_000 }, (projection) => {
   test("its queries are answered from a copy that is behind: nothing counts before the copy shows it", async () => {
     const copy = await startSharedStore(testStores[0]!);
     try {
-      const behind = { urls: copy.urls, headers: copy.headers, behindMs: 0 };
+      const behind = { urls: copy.urls, headers: copy.headers, ready: Promise.resolve() };
       projection().proxy.copy = behind;
       await projection().startWorker(WATCH_MS);
       await projection().settled();
-      behind.behindMs = 4_000;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      behind.ready = promise;
       const id = await projection().declareNeed();
       await eventually(async () => expect(await projection().graphState()).toBe("lagging"));
+      expect((await projection().graphStatus("need", id)).status).toBe("pending");
+      resolve();
       await eventually(async () =>
         expect((await projection().graphStatus("need", id)).status).toBe("synced"),
       );

@@ -58,8 +58,8 @@ export type FaultyProxy = {
   target: StoreUrls;
   /** updates that have arrived */
   updates: number;
-  /** a second store, which answers queries, and how far it is behind */
-  copy: (Behind & { behindMs: number }) | undefined;
+  /** a second store, which answers queries, and what each change waits for before it is copied there; may change */
+  copy: (Behind & { ready: Promise<void> }) | undefined;
   /** a graph that is cut off after so many bytes whenever it is sent whole, and the connection with it */
   cut: { graph: string; after: number } | undefined;
   /** what is passed on of an update */
@@ -93,6 +93,7 @@ export async function startFaultyProxy(
     });
   });
 
+  let copied = Promise.resolve();
   let held: { graph: string | null; pass: () => Promise<void> }[] = [];
   function answer(incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer): void {
     const isUpdate = incoming.url!.startsWith("/update");
@@ -102,7 +103,8 @@ export async function startFaultyProxy(
     const mode = modeOf(isUpdate, isGraph);
     const { copy, cut } = proxy;
     if (copy && (isUpdate || isGraph)) {
-      setTimeout(() => void forward(copy, incoming, undefined, body), copy.behindMs);
+      const { ready } = copy;
+      copied = copied.then(() => ready).then(() => forward(copy, incoming, undefined, body));
     }
     if (isGraph && cut && graph === cut.graph) {
       passBeginning(incoming, body.subarray(0, cut.after));

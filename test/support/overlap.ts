@@ -39,12 +39,12 @@ export async function waiting(
 /** Resolves when somebody, wherever they are, waits for what a connection holds. */
 export async function whenWaitedFor(
   { owner }: Pick<TestDatabase, "owner">,
-  client: pg.Client,
+  client: pg.ClientBase,
 ): Promise<void> {
   await untilOneIs(owner, "$1 = any (pg_blocking_pids(pid))", await pidOf(client));
 }
 
-async function pidOf(client: pg.Client): Promise<number> {
+async function pidOf(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   return rows[0]!.pid;
 }
