@@ -136,7 +136,7 @@ export const SERVER: readonly Mistake[] = [
     file: "server/main.ts",
     before: 'if (config.platformUrl?.startsWith("https:") && config.trustProxy === 0) {',
     after: 'if (config.platformUrl?.startsWith("https:") && config.trustProxy !== 0) {',
-    tests: ["start"],
+    tests: ["http"],
     only: "no proxy is trusted",
   },
   {
