@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createNames } from "../graph/namespaces.ts";
 import { parseAccelerators, parsePeopleGroups, readStarterVocabulary } from "../graph/skos.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
 import { admin } from "./support/process.ts";
 import { DATA, NS, startProjection, startSharedStore } from "./support/projection.ts";
 import type { Projection, SharedStore } from "./support/projection.ts";
 import { testStores } from "./support/stores.ts";
+import { buildWorld } from "./support/world.ts";
 
 const SKOS = "http://www.w3.org/2004/02/skos/core#";
 const embedded = testStores.find((store) => store.name === "embedded")!;
@@ -107,86 +110,42 @@ describe("of the concepts in a file", () => {
   });
 });
 
-describe("admin vocabulary import and people-groups import", () => {
-  let store: SharedStore;
-  let projection: Projection;
-  let dir: string;
-  beforeAll(async () => {
-    store = await startSharedStore(embedded);
-    dir = await mkdtemp(join(tmpdir(), "engagement-vocabulary-"));
-  });
-  afterAll(async () => {
-    await store.remove();
-    await rm(dir, { recursive: true, force: true });
-  });
+let dir: string;
+let database: TestDatabase;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "engagement-vocabulary-"));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+async function importFile(command: string, name: string, content: string, ...options: string[]) {
+  const path = join(dir, name);
+  await writeFile(path, content);
+  return admin([command, "import", path, ...options], { DATABASE_URL: database.url });
+}
+
+const edition = (...concepts: string[]) => `
+  @prefix ns: <${NS}> .
+  @prefix skos: <${SKOS}> .
+  ns:EngagementAcceleratorScheme a skos:ConceptScheme .
+  ${concepts.join("\n")}`;
+const concept = (code: string, broader?: string, local = code) => `
+  ns:${local} a skos:Concept ; skos:inScheme ns:EngagementAcceleratorScheme ;
+    skos:notation "${code}" ; skos:prefLabel "The ${code}"@en, "Das ${code}"@de
+    ${broader ? `; skos:broader ns:${broader}` : ""} .`;
+
+async function codes(): Promise<Record<string, boolean>> {
+  const { rows } = await database.owner.query<{ code: string; live: boolean }>(
+    "select code, deprecated_at is null as live from app_public.accelerators order by code",
+  );
+  return Object.fromEntries(rows.map((row) => [row.code, row.live]));
+}
+
+describe("admin vocabulary import, where nobody looks at the graph", () => {
   beforeEach(async () => {
-    projection = await startProjection(store);
-    await projection.startWorker();
+    database = await createTestDatabase();
+    await buildWorld(database.owner);
   });
-  afterEach(() => projection.stop());
-
-  async function importFile(command: string, name: string, content: string, ...options: string[]) {
-    const path = join(dir, name);
-    await writeFile(path, content);
-    return admin([command, "import", path, ...options], projection.settings);
-  }
-
-  const edition = (...concepts: string[]) => `
-    @prefix ns: <${NS}> .
-    @prefix skos: <${SKOS}> .
-    ns:EngagementAcceleratorScheme a skos:ConceptScheme .
-    ${concepts.join("\n")}`;
-  const concept = (code: string, broader?: string, local = code) => `
-    ns:${local} a skos:Concept ; skos:inScheme ns:EngagementAcceleratorScheme ;
-      skos:notation "${code}" ; skos:prefLabel "The ${code}"@en, "Das ${code}"@de
-      ${broader ? `; skos:broader ns:${broader}` : ""} .`;
-
-  async function codes(): Promise<Record<string, boolean>> {
-    const { rows } = await projection.database.owner.query<{ code: string; live: boolean }>(
-      "select code, deprecated_at is null as live from app_public.accelerators order by code",
-    );
-    return Object.fromEntries(rows.map((row) => [row.code, row.live]));
-  }
-
-  test("a code that is missing from the new edition is deprecated: records keep it, new ones may not use it", async () => {
-    const kept = await projection.declareNeed({ accelerators: ["PRA-INT"] });
-    await projection.settled();
-    const result = await importFile(
-      "vocabulary",
-      "new.ttl",
-      edition(concept("PRA"), concept("PRA-NEW", "PRA")),
-      "--json",
-    );
-    expect(result.code).toBe(0);
-    expect(JSON.parse(result.stdout)).toMatchObject({ added: 1, changed: 1, deprecated: 1, problems: [] });
-    expect(await codes()).toEqual({ PRA: true, "PRA-NEW": true, "PRA-INT": false, "OLD-ONE": false });
-    const { rows: listed } = await projection.database.owner.query<{ code: string; deprecated: boolean }>(
-      "select code, deprecated from rest.accelerators",
-    );
-    expect(Object.fromEntries(listed.map(({ code, deprecated }) => [code, deprecated]))).toEqual({
-      ...{ PRA: false, "PRA-NEW": false, "PRA-INT": true, "OLD-ONE": true },
-    });
-    await expect(projection.declareNeed({ accelerators: ["PRA-INT"] })).rejects.toMatchObject({
-      code: "PT422",
-      detail: "unknown_accelerator_code",
-    });
-    await projection.declareNeed({ accelerators: ["PRA-NEW"] });
-    await projection.setNeedStatus(kept, "met");
-    await projection.equal();
-    expect((await projection.graphStatus("need", kept)).status).toBe("synced");
-    const inGraph = await projection.running.client.select(`
-      select ?code ?label ?deprecated where { graph <${DATA}/accelerators/> {
-        ?concept <${SKOS}notation> ?code ; <${SKOS}prefLabel> ?label .
-        optional { ?concept <http://www.w3.org/2002/07/owl#deprecated> ?deprecated } } } order by ?code`);
-    expect(inGraph.map((row) => [row["code"]?.value, row["label"]?.value, row["deprecated"]?.value])).toEqual(
-      [
-        ["OLD-ONE", "Old", "true"],
-        ["PRA", "The PRA", undefined],
-        ["PRA-INT", "Intercession", "true"],
-        ["PRA-NEW", "The PRA-NEW", undefined],
-      ],
-    );
-  });
+  afterEach(() => database.drop());
 
   test("a code that is in a later edition again may be used again", async () => {
     const list = [concept("PRA"), concept("PRA-NEW", "PRA")];
@@ -195,23 +154,6 @@ describe("admin vocabulary import and people-groups import", () => {
     expect(await codes()).toMatchObject({ "PRA-INT": true });
     await importFile("vocabulary", "new.ttl", edition(...list));
     expect(await codes()).toMatchObject({ "PRA-INT": false });
-  });
-
-  test("records follow when a code gets a different concept", async () => {
-    await importFile("vocabulary", "new.ttl", edition(concept("PRA"), concept("PRA-NEW", "PRA")));
-    const id = await projection.declareNeed({ accelerators: ["PRA-NEW"] });
-    await projection.settled();
-    await importFile(
-      "vocabulary",
-      "moved.ttl",
-      edition(concept("PRA"), concept("PRA-NEW", "PRA", "elsewhere")),
-    );
-    await projection.equal();
-    expect(
-      await projection.running.client.ask(
-        `ask { <${DATA}/needs/${id}> <${NS}accelerator> <${NS}elsewhere> }`,
-      ),
-    ).toBe(true);
   });
 
   test("a concept with a problem is named and left out, or stops the import with --strict", async () => {
@@ -246,6 +188,78 @@ describe("admin vocabulary import and people-groups import", () => {
     expect(result.code).toBe(2);
     expect(result.stderr.trim().split("\n")).toHaveLength(1);
     expect(await codes()).toEqual(before);
+  });
+});
+
+describe("admin vocabulary import and people-groups import", () => {
+  let store: SharedStore;
+  let projection: Projection;
+  beforeAll(async () => {
+    store = await startSharedStore(embedded);
+  });
+  afterAll(() => store.remove());
+  beforeEach(async () => {
+    projection = await startProjection(store);
+    database = projection.database;
+    await projection.startWorker();
+  });
+  afterEach(() => projection.stop());
+
+  test("a code that is missing from the new edition is deprecated: records keep it, new ones may not use it", async () => {
+    const kept = await projection.declareNeed({ accelerators: ["PRA-INT"] });
+    await projection.settled();
+    const result = await importFile(
+      "vocabulary",
+      "new.ttl",
+      edition(concept("PRA"), concept("PRA-NEW", "PRA")),
+      "--json",
+    );
+    expect(result.code).toBe(0);
+    expect(JSON.parse(result.stdout)).toMatchObject({ added: 1, changed: 1, deprecated: 1, problems: [] });
+    expect(await codes()).toEqual({ PRA: true, "PRA-NEW": true, "PRA-INT": false, "OLD-ONE": false });
+    const { rows: listed } = await projection.database.owner.query<{ code: string; deprecated: boolean }>(
+      "select code, deprecated from rest.accelerators",
+    );
+    expect(Object.fromEntries(listed.map(({ code, deprecated }) => [code, deprecated]))).toEqual({
+      ...{ PRA: false, "PRA-NEW": false, "PRA-INT": true, "OLD-ONE": true },
+    });
+    await expect(projection.declareNeed({ accelerators: ["PRA-INT"] })).rejects.toMatchObject({
+      code: "PT422",
+      detail: "unknown_accelerator_code",
+    });
+    await projection.declareNeed({ accelerators: ["PRA-NEW"] });
+    await projection.setNeedStatus(kept, "met");
+    await projection.equal();
+    expect((await projection.graphStatus("need", kept)).status).toBe("synced");
+    const inGraph = await projection.running.client.select(`
+    select ?code ?label ?deprecated where { graph <${DATA}/accelerators/> {
+      ?concept <${SKOS}notation> ?code ; <${SKOS}prefLabel> ?label .
+      optional { ?concept <http://www.w3.org/2002/07/owl#deprecated> ?deprecated } } } order by ?code`);
+    expect(inGraph.map((row) => [row["code"]?.value, row["label"]?.value, row["deprecated"]?.value])).toEqual(
+      [
+        ["OLD-ONE", "Old", "true"],
+        ["PRA", "The PRA", undefined],
+        ["PRA-INT", "Intercession", "true"],
+        ["PRA-NEW", "The PRA-NEW", undefined],
+      ],
+    );
+  });
+
+  test("records follow when a code gets a different concept", async () => {
+    await importFile("vocabulary", "new.ttl", edition(concept("PRA"), concept("PRA-NEW", "PRA")));
+    const id = await projection.declareNeed({ accelerators: ["PRA-NEW"] });
+    await projection.settled();
+    await importFile(
+      "vocabulary",
+      "moved.ttl",
+      edition(concept("PRA"), concept("PRA-NEW", "PRA", "elsewhere")),
+    );
+    await projection.equal();
+    expect(
+      await projection.running.client.ask(
+        `ask { <${DATA}/needs/${id}> <${NS}accelerator> <${NS}elsewhere> }`,
+      ),
+    ).toBe(true);
   });
 
   test("people groups come from CSV and SKOS; a bad row is named by its line, and the rest is imported", async () => {
