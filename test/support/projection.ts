@@ -181,7 +181,8 @@ export async function startProjection(
         counts: { missing: 0, stale: 0, altered: 0, foreign: 0 },
         examples: [],
       });
-      await expectSameStatuses(database.owner, running.client);
+      // What a job has checked again meanwhile is pending for a moment.
+      await eventually(() => expectSameStatuses(database.owner, running.client), withinMs);
     },
     async stop() {
       await Promise.all(workers.map((worker) => worker.stop()));
