@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { GraphTooExpensive } from "../graph/store.ts";
 import { BINDING_TYPES, GRAPH_TYPES } from "../graph/media-types.ts";
 import { startSparqlDoor } from "./support/sparql-door.ts";
 import { testStores, type RunningStore } from "./support/stores.ts";
@@ -133,7 +132,6 @@ test("a query that needs more memory than there is says so, at the store and at 
     VALUES ?t { "${"x".repeat(9_000)}" } VALUES ?a { ${numbers} } VALUES ?b { ${numbers} } }`;
   try {
     expect((await ask(query, "text/csv", {}, ample)).status).toBe(507);
-    await expect(ample.client.query(query, { timeoutMs: 120_000 })).rejects.toThrow(GraphTooExpensive);
     const answer = await fetch(door.url, {
       method: "POST",
       body: query,
