@@ -1,9 +1,7 @@
 // What one caller with an ordinary key can try in order to have the service for itself.
+import { fork } from "node:child_process";
 import { once } from "node:events";
-import { readlinkSync } from "node:fs";
-import { setPriority } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 /** Sends one thing after another, or many at once, until it is aborted. */
 export type Attack = {
@@ -156,35 +154,35 @@ type Target = { name: string; url: string; key: string };
 export type Became = Readonly<Record<string, number>>;
 
 /**
- * Attacks until it is told to end, in a thread of its own: whoever waits in this one is not to wait for what the attacker
+ * Attacks until it is told to end, in a process of its own: whoever waits in this one is not to wait for what the attacker
  * reads. Whatever the service answers is as good as anything else here.
  * @param key one that has asked nothing before, or its rate limit would have most of the attack refused
  * @returns ends it
  */
 export async function attack({ name }: Attack, url: string, key: string): Promise<() => Promise<Became>> {
-  const attacker = new Worker(new URL(import.meta.url), { workerData: { name, url, key } satisfies Target });
-  await once(attacker, "online");
+  // Others attack from a machine of their own. Here its work is done when the service leaves a processor free: that of every
+  // thread of it, which have the priority that the process begins with.
+  const attacker = fork(import.meta.filename, [], {
+    execPath: "nice",
+    execArgv: ["-n", "19", process.execPath],
+  });
+  attacker.send({ name, url, key } satisfies Target);
+  await once(attacker, "message");
   return async () => {
-    attacker.postMessage("end", []);
+    attacker.send("end");
     const [became] = (await once(attacker, "message")) as [Became];
     await once(attacker, "exit");
     return became;
   };
 }
 
-if (!isMainThread) {
-  // Others attack from a machine of their own. Here its work is done when the service leaves a processor free.
-  if (process.platform === "linux")
-    setPriority(Number(readlinkSync("/proc/thread-self").split("/").pop()), 19);
-  const { name, url, key } = workerData as Target;
+async function attackUntilTold({ name, url, key }: Target, end: AbortSignal): Promise<Became> {
   const { width, send, hangUpMs } = ATTACKS.find((each) => each.name === name)!;
-  const end = new AbortController();
-  parentPort!.once("message", () => end.abort());
   const became: Record<string, number> = {};
   const count = (what: string) => (became[what] = (became[what] ?? 0) + 1);
   const one = async () => {
-    while (!end.signal.aborted) {
-      const signals = hangUpMs === undefined ? [end.signal] : [end.signal, AbortSignal.timeout(hangUpMs)];
+    while (!end.aborted) {
+      const signals = hangUpMs === undefined ? [end] : [end, AbortSignal.timeout(hangUpMs)];
       try {
         const answer = await send(url, key, AbortSignal.any(signals));
         await answer.arrayBuffer();
@@ -197,5 +195,15 @@ if (!isMainThread) {
     }
   };
   await Promise.all(Array.from({ length: width }, one));
-  parentPort!.postMessage(became, []);
+  return became;
+}
+
+if (import.meta.main) {
+  const [target] = (await once(process, "message")) as [Target];
+  const end = new AbortController();
+  process.once("message", () => end.abort());
+  process.once("disconnect", () => end.abort());
+  process.send!("begun");
+  const became = await attackUntilTold(target, end.signal);
+  if (process.connected) process.send!(became, () => process.disconnect());
 }
