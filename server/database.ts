@@ -40,17 +40,10 @@ export class Database {
   }
 
   /**
-   * The same for a text that may have megabytes, and comes in pieces: nobody else waits for as long as it takes to go
-   * through all of it at once.
-   * @param options.isLong whether it will; a caller has fewer of these at a time
+   * The same for a text that comes in pieces: nobody else waits for as long as it takes to go through all of it at once.
    */
-  readPieces(
-    identity: Identity,
-    statement: string,
-    input: Record<string, unknown>,
-    { isLong }: { isLong: boolean },
-  ): Promise<string[]> {
-    return askPieces(this.#reads.begin(), identity, statement, input, { isLong });
+  readPieces(identity: Identity, statement: string, input: Record<string, unknown>): Promise<string[]> {
+    return askPieces(this.#reads.begin(), identity, statement, input);
   }
 }
 
@@ -61,7 +54,7 @@ async function ask(
   input: Record<string, unknown>,
   repeatable?: Repeatable,
 ): Promise<string | null> {
-  const pieces = await askPieces(lender, identity, statement, input, { repeatable });
+  const pieces = await askPieces(lender, identity, statement, input, repeatable);
   return pieces[0] ?? null;
 }
 
@@ -70,9 +63,9 @@ async function askPieces(
   identity: Identity,
   statement: string,
   input: Record<string, unknown>,
-  { repeatable, isLong }: { repeatable?: Repeatable | undefined; isLong?: boolean } = {},
+  repeatable?: Repeatable,
 ): Promise<string[]> {
-  const connection = await lender.take({ caller: identity.id, gone: identity.gone, isLong });
+  const connection = await lender.take({ caller: identity.id, gone: identity.gone });
   try {
     const { rows } = await connection.run<{ answer: string | null }>({
       name: "run_as",

@@ -34,6 +34,7 @@ import { sparqlPage } from "./pages/sparql.ts";
 import { docs, openApiDoor } from "./pages/docs.ts";
 import { signInPages } from "./pages/sign-in/door.ts";
 import { currentRequest } from "./request-context.ts";
+import { ChurchPages } from "./resources/church-pages.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
 import { SparqlEndpoint } from "./sparql/endpoint.ts";
@@ -159,7 +160,8 @@ async function bringUp(
   const { answerMaxBytes, maxConnections, metricsPort } = config;
   const names = createNames(config);
   const graph = new GraphReads(store, config.sparqlConcurrency);
-  const ownRoutes = allRoutes({ database, store, graph, names, answerMaxBytes });
+  const pages = new ChurchPages(database);
+  const ownRoutes = allRoutes({ database, pages, store, graph, names, answerMaxBytes });
   const graphql = await makeGraphql(
     { postgres, reads, logger, answerMaxBytes, maxConnections, routes: ownRoutes, documents },
     options.graphql,
@@ -203,7 +205,7 @@ async function bringUp(
       openApiDoor(document),
       graphql.door,
       sparqlDoor({ endpoint: sparql, logger }),
-      mcpDoor({ database, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
+      mcpDoor({ pages, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
       restDoor(routes, database),
       nowhere(database),
     ],

@@ -32,9 +32,6 @@ const STALL_MS = 100;
 /** What a slow caller keeps: one that takes very long is not to stand before all of its others. */
 const LEAST = 2;
 
-/** Of its share, what a caller may have at a time of what is known to take long before it has begun; one at least. */
-const LONG = 1 / 5;
-
 /** How long others count as being there after they have come. */
 const COMPANY_MS = 1_000;
 /** How much of what is remembered of a caller the last time that it had a slot makes up. */
@@ -43,25 +40,12 @@ const REMEMBERED_CALLERS = 10_000;
 
 type Waiting = { since: number; admit: () => void; refuse: (error: Error) => void };
 type Caller = {
-  /** who it is, with what is long or without */
-  readonly owner: string;
-  readonly isLong: boolean;
   running: number;
   readonly waiting: Set<Waiting>;
   /** Of requests that have had a slot before. */
   readonly continuing: Set<Waiting>;
   /** when the last of them came */
   latest: number;
-};
-/** What a slot is wanted for. */
-export type Use = {
-  /**
-   * Whether the request has had a slot before: among the caller's own it comes first then, or it would wait as often as it
-   * has something to ask.
-   */
-  isUnderWay?: boolean;
-  /** Whether it is known beforehand to take long: it waits for others like it then, and the caller's short ones never for it. */
-  isLong?: boolean | undefined;
 };
 type Seen = { name: string; at: number };
 
@@ -105,21 +89,17 @@ export class Shares {
   /**
    * Takes a slot, when it is the caller's turn.
    * @param gone ends the waiting
+   * @param isUnderWay whether the request has had a slot before: among the caller's own it comes first then, or it would
+   * wait as often as it has something to ask
    * @returns what gives it back, to be called once
    * @throws ServiceBusy when the queue is full or patience has run out; CallerGone
    */
-  async take(
-    callerName: string,
-    gone?: AbortSignal,
-    { isUnderWay = false, isLong = false }: Use = {},
-  ): Promise<() => void> {
-    // As if somebody else came with it, but no company.
-    const name = isLong ? atLength(callerName) : callerName;
+  async take(name: string, gone?: AbortSignal, isUnderWay = false): Promise<() => void> {
     if (gone?.aborted) throw new CallerGone();
-    if (this.#last.name !== callerName) this.#other = this.#last;
-    this.#last = { name: callerName, at: performance.now() };
+    if (this.#last.name !== name) this.#other = this.#last;
+    this.#last = { name, at: performance.now() };
     let caller = this.#callers.get(name);
-    if (!caller) this.#callers.set(name, (caller = newCaller(callerName, isLong)));
+    if (!caller) this.#callers.set(name, (caller = newCaller()));
     if (this.#free > 0 && this.#mayRun(name, caller)) this.#occupy(caller);
     else {
       try {
@@ -142,19 +122,12 @@ export class Shares {
    * What takes twice as long uses twice as much of the machine, so one caller may have half as much of it at a time; and one
    * of whom nothing is known yet as much as a slow one, or five searches at once would show it too late.
    */
-  #mayRun(name: string, { running, isLong, owner }: Caller): boolean {
+  #mayRun(name: string, { running }: Caller): boolean {
     const { perCaller, slowMs } = this.#limits;
-    const company = this.#last.name === owner ? this.#other : this.#last;
-    const isAlone =
-      this.#callers.size <= 2 &&
-      performance.now() - company.at > COMPANY_MS &&
-      this.#callers.values().every((caller) => caller.owner === owner);
+    const company = this.#last.name === name ? this.#other : this.#last;
+    const isAlone = this.#callers.size === 1 && performance.now() - company.at > COMPANY_MS;
     const slowness = isAlone ? 1 : Math.max(1, (this.#typical.get(name) ?? Infinity) / slowMs);
-    const least = isLong ? 1 : Math.min(LEAST, perCaller);
-    const share = isLong && !isAlone ? perCaller * LONG : perCaller;
-    const runningOf = (part: string) => this.#callers.get(part)?.running ?? 0;
-    const total = runningOf(owner) + runningOf(atLength(owner));
-    return running < Math.max(least, Math.floor(share / slowness)) && total <= perCaller;
+    return running < Math.max(Math.min(LEAST, perCaller), Math.floor(perCaller / slowness));
   }
 
   #occupy(caller: Caller): void {
@@ -244,13 +217,8 @@ export class Shares {
   }
 }
 
-/** The name under which a caller waits for what takes long. */
-function atLength(name: string): string {
-  return `${name} at length`;
-}
-
-function newCaller(owner: string, isLong: boolean): Caller {
-  return { owner, isLong, running: 0, waiting: new Set(), continuing: new Set(), latest: 0 };
+function newCaller(): Caller {
+  return { running: 0, waiting: new Set(), continuing: new Set(), latest: 0 };
 }
 
 function isWaiting({ waiting, continuing }: Caller): boolean {

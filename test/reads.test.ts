@@ -18,7 +18,6 @@ import {
 } from "../server/postgres/unavailable.ts";
 import { nameRequest } from "../server/request-context.ts";
 import { Shares } from "../server/shares.ts";
-import type { Use } from "../server/shares.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
@@ -277,7 +276,7 @@ describe("a connection", () => {
       pool: Object.assign(given, { connect: () => Promise.resolve(client().client) }),
       ...{ pulse: pulse as unknown as Pulse, timeoutMs: 1_000 },
       shares: {
-        take: (_name: string, _gone: unknown, { isUnderWay }: Use) => {
+        take: (_name: string, _gone: unknown, isUnderWay: boolean) => {
           asked.push(isUnderWay);
           return Promise.resolve(() => undefined);
         },

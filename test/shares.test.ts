@@ -139,27 +139,6 @@ test("keys that wait take turns", async () => {
   expect(order.indexOf(4)).toBeLessThan(order.length / 2);
 });
 
-test("a key has one page of more than a thousand churches at a time while others are there, and what else it asks does not wait for that", async () => {
-  const key = await someKey();
-  const other = await someKey();
-  await block("app_public.churches");
-  // A machine that is slow refuses some for the time being, and they come again.
-  const search = async (limit: number, by: string): Promise<Answer> => {
-    const answer = await get(`/v0/orgs/search?limit=${limit}`, by);
-    return answer.body.error === "service_busy" ? search(limit, by) : answer;
-  };
-  const asked = [search(1, other)];
-  await untilWaiting(1);
-  asked.push(...Array.from({ length: 3 }, () => search(1001, key)));
-  await untilWaiting(2);
-  asked.push(...Array.from({ length: 3 }, () => search(1000, key)));
-  // Two short ones are the share of a key of which nothing is known.
-  await untilWaiting(4);
-  expect(await waiting()).toBe(4);
-  await unblock();
-  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
-});
-
 test("a statement that takes too long ends with 504, and its connection is as good as before", async () => {
   const impatient = await startTestService({ config: { databasePoolSize: 1, statementTimeoutMs: 200 } });
   const needs = () => call(`${impatient.url}/v0/needs`, "GET", impatient.keys.read);

@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { CallerGone, ServiceBusy } from "../server/postgres/unavailable.ts";
 import { halfOf, Shares } from "../server/shares.ts";
-import type { Use } from "../server/shares.ts";
 
 const options = {
   ...{ slots: 3, perCaller: 2, queuePerCaller: 2, queue: 10 },
@@ -15,8 +14,8 @@ function taker(shares: Shares) {
   const lent = new Map<string, () => void>();
   return {
     lent: () => [...lent.keys()],
-    take: (name: string, signal = stays, use: Use = {}) =>
-      shares.take(name[0]!, signal, use).then((giveBack) => void lent.set(name, giveBack)),
+    take: (name: string, signal = stays, isUnderWay = false) =>
+      shares.take(name[0]!, signal, isUnderWay).then((giveBack) => void lent.set(name, giveBack)),
     give: async (name: string) => {
       lent.get(name)!();
       lent.delete(name);
@@ -65,8 +64,8 @@ describe("turns", () => {
     await take("a1");
     void take("a2");
     void take("b1");
-    const again = shares.take("a", stays, { isUnderWay: true });
-    const later = shares.take("a", stays, { isUnderWay: true });
+    const again = shares.take("a", stays, true);
+    const later = shares.take("a", stays, true);
     await give("a1");
     (await again)();
     await new Promise(setImmediate);
@@ -80,7 +79,7 @@ describe("turns", () => {
   test("a request that had a slot before is let in also when nothing else of its key waits", async () => {
     const { take, lent, give } = taker(new Shares({ ...options, slots: 1 }));
     await take("a1");
-    void take("b1", stays, { isUnderWay: true });
+    void take("b1", stays, true);
     await give("a1");
     expect(lent()).toEqual(["b1"]);
   });
@@ -274,51 +273,6 @@ describe("by the clock", () => {
     const shares = taker(new Shares(many));
     await keepsFor(400, shares);
     await keepsFor(5, shares);
-    await shares.take("b1");
-    await ask(shares, "a");
-    expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3", "a4"]);
-  });
-
-  const askAtLength = async ({ take }: ReturnType<typeof taker>, name: string) => {
-    for (const n of [1, 2, 3, 4, 5]) void take(`${name} long ${n}`, stays, { isLong: true });
-    await new Promise(setImmediate);
-  };
-
-  test("what is known to take long is done one at a time, and none of the key's other requests waits for it", async () => {
-    const shares = taker(new Shares(many));
-    await keepsFor(5, shares);
-    await shares.take("b1");
-    await askAtLength(shares, "a");
-    expect(shares.lent()).toEqual(["b1", "a long 1"]);
-    await ask(shares, "a");
-    expect(shares.lent()).toEqual(["b1", "a long 1", "a1", "a2", "a3", "a4"]);
-    await shares.give("a long 1");
-    expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3", "a4", "a long 2"]);
-  });
-
-  test("what is known to take long has a fifth of a share, if that is more than one, and all of it when the key is alone", async () => {
-    const shares = taker(new Shares({ ...many, slots: 20, perCaller: 14 }));
-    await askAtLength(shares, "a");
-    expect(shares.lent()).toHaveLength(5);
-    for (const name of shares.lent()) await shares.give(name);
-    await shares.take("b1");
-    await askAtLength(shares, "a");
-    expect(shares.lent()).toEqual(["b1", "a long 1", "a long 2"]);
-  });
-
-  test("a key is no company for itself, and has one more than its share with what takes long", async () => {
-    const shares = taker(new Shares(many));
-    await askAtLength(shares, "a");
-    await ask(shares, "a");
-    expect(shares.lent()).toEqual(["a long 1", "a long 2", "a long 3", "a long 4", "a1"]);
-  });
-
-  test("how long the long ones take says nothing about the others", async () => {
-    const shares = taker(new Shares(many));
-    await keepsFor(5, shares);
-    await shares.take("a long", stays, { isLong: true });
-    pass(10_000);
-    await shares.give("a long");
     await shares.take("b1");
     await ask(shares, "a");
     expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3", "a4"]);

@@ -52,13 +52,15 @@ comment on function app_private.church_fields is
   'The columns of each record in a search result: church_id and those asked for, or else all. Refuses with 400 a name that is not a column.';
 
 -- A loop, and not one statement, so that what does not fit is not turned into JSON: that is nine tenths of the work.
-create function app_private.church_page_in_pieces(body jsonb, max_bytes bigint) returns setof text
+create function app_private.church_page_in_pieces(body jsonb, max_bytes bigint, place jsonb default null) returns setof text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   -- What a server can read, hash and pack before somebody else has a turn.
   most_of_piece constant integer := 60000;
+  -- What takes the database some tens of milliseconds, or more where whoever asks has found it to be worth more.
+  most_of_part constant integer := coalesce((place ->> 'most')::integer, 500);
   search app_private.church_query := jsonb_populate_record(null::app_private.church_query, body);
   size integer := coalesce((body ->> 'limit')::integer, 20);
   as_geojson boolean := body ->> 'format' = 'geojson';
@@ -66,14 +68,16 @@ declare
   item text;
   cursor text;
   opening text := format('{%s:[', case when as_geojson then '"type":"FeatureCollection","features"' else '"items"' end);
-  listed integer := 0;
+  listed integer := coalesce((place ->> 'listed')::integer, 0);
+  end_of_part integer := case when place is null then size else least(size, listed + most_of_part) end;
   piece text[] := array[]::text[];
   bytes_of_piece integer := 0;
   -- What is around the items has its place too.
-  bytes bigint := 500;
+  bytes bigint := coalesce((place ->> 'bytes')::bigint, 500);
   next_cursor text;
 begin
   perform app_private.refuse_problems(app_private.church_limit_problems(size));
+  search.cursor := coalesce(place ->> 'cursor', search.cursor);
   fields := app_private.church_fields(search,
     app_private.distinct_items(array(select jsonb_array_elements_text(body -> 'fields'))));
   for item, cursor in execute format($sql$
@@ -87,12 +91,18 @@ begin
       then 'json_build_object(''type'', ''Feature'', ''id'', found.church_id, ''geometry'', found.geojson, ''properties'', row_to_json(record))'
       else 'row_to_json(record)' end,
     coalesce(
-      (select string_agg(format('found.%I', field), ', ' order by place)
-       from unnest(fields) with ordinality as listed (field, place)
+      (select string_agg(format('found.%I', field), ', ' order by number)
+       from unnest(fields) with ordinality as asked (field, number)
        where not (as_geojson and field = 'geojson')),
       ''))
-    using search, size
+    using search, end_of_part - listed
   loop
+    if listed = end_of_part and listed < size then
+      place := jsonb_build_object('listed', listed, 'bytes', bytes, 'cursor', next_cursor);
+      return next array_to_string(piece, '');
+      return next place;
+      return;
+    end if;
     bytes := bytes + octet_length(item) + 1;
     -- A page without a church would lead nowhere.
     exit when listed = size or bytes > max_bytes and listed > 0;
@@ -116,7 +126,8 @@ $$;
 comment on function app_private.church_page_in_pieces is
   'GET /v0/orgs/search: one page of a search as JSON text, with the columns and in the format asked for. It ends early, '
   'with its cursor, where it would have more bytes than it may. The rows are pieces of the text, of which the last has '
-  'everything behind the items.';
+  'everything behind the items. Whoever gives a place, first {}, gets a part of a long page: the last row is then the '
+  'place at which the next part begins, until it is the end of the page. With "most" in its place a part has so many churches.';
 
 create function app_private.church_page(body jsonb, max_bytes bigint default 100000000) returns text
 language sql stable

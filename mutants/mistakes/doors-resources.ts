@@ -45,26 +45,10 @@ export const RESOURCES: readonly Mistake[] = [
   {
     rule: "a long answer is packed as it says",
     file: "server/rest/answer.ts",
-    before: "response.send(packing ? await buffer(packing) : Buffer.concat(pieces));",
-    after: "response.send(Buffer.concat(pieces));",
+    before: "  if (!packer) return Buffer.concat(",
+    after: "  return Buffer.concat(",
     tests: ["answer-size"],
     only: "the same text",
-  },
-  {
-    rule: "only a page of more than a thousand churches is known to take long",
-    file: "server/resources/orgs-search.ts",
-    before: 'const isLong = Number(query["limit"]) > LONG_PAGE;',
-    after: "const isLong = true;",
-    tests: ["shares"],
-    only: "a thousand churches",
-  },
-  {
-    rule: "a page of more than a thousand churches is known to take long",
-    file: "server/resources/orgs-search.ts",
-    before: "{ query, maxBytes }, { isLong }",
-    after: "{ query, maxBytes }, { isLong: false }",
-    tests: ["shares"],
-    only: "a thousand churches",
   },
   {
     rule: "a message of a hundred thousand bytes is taken, and none that is longer",

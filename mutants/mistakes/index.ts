@@ -1,5 +1,6 @@
 import type { Mistake } from "../mistake.ts";
 import { CHURCH_FILES } from "./church-files.ts";
+import { CHURCH_PAGES } from "./church-pages.ts";
 import { CHURCH_READINGS } from "./church-readings.ts";
 import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
@@ -167,6 +168,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...CHURCHES,
   ...CHURCH_VALUES,
   ...CHURCH_FILES,
+  ...CHURCH_PAGES,
   ...CHURCH_READINGS,
   ...WATCH,
   ...STORE_LOSSES,

@@ -77,8 +77,8 @@ export const POSTGRES_LENT: readonly Mistake[] = [
   {
     rule: "also who waits for a connection in vain is counted",
     file: "server/postgres/connections.ts",
-    before: "isLong }).finally(waited)",
-    after: "isLong }).then((give) => (waited(), give))",
+    before: "isUnderWay).finally(waited)",
+    after: "isUnderWay).then((give) => (waited(), give))",
     tests: ["lent-connections"],
     only: "by who waits in vain",
   },

@@ -5,7 +5,7 @@ export const WORKER_MAIN: readonly Mistake[] = [
   {
     rule: "a worker that cannot start gives its connections back",
     file: "worker/main.ts",
-    before: "    await pool.end();\n    throw error;",
+    before: "    await closePool(pool);\n    throw error;",
     after: "    throw error;",
     tests: ["worker-main"],
   },

@@ -15,9 +15,8 @@ import { ACCEPTED, LONGEST_BATCH, RPC, rpcError } from "./messages.ts";
 import type { PagedReply } from "./messages.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
 import type { Caller, ProtocolHeaders } from "./protocol.ts";
-import { searchChurches } from "../resources/orgs-search.ts";
+import type { ChurchPages } from "../resources/church-pages.ts";
 import { sendPieces } from "../rest/answer.ts";
-import type { Database } from "../database.ts";
 import { currentRequest } from "../request-context.ts";
 
 const MCP_PATH = "/v0/mcp";
@@ -25,7 +24,7 @@ const METHODS = "POST, OPTIONS";
 
 /** What the tool endpoint depends on. */
 export type McpDependencies = {
-  database: Database;
+  pages: ChurchPages;
   logger: Logger;
   /** Origins of pages that may call, or * for any. */
   corsOrigins: readonly string[];
@@ -39,7 +38,7 @@ const COPIES = 3;
 type BatchCaller = Caller & Pick<Request, "countAs">;
 
 /** The tool endpoint as a door of the application; its key may stand in the query. */
-export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
+export function mcpDoor({ pages, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
   const readBytes = express.raw({ limit: BODY_LIMIT, type: () => true });
   const allowed = (path: string) => (path === MCP_PATH ? METHODS : undefined);
   return withAllowed(allowed, (app, guards) => {
@@ -49,7 +48,7 @@ export function mcpDoor({ database, logger, corsOrigins, answerMaxBytes }: McpDe
       const caller: BatchCaller = {
         headers: protocolHeaders(request),
         search: async (query) => {
-          const page = await searchChurches(database, request.identity, query, Math.floor(left / COPIES));
+          const page = await Array.fromAsync(pages.page(request.identity, query, Math.floor(left / COPIES)));
           const bytes = page.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
           left = Math.max(0, left - COPIES * bytes);
           return page;

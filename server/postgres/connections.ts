@@ -29,8 +29,6 @@ export type Borrower = Readonly<{
   caller: string;
   /** Aborted when the caller hangs up; what runs is cancelled then. */
   gone?: AbortSignal;
-  /** Whether it is for a statement of which a caller has fewer at a time. */
-  isLong?: boolean | undefined;
   /** How far a replica must have got. */
   position?: Position;
 }>;
@@ -130,8 +128,8 @@ export class Connections {
     const waited = () => this.#told((performance.now() - began) / 1_000);
     const request = currentRequest();
     const isUnderWay = request !== undefined && this.#underWay.has(request);
-    const { caller, gone, isLong } = borrower;
-    const giveBack = await this.#shares.take(caller, gone, { isUnderWay, isLong }).finally(waited);
+    const { caller, gone } = borrower;
+    const giveBack = await this.#shares.take(caller, gone, isUnderWay).finally(waited);
     if (request) this.#underWay.add(request);
     try {
       const client = await this.#connect();

@@ -9,6 +9,7 @@ import { claimReviewRoutes } from "./admin-claims.ts";
 import { userRoutes } from "./admin-users.ts";
 import { changeRoutes } from "./changes.ts";
 import { choosingRoutes } from "./choosing.ts";
+import type { ChurchPages } from "./church-pages.ts";
 import { commitmentRoutes } from "./commitments.ts";
 import { engagementClaimRoutes } from "./engagement-claims.ts";
 import { healthRoutes } from "./health.ts";
@@ -22,6 +23,7 @@ import { churchRoutes } from "./orgs-search.ts";
 /** The routes, in the order in which the API reference shows them. */
 export function allRoutes(parts: {
   database: Database;
+  pages: ChurchPages;
   store: GraphStore;
   graph: GraphReads;
   names: Names;
@@ -40,7 +42,7 @@ export function allRoutes(parts: {
     ...memberRoutes,
     ...organizationRoutes,
     ...userRoutes,
-    ...churchRoutes(parts.database, parts.answerMaxBytes),
+    ...churchRoutes(parts.pages, parts.answerMaxBytes),
     ...healthRoutes(parts),
   ];
 }

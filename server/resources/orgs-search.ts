@@ -1,35 +1,10 @@
 import { z } from "zod";
 import { RESPONSE_HEADERS } from "../headers.ts";
-import type { Identity } from "../identity/identity.ts";
+import type { ChurchPages } from "./church-pages.ts";
 import { church, churchFeatures, churchPage, churchQuery, olderChurchQuery } from "./church-schemas.ts";
 import type { RestRoute } from "../rest/route.ts";
-import type { Database } from "../database.ts";
 
 const GEOJSON = "application/geo+json";
-const PAGE = "select app_private.church_page_in_pieces($1 -> 'query', ($1 ->> 'maxBytes')::bigint)";
-
-/** A page of more takes hundreds of milliseconds, here and in the database. */
-const LONG_PAGE = 1_000;
-
-/**
- * Runs a church search: one page as JSON text, in pieces, the last of which has everything behind the items.
- * @param query checked by churchQuery
- * @param maxBytes of the page, which ends early, with its cursor, where it would be longer
- * @throws what PostgreSQL raised; apiErrorFrom turns it into what callers are told
- */
-export async function searchChurches(
-  database: Database,
-  identity: Identity,
-  query: Record<string, unknown>,
-  maxBytes: number,
-): Promise<string[]> {
-  const isLong = Number(query["limit"]) > LONG_PAGE;
-  return database.readPieces(identity, PAGE, { query, maxBytes }, { isLong });
-}
-
-// Its form is that of app_private.church_page_in_pieces.
-const END_OF_PAGE = /"limit":(\d+),"has_more":(?:true|false),"next_cursor":(?:null|"([^"]*)")\}$/;
-
 /** The inputs by their names of today. */
 function withToday({ language, program, ...query }: Record<string, unknown>): Record<string, unknown> {
   const both = (many: unknown, one: unknown) =>
@@ -42,7 +17,7 @@ function withToday({ language, program, ...query }: Record<string, unknown>): Re
 }
 
 /** The routes of church search. */
-export function churchRoutes(database: Database, answerMaxBytes: number): RestRoute[] {
+export function churchRoutes(pages: ChurchPages, answerMaxBytes: number): RestRoute[] {
   return [
     {
       method: "get",
@@ -71,14 +46,12 @@ export function churchRoutes(database: Database, answerMaxBytes: number): RestRo
         description: "A page of the churches found.",
       },
       errors: [],
-      handle: async (request, response, input) => {
-        const query = withToday(input);
-        const answer = await searchChurches(database, request.identity, query, answerMaxBytes);
-        const [, limit, cursor] = END_OF_PAGE.exec(answer.at(-1) ?? "") ?? [];
-        response.set(RESPONSE_HEADERS.limit, limit);
-        if (cursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, cursor);
+      handle: (request, response, input) => {
         if (input["format"] === "geojson") response.type(GEOJSON);
-        return answer;
+        return pages.page(request.identity, withToday(input), answerMaxBytes, ({ limit, nextCursor }) => {
+          response.set(RESPONSE_HEADERS.limit, limit);
+          if (nextCursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, nextCursor);
+        });
       },
     },
     {

@@ -1,9 +1,10 @@
 // How an answer of REST is sent: with what lets a client ask whether it has changed, and shorter for those who unpack it.
 // A long one is gone through piece by piece: nobody else waits for more than one of them.
 import { createHash, hash } from "node:crypto";
-import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
+import type { Transform } from "node:stream";
 import { promisify } from "node:util";
 import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from "node:zlib";
 import type { Request, Response } from "express";
@@ -23,7 +24,7 @@ const quality = (level: number) => ({
 
 type Packer = {
   whole: (text: string) => Promise<Buffer>;
-  inPieces: () => NodeJS.ReadWriteStream;
+  inPieces: () => Transform;
 };
 
 /** Best first. What is sent is packed to its end before: what waits to be read is counted by what is left of the answer. */
@@ -41,64 +42,87 @@ export type Packed = Map<string | undefined, Promise<Buffer> | Buffer | string>;
 /**
  * Sends a text, which is JSON unless the answer has a type already.
  * A client may keep what it has read, and is to ask with If-None-Match whether that still holds; nobody else may keep it.
- * @param body the text, or its pieces
+ * @param body the text, or its pieces, whose headers may be set until the last of them
  * @param options.isPersonal that nobody at all may keep it: the next person may sit before the same browser
  * @param options.packed remembers how a text is packed that never changes
  */
 export async function sendAnswer(
   request: Request,
   response: Response,
-  body: string | readonly string[],
+  body: string | AsyncIterable<string>,
   { isPersonal = false, packed }: { isPersonal?: boolean | undefined; packed?: Packed } = {},
 ): Promise<void> {
   if (!response.get("content-type")) response.type("application/json");
   response.vary("accept-encoding, authorization, cookie");
-  const sha1 = createHash("sha1");
-  const pieces =
-    typeof body === "string" || body.length === 1
-      ? undefined
-      : await inBytes(body, (piece) => sha1.update(piece));
-  const text = pieces ? "" : String(body);
-  if (["GET", "HEAD"].includes(request.method) && !isPersonal) {
-    const etag = `W/"${pieces ? sha1.digest("base64url") : hash("sha1", text, "base64url")}"`;
-    response.set({ "cache-control": "private, no-cache", etag });
-    if (knows(request, etag)) {
-      response.status(304).end();
-      return;
-    }
-  } else {
-    response.set("cache-control", "no-store");
-  }
-  const packer = !pieces && text.length < WORTH_PACKING ? undefined : packerFor(request);
-  if (packer) response.set("content-encoding", packer);
-  if (pieces) {
-    const packing = packer && Readable.from(pieces, { objectMode: false }).pipe(PACKERS[packer]!.inPieces());
-    response.send(packing ? await buffer(packing) : Buffer.concat(pieces));
+  const text = typeof body === "string" ? body : await textOrPieces(body);
+  if (typeof text !== "string") {
+    const packer = packerFor(request);
+    const sha1 = createHash("sha1");
+    const bytes = await inBytes(text, packer, (piece) => sha1.update(piece));
+    if (isKnown(request, response, () => sha1.digest("base64url"), isPersonal)) return;
+    if (packer) response.set("content-encoding", packer);
+    response.send(bytes);
     return;
   }
+  if (isKnown(request, response, () => hash("sha1", text, "base64url"), isPersonal)) return;
+  const packer = text.length < WORTH_PACKING ? undefined : packerFor(request);
+  if (packer) response.set("content-encoding", packer);
   const made =
     packed?.get(packer) ?? (packer ? PACKERS[packer]!.whole(text) : packed ? Buffer.from(text) : text);
   packed?.set(packer, made);
   response.send(await made);
 }
 
+/** The one piece, or all that there are. */
+async function textOrPieces(pieces: AsyncIterable<string>): Promise<string | AsyncIterable<string>> {
+  const all = pieces[Symbol.asyncIterator]();
+  const first = await all.next();
+  if (first.done) return "";
+  const second = await all.next();
+  if (second.done) return first.value;
+  return (async function* () {
+    yield first.value;
+    yield second.value;
+    yield* { [Symbol.asyncIterator]: () => all };
+  })();
+}
+
+/** The bytes of a text of which there are pieces, packed or not: each piece when it comes, and no two of them at once. */
 async function inBytes(
-  pieces: readonly string[],
+  pieces: AsyncIterable<string> | Iterable<string>,
+  packer?: string,
   told: (piece: Buffer) => void = () => undefined,
-): Promise<Buffer[]> {
-  const bytes: Buffer[] = [];
-  for (const piece of pieces) {
-    const made = Buffer.from(piece);
-    told(made);
-    bytes.push(made);
-    await setImmediate();
-  }
-  return bytes;
+): Promise<Buffer> {
+  const made = async function* () {
+    for await (const piece of pieces) {
+      const bytes = Buffer.from(piece);
+      told(bytes);
+      yield bytes;
+      await setImmediate();
+    }
+  };
+  if (!packer) return Buffer.concat(await Array.fromAsync(made()));
+  const packing = PACKERS[packer]!.inPieces();
+  const [packed] = await Promise.all([buffer(packing), pipeline(made, packing)]);
+  return packed;
 }
 
 /** Sends a text of which there are pieces; the answer has its type already. */
 export async function sendPieces(response: Response, pieces: readonly string[]): Promise<void> {
-  response.send(Buffer.concat(await inBytes(pieces)));
+  response.send(await inBytes(pieces));
+}
+
+/** Says what may be kept of an answer, and ends it where the client has it already. */
+function isKnown(request: Request, response: Response, hashed: () => string, isPersonal: boolean): boolean {
+  if (["GET", "HEAD"].includes(request.method) && !isPersonal) {
+    const etag = `W/"${hashed()}"`;
+    response.set({ "cache-control": "private, no-cache", etag });
+    if (!knows(request, etag)) return false;
+    response.status(304).end();
+    return true;
+  }
+  response.set("cache-control", "no-store");
+  return false;
 }
 
 /**

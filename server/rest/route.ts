@@ -60,5 +60,5 @@ export type RestRoute = {
   /** The refusal when the statement returns null. */
   missing?: ErrorCode;
   /** For a route whose answer does not come from its statement, or its list, as it is: makes its text, or its pieces. */
-  handle?: (request: Request, response: Response, input: Input) => Promise<string | readonly string[]>;
+  handle?: (request: Request, response: Response, input: Input) => Promise<string> | AsyncIterable<string>;
 };

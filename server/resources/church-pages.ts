@@ -1,0 +1,81 @@
+// Pages of the church search, short or long. A long one takes the database a few hundred milliseconds and this process one
+// hundred, so it is made in parts, between which whatever else is asked has its turn.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../database.ts";
+import type { Identity } from "../identity/identity.ts";
+import { CallerGone } from "../postgres/unavailable.ts";
+import { Shares } from "../shares.ts";
+
+const PART = `select app_private.church_page_in_pieces(
+  $1 -> 'query', ($1 ->> 'maxBytes')::bigint, $1 -> 'place')`;
+
+/** A page of more than this has parts. */
+const LONG_PAGE = 1_000;
+
+/**
+ * How many churches a part has at first, and from when on it is too few: far from the middle of a box or a radius most of the
+ * time goes by on the way to where the part begins, and it would do so for each of twenty parts.
+ */
+const MOST_OF_PART = 500;
+const SLOW_PART_MS = 100;
+
+/**
+ * How many long pages are made at a time: of one caller one, from its first part to the packing of its last. However many it
+ * asks for, there is never more than one part of the work of one of them under way, or two processors would not be enough.
+ */
+const TURNS = { slots: 4, perCaller: 1, slowMs: 1_000, patienceMs: 10_000, queuePerCaller: 20, queue: 100 };
+
+// As app_private.church_page_in_pieces writes it.
+const END_OF_PAGE = /"limit":(\d+),"has_more":(?:true|false),"next_cursor":(?:null|"([^"]*)")\}$/;
+
+/** What the end of a page says of it. */
+type End = { limit: string; nextCursor?: string | undefined };
+
+export class ChurchPages {
+  readonly #database: Database;
+  readonly #turns = new Shares(TURNS);
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Runs a church search: one page as JSON text, in pieces.
+   * @param query checked by churchQuery
+   * @param maxBytes of the page, which ends early, with its cursor, where it would be longer
+   * @returns the pieces, and with the last of them what it says of the page
+   * @throws what PostgreSQL raised; ServiceBusy, CallerGone; apiErrorFrom turns it into what callers are told
+   */
+  async *page(
+    identity: Identity,
+    query: Record<string, unknown>,
+    maxBytes: number,
+    told: (end: End) => void = () => undefined,
+  ): AsyncGenerator<string, void> {
+    const isLong = Number(query["limit"]) > LONG_PAGE;
+    const giveBack = isLong ? await this.#turns.take(identity.id, identity.gone) : undefined;
+    try {
+      let most = MOST_OF_PART;
+      for (let place = isLong ? { most } : undefined; ;) {
+        const began = performance.now();
+        const pieces = await this.#database.readPieces(identity, PART, { query, maxBytes, place });
+        if (performance.now() - began > SLOW_PART_MS) most *= 2;
+        const last = pieces.pop() ?? "";
+        yield* pieces;
+        const [, limit, nextCursor] = END_OF_PAGE.exec(last) ?? [];
+        if (limit !== undefined) {
+          told({ limit, nextCursor });
+          yield last;
+          return;
+        }
+        place = { ...(JSON.parse(last) as object), most };
+        // For as long as the part has taken, with what was done with it.
+        await sleep(performance.now() - began, undefined, { signal: identity.gone }).catch(() => {
+          throw new CallerGone();
+        });
+      }
+    } finally {
+      giveBack?.();
+    }
+  }
+}
