@@ -72,7 +72,7 @@ export const ATTACKS: readonly Attack[] = [
     name: "groups by five columns, 20 times",
     width: 4,
     send: graphql(
-      `{ ${times(20, (i) => `a${i}: needs { groupedAggregates(groupBy: [ORG_NAME, STATUS, CREATED_AT_TRUNCATED_TO_DAY, UPDATED_AT_TRUNCATED_TO_DAY, ACCELERATORS]) { keys } }`)} }`,
+      `{ ${times(20, (i) => `a${i}: needs { groupedAggregates(groupBy: [ORG_NAME, STATUS, CREATED_AT_TRUNCATED_TO_DAY, ACCELERATORS, CONCERNS_COUNTRY_CODE]) { keys } }`)} }`,
     ),
   },
   {
