@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import { SMTPServer } from "smtp-server";
 import type { SMTPServerSession } from "smtp-server";
+import { freePort } from "./process.ts";
 
 /** A mail as the server received it. */
 export type ReceivedMail = {
@@ -43,9 +43,10 @@ export class TestMailServer {
     });
     // Clients that hang up are the tests' own.
     server.on("error", () => undefined);
+    // Drawn once, from where the system gives nobody a port: it is to be free when the server comes back.
+    this.#port ||= await freePort();
     server.listen(this.#port, "127.0.0.1");
     await once(server.server, "listening");
-    this.#port = (server.server.address() as AddressInfo).port;
     this.#server = server;
   }
 
