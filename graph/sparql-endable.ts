@@ -1,6 +1,7 @@
 // A query in words in which Fuseki can end it. While Jena builds the plan of a query, it computes operands of joins and of MINUS
 // up to their first solution, and until the plan is there no time limit ends that query; nor any other, for all limits wait for
 // each other in one thread. An operand of UNION is begun only behind the plan, and one that is empty adds nothing to the other.
+// Solutions are passed over for an OFFSET while the plan is built as well, so what has one stands in the operand as a whole.
 // Nor does a limit end a DESCRIBE that has begun to describe what it found.
 type Node = Readonly<Record<string, unknown>>;
 
@@ -12,12 +13,21 @@ export const MOST_DESCRIBED = 10_000;
 
 /**
  * @returns what keeps a query from being sent so: VALUES behind it are joined as well, and behind groups they cannot stand in the
- *   UNION; nor has a DESCRIBE names of all that was grouped
+ *   UNION; and who is given all names of what was grouped, for a DESCRIBE or behind an OFFSET, has none
  */
 export function faultOfForm(query: Node): string | undefined {
   const { subType, values, where } = query;
   if (subType === "describe" && described(query)[0] === "*" && isGrouped(query))
     return "DESCRIBE * may not group: name what is to be described.";
+  if (isPassingOver(query)) {
+    if (where && !spanOf(where))
+      return (
+        "OFFSET may not stand behind CONSTRUCT WHERE: write out what is to be made as well, " +
+        "as in CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } OFFSET 10."
+      );
+    if (described(query)[0] === undefined && isGrouped(query))
+      return "OFFSET may not stand behind groups and aggregates but in a SELECT: put that into a subquery.";
+  }
   if (!values || !where || (spanOf(where) && !isGrouped(query))) return undefined;
   return (
     "VALUES may not stand behind a query that groups or aggregates, nor behind CONSTRUCT WHERE: " +
@@ -28,8 +38,8 @@ export function faultOfForm(query: Node): string | undefined {
 /**
  * @param text which was read
  * @param query its tree, in which faultOfForm has found nothing, with the places in the text
- * @returns endable: the same query; without VALUES behind it its lines are those of the text, and their columns but on the line
- *   where the pattern begins without a space. excess, for a DESCRIBE that may find more than can be described: a SELECT that finds something if it does
+ * @returns endable: the same query; without VALUES or OFFSET behind it its lines are those of the text, and their columns but on the
+ *   line where the pattern begins without a space. excess, for a DESCRIBE that may find more than can be described: a SELECT that finds something if it does
  */
 export function endable(text: string, query: Node): { endable: string; excess?: string } {
   const where = spanOf(query["where"]);
@@ -43,9 +53,15 @@ export function endable(text: string, query: Node): { endable: string; excess?: 
     : text.slice(where.end);
   const before = text.slice(0, where.start);
   const most = mostFound(query);
-  if (most === undefined) return { endable: `${before}${late(joined)}${behind}` };
+  const names = described(query).join(" ") || "*";
+  if (most === undefined && !isPassingOver(query)) return { endable: `${before}${late(joined)}${behind}` };
+  if (query["subType"] === "select") {
+    const { start, end } = headOf(text, query);
+    const whole = `${text.slice(start, end)} {${joined}}${behind}\n`;
+    return { endable: asSelect(text, query, where) + late(whole) };
+  }
+  if (most === undefined) return { endable: `${before}${late(`SELECT ${names} {${joined}}${behind}\n`)}` };
   // What is found is told apart before it is counted. The text may end with a comment.
-  const names = described(query).join(" ");
   const found = `SELECT DISTINCT ${names} {SELECT ${names} {${joined}}${behind}\n}`;
   return {
     // What is random may find more than before.
@@ -66,21 +82,35 @@ function mostFound(query: Node): number | undefined {
   return count > 0 && (limitOffset?.limit ?? Infinity) > most ? most : undefined;
 }
 
-/** The names of a DESCRIBE, as SELECT has them. */
-function described({ variables }: Node): string[] {
-  const all = variables as readonly Node[];
-  if (all.some(({ type }) => type === "wildcard")) return ["*"];
-  return [...new Set(all.filter(isVariable).map(({ value }) => `?${String(value)}`))];
+/** Whether solutions are passed over. */
+function isPassingOver({ solutionModifiers }: Node): boolean {
+  const { limitOffset } = solutionModifiers as { limitOffset?: { offset?: number } };
+  return (limitOffset?.offset ?? 0) > 0;
 }
 
-/** The beginning of a DESCRIBE as that of a SELECT, up to its pattern: before it are only the prologue and comments. */
-function asSelect(text: string, query: Node, where: Span): string {
+/** The names of a DESCRIBE or SELECT, as a SELECT has them that makes none; other forms have none. */
+function described({ variables = [] }: Node): string[] {
+  const all = variables as readonly Node[];
+  if (all.some(({ type }) => type === "wildcard")) return ["*"];
+  const named = all.map((each) => (isNode(each["variable"]) ? each["variable"] : each));
+  return [...new Set(named.filter(isVariable).map(({ value }) => `?${String(value)}`))];
+}
+
+/** Where a DESCRIBE or SELECT stands with its names: before it are only the prologue and comments. */
+function headOf(text: string, query: Node): Span {
   const prologue = spanOf((query["context"] as readonly Node[]).at(-1))?.end ?? 0;
-  const [head] = /^(?:\s|#[^\r\n]*)*DESCRIBE/i.exec(text.slice(prologue))!;
-  const start = prologue + head.length - "DESCRIBE".length;
+  const [before] = /^(?:\s|#[^\r\n]*)*/.exec(text.slice(prologue))!;
   const { end } = spanOf((query["variables"] as readonly Node[]).at(-1))!;
+  return { start: prologue + before.length, end };
+}
+
+/** The beginning of a DESCRIBE or SELECT up to its pattern as that of a SELECT that makes nothing. */
+function asSelect(text: string, query: Node, where: Span): string {
+  const { start, end } = headOf(text, query);
   return `${text.slice(0, start)}SELECT ${described(query).join(" ")} ${text.slice(end, where.start)}`;
 }
+
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null;
 
 const isVariable = ({ subType }: Node) => subType === "variable";
 

@@ -37,13 +37,49 @@ describe("a pattern stands in a UNION", () => {
       "SELECT * {} ORDER BY (EXISTS { SELECT (COUNT(*) AS ?n) {} }) VALUES (?a ?b) { (1 2) }",
       "SELECT * {{{} VALUES (?a ?b) { (1 2) }} UNION { FILTER(false) }} ORDER BY (EXISTS { SELECT (COUNT(*) AS ?n) {} }) ",
     ],
+    // Solutions are passed over before the plan is there, so the operand is all of it.
+    [
+      "SELECT * { ?s ?p ?o } OFFSET 9000000000000",
+      "SELECT *  {{SELECT * {?s ?p ?o } OFFSET 9000000000000\n} UNION { FILTER(false) }}",
+    ],
+    [
+      "select# SELECT\nDISTINCT ?s(STR(?o) AS ?t)FROM <urn:g># }\nWHERE{?s ?p ?o}ORDER BY ?p LIMIT 4 OFFSET 3 # a",
+      "SELECT ?s ?t FROM <urn:g># }\nWHERE{{select# SELECT\nDISTINCT ?s(STR(?o) AS ?t) {?s ?p ?o}ORDER BY ?p LIMIT 4 OFFSET 3 # a\n} UNION { FILTER(false) }}",
+    ],
+    [
+      "SELECT REDUCED ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s HAVING(?n > 1) OFFSET 1",
+      "SELECT ?s ?n  {{SELECT REDUCED ?s (COUNT(*) AS ?n) {?s ?p ?o } GROUP BY ?s HAVING(?n > 1) OFFSET 1\n} UNION { FILTER(false) }}",
+    ],
+    [
+      "SELECT ?s { ?s ?p ?o } OFFSET 1 VALUES ?p { 1 } # a",
+      "SELECT ?s  {{SELECT ?s {{?s ?p ?o } VALUES ?p { 1 }} OFFSET 1  # a\n} UNION { FILTER(false) }}",
+    ],
+    [
+      "CONSTRUCT { [] ?p 1 } FROM <urn:g> WHERE { ?s ?p [] } ORDER BY ?s OFFSET 3",
+      "CONSTRUCT { [] ?p 1 } FROM <urn:g> WHERE {{SELECT * {?s ?p [] } ORDER BY ?s OFFSET 3\n} UNION { FILTER(false) }}",
+    ],
+    ["ASK { ?s ?p ?o } OFFSET 3", "ASK {{SELECT * {?s ?p ?o } OFFSET 3\n} UNION { FILTER(false) }}"],
+    [
+      "DESCRIBE ?s <urn:s> { ?s ?p ?o } GROUP BY ?s LIMIT 4 OFFSET 3",
+      "DESCRIBE ?s <urn:s> {{SELECT ?s {?s ?p ?o } GROUP BY ?s LIMIT 4 OFFSET 3\n} UNION { FILTER(false) }}",
+    ],
+    [
+      "DESCRIBE <urn:s> { ?s ?p ?o } OFFSET 3",
+      "DESCRIBE <urn:s> {{SELECT * {?s ?p ?o } OFFSET 3\n} UNION { FILTER(false) }}",
+    ],
+    ["ASK {} OFFSET 0", "ASK {{} UNION { FILTER(false) }} OFFSET 0"],
+    // In a subquery it is in the operand already.
+    [
+      "SELECT * { { SELECT * { ?s ?p ?o } OFFSET 3 } } LIMIT 2",
+      "SELECT * {{{ SELECT * { ?s ?p ?o } OFFSET 3 } } UNION { FILTER(false) }} LIMIT 2",
+    ],
     // Nothing in these is joined before the plan is there.
     ["CONSTRUCT WHERE { ?s ?p ?o }", "CONSTRUCT WHERE { ?s ?p ?o }"],
     ["DESCRIBE <urn:s>", "DESCRIBE <urn:s>"],
     ["DESCRIBE <urn:s> ?x VALUES ?x { 1 }", "DESCRIBE <urn:s> ?x VALUES ?x { 1 }"],
   ])("%s", (text, endable) => {
     const { form, ...query } = guardQuery(text);
-    expect([query, form]).toEqual([{ text, endable }, text.split(/[ \n]/, 1)[0]!.toLowerCase()]);
+    expect([query, form]).toEqual([{ text, endable }, /\w+/.exec(text)![0].toLowerCase()]);
   });
 
   const found = (names: string, pattern: string, behind: string, page: string) =>
@@ -87,11 +123,26 @@ describe("a pattern stands in a UNION", () => {
   });
 
   test.each([
-    "SELECT (COUNT(*) AS ?n) { ?s ?p ?o } VALUES ?n { 1 }",
+    [
+      "CONSTRUCT WHERE { ?s ?p ?o } OFFSET 3",
+      /^OFFSET may not stand behind CONSTRUCT WHERE: .* OFFSET 10\.$/,
+    ],
+    ...[
+      "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o } GROUP BY ?s OFFSET 3",
+      "ASK { ?s ?p ?o } HAVING(COUNT(*) > 1) OFFSET 3",
+      "DESCRIBE <urn:s> { ?s ?p ?o } ORDER BY COUNT(*) OFFSET 3",
+    ].map((text) => [text, /^OFFSET may not stand behind groups and .* into a subquery\.$/] as const),
+  ])("nor of what is passed over: %s", (text, why) => {
+    expect(() => guardQuery(text)).toThrow(why);
+    expect(guardQuery(text.replace(/OFFSET.*/, "")).endable).toBeDefined();
+  });
+
+  test.each([
+    "SELECT (COUNT(*) AS ?n) { ?s ?p ?o } VALUES ?s { 1 }",
     "SELECT ?s { ?s ?p ?o } GROUP BY ?s VALUES ?s { 1 }",
-    "SELECT (1 AS ?n) { ?s ?p ?o } HAVING(COUNT(*) > 1) VALUES ?n { 1 }",
+    "SELECT (1 AS ?n) { ?s ?p ?o } HAVING(COUNT(*) > 1) VALUES ?s { 1 }",
     "SELECT ?s { ?s ?p ?o } HAVING(BOUND(?q)) VALUES ?q { 1 }",
-    "SELECT (1 AS ?n) { ?s ?p ?o } ORDER BY COUNT(*) VALUES ?n { 1 }",
+    "SELECT (1 AS ?n) { ?s ?p ?o } ORDER BY COUNT(*) VALUES ?s { 1 }",
     "CONSTRUCT WHERE { ?s ?p ?o } VALUES ?s { 1 }",
   ])("which what is behind it cannot: %s", (text) => {
     expect(() => guardQuery(text)).toThrow(QueryRefused);
@@ -134,6 +185,17 @@ describe("a pattern stands in a UNION", () => {
   const JOIN = `{ ${COUNT} } { SELECT ?s { ?s ?p ?o } LIMIT 1 }`;
 
   test.each([
+    `SELECT * { ${ENDLESS} } OFFSET 9000000000000`,
+    `SELECT ?a ?f { ${ENDLESS} } ORDER BY ?c LIMIT 10 OFFSET 10`,
+    `SELECT DISTINCT ?b (COUNT(*) AS ?n) { ${ENDLESS} } GROUP BY ?b ORDER BY ?n LIMIT 1 OFFSET 1`,
+    `SELECT * { ${ENDLESS} } OFFSET 9000000000000 VALUES ?a { <urn:s1> <urn:s2> }`,
+    `CONSTRUCT { ?a ?b ?c } { ${ENDLESS} } OFFSET 9000000000000`,
+    `DESCRIBE ?a { ${ENDLESS} } LIMIT 10 OFFSET 9000000000000`,
+    `DESCRIBE <urn:s1> { ${ENDLESS} } OFFSET 9000000000000`,
+    `ASK { ${ENDLESS} } OFFSET 9000000000000`,
+    `SELECT * { ?s ?p ?o OPTIONAL { SELECT * { ${ENDLESS} } OFFSET 9000000000000 } }`,
+    `SELECT * { ?a ?p ?o MINUS { SELECT * { ${ENDLESS} } OFFSET 9000000000000 } }`,
+    `SELECT ?s { ?s ?p ?o } ORDER BY (EXISTS { SELECT * { ${ENDLESS} } OFFSET 9000000000000 })`,
     `SELECT * { ${JOIN} }`,
     `ASK { ${JOIN} }`,
     `SELECT (COUNT(*) AS ?m) { ${JOIN} } GROUP BY ?n ORDER BY ?m`,
@@ -156,6 +218,16 @@ describe("a pattern stands in a UNION", () => {
     "SELECT ?s (COUNT(*) AS ?n) FROM <urn:few> { ?s ?p ?o OPTIONAL { ?o <urn:is> ?x } } GROUP BY ?s HAVING(COUNT(*) > 0) ORDER BY ?s",
     "SELECT * { GRAPH <urn:few> { ?s ?p ?o MINUS { ?s <urn:has> ?b } } }",
     "SELECT ?s ?x { GRAPH <urn:few> { ?s <urn:is> ?x } } ORDER BY DESC(?x) LIMIT 1 OFFSET 1",
+    // Pages, whose order is that of what the operand yields.
+    "SELECT (STR(?o) AS ?x) ?s FROM <urn:many> { ?s ?p ?o } ORDER BY DESC(?p) ?o LIMIT 3000 OFFSET 1000",
+    "SELECT * FROM <urn:many> { ?s ?p ?o } ORDER BY DESC(?o) OFFSET 10000",
+    "SELECT DISTINCT ?p ?never FROM <urn:many> { ?s ?p ?o } ORDER BY DESC(?p) OFFSET 1",
+    "SELECT ?p (COUNT(*) AS ?n) (SAMPLE(1) AS ?one) FROM <urn:many> { ?s ?p ?o } GROUP BY ?p HAVING(COUNT(*) > 1) ORDER BY ?n ?p LIMIT 1 OFFSET 1",
+    "SELECT * FROM NAMED <urn:few> { GRAPH ?g { _:a ?p ?x . _:a <urn:is> [] } } ORDER BY ?p ?x OFFSET 1",
+    'SELECT * { GRAPH <urn:few> { ?s <urn:is> ?x } } ORDER BY DESC(?x) OFFSET 1 VALUES ?x { "1" "2" "3" }',
+    "SELECT * { GRAPH <urn:few> { ?s ?p ?o } } OFFSET 3",
+    "ASK { GRAPH <urn:few> { ?s <urn:is> ?x } } OFFSET 1",
+    "ASK { GRAPH <urn:few> { ?s <urn:is> ?x } } OFFSET 2",
     "SELECT DISTINCT ?never ?s { GRAPH <urn:few> { ?s ?p ?o } } ORDER BY ?s",
     'SELECT ?x ?s (CONCAT(?x, "!") AS ?y) { GRAPH <urn:few> { ?s <urn:is> ?x } } VALUES (?x) { ("2") (UNDEF) ("3") }',
     'SELECT * { GRAPH <urn:few> { ?s <urn:has> ?b } } VALUES ?z { "1" "2" }',
@@ -196,11 +268,21 @@ describe("a pattern stands in a UNION", () => {
   test.each([
     "CONSTRUCT { ?s <urn:said> ?x } FROM <urn:few> { ?s <urn:is> ?x }",
     "DESCRIBE ?s FROM <urn:few> { ?s <urn:has> ?b }",
+    "CONSTRUCT { ?s ?p ?o } FROM <urn:few> { ?s ?p ?o } ORDER BY ?s ?p OFFSET 1",
+    "DESCRIBE ?s FROM <urn:few> { ?s <urn:is> ?x } ORDER BY ?x LIMIT 1 OFFSET 1",
+    "DESCRIBE * FROM <urn:few> { ?s <urn:is> ?x } ORDER BY ?x LIMIT 1 OFFSET 1",
+    "DESCRIBE <urn:a> FROM <urn:few> { ?s <urn:is> ?x } OFFSET 5",
   ])("and the triples are: %s", async (text) => {
     const accept = "application/n-triples";
     const lines = async (sent: string) =>
       (await readAll((await store.query(sent, { accept })).body)).split("\n").toSorted();
     expect(await lines(guardQuery(text).endable!)).toEqual(await lines(text));
     expect(await lines(text)).toContainEqual(expect.stringContaining("<urn:"));
+  });
+
+  test("and so is what is made of each solution on a page", async () => {
+    const text = "CONSTRUCT { [] <urn:of> ?p } { GRAPH <urn:few> { ?s ?p ?o } } ORDER BY ?p OFFSET 1";
+    const { body } = await store.query(guardQuery(text).endable!, { accept: "application/n-triples" });
+    expect((await readAll(body)).match(/<urn:is>/g)).toHaveLength(2);
   });
 });
