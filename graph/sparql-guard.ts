@@ -8,6 +8,7 @@ import { excessOf } from "./sparql-cost.ts";
 import { endable, faultOfForm } from "./sparql-endable.ts";
 import { Endless, requireEnding } from "./sparql-paths.ts";
 import { readPattern } from "./sparql-patterns.ts";
+import { faultOfPlan } from "./sparql-plan.ts";
 import { faultOfTime, faultOfType } from "./sparql-times.ts";
 import { quoted, written, writtenPath } from "./sparql-wording.ts";
 import type { Named } from "./sparql-wording.ts";
@@ -146,7 +147,7 @@ function inspect(text: string): GuardedQuery {
   }
   const names = namesOf(tree);
   walk(tree, names);
-  refuseCostly(excessOf(tree, names) ?? faultOfForm(tree));
+  refuseCostly(faultOfPlan(tree) ?? excessOf(tree, names) ?? faultOfForm(tree));
   return { form: tree["subType"] as QueryForm, text, ...endable(text, tree) };
 }
 

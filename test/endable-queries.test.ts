@@ -213,6 +213,34 @@ describe("a pattern stands in a UNION", () => {
     await eventually(() => expect([isOver(), others()]).toEqual([true, true]));
   });
 
+  const many = (n: number, part: (i: number) => string, between = " ") =>
+    Array.from({ length: n }, (_, i) => part(i)).join(between);
+
+  test.each([
+    ["triples", many(1_000, (i) => `?a ?b ?v${i} .`)],
+    ["items of a list", `?s ?p (${"1 ".repeat(499)})`],
+    ["groups", many(1_000, (i) => `{ ?a ?b ?v${i} }`)],
+    ["groups that may be missing", `?a ?b ?c ${many(999, (i) => `OPTIONAL { ?a ?b ?v${i} }`)}`],
+    ["graphs", many(250, (i) => `GRAPH ?g { ?a ?b ?v${i} }`)],
+    ["lists of values", many(100, (i) => `VALUES ?v${i} { 1 }`)],
+    [
+      "alternatives",
+      `{ ?a ?p ?b FILTER EXISTS { ?a ?q ?b } } FILTER(?b IN (${many(249, (i) => `<urn:${i}>`, ", ")}))`,
+    ],
+    ["filters of a UNION", `${many(220, () => "{ ?a ?b ?c }", " UNION ")} ${"FILTER(?a) ".repeat(200)}`],
+  ])("the largest plan is made before others are late: %s", async (_, pattern) => {
+    const text = `SELECT * { ${pattern} } LIMIT 3`;
+    const { endable } = guardQuery(text);
+    let isOver = false;
+    const place = () => Promise.resolve(() => void (isOver = true));
+    const asked = store.query(text, { endable, timeoutMs: 2_000, place }).then(({ body }) => readAll(body));
+    const [, others] = await Promise.all([
+      asked.catch((error: unknown) => expect(error).toBeInstanceOf(GraphTimeout)),
+      ended(COUNT, 1_000),
+    ]);
+    await eventually(() => expect([isOver, others()]).toEqual([true, true]));
+  });
+
   test.each([
     "SELECT * FROM <urn:few> { ?s ?p ?o } ORDER BY ?s ?p",
     "SELECT ?s (COUNT(*) AS ?n) FROM <urn:few> { ?s ?p ?o OPTIONAL { ?o <urn:is> ?x } } GROUP BY ?s HAVING(COUNT(*) > 0) ORDER BY ?s",

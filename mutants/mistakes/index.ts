@@ -90,6 +90,7 @@ import { RECORDS } from "./rules-records.ts";
 import { SPARQL_BOUNDS } from "./sparql-bounds.ts";
 import { SPARQL_COSTS } from "./sparql-costs.ts";
 import { SPARQL_ENDABLE } from "./sparql-endable.ts";
+import { SPARQL_PLANS } from "./sparql-plans.ts";
 import { SPARQL_REQUESTS } from "./sparql-requests.ts";
 import { SEARCHES } from "./rules-searches.ts";
 import { STANDING } from "./rules-standing.ts";
@@ -266,6 +267,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SPARQL_BOUNDS,
   ...SPARQL_COSTS,
   ...SPARQL_ENDABLE,
+  ...SPARQL_PLANS,
   ...SPARQL_REQUESTS,
   ...RESULTS_READ,
   ...REFERENCE_READ,

@@ -1,0 +1,151 @@
+// How large the plan of a query becomes. While Jena makes it, no time limit ends that query, nor any other (see sparql-endable.ts): it
+// copies a pattern for each alternative of a filter behind it, tries each filter at each place of its pattern, doubles what EXISTS
+// has in it, and orders what is joined by looking at each part beside each other.
+import { isNode } from "./sparql-survey.ts";
+import type { Node } from "./sparql-survey.ts";
+
+/** Of what is joined: TDB2 orders so many in a fifth of a second. */
+const MOST_JOINED = 1_000;
+/** Of triples, patterns and operations, with all copies: a second or less. */
+const MOST_PARTS = 100_000;
+/** Of an IN with as many values Jena makes no alternatives. */
+const LONG_LIST = 250;
+/** How much less than an operation something is that it is given. */
+const OF_AN_OPERATION = 4;
+/** How many triples take as long to order: 1,000 GRAPH took 5 s, 1,000 VALUES 9, and 2,500 were never ready. */
+const LIKE_TRIPLES: Readonly<Record<string, number>> = { graph: 4, values: 10 };
+
+/** How many parts a plan has, and at how many of them filters are tried. */
+type Plan = { parts: number; places: number };
+
+class Excess extends Error {}
+
+/** @param query the tree, of no more than some thousand levels */
+export function faultOfPlan(query: Node): string | undefined {
+  try {
+    const { parts } = planOfQuery(query);
+    return parts > MOST_PARTS
+      ? `The filters of this query could have an engine copy its patterns into a plan of ${written(parts)} parts before it begins: ` +
+          "give alternatives and long lists with VALUES in place of || and IN, put filters into the groups that they are for, and use less EXISTS."
+      : undefined;
+  } catch (error) {
+    if (error instanceof Excess) return error.message;
+    throw error;
+  }
+}
+
+const written = (parts: number) =>
+  parts < 1e12 ? Math.ceil(parts).toLocaleString("en") : "a million million or more";
+
+function planOfQuery({ where, solutionModifiers, variables }: Node): Plan {
+  const { having, ...others } = solutionModifiers as Node;
+  const filters = isNode(having) ? (having["having"] as readonly Node[]) : [];
+  const within = isNode(where) ? planOf(where) : { parts: 0, places: 0 };
+  const { parts, places } = filtered(within, filters);
+  return { parts: parts + partsOf(variables) + partsOf(others), places };
+}
+
+function planOf(node: Node): Plan {
+  const { type, subType } = node;
+  if (type === "query") return planOfQuery(node);
+  if (subType === "values") return { parts: 1, places: 1 };
+  if (subType === "bind") return { parts: 1 + partsOf(node["expression"]), places: 1 };
+  if (subType === "bgp") {
+    const triples = triplesOf(node);
+    return { parts: triples, places: triples };
+  }
+  const joined = subType === "union" ? 0 : joinedIn(node);
+  if (joined > MOST_JOINED)
+    throw new Excess(
+      `A group has ${written(joined)} triples and other patterns, with those of the groups in it, and may have at most ${written(MOST_JOINED)}. ` +
+        "An item of a list is two, each property of a path one, a GRAPH four and a VALUES ten: give many values with VALUES, or ask for less at once.",
+    );
+  const patterns = node["patterns"] as readonly Node[];
+  const of = patterns.filter((each) => each["subType"] !== "filter").map(planOf);
+  const filters = patterns.filter((each) => each["subType"] === "filter").map(({ expression }) => expression);
+  const all = { parts: 1 + sumOf(of, "parts"), places: Math.max(1, sumOf(of, "places")) };
+  return filtered(all, filters as readonly Node[]);
+}
+
+const sumOf = (plans: readonly Plan[], key: keyof Plan) => plans.reduce((sum, plan) => sum + plan[key], 0);
+
+function filtered({ parts, places }: Plan, filters: readonly Node[]): Plan {
+  let [copies, tried] = [1, 0];
+  for (const filter of filters.flatMap((each) => partedBy("&&", each))) {
+    const alternatives = partedBy("||", filter);
+    const equal = alternatives.reduce((sum, each) => sum + equalitiesOf(each), 0);
+    const others = equal > 0 ? alternatives.filter((each) => equalitiesOf(each) === 0) : alternatives;
+    copies *= Math.max(1, equal + (equal > 0 && others.length > 0 ? 1 : 0));
+    // What makes a copy filters nothing in it.
+    if (others.length > 0) tried += 1;
+    tried += alternatives.reduce(
+      (sum, each) => sum + partsOf(others.includes(each) ? each : computedIn(each)),
+      0,
+    );
+  }
+  return { parts: copies * (parts + tried * places), places: copies * places };
+}
+
+function partedBy(operator: string, expression: Node): readonly Node[] {
+  const parts: Node[] = [];
+  const stack = [expression];
+  for (let part = stack.pop(); part; part = stack.pop()) {
+    if (part["operator"] === operator) stack.push(...(part["args"] as readonly Node[]));
+    else parts.push(part);
+  }
+  return parts;
+}
+
+/** For how many things a name can stand by an alternative, of which each has a copy. */
+function equalitiesOf({ operator, args }: Node): number {
+  if (operator === "=" || operator === "sameterm") return 1;
+  const values = operator === "in" ? (args as readonly Node[]).length - 1 : 0;
+  return values < LONG_LIST ? values : 0;
+}
+
+const computedIn = ({ args }: Node) => (args as readonly Node[]).filter(({ type }) => type !== "term");
+
+/** Operations, and what EXISTS has in it. */
+function partsOf(node: unknown): number {
+  let parts = 0;
+  const stack = [node];
+  while (stack.length > 0) {
+    const each = stack.pop();
+    if (!isNode(each)) continue;
+    const { type, subType, operator, args } = each;
+    // Each value is one more filter.
+    if (operator === "notin") parts += (args as readonly Node[]).length;
+    if (type === "term") parts += 1 / OF_AN_OPERATION;
+    if (subType === "literal") continue;
+    if (subType === "patternOperation") parts += 1 + 2 * planOf(args as Node).parts;
+    else {
+      if (type === "expression") parts += 1;
+      for (const value of Object.values(each)) if (isNode(value)) stack.push(value);
+    }
+  }
+  return parts;
+}
+
+/** What is joined in a group as if the groups in it were none. */
+function joinedIn({ patterns }: Node): number {
+  return (patterns as readonly Node[]).reduce((sum, each) => {
+    if (each["subType"] === "bgp") return sum + triplesOf(each);
+    const { [String(each["subType"])]: alike = 1 } = LIKE_TRIPLES;
+    if (each["subType"] === "group") return sum + joinedIn(each);
+    return sum + (each["subType"] === "graph" ? Math.max(alike, joinedIn(each)) : alike);
+  }, 0);
+}
+
+/** Those that are written, and those of which lists and paths are made. */
+function triplesOf(bgp: Node): number {
+  let triples = 0;
+  const stack = [bgp];
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    const { type, predicate } = node;
+    if (type === "triple" && (predicate as Node)["type"] !== "path") triples += 1;
+    if (type === "path")
+      triples += (node["items"] as readonly Node[]).filter((item) => item["type"] !== "path").length;
+    for (const value of Object.values(node)) if (isNode(value)) stack.push(value);
+  }
+  return triples;
+}
