@@ -35,6 +35,18 @@ export function faultOfForm(query: Node): string | undefined {
   );
 }
 
+/** Why VALUES may not stand behind a query, or a subquery: engines do not agree on whether what it makes is joined with them. */
+export function faultOfValues({ variables = [], values }: Node): string | undefined {
+  const given = isNode(values) ? (values["variables"] as readonly Node[]).map(({ value }) => value) : [];
+  const made = (variables as readonly Node[]).flatMap(({ variable }) =>
+    isNode(variable) ? [variable["value"]] : [],
+  );
+  const both = made.find((name) => given.includes(name));
+  return both === undefined
+    ? undefined
+    : `VALUES may not stand behind a query that makes one of their names by AS (?${String(both)}): put the query into a subquery.`;
+}
+
 /**
  * @param text which was read
  * @param query its tree, in which faultOfForm has found nothing, with the places in the text

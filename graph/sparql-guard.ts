@@ -5,7 +5,7 @@ import { AstFactory } from "@traqula/rules-sparql-1-2";
 import { LRUCache } from "lru-cache";
 import { isComputing, isFunction, Names } from "./sparql-extensions.ts";
 import { excessOf } from "./sparql-cost.ts";
-import { endable, faultOfForm } from "./sparql-endable.ts";
+import { endable, faultOfForm, faultOfValues } from "./sparql-endable.ts";
 import { Endless, requireEnding } from "./sparql-paths.ts";
 import { readPattern } from "./sparql-patterns.ts";
 import { faultOfPlan } from "./sparql-plan.ts";
@@ -202,6 +202,7 @@ function walk(root: Node, names: Names): void {
     // A prefix of which nothing is made does nothing, and many texts begin with more than they need.
     if (node["type"] === "contextDef" && node["subType"] === "prefix") continue;
     inspectNode(node, names);
+    if (node["type"] === "query") refuseCostly(faultOfValues(node));
     if (node["type"] === "triple") paths.push(node["predicate"] as Node);
     for (const child of Object.values(node)) {
       if (typeof child === "object" && child !== null)

@@ -148,6 +148,22 @@ describe("a pattern stands in a UNION", () => {
     expect(() => guardQuery(text)).toThrow(QueryRefused);
     expect(() => guardQuery(text)).toThrow(/^VALUES may not stand behind .* subquery\.$/);
   });
+
+  test.each([
+    ["SELECT ?s (STR(?o) AS ?t) { ?s ?p ?o } VALUES ?t { 1 }", false],
+    ["SELECT ?s (STR(?o) AS ?t) (1 AS ?u) { ?s ?p ?o } VALUES (?s ?u) { (1 2) }", false],
+    ["SELECT * { { SELECT (STR(?o) AS ?t) { ?s ?p ?o } VALUES ?t { 1 } } }", false],
+    ["SELECT * { { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } VALUES ?n { 1 } } }", false],
+    ["ASK { FILTER EXISTS { SELECT (1 AS ?n) {} VALUES ?n { 1 } } }", false],
+    ["SELECT * { { SELECT (STR(?o) AS ?t) { ?s ?p ?o } } } VALUES ?t { 1 }", true],
+    ["SELECT (EXISTS { ?s ?p ?z } AS ?e) { ?s ?p ?o } VALUES ?z { 1 }", true],
+    ["SELECT (STR(?o) AS ?t) ?s { ?s ?p ?o BIND(1 AS ?b) } VALUES (?o ?s ?b) { (1 2 3) }", true],
+  ])("nor are what the query makes and VALUES one name: %s", (text, isAccepted) => {
+    const why =
+      /^VALUES may not stand behind a query that makes one of their names by AS \(\?[ntu]\): .* subquery\.$/;
+    if (isAccepted) expect(guardQuery(text).endable).toBeDefined();
+    else expect(() => guardQuery(text)).toThrow(why);
+  });
 });
 
 (fusekiIsAvailable ? describe : describe.skip)("in Fuseki", () => {
@@ -251,6 +267,7 @@ describe("a pattern stands in a UNION", () => {
     "SELECT * FROM <urn:many> { ?s ?p ?o } ORDER BY DESC(?o) OFFSET 10000",
     "SELECT DISTINCT ?p ?never FROM <urn:many> { ?s ?p ?o } ORDER BY DESC(?p) OFFSET 1",
     "SELECT ?p (COUNT(*) AS ?n) (SAMPLE(1) AS ?one) FROM <urn:many> { ?s ?p ?o } GROUP BY ?p HAVING(COUNT(*) > 1) ORDER BY ?n ?p LIMIT 1 OFFSET 1",
+    'SELECT ?s (STR(?o) AS ?t) { GRAPH <urn:few> { ?s <urn:is> ?o } } VALUES (?o ?z) { ("1" 3) (UNDEF 4) }',
     "SELECT * FROM NAMED <urn:few> { GRAPH ?g { _:a ?p ?x . _:a <urn:is> [] } } ORDER BY ?p ?x OFFSET 1",
     'SELECT * { GRAPH <urn:few> { ?s <urn:is> ?x } } ORDER BY DESC(?x) OFFSET 1 VALUES ?x { "1" "2" "3" }',
     "SELECT * { GRAPH <urn:few> { ?s ?p ?o } } OFFSET 3",

@@ -78,6 +78,25 @@ export const SPARQL_ENDABLE: readonly Mistake[] = [
   ...ENDABLE_SLIPS.map(([rule, before, after]) => ({ ...ENDABLE, rule, before, after })),
   {
     ...ENDABLE,
+    rule: "VALUES give nothing that the query makes",
+    before: "made.find((name) => given.includes(name))",
+    after: "undefined",
+  },
+  {
+    ...ENDABLE,
+    rule: "VALUES may give what the query does not make",
+    before: "given.includes(name)",
+    after: "given.length > 0 && name",
+  },
+  {
+    ...ENDABLE,
+    file: "graph/sparql-guard.ts",
+    rule: "VALUES of a subquery are looked at",
+    before: 'if (node["type"] === "query") refuseCostly(',
+    after: "if (node === root) refuseCostly(",
+  },
+  {
+    ...ENDABLE,
     file: "graph/store.ts",
     rule: "Fuseki is sent what it can end",
     before: "        ? endable\n",
