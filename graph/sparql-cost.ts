@@ -22,6 +22,8 @@ const OF_A_SOLUTION = 3;
 const OF_GROUP_CONCATS = 2;
 /** Some minutes of an engine. */
 const MOST_STEPS = 2e11;
+/** The same with dates and durations: some seconds, for these are reckoned with whatever is to be ended meanwhile. */
+const MOST_STEPS_OF_TIMES = MOST_STEPS / 10;
 /** A pattern that is a single letter, or a sign with a backslash. */
 const ONE_LETTER = /^(?:\\(?=\W)|(?![\\^$.|?*+()[\]{}]))([\s\S])$/;
 /** To go once through a value, such as to hash it: this often as long as to compare a letter. */
@@ -130,10 +132,10 @@ function measure(root: Node, names: Names): void {
   if (spent.joined > OF_GROUP_CONCATS * LONGEST_KEPT)
     throw new Excess(tooMuch("what it takes for GROUP_CONCAT", spent.joined));
   for (const order of orders) spent.times += times.stepsToSort(order);
-  if (spent.steps + spent.times <= MOST_STEPS) return;
+  if (spent.times <= MOST_STEPS_OF_TIMES && spent.steps + spent.times <= MOST_STEPS) return;
   throw new Excess(
-    spent.times > spent.steps
-      ? "All that the query does with durations could take hours together, as far as its text shows how long they are; take " +
+    spent.times > MOST_STEPS_OF_TIMES
+      ? "All that the query does with durations could take too long together for each solution, as far as its text shows how long they are; take " +
           "dates from a property, as in ?x dct:modified ?date, or compare them as they are, without casts of texts and without durations."
       : "All that the query does with long values, patterns, dates and durations could take hours together; ask for less of it at once.",
   );

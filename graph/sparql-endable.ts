@@ -39,12 +39,12 @@ export function faultOfForm(query: Node): string | undefined {
 export function faultOfValues({ variables = [], values }: Node): string | undefined {
   const given = isNode(values) ? (values["variables"] as readonly Node[]).map(({ value }) => value) : [];
   const made = (variables as readonly Node[]).flatMap(({ variable }) =>
-    isNode(variable) ? [variable["value"]] : [],
+    isNode(variable) ? [variable["value"] as string] : [],
   );
   const both = made.find((name) => given.includes(name));
   return both === undefined
     ? undefined
-    : `VALUES may not stand behind a query that makes one of their names by AS (?${String(both)}): put the query into a subquery.`;
+    : `VALUES may not stand behind a query that makes one of their names by AS (?${both}): put the query into a subquery.`;
 }
 
 /**

@@ -19,6 +19,8 @@ const MOST_DIGITS = 4;
 const isLong = (text: string) => new RegExp(`\\d{${MOST_DIGITS + 1}}`).test(text);
 /** The days of so many years. The graph has no longer dates either: the tables take years of four digits, and the lists have no dates. */
 const DAYS = 4e6;
+/** How many days each of what a duration counts has at most; M is also a minute. */
+const DAYS_OF: Readonly<Record<string, number>> = { Y: 366, M: 31, D: 1, H: 1 / 24, S: 1 / 86_400 };
 /** Between the farthest dates that Java can subtract. */
 const FARTHEST = 1e11;
 /** A day took Java 1.6 to 2.3 ns, alone on its machine, where a step is about one; a machine that is busy is to be several times slower. */
@@ -45,6 +47,8 @@ type Span = { date: number; duration: number; cast: number };
 
 const NEITHER: Span = { date: 0, duration: 0, cast: FARTHEST };
 const DATE: Span = { date: DAYS, duration: 0, cast: DAYS };
+/** For some seven hundred years. */
+const NOW: Span = { ...DATE, date: DAYS / 4 };
 /** TIMEZONE has fourteen hours at most. */
 const ZONE: Span = { ...NEITHER, duration: 1 };
 
@@ -140,7 +144,7 @@ export class Times {
     if (subType === "variable") return this.#ofNames.get(String(value)) ?? ofData(undefined, this.#names);
     if (subType === "literal") {
       const cast = isLong(String(value)) ? FARTHEST : DAYS;
-      if (isAmong(DURATIONS, langOrIri, this.#names)) return { ...NEITHER, duration: DAYS };
+      if (isAmong(DURATIONS, langOrIri, this.#names)) return { ...NEITHER, duration: daysOf(String(value)) };
       return { date: isAmong(DATES, langOrIri, this.#names) ? DAYS : 0, duration: 0, cast };
     }
     if (subType === "triple")
@@ -170,7 +174,7 @@ export class Times {
   }
 
   #spanOfOperation(operator: unknown, parts: readonly Node[]): Span {
-    if (operator === "now") return DATE;
+    if (operator === "now") return NOW;
     if (operator === "timezone") return ZONE;
     const spans = (operator === "if" ? parts.slice(1) : parts).map((part) => this.#spanOf(part));
     const [first = NEITHER, second = NEITHER] = spans;
@@ -218,6 +222,12 @@ function lastOf(iri: string): string {
 function either(spans: readonly Span[]): Span {
   const most = (key: keyof Span) => Math.max(0, ...spans.map((span) => span[key]));
   return { date: most("date"), duration: most("duration"), cast: most("cast") };
+}
+
+/** What a duration counts, as it is written. */
+function daysOf(text: string): number {
+  const parts = [...text.matchAll(/(\d+)[.\d]*([YMDHS])/g)];
+  return parts.reduce((days, [, count, unit]) => days + Number(count) * DAYS_OF[unit!]!, 1);
 }
 
 function compared(one: Span, other: Span): number {

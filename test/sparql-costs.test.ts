@@ -30,8 +30,11 @@ describe("dates and durations with which an engine could reckon without end", ()
   const far = '"999999999-01-01T00:00:00Z"';
   const DIGITS = "at most 4 digits";
   const TIMES = "is not multiplied or divided";
-  const HOURS = "All that the query does with durations could take hours together";
+  const HOURS = "All that the query does with durations could take too long together";
   const doubled = (n: number) => `BIND(${longest} AS ?v0) ${doublings(n, (name) => `(${name} + ${name})`)}`;
+  const long = (one: string, other: string, n: number) =>
+    `${`NOW() - ${one} < NOW() - ${other} || `.repeat(n)} false`;
+  const years = (n: number) => `${'"P9999Y"^^x:duration < "P9998Y"^^x:duration || '.repeat(n)} false`;
   /** What reckons with a date that is made in this way, of what the pattern binds. */
   const since = (date: string, pattern = "") => `SELECT (NOW() + (${date} - NOW()) AS ?r) { ${pattern} }`;
 
@@ -85,7 +88,13 @@ describe("dates and durations with which an engine could reckon without end", ()
       [`SELECT (MIN(?v30) AS ?r) { ${doubled(30)} }`, HOURS],
       ["SELECT (NOW() + SUM(NOW() - ?t) AS ?r) { ?s dct:modified ?t }", HOURS],
       ["SELECT (NOW() - ?m AS ?r) { SELECT (AVG(NOW() - ?t) AS ?m) { ?s dct:modified ?t } }", HOURS],
-      [`SELECT * { ?s dct:modified ?t FILTER(${`NOW() - ?t > ${days} || `.repeat(220)} false) }`, HOURS],
+      [`SELECT * { ?s dct:modified ?t FILTER(${`NOW() - ?t > ${days} || `.repeat(50)} false) }`, HOURS],
+      [
+        `SELECT * { FILTER(${long('"-9999-01-01T00:00:00Z"^^x:dateTime', '"-9998-01-01T00:00:00Z"^^x:dateTime', 26)}) }`,
+        HOURS,
+      ],
+      [`SELECT * { ?s dct:modified ?a, ?b FILTER(${long("?a", "?b", 26)}) }`, HOURS],
+      [`SELECT * { FILTER(${years(35)}) }`, HOURS],
       // What is far away
       [since(`x:dateTime(${far})`), HOURS],
       [since(`STRDT(${far}, x:dateTime)`), HOURS],
@@ -117,7 +126,11 @@ describe("dates and durations with which an engine could reckon without end", ()
         'SELECT ("9999999"^^x:integer AS ?r) ("2026-01-31 is no date of 10000" AS ?s) {}',
         `SELECT (NOW() + ?v8 AS ?r) { ${doubled(8)} FILTER(?v4 < ?v3) }`,
         `SELECT (NOW() + ?v20 AS ?r) { BIND(${zone} AS ?v0) ${doublings(20, (name) => `(${name} + ${name})`)} }`,
-        `SELECT * { ?s dct:modified ?t FILTER(${`NOW() - ?t > ${days} || `.repeat(150)} false) }`,
+        `SELECT * { ?s dct:modified ?t FILTER(${`NOW() - ?t > ${days} || `.repeat(49)} false) }`,
+        `SELECT * { FILTER(${long('"-9999-01-01T00:00:00Z"^^x:dateTime', '"-9998-01-01T00:00:00Z"^^x:dateTime', 25)}) }`,
+        `SELECT * { ?s dct:modified ?a, ?b FILTER(${long("?a", "?b", 25)}) }`,
+        `SELECT * { FILTER(${years(34)}) }`,
+        `SELECT * { ?s ?p ?o FILTER(${'"PT9999H"^^x:duration < "PT9999M9999.5S"^^x:duration || '.repeat(200)} false) }`,
         // Nothing is reckoned with these.
         `SELECT * { ${doubled(30)} }`,
         `SELECT (x:dateTime(${far}) AS ?r) (${days} AS ?d) {}`,

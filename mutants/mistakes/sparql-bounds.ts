@@ -456,7 +456,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "all that a query does counts together",
     ...COST,
-    before: "if (spent.steps + spent.times <= MOST_STEPS) return;",
+    before: "if (spent.times <= MOST_STEPS_OF_TIMES && spent.steps + spent.times <= MOST_STEPS) return;",
     after: "if (root) return;",
     only: "all together not",
   },

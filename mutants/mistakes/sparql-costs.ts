@@ -23,7 +23,15 @@ const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: strin
   ],
   ["STRDT makes no durations", "return isAmong(DURATIONS, type, names)", "return isAmong([], type, names)"],
   ["STRDT has a type that is written out", '?.["subType"] !== "namedNode"', '?.["subType"] === "none"'],
-  ["a duration that is written out counts", "return { ...NEITHER, duration: DAYS };", "return NEITHER;"],
+  [
+    "a duration that is written out counts",
+    "return { ...NEITHER, duration: daysOf(String(value)) };",
+    "return NEITHER;",
+  ],
+  ["a duration has the days that it counts", "duration: daysOf(String(value))", "duration: DAYS"],
+  ["a year is many days", "Y: 366", "Y: 1"],
+  ["an hour is no day", "H: 1 / 24", "H: 366"],
+  ["NOW is in this age", "date: DAYS / 4", "date: DAYS"],
   [
     "a date that is written out counts",
     "return { date: isAmong(DATES, langOrIri, this.#names) ? DAYS : 0, duration",
@@ -111,8 +119,8 @@ const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: strin
   ],
   [
     "NOW has a year of four digits",
-    'if (operator === "now") return DATE;',
-    'if (operator === "now") return { ...DATE, cast: FARTHEST };',
+    'if (operator === "now") return NOW;',
+    'if (operator === "now") return { ...NOW, cast: FARTHEST };',
   ],
   [
     "a beginning of a date has no longer year",
@@ -401,6 +409,13 @@ export const SPARQL_COSTS: readonly Mistake[] = [
     rule: "what is sorted by is compared",
     before: "for (const order of orders) spent.times += times.stepsToSort(order);",
     after: "",
+  },
+  {
+    ...TIMES,
+    file: "graph/sparql-cost.ts",
+    rule: "durations are compared for some seconds",
+    before: "MOST_STEPS / 10",
+    after: "MOST_STEPS",
   },
   {
     ...TIMES,
