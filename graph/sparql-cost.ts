@@ -121,6 +121,10 @@ function measure(root: Node, names: Names): void {
     }
     if (!hasGrown) break;
   }
+  for (const term of found.sought) {
+    const { length, isJoined } = measured(term);
+    if (isJoined || length > LONGEST_KEPT) throw new Excess(tooLongToSeek(isJoined));
+  }
   // An engine looks at its clock between solutions: all that one of them takes is a single step.
   const spent = nothing();
   for (const expression of expressions) measured(expression, spent);
@@ -207,6 +211,16 @@ function tooLong(name: string, longest: number, isCopied: boolean): string {
     ? "do that in the SELECT of the GROUP_CONCAT, or do not join it with other patterns"
     : "join or replace less of what is made so already";
   return `A value of the query could become longer than ${longest.toLocaleString("en")} characters by ${name}${where}; ${help}.`;
+}
+
+function tooLongToSeek(isJoined: boolean): string {
+  const what = isJoined
+    ? "The result of a GROUP_CONCAT may be of any length"
+    : `A term could become longer than ${LONGEST_KEPT.toLocaleString("en")} characters`;
+  return (
+    `${what} where the query looks for it in the graph, in a triple, a path, GRAPH, FROM or DESCRIBE, or by = or IN with a name of a triple, ` +
+    "and a store may keep what it does not find; look for something shorter, or compare long texts in another way, as with STRSTARTS or CONTAINS."
+  );
 }
 
 /** Whether an aggregate keeps values, each once or one of a group. */

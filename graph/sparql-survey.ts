@@ -15,6 +15,8 @@ export type Survey = {
   orders: readonly Node[];
   /** by name, the predicates of the triples that it is the object of; of no use where it stands anywhere else in a triple */
   predicates: ReadonlyMap<string, readonly Node[] | undefined>;
+  /** what an engine may look up in its table of all terms, which may keep it as one that is not there */
+  sought: readonly Node[];
   longest: number;
   longestIri: number;
   /** whether what stands for a match may have all of it in it, as $0 */
@@ -34,6 +36,8 @@ export function survey(root: Node): Survey {
   const orders: Node[] = [];
   const groupings: Node[] = [];
   const predicates = new Map<string, Node[] | undefined>();
+  const sought: Node[] = [];
+  const equated: (readonly Node[])[] = [];
   // One BASE may be relative to another.
   let [longest, longestIri, bases] = [0, 0, 0];
   // Of what stands in the graph it is taken not to be there, or rarely.
@@ -64,6 +68,9 @@ export function survey(root: Node): Survey {
     if ((subType === "namedNode" || subType === "literal") && !patterns.has(node))
       mayRefer ||= String(node["value"]).includes("$");
     if (type === "triple" || subType === "triple") notePlaces(node, predicates);
+    sought.push(...termsIn(node));
+    if (isEquating(node["operator"]))
+      equated.push((node["args"] as readonly (Node | readonly Node[])[]).flat());
 
     if (type === "query") whole.add(node["where"]);
     if (subType === "patternOperation") whole.add(node["args"]);
@@ -82,10 +89,20 @@ export function survey(root: Node): Survey {
       if (isNode(child) && key !== "template") stack.push({ node: child, isPart: isPartToo });
     }
   }
+  // An engine may look for what a name is to be the same as, instead of comparing it with each value of the name.
+  for (const [name, ...others] of equated)
+    for (const [one, other] of others.flatMap(
+      (each) =>
+        [
+          [name!, each],
+          [each, name!],
+        ] as const,
+    ))
+      if (one["subType"] === "variable" && predicates.has(String(one["value"]))) sought.push(other);
   return {
     // The last were found first; most names are made of those before them.
     bindings: bindings.toReversed(),
-    ...{ expressions, groupings, orders, predicates, longest },
+    ...{ expressions, groupings, orders, predicates, sought, longest },
     longestIri: bases + longestIri,
     ...{ mayRefer, isKeeping, isSpread },
   };
@@ -95,6 +112,19 @@ function valuesOf({ values }: Node): Binding[] {
   return (values as readonly Record<string, Node | undefined>[]).flatMap((row) =>
     Object.entries(row).flatMap(([name, expression]) => (expression ? [{ name, expression }] : [])),
   );
+}
+
+/** The terms of a part of a query that say what is looked for: in triples, paths, GRAPH, FROM and DESCRIBE. */
+function termsIn(part: Node): readonly Node[] {
+  const { type, subType, subject, predicate, object, items, name, value, variables } = part;
+  const terms = () => {
+    if (type === "triple" || subType === "triple") return [subject, predicate, object];
+    if (type === "path") return items;
+    if (subType === "graph") return name;
+    if ("clauseType" in part) return value;
+    return subType === "describe" ? variables : [];
+  };
+  return [terms()].flat(2).filter(isNode);
 }
 
 function notePlaces(
@@ -113,6 +143,9 @@ function notePlaces(
 export function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null;
 }
+
+/** Whether an engine may put one of what it is given in the place of another. */
+const isEquating = (operator: unknown) => operator === "=" || operator === "sameterm" || operator === "in";
 
 export const isMatching = (operator: unknown): operator is string =>
   operator === "regex" || operator === "replace";

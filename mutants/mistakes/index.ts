@@ -91,6 +91,7 @@ import { SPARQL_BOUNDS } from "./sparql-bounds.ts";
 import { SPARQL_COSTS } from "./sparql-costs.ts";
 import { SPARQL_ENDABLE } from "./sparql-endable.ts";
 import { SPARQL_PLANS } from "./sparql-plans.ts";
+import { SPARQL_KEPT } from "./sparql-kept.ts";
 import { SPARQL_REQUESTS } from "./sparql-requests.ts";
 import { SEARCHES } from "./rules-searches.ts";
 import { STANDING } from "./rules-standing.ts";
@@ -268,6 +269,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SPARQL_COSTS,
   ...SPARQL_ENDABLE,
   ...SPARQL_PLANS,
+  ...SPARQL_KEPT,
   ...SPARQL_REQUESTS,
   ...RESULTS_READ,
   ...REFERENCE_READ,

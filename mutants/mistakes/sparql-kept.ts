@@ -1,0 +1,35 @@
+// A query leaves more in a store than its caller may: what was not found, unknown types, texts of blank nodes.
+import type { Mistake } from "../mistake.ts";
+
+const SOUGHT = { file: "graph/sparql-survey.ts", tests: ["sparql-kept"], only: "looks for in the graph" };
+const BOUND = { ...SOUGHT, file: "graph/sparql-cost.ts" };
+
+const SOUGHT_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
+  ["what a triple has is looked for", 'type === "triple" || subType', "subType"],
+  ["what a triple term has is looked for", ' || subType === "triple") return [', ") return ["],
+  ["what a path leads through is looked for", 'if (type === "path") return items;', ""],
+  ["a graph is looked for", 'if (subType === "graph") return name;', ""],
+  ["a dataset is looked for", 'if ("clauseType" in part) return value;', ""],
+  ["what is described is looked for", 'subType === "describe" ? variables : []', "[]"],
+  ["sameTerm may look for what it compares with", 'operator === "sameterm" || ', ""],
+  ["= may look for what it compares with", 'operator === "=" || ', ""],
+  ["IN may look for what it compares with", ' || operator === "in"', ""],
+  ["it stands on either side", "[[name!, each], [each, name!]]", "[[name!, each]]"],
+  ["what no triple has is only compared", " && predicates.has(String(one", " && (true || String(one"],
+];
+
+export const SPARQL_KEPT: readonly Mistake[] = [
+  ...SOUGHT_SLIPS.map(([rule, before, after]) => ({ ...SOUGHT, rule, before, after })),
+  {
+    ...BOUND,
+    rule: "what is looked for is shorter than what is passed on",
+    before: "isJoined || length > LONGEST_KEPT",
+    after: "isJoined",
+  },
+  {
+    ...BOUND,
+    rule: "no GROUP_CONCAT is looked for",
+    before: "isJoined || length > LONGEST_KEPT",
+    after: "length > LONGEST_KEPT",
+  },
+];
