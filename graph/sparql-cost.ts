@@ -255,9 +255,7 @@ function helpOf(operator: unknown): string {
 function writtenLength({ subType, value, langOrIri }: Node, { longestIri }: Known): number {
   const { length } = String(value);
   if (subType === "namedNode") return length + longestIri;
-  if (typeof langOrIri === "string") return Math.max(length, langOrIri.length);
-  const { value: type } = (langOrIri ?? {}) as { value?: string };
-  return type === undefined ? length : Math.max(length, type.length + longestIri);
+  return typeof langOrIri === "string" ? Math.max(length, langOrIri.length) : length;
 }
 
 /** How long what is made of values of these lengths is. */

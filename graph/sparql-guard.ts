@@ -10,7 +10,8 @@ import { Endless, requireEnding } from "./sparql-paths.ts";
 import { readPattern } from "./sparql-patterns.ts";
 import { faultOfPlan } from "./sparql-plan.ts";
 import { faultOfTime, faultOfType } from "./sparql-times.ts";
-import { quoted, written, writtenPath } from "./sparql-wording.ts";
+import { faultOfUnknown } from "./sparql-types.ts";
+import { NO_NAMED_BLANKS, quoted, written, writtenPath } from "./sparql-wording.ts";
 import type { Named } from "./sparql-wording.ts";
 
 /** Why a text may not be run. */
@@ -246,7 +247,7 @@ function inspectNode(node: Node, names: Names): void {
       return;
     }
     case "literal":
-      return refuseCostly(faultOfTime(node, names));
+      return refuseCostly(faultOfUnknown(node["langOrIri"], names) ?? faultOfTime(node, names));
     case "functionCall": {
       const named = node["function"] as Named;
       const given = node["args"] as readonly Node[];
@@ -255,11 +256,14 @@ function inspectNode(node: Node, names: Names): void {
       }
       return;
     }
-    case "operation":
+    case "operation": {
+      const [first, second] = node["args"] as readonly Node[];
       if (node["operator"] === "strdt")
-        refuseCostly(faultOfType((node["args"] as readonly Node[])[1], names));
+        refuseCostly(faultOfType(second, names) ?? faultOfUnknown(second, names));
+      if (node["operator"] === "bnode" && first) throw new QueryRefused("extension", NO_NAMED_BLANKS);
       if (node["operator"] === "regex") requirePlainPattern("REGEX", node, 2);
       if (node["operator"] === "replace") requirePlainPattern("REPLACE", node, 3);
+    }
   }
 }
 

@@ -9,6 +9,11 @@ const LONGEST_QUOTED = 100;
 export const quoted = (text: string) =>
   text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text;
 
+/** Jena keeps each solution with such a text, and all that is in it, until the query ends: no bound of a text is small enough for that. */
+export const NO_NAMED_BLANKS =
+  "BNODE with a text is not available here, since a store may keep all that it was given: BNODE() makes a blank node for each solution, " +
+  "and BIND(BNODE() AS ?b) one that may be named several times in it; or make an IRI of the text.";
+
 /** A name as it stands in the text. */
 export const written = ({ value, prefix }: Named) =>
   prefix === undefined ? `<${value}>` : `${prefix}:${value}`;

@@ -284,13 +284,11 @@ describe("all that a query makes at the same time", () => {
         `${`BASE <${"b".repeat(900)}/> `.repeat(12)} SELECT (STR(<x>) AS ?v) { ?s ?p ?o } ORDER BY ?v`,
         "by STR",
       ],
-      // What comes of a type, a language or a relative IRI is as long as these.
-      [sought(`STR(DATATYPE("a"^^<http://a/${"b".repeat(20_000)}>))`), HOURS],
-      [sought('STR(DATATYPE("a"^^p:x))', `PREFIX p: <http://a/${"b".repeat(20_000)}>`), HOURS],
+      // What comes of a language or a relative IRI is as long as these.
       [sought(`LANG("a"@b${"-bbbbbbb".repeat(2_500)})`), HOURS],
       [sought('STR(IRI("x"))', `BASE <http://a/${"b".repeat(20_000)}/>`), HOURS],
       [sought('STR(URI("x"))', `BASE <http://a/${"b".repeat(20_000)}/>`), HOURS],
-      [sought('STR(DATATYPE("a"^^<http://a/b>))'), ACCEPTED],
+      [sought('STR(DATATYPE("a"^^x:token))'), ACCEPTED],
       [sought('LANG("a"@b-bbbbbbb)'), ACCEPTED],
       [sought('STR(IRI("x"))', "BASE <http://a/b/>"), ACCEPTED],
     ]),

@@ -101,6 +101,44 @@ describe("what a query looks for in the graph", () => {
   });
 });
 
+describe("a type of which a literal is", () => {
+  const XSD = "http://www.w3.org/2001/XMLSchema#";
+  const PREFIXES = `PREFIX xsd: <${XSD}> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> PREFIX : <urn:> `;
+  test.each([
+    'ASK { ?s ?p "a"^^<urn:x> }',
+    'ASK { ?s ?p "a"^^:x }',
+    'ASK { ?s ?p "a"^^xsd:none }',
+    'ASK { VALUES ?o { "a"^^:x } ?s ?p ?o }',
+    'ASK { ?s ?p <<( :s :p "a"^^:x )>> }',
+    'CONSTRUCT { ?s ?p "a"^^:x } { ?s ?p ?o }',
+    'SELECT (STRDT("a", :x) AS ?x) {}',
+    // Jena leaves it as it is.
+    'ASK { ?s ?p "1"^^<HTTP://www.w3.org/2001/XMLSchema#integer> }',
+    'ASK { ?s ?p "1"^^<http://www.w3.org/2001/./XMLSchema#integer> }',
+  ])("is one that stores know: %s", (text) => {
+    expect(verdict(PREFIXES + text)).toMatch(/^The type \S+ is not available here: .*DATATYPE/);
+  });
+  test.each([
+    `ASK { ?s ?p "1"^^<${XSD}integer>, "a"^^xsd:string, "a", 1, 1.5, 1e3, true, "a"@en, "a"@en--ltr }`,
+    'ASK { ?s ?p "2026-01-01"^^xsd:date, "{}"^^rdf:JSON, "<a/>"^^rdf:HTML, "a"^^xsd:anyURI }',
+    'SELECT (STRDT("1", xsd:unsignedByte) AS ?x) {}',
+    "ASK { ?s ?p ?o FILTER(DATATYPE(?o) = :x) }",
+  ])("and may be: %s", (text) => {
+    expect(verdict(PREFIXES + text)).toBe(ACCEPTED);
+  });
+  test("is quoted by its beginning", () => {
+    expect(verdict(`ASK { ?s ?p "a"^^<urn:${"x".repeat(60_000)}> }`).length).toBeLessThan(400);
+  });
+});
+
+test("no text is made a blank node, as all of its solution is kept for that", () => {
+  expect(verdict("SELECT (BNODE(STR(?s)) AS ?b) { ?s ?p ?o }")).toMatch(
+    /^BNODE with a text is not .* BNODE\(\)/,
+  );
+  expect(verdict("ASK { ?s ?p ?o FILTER(isBlank(bnode('a'))) }")).toMatch(/^BNODE with a text is not/);
+  expect(verdict("CONSTRUCT { ?s ?p ?b } { ?s ?p ?o BIND(BNODE() AS ?b) }")).toBe(ACCEPTED);
+});
+
 (fusekiIsAvailable ? describe : describe.skip)("in Fuseki", () => {
   let dir: string;
   let fuseki: Fuseki;

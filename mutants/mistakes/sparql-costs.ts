@@ -203,7 +203,6 @@ const TOGETHER_SLIPS: readonly (readonly [rule: string, before: string, after: s
   ["ten plain lists are accepted", "const OF_GROUP_CONCATS = 2;", "const OF_GROUP_CONCATS = 1;"],
   ["an address of the graph is short", "first === OF_DATA ? ENCODED_OF_DATA : ENCODED", "ENCODED"],
   ["GROUP_CONCATs have a bound", "const OF_GROUP_CONCATS = 2;", "const OF_GROUP_CONCATS = 3;"],
-  ["a type may stand behind a prefix", "type.length + longestIri", "type.length"],
   ["a language has a length", "Math.max(length, langOrIri.length)", "length"],
   [
     "what becomes an IRI may be relative",

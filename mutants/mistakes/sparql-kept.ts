@@ -4,6 +4,8 @@ import type { Mistake } from "../mistake.ts";
 const SOUGHT = { file: "graph/sparql-survey.ts", tests: ["sparql-kept"], only: "looks for in the graph" };
 const BOUND = { ...SOUGHT, file: "graph/sparql-cost.ts" };
 
+const TYPES = { file: "graph/sparql-guard.ts", tests: ["sparql-kept"], only: "a type of which" };
+
 const SOUGHT_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
   ["what a triple has is looked for", 'type === "triple" || subType', "subType"],
   ["what a triple term has is looked for", ' || subType === "triple") return [', ") return ["],
@@ -31,5 +33,45 @@ export const SPARQL_KEPT: readonly Mistake[] = [
     rule: "no GROUP_CONCAT is looked for",
     before: "isJoined || length > LONGEST_KEPT",
     after: "length > LONGEST_KEPT",
+  },
+  {
+    ...TYPES,
+    rule: "no store is told of a type that it may keep",
+    before: 'faultOfUnknown(node["langOrIri"], names) ?? ',
+    after: "",
+  },
+  {
+    ...TYPES,
+    rule: "STRDT makes nothing of such a type",
+    before: " ?? faultOfUnknown(second, names)",
+    after: "",
+  },
+  {
+    ...TYPES,
+    file: "graph/sparql-types.ts",
+    rule: "a type is known however it is read",
+    before: ".every((iri) => TYPES",
+    after: ".some((iri) => TYPES",
+  },
+  {
+    ...TYPES,
+    file: "graph/sparql-types.ts",
+    rule: "a long type is not repeated in the answer",
+    before: "quoted(written(named))",
+    after: "written(named)",
+  },
+  {
+    ...TYPES,
+    only: "blank node",
+    rule: "no text is made a blank node",
+    before: '=== "bnode" && first',
+    after: '=== "bnode" && !node',
+  },
+  {
+    ...TYPES,
+    only: "blank node",
+    rule: "blank nodes may be made of nothing",
+    before: '=== "bnode" && first',
+    after: '=== "bnode"',
   },
 ];
