@@ -1,11 +1,14 @@
 // A body from a graph store, made to end either complete or with an error.
 import { Transform, type TransformCallback } from "node:stream";
-import { GraphTimeout, GraphUnavailable } from "./store-errors.ts";
+import { GraphFailed, GraphTimeout, GraphUnavailable } from "./store-errors.ts";
+import { Lines } from "./store-lines.ts";
 import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-types.ts";
 
 // When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice,
 // of which the embedded store writes only this.
 export const CANCELLED_NOTICE = "##  Query cancelled due to timeout";
+const CSV = "text/csv";
+const TSV = "text/tab-separated-values";
 const TAIL_BYTES = 256;
 // A record may quote the notice. In no format of data does a last line begin with it, except in CSV, and there right behind a row.
 const ENDS_CANCELLED = new RegExp(
@@ -20,26 +23,29 @@ const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
   [RESULTS_XML, /<\/(\w+:)?sparql>\s*$/],
   [JSON_LD, /[}\]]\s*$/],
   [N_TRIPLES, /(^|\.)\s*$/],
-  ["text/csv", /(^|\n|true|false)$/],
-  ["text/tab-separated-values", /(^|\n|true|false)$/],
+  [CSV, /(^|\n|^true|^false)$/],
+  [TSV, /(^|\n|^true|^false)$/],
   [RDF_XML, /<\/(\w+:)?RDF>\s*$/],
 ]);
 
 /**
  * Passes a body on as it comes, except for its last bytes: those are held back until it is known to have ended the
- * way a complete body of its media type ends. One that did not is broken off with GraphTimeout or GraphUnavailable,
+ * way a complete body of its media type ends. One that did not is broken off with GraphTimeout, GraphFailed or GraphUnavailable,
  * so that nobody takes half an answer for a whole one.
  */
 export class WholeBody extends Transform {
   #type: string;
+  #lines: Lines | undefined;
   #tail: Buffer = Buffer.alloc(0);
 
   constructor(type: string) {
     super();
     this.#type = type;
+    if (type === CSV || type === TSV) this.#lines = new Lines();
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#lines?.add(chunk);
     if (chunk.length >= TAIL_BYTES) {
       if (this.#tail.length > 0) this.push(this.#tail);
       this.push(chunk.subarray(0, chunk.length - TAIL_BYTES));
@@ -62,6 +68,10 @@ export class WholeBody extends Transform {
     const ending = WHOLE_ENDINGS.get(this.#type);
     if (ending && !ending.test(text)) {
       done(new GraphUnavailable("The graph store's answer ends in the middle."));
+      return;
+    }
+    if (this.#lines?.endsWithRow(this.#type, text) === false) {
+      done(new GraphFailed("The graph store's answer ends with what is no row."));
       return;
     }
     done(null, this.#tail);

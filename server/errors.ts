@@ -59,6 +59,10 @@ const RAISED_HERE = {
   unsupported_media_type: [415, "Send the body as application/json."],
   headers_too_large: [431, "The address and the headers together are larger than this service accepts."],
   internal_error: [500, "The service failed to answer; the failure has been logged."],
+  query_failed: [
+    500,
+    "The graph store failed in the middle of this query; leave out what does not fit every value it meets, such as HOURS of what is no date.",
+  ],
   service_busy: [503, "The service is busy; try again as soon as Retry-After says."],
   database_unavailable: [503, "The database is not available; try again."],
   identity_provider_unavailable: [
@@ -155,7 +159,12 @@ export function apiErrorFrom(error: unknown): ApiError {
 }
 
 /** Of which callers ask too much: nobody has to see to each of them, and one caller can be told thousands. */
-const TOO_MUCH: ReadonlySet<ErrorCode> = new Set(["service_busy", "query_timeout", "query_too_expensive"]);
+const TOO_MUCH: ReadonlySet<ErrorCode> = new Set([
+  "service_busy",
+  "query_timeout",
+  "query_too_expensive",
+  "query_failed",
+]);
 
 /** How loudly the log tells of what a caller is told with a status of 500 or more. */
 export function levelOf({ code }: ApiError): "error" | "warn" {

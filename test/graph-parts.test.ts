@@ -77,6 +77,51 @@ describe("a body", () => {
     await expect(pass(type, half)).rejects.toThrow(GraphUnavailable);
   });
 
+  const LONG = "x".repeat(5_000);
+  const TABLE = "?a\t?b\n<urn:a>\t1\n";
+  const IN_CSV = "a,b\r\n1,2\r\n";
+  test.each([
+    ["text/csv", "a\r\n1\r\n", "urn:b is not a literal node\n"],
+    ["text/csv", "a\r\n", "Illegal group reference\n"],
+    ["text/csv", IN_CSV, `${LONG}\n`],
+    ["text/csv", `a\r\n"1\n2"\r\n`, "\n"],
+    ["text/tab-separated-values", TABLE, "urn:b is not a literal node\n"],
+    ["text/tab-separated-values", TABLE, "<<( urn:a urn:b urn:c )>>\n"],
+    ["text/tab-separated-values", "?a\n1\n", "urn:b is not a literal node\n"],
+    ["text/tab-separated-values", "?a\n", "<<( urn:a urn:b urn:c )>> is not a literal node\n"],
+    ["text/tab-separated-values", "?a\n", '"x" is no language\n'],
+    ["text/tab-separated-values", TABLE, `${LONG}\t1\n`],
+    ["text/tab-separated-values", "?a\n", `${LONG}\n`],
+  ])("of type %s whose end is %j ends with what is no row if %j follows", async (type, rows, message) => {
+    const bytes = [...rows, ...message];
+    for (const chunks of [[rows, message], [rows + message], bytes])
+      await expect(pass(type, ...chunks)).rejects.toThrow(GraphFailed);
+    expect(await pass(type, rows)).toBe(rows);
+  });
+
+  test.each([
+    ["text/csv", "a\n1\n"],
+    ["text/csv", `${IN_CSV}"a\nb",${LONG}\r\n`],
+    ["text/csv", "\r\n\r\n"],
+    ["text/tab-separated-values", "?a\t?b\n"],
+    ["text/tab-separated-values", "?a\n\n"],
+    ["text/tab-separated-values", `${TABLE}\t\n`],
+    ["text/tab-separated-values", `${TABLE}"a\\"\\t b"@en--ltr\t'1'^^<urn:x>\n`],
+    ["text/tab-separated-values", `${TABLE}"a"^^xsd:int\t-1.5e10\n`],
+    ["text/tab-separated-values", `${TABLE}_:b0\t<<( <urn:a> <urn:b> "c d" )>>\n`],
+    ["text/tab-separated-values", `${TABLE}true\tfalse\r\n`],
+    ["text/tab-separated-values", `${TABLE}"${LONG}"\t"é"\n`],
+    ["text/tab-separated-values", `${TABLE}"é"\t"${LONG}"\n`],
+    ["text/tab-separated-values", "a\tb\nsome text\n"],
+  ])("of type %s that ends with what is a row is whole: %j", async (type, text) => {
+    for (const size of [1, 7, text.length]) {
+      const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
+        text.slice(i * size, (i + 1) * size),
+      );
+      expect(await pass(type, ...chunks)).toBe(text);
+    }
+  });
+
   test("of a type that does not show its end is taken as it is", async () => {
     expect(await pass("text/turtle", "<urn:a> <urn:b>")).toBe("<urn:a> <urn:b>");
   });

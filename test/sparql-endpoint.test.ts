@@ -265,7 +265,7 @@ test("what the store does not understand is told with its place in the text", ()
 test.each([
   ["query_timeout", "is late", new GraphTimeout("late")],
   ["graph_unavailable", "is away", new GraphUnavailable("away")],
-  ["graph_unavailable", "fails", new GraphFailed("500")],
+  ["query_failed", "fails on", new GraphFailed("500")],
   ["not_acceptable", "has no such format", new GraphRejected(406, "no such format")],
   ["query_too_expensive", "has no room for", new GraphTooExpensive(400, "too much")],
   ["malformed_query", "does not understand", new GraphRejected(400, "what?")],

@@ -11,7 +11,78 @@ const OUTBOX = { file: "worker/outbox.ts", tests: ["outbox"] };
 const READER = { file: "server/sparql/reader.ts", tests: ["sparql-endpoint"], only: "a long text waits" };
 const REQUEST = { file: "server/sparql/request.ts", tests: ["sparql"] };
 
+const LINES = { file: "graph/store-lines.ts", tests: ["graph-parts"], only: "ends with what" };
+
 export const OVERLOOKED_GRAPH: readonly Mistake[] = [
+  {
+    ...BODY,
+    rule: "a message of the store is no row",
+    before: "this.#lines?.endsWithRow(this.#type, text) === false",
+    after: "false",
+    only: "ends with what",
+  },
+  {
+    ...LINES,
+    rule: "a message in CSV is known by its line break",
+    before: ' || ending.endsWith("\\r\\n")',
+    after: " || true",
+  },
+  {
+    ...LINES,
+    rule: "CSV may have lines that end otherwise",
+    before: '!first.endsWith("\\r") || ',
+    after: "",
+  },
+  {
+    ...LINES,
+    rule: "a row has a value for each name",
+    before: 'cells.length === first.split("\\t").length && ',
+    after: "",
+  },
+  { ...LINES, rule: "a row has terms", before: " && cells.every((cell) => TERM.test(cell))", after: "" },
+  {
+    ...LINES,
+    rule: "TSV whose names are no variables has no terms",
+    before: 'if (!first.startsWith("?")) return true;',
+    after: "",
+  },
+  {
+    ...LINES,
+    rule: "names alone are an answer",
+    before: "first === undefined || last === undefined",
+    after: "first === undefined",
+  },
+  {
+    ...LINES,
+    rule: "a long message is no row either",
+    before: "return /^$|^[<",
+    after: "return true || /^$|^[<",
+  },
+  {
+    ...LINES,
+    rule: "a long row is a row",
+    before: "if (last.length >= LONGEST) return",
+    after: "if (last.length < 0) return",
+  },
+  {
+    ...LINES,
+    rule: "a row that comes in pieces is one",
+    before: "this.#begun = this.#begunAnd(chunk, from, chunk.length);",
+    after: 'this.#begun = "";',
+  },
+  {
+    ...LINES,
+    rule: "a row that has begun is not one with the next",
+    before: 'if (before > from) this.#begun = "";',
+    after: "",
+  },
+  {
+    ...ENDPOINT,
+    rule: "a store that fails on a query is not away",
+    before: '  if (error instanceof GraphFailed) return new ApiError("query_failed", { cause: error });\n',
+    after: "",
+    only: "is told of what",
+  },
   {
     ...BODY,
     rule: "whoever writes the notice of a time limit into a record keeps nobody from reading it",

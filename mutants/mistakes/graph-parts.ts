@@ -48,7 +48,7 @@ export const GRAPH_PARTS: readonly Mistake[] = [
     ...PARTS,
     rule: "a line that breaks off is no end of CSV",
     file: "graph/store-body.ts",
-    before: '["text/csv", /(^|\\n|true|false)$/],',
+    before: "[CSV, /(^|\\n|^true|^false)$/],",
     after: "",
     only: "is whole as",
   },

@@ -65,6 +65,7 @@ const SPARQL_ERRORS = [
   "database_unavailable",
   "identity_provider_unavailable",
   "graph_unavailable",
+  "query_failed",
   "query_timeout",
   "query_too_expensive",
 ] as const;

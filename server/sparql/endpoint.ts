@@ -4,7 +4,13 @@ import { ALIASES, RESULTS_JSON } from "../../graph/media-types.ts";
 import { MOST_DESCRIBED } from "../../graph/sparql-endable.ts";
 import { QueryRefused } from "../../graph/sparql-guard.ts";
 import type { GuardedQuery } from "../../graph/sparql-guard.ts";
-import { GraphRejected, GraphTimeout, GraphTooExpensive, GraphUnavailable } from "../../graph/store.ts";
+import {
+  GraphFailed,
+  GraphRejected,
+  GraphTimeout,
+  GraphTooExpensive,
+  GraphUnavailable,
+} from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import { readAll } from "../../graph/store-http.ts";
 import { ApiError } from "../errors.ts";
@@ -179,6 +185,7 @@ export function failure(error: unknown): unknown {
   if (error instanceof GraphTimeout) {
     return new ApiError("query_timeout", { cause: error });
   }
+  if (error instanceof GraphFailed) return new ApiError("query_failed", { cause: error });
   if (error instanceof GraphUnavailable) {
     return new ApiError("graph_unavailable", {
       cause: error,

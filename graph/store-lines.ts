@@ -1,0 +1,53 @@
+// Whether an answer in CSV or TSV ends with a row. When an expression fails in a way that Jena does not expect, Fuseki goes on behind
+// the last row with the message, on a line of its own, and ends the answer like any other.
+const LONGEST = 4_096;
+const TEXT = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/.source;
+const TERM = new RegExp(
+  `^(?:|<[^<>\\s]*>|<<.*>>|_:\\S+|(?:${TEXT})(?:@[\\w-]+|\\^\\^\\S+)?|[-+]?[\\d.]+(?:[eE][-+]?\\d+)?|true|false|[-+]?INF|NaN)$`,
+);
+
+/** The first and the last line of a text that comes in pieces. */
+export class Lines {
+  #first: string | undefined;
+  #last: string | undefined;
+  #begun = "";
+
+  add(chunk: Buffer): void {
+    const end = chunk.lastIndexOf("\n");
+    let from = 0;
+    if (this.#first === undefined && end >= 0) {
+      const first = chunk.indexOf("\n");
+      this.#first = this.#begunAnd(chunk, 0, first);
+      this.#begun = "";
+      from = first + 1;
+    }
+    if (end < from) {
+      this.#begun = this.#begunAnd(chunk, from, chunk.length);
+      return;
+    }
+    const before = end > from ? chunk.lastIndexOf("\n", end - 1) + 1 : 0;
+    if (before > from) this.#begun = "";
+    this.#last = this.#begunAnd(chunk, Math.max(before, from), end);
+    this.#begun = beginning(chunk, end + 1, chunk.length);
+  }
+
+  /** @param ending of the text, with all of its last line break */
+  endsWithRow(type: string, ending: string): boolean {
+    const [first, last] = [this.#first, this.#last];
+    if (first === undefined || last === undefined) return true;
+    // There a value may have more lines, but rows end as the names of their columns do.
+    if (type === "text/csv") return !first.endsWith("\r") || ending.endsWith("\r\n");
+    if (!first.startsWith("?")) return true;
+    const cells = last.replace(/\r$/, "").split("\t");
+    if (last.length >= LONGEST) return /^$|^[<"'_+\-.\d]|^(?:true|false)$/.test(cells[0]!);
+    return cells.length === first.split("\t").length && cells.every((cell) => TERM.test(cell));
+  }
+
+  #begunAnd(chunk: Buffer, start: number, end: number): string {
+    return (this.#begun + beginning(chunk, start, end)).slice(0, LONGEST);
+  }
+}
+
+/** A byte is a character here. */
+const beginning = (chunk: Buffer, start: number, end: number) =>
+  chunk.toString("latin1", start, Math.min(end, start + LONGEST));
