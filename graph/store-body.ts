@@ -38,10 +38,11 @@ export class WholeBody extends Transform {
   #lines: Lines | undefined;
   #tail: Buffer = Buffer.alloc(0);
 
-  constructor(type: string) {
+  /** @param isFuseki whose it is, as far as is known */
+  constructor(type: string, isFuseki = false) {
     super();
     this.#type = type;
-    if (type === CSV || type === TSV) this.#lines = new Lines();
+    if (type === CSV || type === TSV) this.#lines = new Lines(isFuseki);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {

@@ -62,6 +62,8 @@ const ENDING_MS = 1_000;
 const LONGEST_ERROR_TEXT = 8_192;
 // What an engine answers when the data or the text is at fault; anything else is up to the operator or the network.
 const REJECTIONS = new Set([400, 406, 413, 415, 422]);
+/** Among the headers of whatever it answers. */
+const FUSEKI = "fuseki-request-id";
 const CONNECTION_LOST = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /** Connections to one engine. `user` and `password` are sent as basic authentication. */
@@ -179,7 +181,7 @@ function exchange(
 
   const receive = ({ statusCode: status, headers, body: incoming }: Dispatcher.ResponseData) => {
     const contentType = String(headers["content-type"] ?? "");
-    const body = new WholeBody(mediaType(contentType));
+    const body = new WholeBody(mediaType(contentType), FUSEKI in headers);
     fail = (error) => body.destroy(error);
     incoming.once("end", () => isOver(0));
     // The stream keeps the error for whoever reads it; it may come before anybody does.

@@ -11,6 +11,12 @@ export class Lines {
   #first: string | undefined;
   #last: string | undefined;
   #begun = "";
+  readonly #hasTerms: boolean;
+
+  /** @param hasTerms whether values in TSV are written as SPARQL has it; RDF4J leaves out quotes, and breaks off without a word */
+  constructor(hasTerms: boolean) {
+    this.#hasTerms = hasTerms;
+  }
 
   add(chunk: Buffer): void {
     const end = chunk.lastIndexOf("\n");
@@ -37,7 +43,7 @@ export class Lines {
     if (first === undefined || last === undefined) return true;
     // There a value may have more lines, but rows end as the names of their columns do.
     if (type === "text/csv") return !first.endsWith("\r") || ending.endsWith("\r\n");
-    if (!first.startsWith("?")) return true;
+    if (!this.#hasTerms) return true;
     const cells = last.replace(/\r$/, "").split("\t");
     if (last.length >= LONGEST) return /^$|^[<"'_+\-.\d]|^(?:true|false)$/.test(cells[0]!);
     return cells.length === first.split("\t").length && cells.every((cell) => TERM.test(cell));

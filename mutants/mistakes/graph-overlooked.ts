@@ -11,7 +11,7 @@ const OUTBOX = { file: "worker/outbox.ts", tests: ["outbox"] };
 const READER = { file: "server/sparql/reader.ts", tests: ["sparql-endpoint"], only: "a long text waits" };
 const REQUEST = { file: "server/sparql/request.ts", tests: ["sparql"] };
 
-const LINES = { file: "graph/store-lines.ts", tests: ["graph-parts"], only: "ends with what" };
+const LINES = { file: "graph/store-lines.ts", tests: ["graph-parts"], only: "ends with" };
 
 export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   {
@@ -42,8 +42,8 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   { ...LINES, rule: "a row has terms", before: " && cells.every((cell) => TERM.test(cell))", after: "" },
   {
     ...LINES,
-    rule: "TSV whose names are no variables has no terms",
-    before: 'if (!first.startsWith("?")) return true;',
+    rule: "TSV has terms only from Fuseki",
+    before: "if (!this.#hasTerms) return true;",
     after: "",
   },
   {
@@ -75,6 +75,15 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
     rule: "a row that has begun is not one with the next",
     before: 'if (before > from) this.#begun = "";',
     after: "",
+  },
+  {
+    ...BODY,
+    file: "graph/store-http.ts",
+    tests: ["broken-answers"],
+    rule: "Fuseki is known by its answers",
+    before: 'const FUSEKI = "fuseki-request-id";',
+    after: 'const FUSEKI = "request-id";',
+    only: "Fuseki",
   },
   {
     ...ENDPOINT,
