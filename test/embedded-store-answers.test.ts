@@ -124,6 +124,26 @@ function doubled(times: number): string {
   return `SELECT (STRLEN(?v${times}) AS ?n) { BIND("0123456789" AS ?v0) ${doublings.join(" ")} }`;
 }
 
+test("what a query names as its dataset is asked, and what it asks for answered, however its IRIs are written", async () => {
+  const counted = async (dataset: string) =>
+    (await text(`SELECT (COUNT(*) AS ?n) ${dataset} { ?s ?p ?o }`, "text/csv")).trim().split(/\s+/)[1];
+  const inTerms = await counted(`FROM <${TERMS}>`);
+  expect(inTerms).not.toBe(await counted(""));
+  for (const written of [TERMS.replace("t", "\\u0074"), TERMS.replace("t", "\\U00000074")])
+    expect(await counted(`FROM <${written}>`)).toBe(inTerms);
+  // There is no such graph.
+  expect(await counted("FROM <https://data.example.org/a\u00a0b>")).toBe("0");
+  expect(await counted("FROM NAMED <https://data.example.org/\\u00e9>")).toBe("0");
+  expect(await counted("# from <urn:a\u00a0b>\n")).toBe(await counted(""));
+  for (const prologue of ["PREFIX p: <http://x/\\u00e9/select>", "BASE <http://x/\\u00e9/select>"])
+    expect((await ask(`${prologue} CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }`, "text/turtle")).status).toBe(200);
+  const fromPrefix = await text(
+    "PREFIX from: <https://example.org/> SELECT * { from:s1 from:p ?o }",
+    "text/csv",
+  );
+  expect(fromPrefix.trim()).toBe("o\r\n1");
+});
+
 test("a query that needs more memory than there is says so, at the store and at the door", async () => {
   const door = await startSparqlDoor({ store: ample.client, timeoutMs: 120_000 });
   // One text of 560 MB. That doublings alone would make it is refused before.

@@ -548,6 +548,15 @@ describe("the form of a query", () => {
     ["SELECT ?àfrom { ?àfrom :p ?o }", false, false, false],
     ['ASK { ?s :p "x"@from;:q ex:\\,from:a, éfrom:a }', false, false, false],
     ["SELECT * FROM :g { ?s ?p ?o }", false, true, false],
+    ["SELECT * FROM named:g { ?s ?p ?o }", false, true, false],
+    ["SELECT * FROM NAMED g: { ?s ?p ?o }", false, true, false],
+    ["SELECT * FROM<urn:\\u0067>{ ?s ?p ?o }", false, true, false],
+    ["SELECT * FROM NAMED<urn:\\U0001F600> { ?s ?p ?o }", false, true, false],
+    ["SELECT * FROM <urn:a\u00a0b> { ?s ?p ?o }", false, true, false],
+    ["PREFIX p: <http://x/\\u00e9/select> CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }", true, false, false],
+    ["BASE <http://x/\\u00e9/describe> SELECT * { ?s ?p ?o }", false, false, false],
+    ["ASK { ?s ?p <urn:\\u0022> FILTER(?o < 1) } # from <urn:g>", false, false, false],
+    ["PREFIX from: <urn:f#> SELECT * { ?s from:a ?o ; from:b ?x }", false, false, false],
     ['SELECT * { ?s ?p """from <urn:g> " \\""" from <urn:h>""" }', false, false, false],
   ])("%j", (sparql, answersGraph, namesDataset, asksNothing) => {
     expect(shapeOf(sparql)).toEqual({ answersGraph, namesDataset, asksNothing });

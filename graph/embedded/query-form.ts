@@ -1,8 +1,8 @@
 // The things a SPARQL endpoint must know about a query before running it.
 
-// IRIs, then strings, then comments: the first of them that matches at a position decides.
+// A space that is not ASCII may stand in an IRI. IRIs, then strings, then comments: the first of them that matches at a position decides.
 const OPAQUE =
-  /<[^<>"{}|^`\\\s]*>|"""(?:\\[^]|[^\\])*?"""|'''(?:\\[^]|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n\r]*/g;
+  /<(?:[^\u0000-\u0020<>"{}|^`\\]|\\u[\da-f]{4})*>|"""(?:\\[^]|[^\\])*?"""|'''(?:\\[^]|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n\r]*/gi;
 const PROLOGUE = /\b(?:prefix\s+[^\s:]*:|base)\s*<>/gi;
 
 export interface QueryShape {
@@ -24,6 +24,8 @@ export function shapeOf(sparql: string): QueryShape {
   return {
     asksNothing,
     answersGraph: form === "construct" || form === "describe",
-    namesDataset: /(?<!\\.|[\p{L}\p{M}\p{N}_?$:.@-])from\s*(?:named\b\s*)?(?:<>|[^\s:{}<>]*:)/iu.test(plain),
+    namesDataset: /(?<!\\.|[\p{L}\p{M}\p{N}_?$:.@-])from\s*(?:named\s*)?(?:<>|(?<=\s)[^\s:{}<>]*:)/iu.test(
+      plain,
+    ),
   };
 }
