@@ -3,7 +3,7 @@
 const LONGEST = 4_096;
 const TEXT = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/.source;
 const TERM = new RegExp(
-  `^(?:|<[^<>\\s]*>|<<.*>>|_:\\S+|(?:${TEXT})(?:@[\\w-]+|\\^\\^\\S+)?|[-+]?[\\d.]+(?:[eE][-+]?\\d+)?|true|false|[-+]?INF|NaN)$`,
+  `^(?:|<[^<> ]*>|<<.*>>|_:\\S+|(?:${TEXT})(?:@[\\w-]+|\\^\\^[^ ]+)?|[-+]?[\\d.]+(?:[eE][-+]?\\d+)?|true|false|[-+]?INF|NaN)$`,
 );
 
 /** The first and the last line of a text that comes in pieces. */
@@ -54,6 +54,6 @@ export class Lines {
   }
 }
 
-/** A byte is a character here. */
+/** A byte is a character here, so that some letters have a space in them that is none of ASCII. */
 const beginning = (chunk: Buffer, start: number, end: number) =>
   chunk.toString("latin1", start, Math.min(end, start + LONGEST));

@@ -2,7 +2,7 @@
 
 // A space that is not ASCII may stand in an IRI. IRIs, then strings, then comments: the first of them that matches at a position decides.
 const OPAQUE =
-  /<(?:[^\u0000-\u0020<>"{}|^`\\]|\\u[\da-f]{4})*>|"""(?:\\[^]|[^\\])*?"""|'''(?:\\[^]|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n\r]*/gi;
+  /<(?:[^ \t\r\n<>"{}|^`\\]|\\u[\da-f]{4})*>|"""(?:\\[^]|[^\\])*?"""|'''(?:\\[^]|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n\r]*/gi;
 const PROLOGUE = /\b(?:prefix\s+[^\s:]*:|base)\s*<>/gi;
 
 export interface QueryShape {

@@ -354,7 +354,7 @@ export const GRAPH_PARTS: readonly Mistake[] = [
     ...PARTS,
     rule: "an IRI may have spaces that are not ASCII",
     file: "graph/embedded/query-form.ts",
-    before: "[^\\u0000-\\u0020<>",
+    before: "[^ \\t\\r\\n<>",
     after: "[^\\s<>",
     only: "the form of a query",
   },
