@@ -7,7 +7,11 @@ const BOUND = { ...SOUGHT, file: "graph/sparql-cost.ts" };
 const TYPES = { file: "graph/sparql-guard.ts", tests: ["sparql-kept"], only: "a type of which" };
 
 const SOUGHT_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
-  ["what a triple has is looked for", 'type === "triple" || subType', "subType"],
+  [
+    "what a triple has is looked for",
+    'if (type === "triple" || subType === "triple") return',
+    'if (subType === "triple") return',
+  ],
   ["what a triple term has is looked for", ' || subType === "triple") return [', ") return ["],
   ["what a path leads through is looked for", 'if (type === "path") return items;', ""],
   ["a graph is looked for", 'if (subType === "graph") return name;', ""],
@@ -16,7 +20,7 @@ const SOUGHT_SLIPS: readonly (readonly [rule: string, before: string, after: str
   ["sameTerm may look for what it compares with", 'operator === "sameterm" || ', ""],
   ["= may look for what it compares with", 'operator === "=" || ', ""],
   ["IN may look for what it compares with", ' || operator === "in"', ""],
-  ["it stands on either side", "[[name!, each], [each, name!]]", "[[name!, each]]"],
+  ["it stands on either side", "[each, name!],", ""],
   ["what no triple has is only compared", " && predicates.has(String(one", " && (true || String(one"],
 ];
 
