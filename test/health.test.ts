@@ -14,7 +14,7 @@ function healthOf(count: Count, isWhole = true, isThere = () => true) {
     database: database as unknown as Database,
     store: store as unknown as GraphStore,
   });
-  return async () => JSON.parse(String(await route!.handle!({} as never, {} as never, {}))) as object;
+  return async () => JSON.parse((await route!.handle!({} as never, {} as never, {})) as string) as object;
 }
 
 const seven: Count = () => Promise.resolve([{ n: { value: "7" } }]);
