@@ -118,7 +118,8 @@ function valuesOf({ values }: Node): Binding[] {
 function termsIn(part: Node): readonly Node[] {
   const { type, subType, subject, predicate, object, items, name, value, variables } = part;
   const terms = () => {
-    if (type === "triple" || subType === "triple") return [subject, predicate, object];
+    // As long as all of it together where it is a term itself.
+    if (type === "triple") return [subject, predicate, object];
     if (type === "path") return items;
     if (subType === "graph") return name;
     if ("clauseType" in part) return value;

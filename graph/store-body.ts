@@ -35,12 +35,14 @@ const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
  */
 export class WholeBody extends Transform {
   #type: string;
+  readonly #isFuseki: boolean;
   #lines: Lines | undefined;
   #tail: Buffer = Buffer.alloc(0);
 
-  /** @param isFuseki whose it is, as far as is known */
+  /** @param isFuseki whose it is, as far as is known: Fuseki tells of its time limit, so what it does not finish it failed on */
   constructor(type: string, isFuseki = false) {
     super();
+    this.#isFuseki = isFuseki;
     this.#type = type;
     if (type === CSV || type === TSV) this.#lines = new Lines(isFuseki);
   }
@@ -68,7 +70,8 @@ export class WholeBody extends Transform {
     }
     const ending = WHOLE_ENDINGS.get(this.#type);
     if (ending && !ending.test(text)) {
-      done(new GraphUnavailable("The graph store's answer ends in the middle."));
+      const Failure = this.#isFuseki ? GraphFailed : GraphUnavailable;
+      done(new Failure("The graph store's answer ends in the middle."));
       return;
     }
     if (this.#lines?.endsWithRow(this.#type, text) === false) {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { guardQuery } from "../graph/sparql-guard.ts";
+import { RESULTS_JSON } from "../graph/media-types.ts";
 import { GraphFailed, GraphUnavailable } from "../graph/store.ts";
 import { readAll } from "../graph/store-http.ts";
 import { SparqlEndpoint } from "../server/sparql/endpoint.ts";
@@ -67,22 +68,22 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
     else expect(outcome).toBeInstanceOf(name === "Fuseki" ? GraphFailed : GraphUnavailable);
   });
 
-  inEngine(
-    "and whoever is answered nothing is told that the store failed on it, as it does not on others",
-    async () => {
+  inEngine.each(["text/csv", "text/tab-separated-values", RESULTS_JSON])(
+    "and whoever is answered nothing in %s is told that the store failed on it, as it does not on others",
+    async (type) => {
       const endpoint = new SparqlEndpoint({
         store: store.client,
         namedGraphs: [],
         timeoutMs: 60_000,
         concurrency: 2,
       });
-      const asking = { type: "text/csv", caller: "a", gone: new AbortController().signal };
+      const asking = { type, caller: "a", gone: new AbortController().signal };
       const asked = async (text: string) => readAll(await endpoint.run(guardQuery(text), asking));
       const first = asked("SELECT (HOURS(?o) AS ?h) { ?s <urn:q> ?o FILTER(isIRI(?o)) }");
       if (name === "Fuseki")
         await expect(first).rejects.toMatchObject({ code: "query_failed", statusCode: 500 });
-      else expect((await first).trimEnd()).toBe("h");
-      expect((await asked("SELECT ?o { <urn:a> <urn:q> ?o }")).trimEnd()).toMatch(/^o\r?\nurn:b$/);
+      else expect(await first).toMatch(/\bh\b/);
+      expect(await asked("SELECT ?o { <urn:a> <urn:q> ?o }")).toContain("urn:b");
     },
   );
 });

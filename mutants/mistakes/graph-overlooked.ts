@@ -39,6 +39,14 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
     before: 'cells.length === first.split("\\t").length && ',
     after: "",
   },
+  {
+    ...BODY,
+    tests: ["broken-answers"],
+    rule: "what Fuseki does not finish it failed on",
+    before: "this.#isFuseki ? GraphFailed : GraphUnavailable",
+    after: "GraphUnavailable",
+    only: "Fuseki and",
+  },
   { ...LINES, rule: "a row has terms", before: " && cells.every((cell) => TERM.test(cell))", after: "" },
   {
     ...LINES,

@@ -7,12 +7,7 @@ const BOUND = { ...SOUGHT, file: "graph/sparql-cost.ts" };
 const TYPES = { file: "graph/sparql-guard.ts", tests: ["sparql-kept"], only: "a type of which" };
 
 const SOUGHT_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
-  [
-    "what a triple has is looked for",
-    'if (type === "triple" || subType === "triple") return',
-    'if (subType === "triple") return',
-  ],
-  ["what a triple term has is looked for", ' || subType === "triple") return [', ") return ["],
+  ["what a triple has is looked for", 'if (type === "triple") return', 'if (type === "none") return'],
   ["what a path leads through is looked for", 'if (type === "path") return items;', ""],
   ["a graph is looked for", 'if (subType === "graph") return name;', ""],
   ["a dataset is looked for", 'if ("clauseType" in part) return value;', ""],
