@@ -855,7 +855,7 @@ describe("without a store", () => {
   });
 
   test("a text is read alike however long it is", async () => {
-    const long = "a".repeat(5_000);
+    const long = "a".repeat(3_000);
     const name = "a".repeat(300);
     for (const text of [
       `PREFIX ${name}: <urn:${long}> ASK { ?s ${name}:${long} ?${long} . _:${long} ?p "${long}" }`,
