@@ -13,7 +13,9 @@ const LONG_LIST = 250;
 /** How much less than an operation something is that it is given. */
 const OF_AN_OPERATION = 4;
 /** How many triples take as long to order: 1,000 GRAPH took 5 s, 1,000 VALUES 9, and 2,500 were never ready. */
-const LIKE_TRIPLES: Readonly<Record<string, number>> = { graph: 4, values: 10 };
+const OF_GRAPH = 4;
+const OF_VALUES = 10;
+const LIKE_TRIPLES: Readonly<Record<string, number>> = { graph: OF_GRAPH, values: OF_VALUES };
 
 /** How many parts a plan has, and at how many of them filters are tried. */
 type Plan = { parts: number; places: number };
@@ -58,7 +60,7 @@ function planOf(node: Node): Plan {
   if (joined > MOST_JOINED)
     throw new Excess(
       `A group has ${written(joined)} triples and other patterns, with those of the groups in it, and may have at most ${written(MOST_JOINED)}. ` +
-        "An item of a list is two, each property of a path one, a GRAPH four and a VALUES ten: give many values with VALUES, or ask for less at once.",
+        `An item of a list counts as 2, each property of a path as 1, a GRAPH as ${OF_GRAPH} and a VALUES as ${OF_VALUES}: give many values with VALUES, or ask for less at once.`,
     );
   const patterns = node["patterns"] as readonly Node[];
   const of = patterns.filter((each) => each["subType"] !== "filter").map(planOf);

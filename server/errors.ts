@@ -158,8 +158,8 @@ export function apiErrorFrom(error: unknown): ApiError {
   return new ApiError("internal_error", { cause: error });
 }
 
-/** Of which callers ask too much: nobody has to see to each of them, and one caller can be told thousands. */
-const TOO_MUCH: ReadonlySet<ErrorCode> = new Set([
+/** What comes of what callers ask, too much or what a store fails on: nobody has to see to each of them, and one caller can be told thousands. */
+const BY_CALLERS: ReadonlySet<ErrorCode> = new Set([
   "service_busy",
   "query_timeout",
   "query_too_expensive",
@@ -168,7 +168,7 @@ const TOO_MUCH: ReadonlySet<ErrorCode> = new Set([
 
 /** How loudly the log tells of what a caller is told with a status of 500 or more. */
 export function levelOf({ code }: ApiError): "error" | "warn" {
-  return TOO_MUCH.has(code) ? "warn" : "error";
+  return BY_CALLERS.has(code) ? "warn" : "error";
 }
 
 /** The 400 validation_failed that names every input at fault. */

@@ -160,8 +160,8 @@ async function bringUp(
   const { answerMaxBytes, maxConnections, metricsPort } = config;
   const names = createNames(config);
   const graph = new GraphReads(store, config.sparqlConcurrency);
-  const pages = new ChurchPages(database);
-  const ownRoutes = allRoutes({ database, pages, store, graph, names, answerMaxBytes });
+  const churchPages = new ChurchPages(database);
+  const ownRoutes = allRoutes({ database, churchPages, store, graph, names, answerMaxBytes });
   const graphql = await makeGraphql(
     { postgres, reads, logger, answerMaxBytes, maxConnections, routes: ownRoutes, documents },
     options.graphql,
@@ -205,7 +205,7 @@ async function bringUp(
       openApiDoor(document),
       graphql.door,
       sparqlDoor({ endpoint: sparql, logger }),
-      mcpDoor({ pages, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
+      mcpDoor({ churchPages, logger, corsOrigins: config.corsOrigins, answerMaxBytes }),
       restDoor(routes, database),
       nowhere(database),
     ],

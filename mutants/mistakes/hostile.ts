@@ -101,7 +101,7 @@ export const HOSTILE: readonly Mistake[] = [
   {
     rule: "who is told that the service is busy fills no log of errors",
     file: "server/errors.ts",
-    before: 'TOO_MUCH.has(code) ? "warn" : "error"',
+    before: 'BY_CALLERS.has(code) ? "warn" : "error"',
     after: '"error"',
     tests: ["server-parts"],
     only: "of what a log tells",
@@ -109,7 +109,7 @@ export const HOSTILE: readonly Mistake[] = [
   {
     rule: "what fails is told as an error",
     file: "server/errors.ts",
-    before: 'TOO_MUCH.has(code) ? "warn" : "error"',
+    before: 'BY_CALLERS.has(code) ? "warn" : "error"',
     after: '"warn"',
     tests: ["server-parts"],
     only: "of what a log tells",

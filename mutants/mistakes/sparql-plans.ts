@@ -13,9 +13,9 @@ const JOIN_SLIPS: readonly (readonly [rule: string, before: string, after: strin
     'if (each["subType"] === "group") return',
     'if (each["subType"] === "none") return',
   ],
-  ["a graph is four triples", "graph: 4, ", ""],
+  ["a graph is four triples", "graph: OF_GRAPH, ", ""],
   ["what is in a graph is joined", "Math.max(alike, joinedIn(each))", "alike"],
-  ["values are ten triples", ", values: 10 }", " }"],
+  ["values are ten triples", ", values: OF_VALUES }", " }"],
   ["a path is several triples", 'if (type === "path")', 'if (type === "none")'],
   ["a path is no triple by itself", '&& (predicate as Node)["type"] !== "path") triples', ") triples"],
 ];

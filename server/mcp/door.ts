@@ -24,7 +24,7 @@ const METHODS = "POST, OPTIONS";
 
 /** What the tool endpoint depends on. */
 export type McpDependencies = {
-  pages: ChurchPages;
+  churchPages: ChurchPages;
   logger: Logger;
   /** Origins of pages that may call, or * for any. */
   corsOrigins: readonly string[];
@@ -38,7 +38,7 @@ const COPIES = 3;
 type BatchCaller = Caller & Pick<Request, "countAs">;
 
 /** The tool endpoint as a door of the application; its key may stand in the query. */
-export function mcpDoor({ pages, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
+export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
   const readBytes = express.raw({ limit: BODY_LIMIT, type: () => true });
   const allowed = (path: string) => (path === MCP_PATH ? METHODS : undefined);
   return withAllowed(allowed, (app, guards) => {
@@ -48,7 +48,9 @@ export function mcpDoor({ pages, logger, corsOrigins, answerMaxBytes }: McpDepen
       const caller: BatchCaller = {
         headers: protocolHeaders(request),
         search: async (query) => {
-          const page = await Array.fromAsync(pages.page(request.identity, query, Math.floor(left / COPIES)));
+          const page = await Array.fromAsync(
+            churchPages.page(request.identity, query, Math.floor(left / COPIES)),
+          );
           const bytes = page.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
           left = Math.max(0, left - COPIES * bytes);
           return page;

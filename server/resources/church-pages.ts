@@ -7,17 +7,10 @@ import { CallerGone } from "../postgres/unavailable.ts";
 import { Shares } from "../shares.ts";
 
 const PART = `select app_private.church_page_in_pieces(
-  $1 -> 'query', ($1 ->> 'maxBytes')::bigint, $1 -> 'place')`;
+  $1 -> 'query', ($1 ->> 'maxBytes')::bigint, ($1 ->> 'place')::jsonb)`;
 
 /** A page of more than this has parts. */
 const LONG_PAGE = 1_000;
-
-/**
- * How many churches a part has at first, and from when on it is too few: far from the middle of a box or a radius most of the
- * time goes by on the way to where the part begins, and it would do so for each of twenty parts.
- */
-const MOST_OF_PART = 500;
-const SLOW_PART_MS = 100;
 
 /**
  * How many long pages are made at a time: of one caller one, from its first part to the packing of its last. However many it
@@ -55,11 +48,9 @@ export class ChurchPages {
     const isLong = Number(query["limit"]) > LONG_PAGE;
     const giveBack = isLong ? await this.#turns.take(identity.id, identity.gone) : undefined;
     try {
-      let most = MOST_OF_PART;
-      for (let place = isLong ? { most } : undefined; ;) {
+      for (let place = isLong ? "{}" : undefined; ;) {
         const began = performance.now();
         const pieces = await this.#database.readPieces(identity, PART, { query, maxBytes, place });
-        if (performance.now() - began > SLOW_PART_MS) most *= 2;
         const last = pieces.pop() ?? "";
         yield* pieces;
         const [, limit, nextCursor] = END_OF_PAGE.exec(last) ?? [];
@@ -68,7 +59,7 @@ export class ChurchPages {
           yield last;
           return;
         }
-        place = { ...(JSON.parse(last) as object), most };
+        place = last;
         // For as long as the part has taken, with what was done with it.
         await sleep(performance.now() - began, undefined, { signal: identity.gone }).catch(() => {
           throw new CallerGone();

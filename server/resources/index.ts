@@ -23,7 +23,7 @@ import { churchRoutes } from "./orgs-search.ts";
 /** The routes, in the order in which the API reference shows them. */
 export function allRoutes(parts: {
   database: Database;
-  pages: ChurchPages;
+  churchPages: ChurchPages;
   store: GraphStore;
   graph: GraphReads;
   names: Names;
@@ -42,7 +42,7 @@ export function allRoutes(parts: {
     ...memberRoutes,
     ...organizationRoutes,
     ...userRoutes,
-    ...churchRoutes(parts.pages, parts.answerMaxBytes),
+    ...churchRoutes(parts.churchPages, parts.answerMaxBytes),
     ...healthRoutes(parts),
   ];
 }

@@ -5,6 +5,7 @@ import { church, churchFeatures, churchPage, churchQuery, olderChurchQuery } fro
 import type { RestRoute } from "../rest/route.ts";
 
 const GEOJSON = "application/geo+json";
+
 /** The inputs by their names of today. */
 function withToday({ language, program, ...query }: Record<string, unknown>): Record<string, unknown> {
   const both = (many: unknown, one: unknown) =>
@@ -17,7 +18,7 @@ function withToday({ language, program, ...query }: Record<string, unknown>): Re
 }
 
 /** The routes of church search. */
-export function churchRoutes(pages: ChurchPages, answerMaxBytes: number): RestRoute[] {
+export function churchRoutes(churchPages: ChurchPages, answerMaxBytes: number): RestRoute[] {
   return [
     {
       method: "get",
@@ -48,10 +49,15 @@ export function churchRoutes(pages: ChurchPages, answerMaxBytes: number): RestRo
       errors: [],
       handle: (request, response, input) => {
         if (input["format"] === "geojson") response.type(GEOJSON);
-        return pages.page(request.identity, withToday(input), answerMaxBytes, ({ limit, nextCursor }) => {
-          response.set(RESPONSE_HEADERS.limit, limit);
-          if (nextCursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, nextCursor);
-        });
+        return churchPages.page(
+          request.identity,
+          withToday(input),
+          answerMaxBytes,
+          ({ limit, nextCursor }) => {
+            response.set(RESPONSE_HEADERS.limit, limit);
+            if (nextCursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, nextCursor);
+          },
+        );
       },
     },
     {
