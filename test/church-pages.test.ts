@@ -53,6 +53,18 @@ describe("a page of three parts", () => {
     expect([headers.get("x-limit"), headers.get("x-next-cursor")]).toEqual([String(limit), cursor]);
   });
 
+  test.each([
+    ["is refused", "min_lat=1"],
+    ["is refused by the database", "cursor=x"],
+    ["is refused in parts", "limit=10000&cursor=x"],
+  ])("that %s is so as JSON, and not as GeoJSON", async (_, query) => {
+    const url = `${service.url}/v0/orgs/search?format=geojson&${query}`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${service.keys.read}` } });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+    expect(answer.headers.get("vary")?.toLowerCase()).toBe("accept");
+  });
+
   test("ends where it has as many bytes as it may, whichever part that is in", async () => {
     const length = Buffer.byteLength(await whole({ limit: 10_000 }, 10_000_000));
     const ends = new Set<number>();
@@ -167,6 +179,28 @@ describe("while a page is made", () => {
     expect(await second).toEqual([END]);
   });
 
+  test("callers share no turns: however many have a long one, one more has its own", async () => {
+    const pages = new ChurchPages(database);
+    const callers = Array.from({ length: 30 }, (_, i) => `caller ${i}`);
+    const begun = callers.map((caller) => begin(pages, identity(caller)));
+    await turn();
+    expect(asked.map(({ by }) => by)).toEqual(callers);
+    for (const { answer } of asked) answer([END]);
+    expect(await Promise.all(begun)).toHaveLength(30);
+  });
+
+  test("who has waited for others rests no longer than a fifth of a second", async () => {
+    let now = 0;
+    jest.spyOn(performance, "now").mockImplementation(() => now);
+    const page = begin(new ChurchPages(database), identity("a"));
+    await turn();
+    now = 3_600_000;
+    asked[0]!.answer(["1", "second"]);
+    await eventually(() => expect(asked).toHaveLength(2));
+    asked[1]!.answer([END]);
+    expect(await page).toEqual(["1", END]);
+  });
+
   test("it rests after each part for as long as the part has taken, and somebody who hangs up leaves it", async () => {
     let now = 0;
     jest.spyOn(performance, "now").mockImplementation(() => now);
@@ -175,7 +209,7 @@ describe("while a page is made", () => {
     const page = begin(pages, identity("a", gone.signal));
     const next = begin(pages, identity("a"));
     await turn();
-    now = 3_600_000;
+    now = 200;
     asked[0]!.answer(["1", "second"]);
     // By then what rests for no time has gone on.
     await sleep(20);

@@ -24,7 +24,7 @@ const mistakes: [rule: string, file: string, before: string, after: string, only
   [
     "there is a rest after each part",
     FILE,
-    "await sleep(performance.now() - began,",
+    "await sleep(restMs,",
     "await sleep(0,",
     "it rests after each part",
   ],
@@ -34,6 +34,14 @@ const mistakes: [rule: string, file: string, before: string, after: string, only
     "{ signal: identity.gone }).catch",
     "{}).catch",
     "it rests after each part",
+  ],
+  ["callers share no turns", FILE, "slots: 100", "slots: 4", "share no turns"],
+  [
+    "a rest has an end",
+    FILE,
+    "Math.min(performance.now() - began, LONGEST_REST_MS)",
+    "performance.now() - began",
+    "rests no longer",
   ],
   ["twenty wait and no more", FILE, "queuePerCaller: 20,", "queuePerCaller: 19,", "twenty of a caller"],
   ["the next part begins where the last ended", FILE, "place = last;", "", "each part begins"],

@@ -13,10 +13,14 @@ const PART = `select app_private.church_page_in_pieces(
 const LONG_PAGE = 1_000;
 
 /**
- * How many long pages are made at a time: of one caller one, from its first part to the packing of its last. However many it
- * asks for, there is never more than one part of the work of one of them under way, or two processors would not be enough.
+ * Of one caller one long page is made at a time, from its first part to the packing of its last. However many it asks for, there
+ * is never more than one part of the work of one of them under way, or two processors would not be enough. Callers share the
+ * connections, and not these turns: a few of them with all that they may have would keep everybody else from theirs.
  */
-const TURNS = { slots: 4, perCaller: 1, slowMs: 1_000, patienceMs: 10_000, queuePerCaller: 20, queue: 100 };
+const TURNS = { slots: 100, perCaller: 1, slowMs: 1_000, patienceMs: 30_000, queuePerCaller: 20, queue: 500 };
+
+/** What takes longer than a part has waited for others, who would be none the better for a longer rest. */
+const LONGEST_REST_MS = 200;
 
 // As app_private.church_page_in_pieces writes it.
 const END_OF_PAGE = /"limit":(\d+),"has_more":(?:true|false),"next_cursor":(?:null|"([^"]*)")\}$/;
@@ -61,7 +65,8 @@ export class ChurchPages {
         }
         place = last;
         // For as long as the part has taken, with what was done with it.
-        await sleep(performance.now() - began, undefined, { signal: identity.gone }).catch(() => {
+        const restMs = Math.min(performance.now() - began, LONGEST_REST_MS);
+        await sleep(restMs, undefined, { signal: identity.gone }).catch(() => {
           throw new CallerGone();
         });
       }

@@ -30,7 +30,8 @@ export function churchRoutes(churchPages: ChurchPages, answerMaxBytes: number): 
         "Each filter narrows the result; repeating a filter widens it. Results within a radius are sorted by " +
         "distance, of a free text by rank, in a box from its middle outwards, others by church_id. For the next " +
         "page send next_cursor as cursor with the same filters: paging lists every church exactly once, whatever is " +
-        "added in the meantime. A page that would be too long for one answer ends early, with has_more and its cursor.",
+        "added in the meantime. A page of more than 1,000 is made in parts, each a moment later; of one that changes its " +
+        "place in the order between two of them the same holds as between two pages: it may be listed twice or not at all. A page that would be too long for one answer ends early, with has_more and its cursor.",
       query: churchQuery.extend(olderChurchQuery),
       answer: {
         status: 200,
@@ -47,18 +48,13 @@ export function churchRoutes(churchPages: ChurchPages, answerMaxBytes: number): 
         description: "A page of the churches found.",
       },
       errors: [],
-      handle: (request, response, input) => {
-        if (input["format"] === "geojson") response.type(GEOJSON);
-        return churchPages.page(
-          request.identity,
-          withToday(input),
-          answerMaxBytes,
-          ({ limit, nextCursor }) => {
-            response.set(RESPONSE_HEADERS.limit, limit);
-            if (nextCursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, nextCursor);
-          },
-        );
-      },
+      handle: (request, response, input) =>
+        churchPages.page(request.identity, withToday(input), answerMaxBytes, ({ limit, nextCursor }) => {
+          // Not before: a refusal is none of it.
+          if (input["format"] === "geojson") response.type(GEOJSON);
+          response.set(RESPONSE_HEADERS.limit, limit);
+          if (nextCursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, nextCursor);
+        }),
     },
     {
       method: "get",

@@ -52,18 +52,18 @@ export async function sendAnswer(
   body: string | AsyncIterable<string>,
   { isPersonal = false, packed }: { isPersonal?: boolean | undefined; packed?: Packed } = {},
 ): Promise<void> {
-  if (!response.get("content-type")) response.type("application/json");
-  response.vary("accept-encoding, authorization, cookie");
   const text = typeof body === "string" ? body : await textOrPieces(body);
   if (typeof text !== "string") {
     const packer = packerFor(request);
     const sha1 = createHash("sha1");
     const bytes = await inBytes(text, packer, (piece) => sha1.update(piece));
+    describe(response);
     if (isKnown(request, response, () => sha1.digest("base64url"), isPersonal)) return;
     if (packer) response.set("content-encoding", packer);
     response.send(bytes);
     return;
   }
+  describe(response);
   if (isKnown(request, response, () => hash("sha1", text, "base64url"), isPersonal)) return;
   const packer = text.length < WORTH_PACKING ? undefined : packerFor(request);
   if (packer) response.set("content-encoding", packer);
@@ -71,6 +71,12 @@ export async function sendAnswer(
     packed?.get(packer) ?? (packer ? PACKERS[packer]!.whole(text) : packed ? Buffer.from(text) : text);
   packed?.set(packer, made);
   response.send(await made);
+}
+
+/** Says what every answer says, once it is there: a refusal in its place says something else. */
+function describe(response: Response): void {
+  if (!response.get("content-type")) response.type("application/json");
+  response.vary("accept-encoding, authorization, cookie");
 }
 
 /** The one piece, or all that there are. */
