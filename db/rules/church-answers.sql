@@ -62,11 +62,11 @@ declare
   -- What takes the database some tens of milliseconds. Far from the middle of a box or a radius most of the time goes by on the
   -- way to where a part begins: after one that was slow the next has twice as many, or each of twenty would go there.
   most_of_part constant integer := coalesce((place ->> 'most')::integer, 500);
-  slow_part constant interval := '100 ms';
+  slow_part constant interval := interval '100 ms';
   began constant timestamptz := clock_timestamp();
   search app_private.church_query := jsonb_populate_record(null::app_private.church_query, body);
   size integer := coalesce((body ->> 'limit')::integer, 20);
-  as_geojson boolean := body ->> 'format' = 'geojson';
+  as_geojson boolean := coalesce(body ->> 'format' = 'geojson', false);
   fields text[];
   item text;
   cursor text;
