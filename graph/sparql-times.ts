@@ -42,11 +42,14 @@ const PASSING_ON: readonly unknown[] = [
 /** What is a text or a beginning of one: as a date it has no more digits in its year than the whole has. */
 const BEGINNING: readonly unknown[] = ["str", "strbefore", "strlang", "strlangdir", "strdt"];
 
-/** How many days a value counts at most if it is a date, if it is a duration (0: it is none), and if a date is made of it by a cast. */
-type Span = { date: number; duration: number; cast: number };
+/**
+ * How many days a value counts at most if it is a date, if it is a duration (0: it is none), and if a date is made of it by a cast;
+ * and 1 if it may be a duration that counts months or years.
+ */
+type Span = { date: number; duration: number; cast: number; months: number };
 
-const NEITHER: Span = { date: 0, duration: 0, cast: FARTHEST };
-const DATE: Span = { date: DAYS, duration: 0, cast: DAYS };
+const NEITHER: Span = { date: 0, duration: 0, cast: FARTHEST, months: 0 };
+const DATE: Span = { ...NEITHER, date: DAYS, cast: DAYS };
 /** For some seven hundred years. */
 const NOW: Span = { ...DATE, date: DAYS / 4 };
 /** TIMEZONE has fourteen hours at most. */
@@ -104,11 +107,18 @@ export class Times {
   }
 
   /** Why an operation may not be used with what it is given. */
-  faultOf({ operator }: Node, parts: readonly Node[]): string | undefined {
+  faultOf({ operator, aggregation }: Node, parts: readonly Node[]): string | undefined {
+    const durations = parts.map((part) => this.#spanOf(part)).filter(({ duration }) => duration > 0);
+    // A month less an hour is a fault of Java that has no message: in CSV and TSV Fuseki ends there as if there were no more rows.
+    if (isSum(aggregation) || ((operator === "+" || operator === "-") && durations.length > 1))
+      return durations.some(({ months }) => months > 0)
+        ? "Durations that count months or years are not added to others here or taken from them; add one after the other to a date."
+        : undefined;
     if (operator !== "*" && operator !== "/") return undefined;
-    return parts.some((part) => this.#spanOf(part).duration > 0)
+    return durations.length > 0
       ? `What may be a duration, as what is between two dates, is not multiplied or divided here (${operator}); ` +
-          "take its parts, as with fn:days-from-duration, or compare it with another duration."
+          "take its parts, as with fn:days-from-duration, or compare it with another duration; say of numbers that they are, " +
+          "as in xsd:decimal(?x)."
       : undefined;
   }
 
@@ -144,8 +154,8 @@ export class Times {
     if (subType === "variable") return this.#ofNames.get(String(value)) ?? ofData(undefined, this.#names);
     if (subType === "literal") {
       const cast = isLong(String(value)) ? FARTHEST : DAYS;
-      if (isAmong(DURATIONS, langOrIri, this.#names)) return { ...NEITHER, duration: daysOf(String(value)) };
-      return { date: isAmong(DATES, langOrIri, this.#names) ? DAYS : 0, duration: 0, cast };
+      if (isAmong(DURATIONS, langOrIri, this.#names)) return durationOf(String(value));
+      return { ...NEITHER, date: isAmong(DATES, langOrIri, this.#names) ? DAYS : 0, cast };
     }
     if (subType === "triple")
       return either(
@@ -161,16 +171,15 @@ export class Times {
     if (isTimezone(this.#names.all(String(named["value"]), named["prefix"] as string | undefined)))
       return ZONE;
     const cast = parts[0] ? this.#spanOf(parts[0]).cast : 0;
-    if (isAmong(DATES, named, this.#names)) return { date: cast, duration: 0, cast };
+    if (isAmong(DATES, named, this.#names)) return { ...NEITHER, date: cast, cast };
     return isAmong(STRING, named, this.#names) ? { ...NEITHER, cast } : NEITHER;
   }
 
   #spanOfGroup(aggregation: unknown, parts: readonly Node[]): Span {
     if (aggregation === "count" || aggregation === "group_concat") return NEITHER;
     const span = either(parts.map((part) => this.#spanOf(part)));
-    const isSum = aggregation === "sum" || aggregation === "avg";
     // Nobody knows how many there are in a group.
-    return isSum && span.duration > 0 ? { ...span, duration: Infinity } : span;
+    return isSum(aggregation) && span.duration > 0 ? { ...span, duration: Infinity } : span;
   }
 
   #spanOfOperation(operator: unknown, parts: readonly Node[]): Span {
@@ -180,7 +189,7 @@ export class Times {
     const [first = NEITHER, second = NEITHER] = spans;
     if (PASSING_ON.includes(operator)) return either(spans);
     if (operator === "strdt" && isAmong(DATES, parts[1], this.#names))
-      return { date: first.cast, duration: 0, cast: first.cast };
+      return { ...NEITHER, date: first.cast, cast: first.cast };
     const isBeginning =
       operator === "substr" && parts[1]?.["value"] === "1" && parts[1]["subType"] === "literal";
     if (BEGINNING.includes(operator) || isBeginning) return { ...NEITHER, cast: first.cast };
@@ -190,7 +199,7 @@ export class Times {
     const between = operator === "-" ? both(first.date, second.date) : 0;
     const duration = Math.max(both(first.duration, second.duration), between);
     // No date is made of a number by a cast.
-    return { date, duration, cast: date || FARTHEST };
+    return { date, duration, cast: date || FARTHEST, months: 0 };
   }
 }
 
@@ -215,19 +224,25 @@ function givesDates({ type, subType, value, prefix, items }: Node, names: Names)
   return each.every((is) => is === each[0]) ? each[0] : undefined;
 }
 
+function isSum(aggregation: unknown): boolean {
+  return aggregation === "sum" || aggregation === "avg";
+}
+
 function lastOf(iri: string): string {
   return iri.split(/[#/:]/).at(-1)!;
 }
 
 function either(spans: readonly Span[]): Span {
   const most = (key: keyof Span) => Math.max(0, ...spans.map((span) => span[key]));
-  return { date: most("date"), duration: most("duration"), cast: most("cast") };
+  return { date: most("date"), duration: most("duration"), cast: most("cast"), months: most("months") };
 }
 
 /** What a duration counts, as it is written. */
-function daysOf(text: string): number {
+function durationOf(text: string): Span {
   const parts = [...text.matchAll(/(\d+)[.\d]*([YMDHS])/g)];
-  return parts.reduce((days, [, count, unit]) => days + Number(count) * DAYS_OF[unit!]!, 1);
+  const duration = parts.reduce((days, [, count, unit]) => days + Number(count) * DAYS_OF[unit!]!, 1);
+  // Behind the T an M is minutes.
+  return { ...NEITHER, duration, months: /^[^T]*[YM]/.test(text) ? 1 : 0 };
 }
 
 function compared(one: Span, other: Span): number {

@@ -26,6 +26,8 @@ const doublings = (n: number, double = (name: string) => `CONCAT(${name}, ${name
 describe("dates and durations with which an engine could reckon without end", () => {
   const days = '"P30D"^^x:dayTimeDuration';
   const longest = '"P9999D"^^x:dayTimeDuration';
+  const month = '"P1M"^^x:yearMonthDuration';
+  const MONTHS = "Durations that count months or years";
   const zone = 'TIMEZONE("2020-01-01T00:00:00+14:00"^^x:dateTime)';
   const far = '"999999999-01-01T00:00:00Z"';
   const DIGITS = "at most 4 digits";
@@ -78,6 +80,12 @@ describe("dates and durations with which an engine could reckon without end", ()
         (of) => [`SELECT (${of}(?d) * 7 AS ?r) { ?s ?p ?t BIND(NOW() - ?t AS ?d) }`, TIMES] as const,
       ),
       ["SELECT (?k / 7 AS ?r) { ?s ?p ?t } GROUP BY (NOW() - ?t AS ?k)", TIMES],
+      // What Java fails to add without a message
+      [`SELECT (?a - ?b + ${month} AS ?r) { ?s ?p ?a, ?b }`, MONTHS],
+      [`SELECT (${month} - "PT1H"^^x:duration AS ?r) {}`, MONTHS],
+      [`SELECT (${days} - ?m AS ?r) { VALUES ?m { "P1Y"^^x:duration } }`, MONTHS],
+      [`SELECT (SUM(?d) AS ?r) { VALUES ?d { ${month} ${days} } }`, MONTHS],
+      [`SELECT (AVG(IF(?t, -${month}, ${days})) AS ?r) { ?s ?p ?t }`, MONTHS],
       // What is added again and again
       [`SELECT (NOW() + ?v30 AS ?r) { ${doubled(30)} }`, HOURS],
       [`SELECT * { ${doubled(30)} FILTER(?v30 < ?v29) }`, HOURS],
@@ -124,6 +132,8 @@ describe("dates and durations with which an engine could reckon without end", ()
         'SELECT ("2026-01-31T12:00:00.123456789Z"^^x:dateTime AS ?r) {}',
         'SELECT (STRDT("2026-01-31", x:date) AS ?r) (STRDT("1000000", x:integer) AS ?n) {}',
         'SELECT ("9999999"^^x:integer AS ?r) ("2026-01-31 is no date of 10000" AS ?s) {}',
+        `SELECT (NOW() + ${month} + ${days} - "PT5M"^^x:duration AS ?r) { FILTER("PT5M"^^x:duration + ${days} < ${month}) }`,
+        `SELECT (SUM(?d) AS ?r) { VALUES ?d { "PT5M"^^x:duration ${days} } }`,
         `SELECT (NOW() + ?v8 AS ?r) { ${doubled(8)} FILTER(?v4 < ?v3) }`,
         `SELECT (NOW() + ?v20 AS ?r) { BIND(${zone} AS ?v0) ${doublings(20, (name) => `(${name} + ${name})`)} }`,
         `SELECT * { ?s dct:modified ?t FILTER(${`NOW() - ?t > ${days} || `.repeat(49)} false) }`,
