@@ -134,6 +134,8 @@ function joinedIn({ patterns }: Node): number {
     if (each["subType"] === "bgp") return sum + triplesOf(each);
     const { [String(each["subType"])]: alike = 1 } = LIKE_TRIPLES;
     if (each["subType"] === "group") return sum + joinedIn(each);
+    // One that selects everything is no query to Jena, but a part of the group.
+    if (each["type"] === "query") return sum + Math.max(alike, joinedIn(each["where"] as Node));
     return sum + (each["subType"] === "graph" ? Math.max(alike, joinedIn(each)) : alike);
   }, 0);
 }
@@ -143,8 +145,10 @@ function triplesOf(bgp: Node): number {
   let triples = 0;
   const stack = [bgp];
   for (let node = stack.pop(); node; node = stack.pop()) {
-    const { type, predicate } = node;
+    const { type, predicate, annotations = [] } = node;
     if (type === "triple" && (predicate as Node)["type"] !== "path") triples += 1;
+    // Each of them says of a name that it reifies the triple.
+    triples += (annotations as readonly Node[]).length;
     if (type === "path")
       triples += (node["items"] as readonly Node[]).filter((item) => item["type"] !== "path").length;
     for (const value of Object.values(node)) if (isNode(value)) stack.push(value);

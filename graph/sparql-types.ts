@@ -26,6 +26,6 @@ export function faultOfUnknown(type: unknown, names: Names): string | undefined 
     return undefined;
   return (
     `The type ${quoted(written(named))} is not available here: a literal may have those of XML Schema and RDF, under their whole names ` +
-    "or a prefix; to find values of another, compare with DATATYPE() and STR()."
+    'or a prefix; to find values of another, compare as in STR(DATATYPE(?x)) = "…" and STR(?x) = "…".'
   );
 }

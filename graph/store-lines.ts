@@ -45,7 +45,9 @@ export class Lines {
     if (type === "text/csv") return !first.endsWith("\r") || ending.endsWith("\r\n");
     if (!this.#hasTerms) return true;
     const cells = last.replace(/\r$/, "").split("\t");
-    if (last.length >= LONGEST) return /^$|^[<"'_+\-.\d]|^(?:true|false)$/.test(cells[0]!);
+    // Of the beginning of a line nobody knows how many cells it has.
+    if (last.length >= LONGEST || first.length >= LONGEST)
+      return /^$|^[<"'_+\-.\d]|^(?:true|false)$/.test(cells[0]!);
     return cells.length === first.split("\t").length && cells.every((cell) => TERM.test(cell));
   }
 

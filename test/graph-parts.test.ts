@@ -92,6 +92,7 @@ describe("a body", () => {
     ["text/tab-separated-values", "?a\n", '"x" is no language\n'],
     ["text/tab-separated-values", TABLE, `${LONG}\t1\n`],
     ["text/tab-separated-values", "?a\n", `${LONG}\n`],
+    ["text/tab-separated-values", `?a\t?${LONG}\n1\t2\n`, "urn:b is not a literal node\n"],
   ])("of type %s whose end is %j ends with what is no row if %j follows", async (type, rows, message) => {
     const bytes = (rows + message).split("");
     for (const chunks of [[rows, message], [rows + message], bytes])
@@ -113,6 +114,7 @@ describe("a body", () => {
     ["text/tab-separated-values", `${TABLE}true\tfalse\r\n`],
     ["text/tab-separated-values", `${TABLE}"${LONG}"\t"é"\n`],
     ["text/tab-separated-values", `${TABLE}"é"\t"${LONG}"\n`],
+    ["text/tab-separated-values", `?a\t?${LONG}\t?b\n"1 2"\t2\t3\n`],
   ])("of type %s that ends with what is a row is whole: %j", async (type, text) => {
     for (const size of [1, 7, text.length]) {
       const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>

@@ -69,8 +69,14 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   {
     ...LINES,
     rule: "a long row is a row",
-    before: "if (last.length >= LONGEST) return",
-    after: "if (last.length < 0) return",
+    before: "last.length >= LONGEST || ",
+    after: "",
+  },
+  {
+    ...LINES,
+    rule: "a row under long names is a row",
+    before: " || first.length >= LONGEST",
+    after: "",
   },
   {
     ...LINES,

@@ -16,6 +16,13 @@ const JOIN_SLIPS: readonly (readonly [rule: string, before: string, after: strin
   ["a graph is four triples", "graph: OF_GRAPH, ", ""],
   ["what is in a graph is joined", "Math.max(alike, joinedIn(each))", "alike"],
   ["values are ten triples", ", values: OF_VALUES }", " }"],
+  ["an annotation is a triple", "triples += (annotations as readonly Node[]).length;\n", ""],
+  ["what a subquery joins is joined", 'Math.max(alike, joinedIn(each["where"] as Node))', "alike"],
+  [
+    "a subquery is one pattern at least",
+    'Math.max(alike, joinedIn(each["where"] as Node))',
+    'joinedIn(each["where"] as Node)',
+  ],
   ["a path is several triples", 'if (type === "path")', 'if (type === "none")'],
   ["a path is no triple by itself", '&& (predicate as Node)["type"] !== "path") triples', ") triples"],
 ];
