@@ -1,14 +1,16 @@
 // What an operation may read, and how many texts and plans are kept: what one caller asks for must not have the others' planned
 // anew.
 import { readFileSync } from "node:fs";
-import { beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { constant, makeGrafastSchema } from "postgraphile/grafast";
 import type { FieldArgs } from "postgraphile/grafast";
 import { buildSchema, parse } from "postgraphile/graphql";
+import type { GraphQLError } from "postgraphile/graphql";
 import type { RequestConnections } from "../server/graphql/connections.ts";
 import { publicErrors } from "../server/graphql/errors.ts";
 import { Execution } from "../server/graphql/execution.ts";
 import { TextCache } from "../server/graphql/texts.ts";
+import { CallerGone } from "../server/postgres/unavailable.ts";
 
 let planned: string[];
 /** For how many times the same in one answer the connection of the last operation made room, and whether it may be a replica's. */
@@ -97,6 +99,41 @@ test.each([
   for (const way of kept) expect(await run(asked, way)).toBe(false);
   expect(await run(asked, ways[most])).toBe(true);
   expect(await run(asked, kept[0])).toBe(true);
+});
+
+test.each([
+  ["that may be run", `{ told(what: "x") { of } }`, 1, "took too long"],
+  [
+    "that may not",
+    `{ ${Array.from({ length: 21 }, (_, n) => `a${n}: told(what: "x") { of }`).join(" ")} }`,
+    1,
+    "at the root",
+  ],
+  [
+    "with variables, each time",
+    `query ($if: Boolean) { told(what: "x", if: $if) { of } }`,
+    3,
+    "took too long",
+  ],
+])("an operation is measured once: one %s", async (_, text, measured, said) => {
+  const schema = buildSchema(
+    "type Query { told(what: String!, if: Boolean): Told } type Told { of: String }",
+  );
+  const asked = jest.spyOn(schema, "getRootType");
+  const execution = new Execution(publicErrors(console), {
+    of: () => {
+      throw new CallerGone();
+    },
+  } as unknown as RequestConnections);
+  const document = parse(text);
+  const results = [];
+  for (let time = 0; time < 3; time++)
+    results.push(
+      await execution.run({ schema, document, contextValue: { pgSettings: {} } as Grafast.Context }),
+    );
+  expect(asked).toHaveBeenCalledTimes(measured);
+  const told = results.map((result) => (result as { errors: GraphQLError[] }).errors[0]?.message);
+  expect(told).toEqual([said, said, said].map((message) => expect.stringMatching(message)));
 });
 
 describe("texts", () => {

@@ -41,6 +41,12 @@ export const KEPT: readonly Mistake[] = [
       "",
     ],
   ]),
+  ...kept(EXECUTION, "is measured once", [
+    ["an operation is measured once", "this.#constant.set(operation, known);\n", ""],
+    ["what is refused is measured once", "if (error instanceof ApiError) return error;\n", ""],
+    ["what is refused once is refused again", "if (known instanceof ApiError) throw known;", ""],
+    ["with other variables an operation is another", " || operation.variableDefinitions?.length", ""],
+  ]),
   ...kept(EXECUTION, "of an answer with", [
     [
       "what a query asks for may be a replica's",

@@ -7,6 +7,7 @@ import { ApiError } from "../errors.ts";
 import type { RequestConnections } from "./connections.ts";
 import type { Bodies } from "./forms.ts";
 import { measure } from "./measure.ts";
+import type { Measured } from "./measure.ts";
 import { asOneMutation, once } from "./once.ts";
 import { TextCache } from "./texts.ts";
 
@@ -20,6 +21,8 @@ export class Execution {
   readonly publicError: (error: unknown) => GraphQLError;
   readonly #connections: RequestConnections;
   readonly #bodies: Bodies;
+  /** Without variables an operation is the same each time: what it is, or why it is refused. */
+  readonly #constant = new WeakMap<OperationDefinitionNode, Measured | ApiError>();
   #made: { texts: TextCache; small: GraphQLSchema; large: GraphQLSchema } | undefined;
 
   constructor(
@@ -49,13 +52,7 @@ export class Execution {
         operation &&
         asOneMutation(repeatable, { document, operation, variables: variableValues ?? {} });
       refuseSubscription(operation);
-      const { copies, fields } = measure(
-        args.schema,
-        args.document,
-        args.operationName ?? undefined,
-        args.variableValues ?? {},
-        this.#bodies,
-      );
+      const { copies, fields } = this.#measure(args, operation);
       const settings = args.contextValue.pgSettings!;
       const connection = this.#connections.of(settings);
       connection.repeats(copies);
@@ -67,6 +64,19 @@ export class Execution {
     }
   }
 
+  #measure(
+    { schema, document, operationName, variableValues }: Grafast.ExecutionArgs,
+    operation: OperationDefinitionNode | null | undefined,
+  ): Measured {
+    const made = () =>
+      measure(schema, document, operationName ?? undefined, variableValues ?? {}, this.#bodies);
+    if (!operation || operation.variableDefinitions?.length) return made();
+    const known = this.#constant.get(operation) ?? orRefusal(made);
+    this.#constant.set(operation, known);
+    if (known instanceof ApiError) throw known;
+    return known;
+  }
+
   readonly #refusal = (error: unknown) => ({ errors: [this.publicError(error)] });
 
   #of(schema: GraphQLSchema) {
@@ -75,6 +85,15 @@ export class Execution {
       this.#made = { texts, small: keeping(schema, SMALL), large: keeping(schema, LARGE) };
     }
     return this.#made;
+  }
+}
+
+function orRefusal(made: () => Measured): Measured | ApiError {
+  try {
+    return made();
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
   }
 }
 

@@ -87,9 +87,13 @@ async function textOrPieces(pieces: AsyncIterable<string>): Promise<string | Asy
   const second = await all.next();
   if (second.done) return first.value;
   return (async function* () {
-    yield first.value;
-    yield second.value;
-    yield* { [Symbol.asyncIterator]: () => all };
+    try {
+      yield first.value;
+      for (let next: IteratorResult<string> = second; !next.done; next = await all.next()) yield next.value;
+    } finally {
+      // Whoever makes them may have something to give back.
+      await all.return?.();
+    }
   })();
 }
 
