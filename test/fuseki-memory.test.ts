@@ -57,3 +57,13 @@ inFuseki("what is sorted in files comes in order, and all of it", async () => {
   );
   expect({ rows: rows.length, misplaced }).toEqual({ rows: SOME * SOME, misplaced: -1 });
 });
+
+inFuseki("what is looked for and not there is not kept, however long it is", async () => {
+  // A megabyte each, and all together twice the memory of Fuseki; the service lets no caller look for so much.
+  const doubled = Array.from({ length: 9 }, (_, n) => `BIND(CONCAT(?t${n}, ?t${n}) AS ?t${n + 1})`).join(" ");
+  const start = `BIND("${"ж".repeat(1_000)}" AS ?t0) ${doubled}`;
+  for (let n = 0; n < 200; n++)
+    expect(await store.ask(`ASK { ${start} BIND(CONCAT("${n}", ?t9) AS ?text) ?a <urn:number> ?text }`)).toBe(
+      false,
+    );
+});

@@ -36,6 +36,15 @@ if [ ! -d tdb2 ]; then
   echo '{ "tdb.quad_indexes": ["GSPO", "SPOG", "POSG", "OSPG"] }' >tdb2/tdb.cfg
 fi
 
+# TDB2 remembers a thousand terms that it was asked for and does not have, however long they are, until it ends: whoever may ask
+# could fill its memory with them. This may be changed with the database there.
+if [ ! -f tdb2/tdb.cfg ]; then
+  echo '{ "tdb.node_miss_cache_size": 0 }' >tdb2/tdb.cfg
+elif ! grep -q node_miss_cache_size tdb2/tdb.cfg; then
+  sed 's/^{/{ "tdb.node_miss_cache_size": 0,/' tdb2/tdb.cfg >tdb2/tdb.cfg.new
+  mv tdb2/tdb.cfg.new tdb2/tdb.cfg
+fi
+
 # A killed server leaves its lock behind, and by now its process id may belong to another process, which TDB2 would
 # take for a running server. Only one server is ever given this folder.
 rm -f tdb2/tdb.lock

@@ -100,6 +100,28 @@ export const FUSEKI: readonly Mistake[] = [
   },
   {
     ...START,
+    rule: "what is not there is not kept in the memory of Fuseki",
+    before: 's/^{/{ "tdb.node_miss_cache_size": 0,/',
+    after: 's/^{/{ "tdb.node_miss_cache_size": 1000,/',
+    tests: ["fuseki-memory"],
+    only: "not there is not kept",
+  },
+  {
+    ...START,
+    rule: "nor in that of one whose database was there before",
+    before: "elif ! grep -q node_miss_cache_size tdb2/tdb.cfg; then",
+    after: "elif false; then",
+    only: "indexes of a database",
+  },
+  {
+    ...START,
+    rule: "nor where the database does not say how it was made",
+    before: "if [ ! -f tdb2/tdb.cfg ]; then",
+    after: "if false; then",
+    only: "indexes of a database",
+  },
+  {
+    ...START,
     rule: "no page of another site reads Fuseki",
     before: " --no-cors",
     after: "",
