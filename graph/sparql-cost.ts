@@ -1,9 +1,11 @@
 // What a query can cost, as far as its text shows: how long the values become that it makes of others, and what it takes to look
 // through them. Forty doublings of one letter fit into a line, and an engine ends what makes a terabyte of it only when its memory is full:
 // what others ask waits meanwhile. To look through a long value for another is a single step to an engine, which no time limit ends.
+import { constantsIn, partsOf } from "./sparql-constants.ts";
 import type { Names } from "./sparql-extensions.ts";
+import { digitsOf, digitsOfTerm, faultOfDigits, faultOfSorted } from "./sparql-numbers.ts";
 import { readPattern } from "./sparql-patterns.ts";
-import { isMatching, isNode, survey } from "./sparql-survey.ts";
+import { isMatching, survey } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 import { Times } from "./sparql-times.ts";
 import { quoted } from "./sparql-wording.ts";
@@ -24,6 +26,15 @@ const OF_GROUP_CONCATS = 2;
 const MOST_STEPS = 2e11;
 /** The same with dates and durations: some seconds, for these are reckoned with whatever is to be ended meanwhile. */
 const MOST_STEPS_OF_TIMES = MOST_STEPS / 10;
+/** What depends on no solution is reckoned while the query is planned, when nobody's time limit is looked at: some tens of milliseconds. */
+const MOST_STEPS_OF_CONSTANTS = MOST_STEPS / 200;
+/**
+ * Jena reckons what is sorted by anew at each comparison, which in 20,000 solutions are half a million, and looks at no clock until
+ * they are in order. Not all of their values are the longest.
+ */
+const COMPARISONS = 200_000;
+/** Durations come with many that are as long. */
+const COMPARISONS_OF_TIMES = 10;
 /** A pattern that is a single letter, or a sign with a backslash. */
 const ONE_LETTER = /^(?:\\(?=\W)|(?![\\^$.|?*+()[\]{}]))([\s\S])$/;
 /** To go once through a value, such as to hash it: this often as long as to compare a letter. */
@@ -33,8 +44,8 @@ const ENCODED = 9;
 /** Of what has a thousand letters in the reckoning, but rarely otherwise. */
 const ENCODED_OF_DATA = 3;
 
-/** What takes as many steps as its first argument is long, times its second: engines compare by the letter and multiply by the digit. */
-const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter", "*", "/"];
+/** What takes as many steps as its first argument is long, times its second: engines compare by the letter. */
+const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter"];
 /** What is short, whatever it is of. */
 const SHORT: readonly unknown[] = [
   ...["=", "!=", "<", ">", "<=", ">=", "in", "notin", "&&", "||", "!"],
@@ -51,10 +62,10 @@ const COUNTING: readonly unknown[] = ["count", "sum", "avg"];
 const OF_NOTHING = 400;
 
 /**
- * A value: how long a query makes it of each solution, and whether it is a GROUP_CONCAT, or has one in it, which is as long as
+ * A value: how long a query makes it of each solution, how many digits it has if it is a number, and whether it is a GROUP_CONCAT, or has one in it, which is as long as
  * all of its solutions together; and if so, whether it has had a name since, under which it can be in many other solutions.
  */
-type Value = { length: number; isJoined: boolean; isNamed: boolean };
+type Value = { length: number; digits: number; isJoined: boolean; isNamed: boolean };
 type Known = {
   ofName: (name: string) => Value;
   longest: number;
@@ -63,6 +74,7 @@ type Known = {
   isSpread: boolean;
   replaced: Map<Node, Replaced>;
   times: Times;
+  names: Names;
   spent: Spent;
 };
 /**
@@ -98,22 +110,30 @@ function measure(root: Node, names: Names): void {
   const replaced = new Map<Node, Replaced>();
   const times = new Times(found, names);
   const longest = found.isKeeping ? LONGEST_KEPT : LONGEST;
-  const ofName = (name: string) => known.get(name) ?? { length: OF_DATA, isJoined: false, isNamed: true };
+  const ofData = {
+    length: OF_DATA,
+    digits: digitsOfTerm({ subType: "variable" }),
+    isJoined: false,
+    isNamed: true,
+  };
+  const ofName = (name: string) => known.get(name) ?? ofData;
   for (const { name } of bindings)
-    if (!found.predicates.has(name)) known.set(name, { length: 0, isJoined: false, isNamed: true });
+    if (!found.predicates.has(name))
+      known.set(name, { length: 0, digits: 0, isJoined: false, isNamed: true });
   const nothing = () => ({ steps: 0, times: 0, joined: 0, kept: 0 });
   const measured = (node: Node, spent: Spent = nothing()) =>
-    valueBy(node, { ofName, longest, longestIri, mayRefer, isSpread, replaced, times, spent });
+    valueBy(node, { ofName, longest, longestIri, mayRefer, isSpread, replaced, times, names, spent });
   // No value is made in more steps than there are bindings. What grows after as many rounds is a name that was given to
   // several values, none of which sees the others.
   for (let round = 0; round <= bindings.length; round++) {
     let hasGrown = false;
     for (const { name, expression } of bindings) {
-      const { length, isJoined } = measured(expression);
+      const { length, digits, isJoined } = measured(expression);
       const before = ofName(name);
-      if (length <= before.length && (before.isJoined || !isJoined)) continue;
+      if (length <= before.length && digits <= before.digits && (before.isJoined || !isJoined)) continue;
       known.set(name, {
         length: Math.max(length, before.length),
+        digits: Math.max(digits, before.digits),
         isJoined: isJoined || before.isJoined,
         isNamed: true,
       });
@@ -127,7 +147,7 @@ function measure(root: Node, names: Names): void {
   }
   // An engine looks at its clock between solutions: all that one of them takes is a single step.
   const spent = nothing();
-  for (const expression of expressions) measured(expression, spent);
+  for (const { expression } of expressions) measured(expression, spent);
   const all = sumOf([...known.values()].map(({ length, isJoined }) => (isJoined ? 0 : length)));
   if (all > OF_A_SOLUTION * longest) throw new Excess(tooMuch("the values that it makes", all));
   for (const grouping of found.groupings) spent.kept += measured(grouping).length;
@@ -135,7 +155,23 @@ function measure(root: Node, names: Names): void {
     throw new Excess(tooMuch("what it groups and aggregates", spent.kept));
   if (spent.joined > OF_GROUP_CONCATS * LONGEST_KEPT)
     throw new Excess(tooMuch("what it takes for GROUP_CONCAT", spent.joined));
-  for (const order of orders) spent.times += times.stepsToSort(order);
+  let planned = 0;
+  for (const { expression, exists } of expressions)
+    for (const constant of constantsIn(expression)) {
+      const own = nothing();
+      measured(constant, own);
+      // What is in an EXISTS is planned twice.
+      planned += own.steps * 2 ** exists;
+      spent.times += own.times * (2 ** exists - 1);
+    }
+  if (planned > MOST_STEPS_OF_CONSTANTS) throw new Excess(TOO_CONSTANT);
+  const sorting = nothing();
+  for (const order of orders) {
+    const fault = faultOfSorted(measured(order, sorting).digits);
+    if (fault) throw new Excess(fault);
+    spent.times += times.stepsToSort(order) * COMPARISONS_OF_TIMES;
+  }
+  if (sorting.steps * COMPARISONS > MOST_STEPS) throw new Excess(TOO_MUCH_SORTING);
   if (spent.times <= MOST_STEPS_OF_TIMES && spent.steps + spent.times <= MOST_STEPS) return;
   throw new Excess(
     spent.times > MOST_STEPS_OF_TIMES
@@ -145,22 +181,29 @@ function measure(root: Node, names: Names): void {
   );
 }
 
+const TOO_CONSTANT =
+  "What the query makes of texts that are all written out would be made before anything else, at each place of it, and could take long; write out what comes of it.";
+const TOO_MUCH_SORTING =
+  "What the query sorts by would be made anew at each comparison, and could take hours; give it a name, as with BIND(… AS ?key), and sort by that.";
+
 /**
  * At most, whatever the arguments are: of what is not known better, all of them one after the other.
  * @throws Excess
  */
 function valueBy(node: Node, known: Known): Value {
   const { subType, value, operator, aggregation } = node;
-  const ofLength = (length: number) => ({ length, isJoined: false, isNamed: false });
+  const ofLength = (length: number) => ({
+    ...{ length, digits: digitsOfTerm(node), isJoined: false, isNamed: false },
+  });
   if (subType === "variable") return known.ofName(String(value));
   if (typeof value === "string") return ofLength(writtenLength(node, known));
   // Whether a pattern exists is a word; what it binds has been looked at by itself.
   if (subType === "patternOperation") return ofLength(0);
-  const parts = [node["args"], node["expression"], node["subject"], node["predicate"], node["object"]]
-    .flat()
-    .filter(isNode);
+  const parts = partsOf(node);
   const values = parts.map((part) => valueBy(part, known));
-  const fault = known.times.faultOf(node, parts);
+  const digits = digitsOf(node, parts, values, known.names);
+  const fault =
+    known.times.faultOf(node, parts) ?? faultOfDigits(digits) ?? faultOfDepth(node, parts, values);
   if (fault) throw new Excess(fault);
   const looked = values.map(({ length, isJoined }) => (isJoined ? LONGEST : length * SLACK));
   const steps = stepsOf(node, parts, looked);
@@ -192,7 +235,7 @@ function valueBy(node: Node, known: Known): Value {
   const length = isCopied ? Infinity : Math.max(OF_NOTHING, made);
   if (length > known.longest) throw new Excess(tooLong(nameOf(node, parts), known.longest, isCopied));
   if (isJoined && !isChosen && aggregation !== "group_concat") known.spent.joined += length;
-  return { length, isJoined, isNamed: isChosen && values.some((each) => each.isNamed) };
+  return { length, digits, isJoined, isNamed: isChosen && values.some((each) => each.isNamed) };
 }
 
 function tooMuch(what: string, length: number): string {
@@ -299,11 +342,25 @@ function leastOf(args: readonly Node[]): number {
   return "fault" in read ? 0 : read.least;
 }
 
+/** Why a pattern is not matched with a value as long as this, for which Java would need more of a stack than it has. */
+function faultOfDepth(node: Node, parts: readonly Node[], [first]: readonly Value[]): string | undefined {
+  if (!isMatching(node["operator"]) || !first || (!first.isJoined && first.length <= LONGEST_KEPT))
+    return undefined;
+  const read = readPattern(String(parts[1]?.["value"]));
+  return "fault" in read || !read.isDeep
+    ? undefined
+    : `${nameOf(node, parts)} repeats a group, and is matched with at most ${LONGEST_KEPT.toLocaleString("en")} characters; repeat a set of ` +
+        "characters, as in [ab]*, or match something shorter.";
+}
+
 /** How many steps an engine takes with values of these lengths. */
 function stepsOf({ operator, subType }: Node, parts: readonly Node[], lengths: readonly number[]): number {
   const [first = 0, second = 0] = lengths;
   // A number is read digit by digit, with a multiplication each time; those that may be called are casts to numbers and the like.
-  if (subType === "functionCall") return sumOf(lengths) ** 2;
+  if (subType === "functionCall") {
+    const all = sumOf(lengths);
+    return all > OF_DATA * SLACK ? all * all : all;
+  }
   if (operator === "strdt") return first * first;
   if (BY_EACH.includes(operator)) return first * second;
   if (!isMatching(operator)) return 0;

@@ -87,6 +87,25 @@ export function isFunction(readings: readonly string[], given: number): boolean 
   return readings.every((iri) => FUNCTIONS.has(iri) || (iri === `${XPATH}round` && given === 1));
 }
 
+/** What does the same as some that may not be called. */
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ...["duration", "dayTimeDuration", "yearMonthDuration"].map(
+    (type) =>
+      [
+        XSD + type,
+        `write a duration out, as in ${type === "yearMonthDuration" ? '"P1M"' : '"P30D"'}^^xsd:${type}`,
+      ] as const,
+  ),
+  [`${XPATH}matches`, "use REGEX"],
+  [`${XPATH}replace`, "use REPLACE"],
+  [`${XPATH}round`, "give it one argument, as in fn:round(100 * ?x) / 100"],
+]);
+
+/** What to write instead of a function that may not be called. */
+export function insteadOf(readings: readonly string[]): string | undefined {
+  return readings.map((iri) => INSTEAD.get(iri)).find((advice) => advice !== undefined);
+}
+
 /** Whether a name, read in any way, is one of the functions whose result is a duration. */
 export function isTimezone(readings: readonly string[]): boolean {
   return readings.some((iri) => iri.startsWith(`${XPATH}timezone-from-`));

@@ -3,11 +3,12 @@
 import { Parser } from "@traqula/parser-sparql-1-2";
 import { AstFactory } from "@traqula/rules-sparql-1-2";
 import { LRUCache } from "lru-cache";
-import { isComputing, isFunction, Names } from "./sparql-extensions.ts";
+import { insteadOf, isComputing, isFunction, Names } from "./sparql-extensions.ts";
 import { excessOf } from "./sparql-cost.ts";
 import { endable, faultOfForm, faultOfValues } from "./sparql-endable.ts";
 import { Endless, requireEnding } from "./sparql-paths.ts";
 import { readPattern } from "./sparql-patterns.ts";
+import { faultOfNumber } from "./sparql-numbers.ts";
 import { faultOfPlan } from "./sparql-plan.ts";
 import { faultOfTime, faultOfType } from "./sparql-times.ts";
 import { faultOfUnknown } from "./sparql-types.ts";
@@ -247,12 +248,19 @@ function inspectNode(node: Node, names: Names): void {
       return;
     }
     case "literal":
-      return refuseCostly(faultOfUnknown(node["langOrIri"], names) ?? faultOfTime(node, names));
+      return refuseCostly(
+        faultOfUnknown(node["langOrIri"], names) ?? faultOfTime(node, names) ?? faultOfNumber(node, names),
+      );
     case "functionCall": {
       const named = node["function"] as Named;
       const given = node["args"] as readonly Node[];
-      if (!isFunction(names.all(named.value, named.prefix), given.length)) {
-        throw new QueryRefused("extension", `The function ${written(named)} is not available here.`);
+      const readings = names.all(named.value, named.prefix);
+      if (!isFunction(readings, given.length)) {
+        const advice = insteadOf(readings);
+        throw new QueryRefused(
+          "extension",
+          `The function ${written(named)} is not available here${advice ? `; ${advice}` : ""}.`,
+        );
       }
       return;
     }
@@ -277,7 +285,10 @@ function requirePlainPattern(name: string, { args }: Node, at: number): void {
   const pattern = textOf(given[1]);
   const flags = given.length > at ? textOf(given[at]) : "";
   if (pattern === undefined || flags === undefined) {
-    throw new QueryRefused("pattern", `The pattern and the flags of ${name} must be written out as strings.`);
+    throw new QueryRefused(
+      "pattern",
+      `The pattern and the flags of ${name} must be written out as strings; what other values say is found with CONTAINS, as in CONTAINS(LCASE(?x), LCASE(?y)).`,
+    );
   }
   // x would have the pattern read in another way.
   if (/[^imsq]/.test(flags)) {

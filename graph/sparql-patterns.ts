@@ -26,6 +26,8 @@ type Cost = {
   least: number;
   /** the characters with which every match begins, as far as they are known; the case does not count */
   start: string;
+  /** whether a group is repeated without bound, for which Java goes one deeper each time */
+  isDeep: boolean;
 };
 type Quantifier = { least: number; most: number };
 
@@ -39,6 +41,8 @@ export type Plain = {
   ways: number;
   /** the fewest characters that it matches */
   least: number;
+  /** whether it takes a stack as deep as the text is long */
+  isDeep: boolean;
 };
 
 /**
@@ -51,13 +55,21 @@ export function readPattern(pattern: string, isByLine = false): { fault: string 
   const strict = pattern.replace(/\\([\s\S])/g, (escape, of: string) =>
     /[!"#%&',:;<=>@_`~ -]/.test(of) ? `\\x${of.charCodeAt(0).toString(16)}` : escape,
   );
-  if (!isUnderstood(strict)) return { fault: "it is not understood, or by some engines only" };
+  if (!isUnderstood(strict)) {
+    const help = /^\(\?[a-z]+\)/.test(pattern) ? "; its flags are an argument of their own, behind it" : "";
+    return { fault: `it is not understood, or by some engines only${help}` };
+  }
   try {
-    const { open, ways, least, isOne } = new Reader(strict).whole();
+    const { open, ways, least, isOne, isDeep } = new Reader(strict).whole();
     // Without alternatives it is tried at the beginning alone if it says so, and nothing is tried again for what may be anything
     // at its end.
     const begins = isOne && !isByLine && pattern.startsWith("^") ? 0 : 1;
-    return { open: open + begins - (isOne && /(?:^|[^\\])\.\*\??$/.test(pattern) ? 1 : 0), ways, least };
+    return {
+      open: open + begins - (isOne && /(?:^|[^\\])\.\*\??$/.test(pattern) ? 1 : 0),
+      ways,
+      least,
+      isDeep,
+    };
   } catch (error) {
     // REGEX finds the same without it, and Java tries it from each place on: with three behind it over 1,000 characters 1.6 s, not 0.03.
     const help = pattern.startsWith(".*")
@@ -103,16 +115,17 @@ class Reader {
   }
 
   #sequence(): Cost {
-    let all: Cost = { open: 0, ways: 1, length: 1, least: 0, start: "" };
+    let all: Cost = { open: 0, ways: 1, length: 1, least: 0, start: "", isDeep: false };
     let isStart = true;
     while (this.#at < this.#signs.length && !"|)".includes(this.#signs[this.#at]!)) {
       const isGroup = this.#signs[this.#at] === "(";
       const atom = this.#atom();
       const quantifier = this.#quantifier();
-      const { open, ways, length, least, start } = repeated(atom, quantifier);
+      const { open, ways, length, least, start, isDeep } = repeated(atom, quantifier);
       all = bounded({
         ...{ open: all.open + open, ways: all.ways * ways, length: all.length + length },
         least: all.least + least,
+        isDeep: all.isDeep || isDeep || (isGroup && quantifier?.most === Infinity),
         start: isStart ? all.start + start : all.start,
       });
       isStart &&= !isGroup && !quantifier && start !== "";
@@ -131,7 +144,7 @@ class Reader {
     // Which letters are the same but for their case is agreed on for ASCII only.
     const isLiteral = /^[ -~]$/.test(sign) && !"[\\.^$".includes(sign);
     const least = isPlace ? 0 : 1;
-    return { open: 0, ways: 1, length: 1, least, start: isLiteral ? sign.toLowerCase() : "" };
+    return { open: 0, ways: 1, length: 1, least, start: isLiteral ? sign.toLowerCase() : "", isDeep: false };
   }
 
   #group(): Cost {
@@ -188,24 +201,26 @@ function eitherOf(costs: readonly Cost[]): Cost {
     least: Math.min(...costs.map(({ least }) => least)),
     ways: isClear ? Math.max(...ways) : ways.reduce((sum, each) => sum + each),
     start: "",
+    isDeep: costs.some(({ isDeep }) => isDeep),
   });
 }
 
 function repeated(cost: Cost, quantifier: Quantifier | undefined): Cost {
   if (!quantifier) return cost;
   const { least: times, most } = quantifier;
+  const { isDeep } = cost;
   const start = times > 0 ? cost.start : "";
   const least = cost.least * times;
   if (most < Infinity) {
     const length = cost.length * most;
     if (length > LONGEST_REPEATED) throw new Unbounded("it repeats something too often");
     const ways = cost.ways ** most * (most - times + 1);
-    return bounded({ open: cost.open * most, ways, length, least, start });
+    return bounded({ open: cost.open * most, ways, length, least, start, isDeep });
   }
   if (cost.open > 0 || cost.ways > 1) {
     throw new Unbounded("it repeats without bound what matches a text in several ways");
   }
-  return { open: 1, ways: 1, length: cost.length, least, start };
+  return { open: 1, ways: 1, length: cost.length, least, start, isDeep };
 }
 
 function bounded(cost: Cost): Cost {

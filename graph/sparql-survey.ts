@@ -7,8 +7,8 @@ type Binding = { name: string; expression: Node };
 
 export type Survey = {
   bindings: readonly Binding[];
-  /** the expressions that are in no other */
-  expressions: readonly Node[];
+  /** the expressions that are in no other, and within how many EXISTS they stand */
+  expressions: readonly { expression: Node; exists: number }[];
   /** what solutions are grouped by without a name */
   groupings: readonly Node[];
   /** what solutions are sorted by */
@@ -32,7 +32,7 @@ const PASSING: readonly unknown[] = ["bgp", "bind", "filter"];
 
 export function survey(root: Node): Survey {
   const bindings: Binding[] = [];
-  const expressions: Node[] = [];
+  const expressions: { expression: Node; exists: number }[] = [];
   const orders: Node[] = [];
   const groupings: Node[] = [];
   const predicates = new Map<string, Node[] | undefined>();
@@ -48,9 +48,9 @@ export function survey(root: Node): Survey {
   const patterns = new Set<Node | undefined>();
   /** what is joined with nothing */
   const whole = new Set<unknown>();
-  const stack: { node: Node; isPart: boolean }[] = [{ node: root, isPart: false }];
+  const stack: { node: Node; isPart: boolean; exists: number }[] = [{ node: root, isPart: false, exists: 0 }];
   for (let entry = stack.pop(); entry; entry = stack.pop()) {
-    const { node, isPart } = entry;
+    const { node, isPart, exists } = entry;
     // BIND and SELECT have it as expression, GROUP BY as value.
     const { type, subType, variable, expression = node["value"] } = node;
     if (isNode(variable) && isNode(expression))
@@ -58,7 +58,7 @@ export function survey(root: Node): Survey {
     else if ("descending" in node) orders.push(expression as Node);
     if (subType === "values") bindings.push(...valuesOf(node));
     const isExpression = type === "expression" && subType !== "patternOperation";
-    if (isExpression && !isPart) expressions.push(node);
+    if (isExpression && !isPart) expressions.push({ expression: node, exists });
     if (subType === "base") bases += String((node["value"] as Node)["value"]).length;
     const { groupings: by = [] } = node as { groupings?: readonly Node[] };
     groupings.push(...by.filter((each) => each["type"] === "expression"));
@@ -73,11 +73,13 @@ export function survey(root: Node): Survey {
       equated.push((node["args"] as readonly (Node | readonly Node[])[]).flat());
 
     if (type === "query") whole.add(node["where"]);
-    if (subType === "patternOperation") whole.add(node["args"]);
     const joined = (subType === "group" && node["patterns"]) as readonly Node[] | undefined | false;
     const mains = (joined || []).filter((each) => each["subType"] !== "bind" && each["subType"] !== "filter");
+    // Fuseki looks up all that a solution has before it goes on with it in the graph, and remembers what is not there.
+    const bound = (joined || []).findIndex((each) => each["subType"] === "bind");
+    const last = (joined || []).indexOf(mains.at(-1)!);
+    isKeeping ||= bound >= 0 && bound < last;
     if (whole.has(node) && mains.length === 1) whole.add(mains[0]);
-    isKeeping ||= mains.length > 1;
     isKeeping ||= type === "pattern" && !PASSING.includes(subType) && !whole.has(node);
     isKeeping ||= subType === "aggregate" || (type === "solutionModifier" && subType !== "limitOffset");
     isKeeping ||= node["distinct"] === true || node["reduced"] === true;
@@ -86,7 +88,12 @@ export function survey(root: Node): Survey {
     const isPartToo = isExpression || (isPart && Array.isArray(node));
     for (const [key, child] of Object.entries(node)) {
       // What CONSTRUCT makes stands in no graph.
-      if (isNode(child) && key !== "template") stack.push({ node: child, isPart: isPartToo });
+      if (isNode(child) && key !== "template")
+        stack.push({
+          node: child,
+          isPart: isPartToo,
+          exists: exists + (subType === "patternOperation" ? 1 : 0),
+        });
     }
   }
   // An engine may look for what a name is to be the same as, instead of comparing it with each value of the name.

@@ -46,7 +46,7 @@ const INTROSPECTION =
   "__schema { types { name description fields { name description type { name ofType { name } } args { name type { name } } } } }";
 // As many as the service lets pass.
 const DOUBLINGS = times(10, (i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
-const SQUARES = times(15, (i) => `BIND(?v${i} * ?v${i} AS ?v${i + 1})`);
+const SQUARES = times(5, (i) => `BIND(?v${i} * ?v${i} AS ?v${i + 1})`);
 
 export const ATTACKS: readonly Attack[] = [
   {
@@ -114,10 +114,10 @@ export const ATTACKS: readonly Attack[] = [
     send: sparql(`select (strlen(?v10) as ?n) { ?s ?p ?o bind(str(?o) as ?v0) ${DOUBLINGS} }`),
   },
   {
-    name: "SPARQL that squares a number 15 times, hanging up",
+    name: "SPARQL that squares a number 5 times, hanging up",
     width: 8,
     hangUpMs: 600,
-    send: sparql(`select (?v15 as ?n) { bind(${"9".repeat(1_000)} as ?v0) ${SQUARES} }`),
+    send: sparql(`select (?v5 as ?n) { bind(${"9".repeat(90)} as ?v0) ${SQUARES} }`),
   },
   {
     name: "SPARQL with three quantifiers over a million characters, hanging up",

@@ -201,6 +201,15 @@ describe("values that a query makes of each solution", () => {
     ["in a subquery that is sorted", (pattern) => `SELECT * { SELECT ?big { ${pattern} } ORDER BY ?s }`],
     ["in a subquery that is joined", (pattern) => `SELECT * { { SELECT ?big { ${pattern} } } ?x ?y ?z }`],
     ["made a graph", (pattern) => `CONSTRUCT { ?s ?p ?big } { ${pattern} }`],
+    ["made where something is there", (pattern) => `ASK { ?a ?b ?c FILTER EXISTS { ${pattern} } }`],
+    [
+      "there where something is looked for",
+      (pattern) => `SELECT * { ${pattern} FILTER NOT EXISTS { ?s ?x ?y } }`,
+    ],
+    [
+      "made before something is looked for",
+      (pattern) => `SELECT * { ${pattern.replace("?s ?p ?o ", "").replace("STR(?s)", '"a"')} ?s ?p ?o }`,
+    ],
   ];
   test.each(KEPT)("have at most 10,000 characters where they are kept, being %s", (_, query) => {
     expect(verdict(query(big(4)))).toBe(ACCEPTED);
@@ -212,7 +221,7 @@ describe("values that a query makes of each solution", () => {
     ["passed on", (pattern: string) => `SELECT * { ${pattern} } LIMIT 10`],
     ["asked for", (pattern: string) => `ASK { ${pattern} FILTER(STRLEN(?big) > 9) }`],
     ["in a subquery", (pattern: string) => `SELECT ?big { { SELECT * { ${pattern} } } FILTER(?p = ?o) }`],
-    ["there or not", (pattern: string) => `ASK { ?a ?b ?c FILTER EXISTS { ${pattern} } }`],
+    ["made last", (pattern: string) => `SELECT * { ${pattern} FILTER(?p = ?o) BIND(1 AS ?one) }`],
   ])("may have 2,000,000 where they are %s", (_, query) => {
     expect(verdict(query(big(12)))).toBe(ACCEPTED);
     expect(verdict(query(big(13)))).toContain("longer than 2,000,000 characters");
@@ -222,7 +231,7 @@ describe("values that a query makes of each solution", () => {
     titled(
       [
         "SELECT * { ?s dct:description ?a ; dct:title ?b } ORDER BY CONCAT(?a, STR(?b))",
-        'SELECT * { ?s ?p ?o } ORDER BY UCASE(REPLACE(?o, "[^a-z]+", " "))',
+        'SELECT * { ?s ?p ?o BIND(UCASE(REPLACE(?o, "[^a-z]+", " ")) AS ?key) } ORDER BY ?key',
         'SELECT ?o (GROUP_CONCAT(DISTINCT ?l; SEPARATOR=", ") AS ?all) { ?s ?p ?o ; ?q ?l } GROUP BY ?o ORDER BY ?o',
         'SELECT (IRI(CONCAT("mailto:a@b.c?subject=", ENCODE_FOR_URI(?o))) AS ?u) { ?s ?p ?o } ORDER BY ?u',
         String.raw`SELECT (REPLACE(REPLACE(?o, "\\\\", "\\\\\\\\"), "\"", "\\\\\"") AS ?j) { ?s ?p ?o } ORDER BY ?j`,
@@ -316,7 +325,6 @@ describe("what GROUP_CONCAT makes of all that there is", () => {
     [of('REPLACE(UCASE(?all), "A+$", "")'), HOURS],
     [of("x:integer(?all)"), HOURS],
     [of("STRDT(?all, x:integer)"), HOURS],
-    [of("?all * ?all"), HOURS],
     [of("CONTAINS(?all, ?all)"), HOURS],
     [of('CONTAINS(?all, SUBSTR(CONCAT(?all, "b"), 2))'), HOURS],
     [of("STRAFTER(IF(?s, ?all, 1), COALESCE(?all, 1))"), HOURS],
@@ -360,6 +368,132 @@ describe("what GROUP_CONCAT makes of all that there is", () => {
       expect(verdict(joined(expression))).toBe(ACCEPTED);
     expect(verdict(`SELECT (GROUP_CONCAT(?all) AS ?r) { { ${grouped} } ?a ?b ?c }`)).toBe(ACCEPTED);
   });
+});
+
+describe("what is made of nothing but constants, while a query is planned", () => {
+  const FIRST = "made before anything else";
+  const matched = (length: number) => `REGEX("${"a".repeat(length)}", "a.*b")`;
+  const within = (exists: number, expression: string) =>
+    `ASK { ?s ?p ?o ${"FILTER EXISTS { ?s ?p ?o ".repeat(exists)} FILTER(${expression}) ${"}".repeat(exists)} }`;
+  test.each(
+    titled([
+      [within(0, matched(4_400)), ACCEPTED],
+      [within(0, matched(4_500)), FIRST],
+      [within(0, Array.from({ length: 19 }, () => matched(1_000)).join(" && ")), ACCEPTED],
+      [within(0, Array.from({ length: 20 }, () => matched(1_000)).join(" && ")), FIRST],
+      [within(0, `?o || !${matched(4_500)}`), FIRST],
+      [within(0, `IF(?o, 1, STRLEN(STR(${matched(4_500)})))`), FIRST],
+      [within(0, `REGEX(REPLACE("${"a".repeat(20)}", "a", "${"a".repeat(250)}"), "a.*b")`), FIRST],
+      [`SELECT (SUM(IF(${matched(4_500)}, 1, 2)) AS ?n) { ?s ?p ?o }`, FIRST],
+      [`SELECT * { ?s ?p ?o BIND(OBJECT(TRIPLE(?s, ?p, ${matched(4_500)})) AS ?x) }`, FIRST],
+      // Twice in each that it stands in
+      [within(1, matched(3_100)), ACCEPTED],
+      [within(1, matched(3_200)), FIRST],
+      [within(8, matched(270)), ACCEPTED],
+      [within(8, matched(290)), FIRST],
+      [within(8, `NOW() - "2020-01-01T00:00:00Z"^^x:dateTime > "P30D"^^x:dayTimeDuration`), ACCEPTED],
+      [within(8, `"9999-01-01"^^x:date - "0001-01-01"^^x:date > "P9999Y"^^x:duration`), "with durations"],
+      // Of names there are no such
+      [`SELECT * { ?s ?p ?o BIND("${"a".repeat(4_500)}" AS ?t) FILTER(REGEX(?t, "a.*b")) }`, ACCEPTED],
+      [
+        within(8, `REGEX(?o, "a.*b") || EXISTS { ?s ?p "${"a".repeat(4_500)}" }`.replace(/ \|\|.*/, "")),
+        ACCEPTED,
+      ],
+    ]),
+  )("%s", (_title, text, expected) => {
+    expect(verdict(text)).toEqual(expected === ACCEPTED ? ACCEPTED : expect.stringContaining(expected));
+  });
+});
+
+describe("what is sorted by", () => {
+  const COMPARED = "would be made anew at each comparison";
+  const by = (...keys: string[]) => `SELECT * { ?s ?p ?o ; dct:modified ?t } ORDER BY ${keys.join(" ")}`;
+  test.each(
+    titled([
+      [by("DESC(?o)", "LCASE(STR(?o))", "STRLEN(?o)"), ACCEPTED],
+      [by("xsd:integer(?o)".replace("xsd", "x"), "DESC(x:dateTime(?t))"), ACCEPTED],
+      [by("DESC(?o / ?p)", "(?o * 100)"), ACCEPTED],
+      [by('DESC(REGEX(?o, "^the ", "i"))', 'CONTAINS(?o, "water")'), ACCEPTED],
+      [by("COALESCE(LCASE(?o), LCASE(?p))", 'IF(BOUND(?o), ?o, "")'), ACCEPTED],
+      [by("DESC(NOW() - ?t)"), ACCEPTED],
+      [by('DESC(REGEX(?o, "a.*b"))'), COMPARED],
+      [by("CONTAINS(?o, ?p)"), COMPARED],
+      [by(`SHA512(CONCAT("${"a".repeat(8_900)}", ?o))`), COMPARED],
+      [by(...Array.from({ length: 10 }, () => "LCASE(STR(?o))")), COMPARED],
+      [by(...Array.from({ length: 4 }, () => "(NOW() - ?t)")), "with durations"],
+      ['SELECT * { ?s ?p ?o BIND(REGEX(?o, "a.*b") AS ?key) } ORDER BY ?key', ACCEPTED],
+      ['SELECT * { { SELECT * { ?s ?p ?o } ORDER BY REGEX(?o, "a.*b") LIMIT 10 } ?s ?q ?x }', COMPARED],
+    ]),
+  )("%s", (_title, text, expected) => {
+    expect(verdict(text)).toEqual(expected === ACCEPTED ? ACCEPTED : expect.stringContaining(expected));
+  });
+});
+
+describe("numbers of many digits", () => {
+  const WRITTEN = "at most 100 digits";
+  const MORE = "more than 4,000 digits";
+  const SORTED = "sorts by could be numbers of more than 300 digits";
+  const digits = (n: number) => "7".repeat(n);
+  const text = (n: number) => `CONCAT(${Array.from({ length: n }, () => "?o").join()})`;
+  const made = (value: string, rest = "") =>
+    `SELECT (?v + ?v AS ?r) { ?s ?p ?o BIND(${value} AS ?v) } ${rest}`;
+  test.each(
+    titled([
+      [made(digits(100)), ACCEPTED],
+      [made(digits(101)), WRITTEN],
+      [`SELECT * { VALUES ?v { ${digits(101)} } }`, WRITTEN],
+      [made(`"${digits(101)}"^^x:unsignedByte`), WRITTEN],
+      [made(`"${digits(101)}"`), ACCEPTED],
+      [made(`x:integer(IF(?o, "${digits(3_999)}", "1"))`), ACCEPTED],
+      [made(`x:integer(IF(?o, "${digits(4_000)}", "1"))`), MORE],
+      [made(`x:integer(${text(3)})`), ACCEPTED],
+      [made(`x:double(${text(5)})`), MORE],
+      [made(`STRDT(${text(5)}, x:decimal)`), MORE],
+      [made(`STRDT(${text(5)}, x:token)`), ACCEPTED],
+      [made(`x:string(${text(5)})`), ACCEPTED],
+      [made(Array.from({ length: 100 }, () => "?o").join(" * ")), ACCEPTED],
+      [made(Array.from({ length: 140 }, () => "?o").join(" * ")), MORE],
+      [made(Array.from({ length: 80 }, () => "?o").join(" / ")), MORE],
+      [made(`x:integer(${text(3)}) * ABS(-x:integer(${text(3)}))`), MORE],
+      [made(`x:integer(${text(3)}) * fn:round(IF(?o, 1, x:integer(${text(3)})))`), MORE],
+      [
+        `SELECT (AVG(?v) * MAX(?v) AS ?r) { ?s ?p ?o BIND(OBJECT(TRIPLE(?s, ?p, x:integer(${text(3)}))) AS ?v) }`,
+        MORE,
+      ],
+      [`SELECT * { BIND(${digits(90)} AS ?v0) ${doublings(6, (name) => `(${name} * ${name})`)} }`, MORE],
+      // What is sorted by
+      [made("?o * ?o * ?o * ?o", "ORDER BY ?v"), ACCEPTED],
+      [made(`x:integer(${text(1)})`, "ORDER BY ?v"), ACCEPTED],
+      [made(`x:integer(${text(2)})`, "ORDER BY ?v"), SORTED],
+      [made(`x:integer(${text(2)})`, "ORDER BY DESC(COALESCE(?v, 1))"), SORTED],
+      [made(text(2), "ORDER BY ?v"), ACCEPTED],
+      [
+        `SELECT * { ?s ?p ?o { BIND(${text(3)} AS ?v) } UNION { BIND(x:integer(${text(2)}) AS ?v) } } ORDER BY ?v`,
+        SORTED,
+      ],
+    ]),
+  )("%s", (_title, query, expected) => {
+    expect(verdict(query)).toEqual(expected === ACCEPTED ? ACCEPTED : expect.stringContaining(expected));
+  });
+});
+
+test("a pattern that repeats a group is not matched with what is long, for which Java needs as deep a stack", () => {
+  const matched = (pattern: string, length: number) =>
+    verdict(
+      `SELECT * { ?s ?p ?o BIND("${"ab".repeat(length / 2)}" AS ?t) FILTER(REGEX(IF(?o, ?t, ?p), "${pattern}")) }`,
+    );
+  const DEEP = "repeats a group, and is matched with at most 10,000 characters";
+  for (const pattern of ["^(?:a|b)*$", "^x(ab)+", "^(x(?:ab){2,})y$", "^(?:x|(?:ab)*)$"]) {
+    expect(matched(pattern, 10_000)).toBe(ACCEPTED);
+    expect(matched(pattern, 10_002)).toContain(DEEP);
+  }
+  for (const pattern of ["^[ab]*$", "^(?:ab){2,9}c", "^(ab)?c*$"])
+    expect(matched(pattern, 10_002)).toBe(ACCEPTED);
+  expect(
+    verdict(
+      'SELECT * { { SELECT ?s (GROUP_CONCAT(?o) AS ?all) { ?s ?p ?o } GROUP BY ?s } FILTER(REGEX(?all, "^(?:a|b)*")) }',
+    ),
+  ).toContain(DEEP);
 });
 
 test("a pattern that begins with what means nothing is refused with that advice", () => {

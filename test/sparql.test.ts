@@ -512,8 +512,24 @@ describe("without a store", () => {
     ])("a function: %s", async (text, name) => {
       const { status, body } = await query(text);
       expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
-      expect((body as { message: string }).message).toMatch(/^The function .* is not available here\.$/);
+      expect((body as { message: string }).message).toMatch(
+        /^The function \S+ is not available here(; give it one argument, .*)?\.$/,
+      );
       expect((body as { message: string }).message).toContain(name);
+    });
+    test.each([
+      ["xsd:dayTimeDuration(?o)", 'write a duration out, as in "P30D"^^xsd:dayTimeDuration'],
+      ["xsd:yearMonthDuration(?o)", 'write a duration out, as in "P1M"^^xsd:yearMonthDuration'],
+      ["xsd:duration(?o)", 'write a duration out, as in "P30D"^^xsd:duration'],
+      ['fn:matches(?o, "a")', "use REGEX"],
+      ['fn:replace(?o, "a", "b")', "use REPLACE"],
+      ["fn:round(?o, 2)", "give it one argument, as in fn:round(100 * ?x) / 100"],
+    ])("a function, with what does the same: %s", async (call, advice) => {
+      const prefixes = `PREFIX fn: <http://www.w3.org/2005/xpath-functions#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>`;
+      const { body } = await query(`${prefixes} SELECT (${call} AS ?x) { ?s ?p ?o }`);
+      expect((body as { message: string }).message).toBe(
+        `The function ${call.split("(")[0]} is not available here; ${advice}.`,
+      );
     });
     test.each([
       `SELECT * { ?x <http://jena.apache.org/ARQ/property#splitIRI> (?a ?b) }`,
@@ -607,13 +623,34 @@ describe("without a store", () => {
       }
     });
     test.each([
-      [`REGEX(?o, ?p)`, "The pattern and the flags of REGEX must be written out as strings."],
+      [
+        `REGEX(?o, ?p)`,
+        expect.stringMatching(
+          /^The pattern and the flags of REGEX must be written out as strings; .* CONTAINS/,
+        ),
+      ],
       [
         `REGEX(?o, CONCAT("(a+", ")+b"))`,
-        "The pattern and the flags of REGEX must be written out as strings.",
+        expect.stringMatching(
+          /^The pattern and the flags of REGEX must be written out as strings; .* CONTAINS/,
+        ),
       ],
-      [`REGEX(?o, "a", ?p)`, "The pattern and the flags of REGEX must be written out as strings."],
-      [`REPLACE(?o, "a", "b", ?p)`, "The pattern and the flags of REPLACE must be written out as strings."],
+      [
+        `REGEX(?o, "a", ?p)`,
+        expect.stringMatching(
+          /^The pattern and the flags of REGEX must be written out as strings; .* CONTAINS/,
+        ),
+      ],
+      [
+        `REPLACE(?o, "a", "b", ?p)`,
+        expect.stringMatching(
+          /^The pattern and the flags of REPLACE must be written out as strings; .* CONTAINS/,
+        ),
+      ],
+      [
+        `REGEX(?o, "(?i)a")`,
+        'The pattern "(?i)a" of REGEX is not accepted: it is not understood, or by some engines only; its flags are an argument of their own, behind it.',
+      ],
       [`REGEX(?o, "(a+) +b", "x")`, "The flags of REGEX may be i, m, s and q."],
     ])("as one of which nothing is known: %s", async (call, message) => {
       const answer = await query(`ASK { ?s ?p ?o FILTER(${call}) }`);
@@ -916,7 +953,7 @@ describe("without a store", () => {
       "a replacement by a word",
       select(`?s ?p ?o BIND(REPLACE(REPLACE(?o, "a", "some words"), "b", "other words") AS ?t)`),
     ],
-    ["what exists", `ASK { FILTER EXISTS { ${doublings(10).join(" ")} } }`],
+    ["what exists", `ASK { FILTER EXISTS { ${doublings(3).join(" ")} } }`],
     [
       "a text for HTML",
       replaced("STR(?o)", ["&", "&amp;"], ["<", "&lt;"], [">", "&gt;"], ['\\"', "&quot;"], ["'", "&#39;"]),
@@ -1003,7 +1040,7 @@ describe("without a store", () => {
       "what is grouped by",
       `SELECT ?k { ${doublings(3).join(" ")} } GROUP BY (STR(?v3) AS ?k) HAVING (CONCAT(?k, ?k) != "")`,
     ],
-    ["what exists", `ASK { FILTER EXISTS { ${doublings(11).join(" ")} } }`],
+    ["what exists", `ASK { FILTER EXISTS { ${doublings(4).join(" ")} } }`],
     ["a long literal", select(`VALUES ?v0 { "${"x".repeat(30_000)}" } ${doublings(7).join(" ")}`)],
   ])("values that could become longer than any store has room for are refused: %s", async (_, text) => {
     expect(await query(text)).toMatchObject({
@@ -1034,7 +1071,7 @@ describe("without a store", () => {
   const made = (expression: string) => select(`${doublings(10).join(" ")} BIND(${expression} AS ?made)`);
   test.each([
     ["two unbounded quantifiers over what is in the graph", `ASK { ?s ?p ?o FILTER(REGEX(?o, "a.*b.*c")) }`],
-    ["one over a long literal", `ASK { FILTER(REGEX(${long(30_000)}, "x*y$")) }`],
+    ["one over a long literal", `ASK { ?s ?p ?o FILTER(REGEX(IF(?o, ${long(30_000)}, ?p), "x*y$")) }`],
     [
       "three from the beginning on",
       `ASK { ?s ?p ?o FILTER(REGEX(STR(?o), "^(\\\\d+)-(\\\\d+)-(\\\\d+)T")) }`,
@@ -1072,10 +1109,8 @@ describe("without a store", () => {
     ["CONTAINS", made(`CONTAINS(?v10, CONCAT(?v9, "y"))`)],
     ["STRBEFORE", made(`STRBEFORE(?v10, CONCAT(?v9, "y"))`)],
     ["STRAFTER", made(`STRAFTER(?v10, CONCAT(?v9, "y"))`)],
-    ["STRDT", made("STRDT(?v10, <http://www.w3.org/2001/XMLSchema#integer>)")],
-    ["A function", made("<http://www.w3.org/2001/XMLSchema#integer>(?v10)")],
-    ["*", select(doublings(7, (name) => `(${name} * ${name})`).join(" "))],
-    ["/", `SELECT * { ${doublings(6, (name) => `(${name} * ${name})`).join(" ")} BIND(?v6 / ?v6 AS ?n) }`],
+    ["STRDT", made("STRDT(?v10, <http://www.w3.org/2001/XMLSchema#date>)")],
+    ["A function", made("<http://www.w3.org/2001/XMLSchema#boolean>(?v10)")],
   ])("%s is refused where it could take hours", async (name, text) => {
     const answer = await query(text);
     expect((answer.body as { message: string }).message.startsWith(name)).toBe(true);

@@ -12,8 +12,23 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "no function is called that is not known to be quick",
     ...GUARD,
-    before: "if (!isFunction(names.all(named.value, named.prefix), given.length))",
-    after: "if (isComputing(names.all(named.value, named.prefix)))",
+    before: "if (!isFunction(readings, given.length))",
+    after: "if (isComputing(readings))",
+  },
+  {
+    rule: "a function that may not be called is refused with what does the same",
+    ...GUARD,
+    before: 'advice ? `; ${advice}` : ""',
+    after: '""',
+    only: "with what does the same",
+  },
+  {
+    rule: "flags within a pattern are refused with their place",
+    file: "graph/sparql-patterns.ts",
+    tests: ["sparql"],
+    before: "/^\\(\\?[a-z]+\\)/.test(pattern)",
+    after: "false",
+    only: "nothing is known",
   },
   {
     rule: "no property computes",
@@ -255,8 +270,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "what may be anything at the end of a pattern is not tried again",
     ...PATTERNS,
-    before: "? 1 : 0), ways, least };",
-    after: "? 0 : 0), ways, least };",
+    before: "test(pattern) ? 1 : 0),",
+    after: "test(pattern) ? 0 : 0),",
     only: "may be looked for",
   },
   {
@@ -353,7 +368,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "also what is bound to no name is followed",
     ...COST,
-    before: "for (const expression of expressions) measured(expression, spent);",
+    before: "for (const { expression } of expressions) measured(expression, spent);",
     after: "",
     only: "one expression|ordered by",
   },
@@ -367,7 +382,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a name that is bound twice has the longer of both",
     ...COST,
-    before: "if (length <= before.length && (before.isJoined || !isJoined)) continue;",
+    before:
+      "if (length <= before.length && digits <= before.digits && (before.isJoined || !isJoined)) continue;",
     after: "if (before.length > 0) continue;",
     only: "two names in turn",
   },
