@@ -362,7 +362,9 @@ function stepsOf({ operator, subType }: Node, parts: readonly Node[], lengths: r
     return all > OF_DATA * SLACK ? all * all : all;
   }
   if (operator === "strdt") return first * first;
-  if (BY_EACH.includes(operator)) return first * second;
+  // What is written out is as long as it is.
+  if (BY_EACH.includes(operator))
+    return first * (parts[1]?.["subType"] === "literal" ? second / SLACK : second);
   if (!isMatching(operator)) return 0;
   const flags = parts[operator === "regex" ? 2 : 3]?.["value"];
   const read = readPattern(String(parts[1]?.["value"]), String(flags).includes("m"));

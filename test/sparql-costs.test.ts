@@ -416,6 +416,7 @@ describe("what is sorted by", () => {
       [by('DESC(REGEX(?o, "^the ", "i"))', 'CONTAINS(?o, "water")'), ACCEPTED],
       [by("COALESCE(LCASE(?o), LCASE(?p))", 'IF(BOUND(?o), ?o, "")'), ACCEPTED],
       [by("DESC(NOW() - ?t)"), ACCEPTED],
+      [by('STRAFTER(STR(?s), "https://graph.example.org/needs/")', "YEAR(?t)"), ACCEPTED],
       [by('DESC(REGEX(?o, "a.*b"))'), COMPARED],
       [by("CONTAINS(?o, ?p)"), COMPARED],
       [by(`SHA512(CONCAT("${"a".repeat(8_900)}", ?o))`), COMPARED],
