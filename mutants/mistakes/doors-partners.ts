@@ -69,16 +69,24 @@ export const PARTNERS: readonly Mistake[] = [
   {
     rule: "a page of churches is in the text of an answer as a string",
     file: "server/mcp/church-tool.ts",
-    before: "quoted.push(JSON.stringify(piece).slice(1, -1));",
-    after: "quoted.push(piece);",
+    before: "Buffer.from(JSON.stringify(piece).slice(1, -1))",
+    after: "Buffer.from(piece)",
     tests: ["mcp"],
   },
   {
     rule: "a page of churches is in the structured content as it is",
     file: "server/mcp/church-tool.ts",
-    before: "if (part === asContent) parts.push(...page);",
-    after: "if (part === asContent) parts.push(...(await eachQuoted(page)));",
+    before: "if (part === asContent) parts.push(...content);",
+    after: "if (part === asContent) parts.push(...quoted);",
     tests: ["mcp"],
+  },
+  {
+    rule: "who does not read answers of the tool is sent no more",
+    file: "server/rest/answer.ts",
+    before: "requireRoom(response, bytes);\n",
+    after: "",
+    tests: ["answer-size"],
+    only: "the tool endpoint",
   },
   {
     rule: "a caller's mistake is no failure in the log",
@@ -198,7 +206,7 @@ export const PARTNERS: readonly Mistake[] = [
   {
     rule: "the answer to a batch is no longer than one answer may be",
     file: "server/mcp/door.ts",
-    before: "left = Math.max(0, left - COPIES * bytes);",
+    before: "left = Math.max(0, left - COPIES * page.bytes);",
     after: "left = answerMaxBytes;",
     tests: ["answer-size"],
     only: "the tool endpoint",

@@ -319,8 +319,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "what is found by each letter takes the product of steps",
     ...COST,
-    before: "if (BY_EACH.includes(operator)) return first * second;\n",
-    after: "",
+    before: "return first * (parts[1]",
+    after: "return 0 * (parts[1]",
     only: "could take hours",
   },
   {

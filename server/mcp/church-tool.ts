@@ -8,6 +8,7 @@ import { RESPONSE_HEADERS } from "../headers.ts";
 import { currentRequest } from "../request-context.ts";
 import { churchFeatures, churchPage, churchQuery } from "../resources/church-schemas.ts";
 import { isObject } from "./messages.ts";
+import type { Piece } from "./messages.ts";
 
 export const CHURCH_TOOL = "churches_search_v1";
 
@@ -104,32 +105,35 @@ function pageResult(standIn: string): CallToolResult {
   return { content: [{ type: "text", text: standIn }], structuredContent: { [standIn]: true } };
 }
 
+/** A page in both of the forms in which a reply has it: as it is, and as what stands between the quotes of a string in JSON. */
+export type Page = { content: readonly Uint8Array[]; quoted: readonly Uint8Array[]; bytes: number };
+
+/** Reads a page of JSON text, each piece in its turn: whoever came meanwhile is next. */
+export async function readPage(pieces: AsyncIterable<string>): Promise<Page> {
+  const content: Buffer[] = [];
+  const quoted: Buffer[] = [];
+  for await (const piece of pieces) {
+    content.push(Buffer.from(piece));
+    quoted.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
+    await setImmediate();
+  }
+  return { content, quoted, bytes: content.reduce((sum, piece) => sum + piece.length, 0) };
+}
+
 /**
  * Puts a page into a reply in the place of what stands for it, as text and as structured content: the SDK would read and
  * write every value of it several times over.
- * @param page in pieces, as what is returned
  */
-export async function withPage(reply: string, standIn: string, page: readonly string[]): Promise<string[]> {
+export function withPage(reply: string, standIn: string, { content, quoted }: Page): Piece[] {
   const asText = JSON.stringify(standIn);
   const asContent = JSON.stringify({ [standIn]: true });
-  const parts: string[] = [];
+  const parts: Piece[] = [];
   for (const part of reply.split(new RegExp(`(\\{${asText}:true\\}|${asText})`))) {
-    if (part === asContent) parts.push(...page);
-    else if (part === asText) parts.push('"', ...(await eachQuoted(page)), '"');
+    if (part === asContent) parts.push(...content);
+    else if (part === asText) parts.push('"', ...quoted, '"');
     else parts.push(part);
   }
   return parts;
-}
-
-/** Pieces of a text as those of a string in JSON. */
-async function eachQuoted(pieces: readonly string[]): Promise<string[]> {
-  const quoted: string[] = [];
-  for (const piece of pieces) {
-    quoted.push(JSON.stringify(piece).slice(1, -1));
-    // Whoever came meanwhile is next.
-    await setImmediate();
-  }
-  return quoted;
 }
 
 /**

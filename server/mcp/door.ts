@@ -12,7 +12,8 @@ import { RESPONSE_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { parseJson, requireUtf8Charset } from "../text.ts";
 import { ACCEPTED, LONGEST_BATCH, RPC, rpcError } from "./messages.ts";
-import type { PagedReply } from "./messages.ts";
+import type { PagedReply, Piece } from "./messages.ts";
+import { readPage } from "./church-tool.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
 import type { Caller, ProtocolHeaders } from "./protocol.ts";
 import type { ChurchPages } from "../resources/church-pages.ts";
@@ -48,11 +49,9 @@ export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: Mc
       const caller: BatchCaller = {
         headers: protocolHeaders(request),
         search: async (query) => {
-          const page = await Array.fromAsync(
-            churchPages.page(request.identity, query, Math.floor(left / COPIES)),
-          );
-          const bytes = page.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-          left = Math.max(0, left - COPIES * bytes);
+          const pieces = churchPages.page(request.identity, query, Math.floor(left / COPIES));
+          const page = await readPage(pieces);
+          left = Math.max(0, left - COPIES * page.bytes);
           return page;
         },
         countAs: request.countAs,
@@ -87,7 +86,7 @@ async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Pa
   }
   // The request has been counted as one of them.
   await caller.countAs(messages.length - 1);
-  const answers: string[] = [];
+  const answers: Piece[] = [];
   for (const message of messages) {
     const { body } = await answerMessage(message, caller, true);
     if (body !== undefined) answers.push(answers.length === 0 ? "[" : ",", ...[body].flat());

@@ -27,8 +27,11 @@ export type RpcRequest = {
 /** The reply to one message; without a body, an acknowledgement. */
 export type Reply = { status: number; body?: string };
 
+/** A part of a text: of a long one its bytes, which are not copied as often as long strings are. */
+export type Piece = string | Uint8Array;
+
 /** A reply with a page in it has a text in pieces. */
-export type PagedReply = Omit<Reply, "body"> & { body?: string | readonly string[] };
+export type PagedReply = Omit<Reply, "body"> & { body?: string | readonly Piece[] };
 
 /** A refusal in the form of JSON-RPC; id is null where the message had none that could be read. */
 export function rpcError(

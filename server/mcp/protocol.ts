@@ -14,7 +14,7 @@ import {
 import packageJson from "../../package.json" with { type: "json" };
 import type { ApiError } from "../errors.ts";
 import { addChurchTool, CHURCH_TOOL, withPage } from "./church-tool.ts";
-import type { Search } from "./church-tool.ts";
+import type { Page, Search } from "./church-tool.ts";
 import { isObject, readMessage, RPC, rpcError } from "./messages.ts";
 import type { PagedReply, Reply, RpcRequest } from "./messages.ts";
 
@@ -22,8 +22,8 @@ import type { PagedReply, Reply, RpcRequest } from "./messages.ts";
 export type Caller = {
   /** The headers of the protocol that came with the message. */
   headers: ProtocolHeaders;
-  /** Searches on this caller's behalf: a page as JSON text, in pieces. */
-  search: (query: Record<string, unknown>) => Promise<readonly string[]>;
+  /** Searches on this caller's behalf. */
+  search: (query: Record<string, unknown>) => Promise<Page>;
   /** Called with failures that are not the caller's fault. */
   failed: (error: Error | ApiError) => void;
 };
@@ -77,7 +77,7 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   const problem = problemOf(request, route.kind);
   if (problem) return problem;
   const standIn = randomUUID();
-  let page: readonly string[] | undefined;
+  let page: Page | undefined;
   const search: Search = async (query) => {
     page = await caller.search(query);
     return standIn;
@@ -86,7 +86,7 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   const reply = inPlainWords(await answer(request, search, caller), request, caller);
   return page === undefined || reply.body === undefined
     ? reply
-    : { ...reply, body: await withPage(reply.body, standIn, page) };
+    : { ...reply, body: withPage(reply.body, standIn, page) };
 }
 
 /** Refuses what the SDK would refuse in the words of its schemas, or would answer with a stream. */

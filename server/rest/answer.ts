@@ -10,6 +10,7 @@ import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } fro
 import type { Request, Response } from "express";
 import Negotiator from "negotiator";
 import { ApiError, namesProblem } from "../errors.ts";
+import { requireRoom } from "../identity/undelivered.ts";
 
 /** Shorter texts fit into the packet that their headers take. */
 const WORTH_PACKING = 1_000;
@@ -99,7 +100,7 @@ async function textOrPieces(pieces: AsyncIterable<string>): Promise<string | Asy
 
 /** The bytes of a text of which there are pieces, packed or not: each piece when it comes, and no two of them at once. */
 async function inBytes(
-  pieces: AsyncIterable<string> | Iterable<string>,
+  pieces: AsyncIterable<string>,
   packer?: string,
   told: (piece: Buffer) => void = () => undefined,
 ): Promise<Buffer> {
@@ -117,9 +118,22 @@ async function inBytes(
   return packed;
 }
 
-/** Sends a text of which there are pieces; the answer has its type already. */
-export async function sendPieces(response: Response, pieces: readonly string[]): Promise<void> {
-  response.send(await inBytes(pieces));
+/**
+ * Sends a text of which there are pieces, one after the other; the answer has its type already.
+ * @throws ApiError service_busy where earlier answers wait to be read
+ */
+export async function sendPieces(
+  response: Response,
+  pieces: readonly (string | Uint8Array)[],
+): Promise<void> {
+  const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  requireRoom(response, bytes);
+  response.set("content-length", String(bytes));
+  for (const piece of pieces) {
+    response.write(piece);
+    await setImmediate();
+  }
+  response.end();
 }
 
 /** Says what may be kept of an answer, and ends it where the client has it already. */
