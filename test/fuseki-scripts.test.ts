@@ -1,12 +1,25 @@
 // How Fuseki is run where it is the service's store, without a Java: what its scripts give to the programs that they call.
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Parser } from "n3";
+import { eventually } from "./support/eventually.ts";
 import { ROOT } from "./support/process.ts";
 
 const FOLDER = join(ROOT, "graph/fuseki");
@@ -106,6 +119,48 @@ test("the indexes of a database are those that it was made with, and what a kill
   expect(await readdir(data("sorting"))).toEqual([]);
   expect(await said()).toEqual(forgetful);
   await expect(stat(data("tdb2/tdb.lock"))).rejects.toThrow("ENOENT");
+});
+
+test("what queries that failed have left of sorting goes, the oldest first, and what is left from before any limit", async () => {
+  const java = join(dir, "bin", "java");
+  await writeFile(java, `#!/bin/sh\nexec sleep 600\n`);
+  const server = execFile("sh", [join(FOLDER, "start.sh")], {
+    cwd: dir,
+    env: {
+      PATH: `${join(dir, "bin")}:${process.env["PATH"]}`,
+      ...{
+        FUSEKI_DATA: join(dir, "data"),
+        FUSEKI_PASSWORD: "x",
+        FUSEKI_SORTING_MB: "2",
+        FUSEKI_TIMEOUT_MS: "60000",
+      },
+    },
+  });
+  const ended = once(server, "exit");
+  try {
+    await eventually(async () => expect(await readdir(data("sorting"))).toEqual([]));
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+    const left = async (name: string, kilobytes: number, minutes: number) => {
+      const path = join(dir, name);
+      await writeFile(path, Buffer.alloc(kilobytes * 1_024));
+      await utimes(path, minutesAgo(minutes), minutesAgo(minutes));
+      // All at once, as a query does not write it.
+      await rename(path, data(`sorting/${name}`));
+    };
+    const there = async () => (await readdir(data("sorting"))).toSorted();
+    await left("under-way", 1, 5);
+    await left("left-behind", 1, 7);
+    await eventually(async () => expect(await there()).toEqual(["under-way"]));
+    await left("new", 1_000, 0);
+    await left("recent", 1_000, 1);
+    expect(await there()).toContain("under-way");
+    await left("older", 1_000, 2);
+    // What does not fit goes, and all before it.
+    await eventually(async () => expect(await there()).toEqual(["new", "recent"]));
+  } finally {
+    server.kill("SIGKILL");
+  }
+  await ended;
 });
 
 test("whether Fuseki answers is asked with the password, which stays out of the command line", async () => {

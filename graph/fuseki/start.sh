@@ -8,6 +8,8 @@
 #   FUSEKI_HOST        "loopback" to listen on this machine only; default all interfaces
 #   FUSEKI_TIMEOUT_MS  the longest that a query may take, whatever limit comes with it; default 3600000, for the
 #                      service looks at whole graphs. What it passes on for callers comes with SPARQL_TIMEOUT_MS.
+#   FUSEKI_SORTING_MB  how many MB of files queries may have that sort; default 4096. Beyond, the oldest go, and
+#                      with each the query that needs it.
 #   JAVA_OPTS          for instance -Xmx4g
 set -eu
 if [ -z "${FUSEKI_PASSWORD:-}" ]; then
@@ -52,6 +54,16 @@ rm -f tdb2/tdb.lock
 # What queries sort, which may be more than a file system in memory holds; a killed server leaves it behind.
 rm -rf sorting
 mkdir -p sorting
+
+# A query that fails in the middle of sorting leaves its files behind: whoever may ask could fill the volume with them,
+# which is also that of the database. The loop ends with the server, which has its process id from here on.
+bytes=$((${FUSEKI_SORTING_MB:-4096} * 1048576))
+minutes=$((${FUSEKI_TIMEOUT_MS:-3600000} / 60000 + 5))
+while kill -0 $$ 2>/dev/null; do
+  find sorting -type f -mmin +$minutes -exec rm -f {} +
+  (cd sorting && ls -ltn | awk -v most=$bytes '{ sum += $5 } sum > most { print $9 }' | xargs rm -f)
+  sleep 5
+done </dev/null >/dev/null 2>&1 &
 
 host_option=
 if [ "${FUSEKI_HOST:-}" = loopback ]; then host_option=--localhost; fi

@@ -120,6 +120,19 @@ export const FUSEKI: readonly Mistake[] = [
     after: "if false; then",
     only: "indexes of a database",
   },
+  ...(
+    [
+      ["what failed queries leave of sorting is bounded", "  (cd sorting && ls -ltn", "  (false && ls -ltn"],
+      ["what is new is not left", "ls -ltn", "ls -ltnr"],
+      [
+        "what is left of sorting may have 4 GB or what is said",
+        "FUSEKI_SORTING_MB:-4096} * 1048576",
+        "FUSEKI_SORTING_MB:-4096} * 1024",
+      ],
+      ["what is from before any limit goes", "  find sorting -type f", "  : find sorting -type f"],
+      ["what is within a limit stays", "60000 + 5", "60000 + 3"],
+    ] as const
+  ).map(([rule, before, after]) => ({ ...START, rule, before, after, only: "left of sorting goes" })),
   {
     ...START,
     rule: "no page of another site reads Fuseki",
