@@ -91,6 +91,8 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   const asked = await run("start.sh", { ...env, ...more, JAVA_OPTS: "-Xmx4g -Xss8m" });
   expect(asked.slice(0, 7)).toEqual([...fixed, temporary, "-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
   expect(asked).toEqual(expect.arrayContaining(["--port=3131", "--timeout=7", "--localhost"]));
+  for (const limit of ["10,60000", "0", "-1"])
+    expect(await run("start.sh", { ...env, FUSEKI_TIMEOUT_MS: limit })).toContain(`--timeout=${limit}`);
 });
 
 test("the folder of the database may be named from where Fuseki is started", async () => {

@@ -58,12 +58,21 @@ mkdir -p sorting
 # A query that fails in the middle of sorting leaves its files behind: whoever may ask could fill the volume with them,
 # which is also that of the database. The loop ends with the server, which has its process id from here on.
 bytes=$((${FUSEKI_SORTING_MB:-4096} * 1048576))
-minutes=$((${FUSEKI_TIMEOUT_MS:-3600000} / 60000 + 5))
+longest=${FUSEKI_TIMEOUT_MS:-3600000}
+# Of two limits, "first row,all", the second; where it is no number above 0 there is none, and nothing is too old.
+longest=${longest##*,}
+case $longest in
+  '' | 0* | *[!0-9]*) longest=3000000000000 ;;
+esac
+minutes=$((longest / 60000 + 5))
+# What vanishes while it is looked at is no fault that ends it.
+set +e
 while kill -0 $$ 2>/dev/null; do
   find sorting -type f -mmin +$minutes -exec rm -f {} +
   (cd sorting && ls -ltn | awk -v most=$bytes '{ sum += $5 } sum > most { print $9 }' | xargs rm -f)
   sleep 5
 done </dev/null >/dev/null 2>&1 &
+set -e
 
 host_option=
 if [ "${FUSEKI_HOST:-}" = loopback ]; then host_option=--localhost; fi
