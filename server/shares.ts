@@ -118,15 +118,20 @@ export class Shares {
     return this.#flowed + Math.min(performance.now() - this.#lastBack, STALL_MS);
   }
 
+  /** Whether somebody else is there, or was a second ago. */
+  hasCompany(name: string): boolean {
+    const company = this.#last.name === name ? this.#other : this.#last;
+    const others = this.#callers.size - (this.#callers.has(name) ? 1 : 0);
+    return others > 0 || performance.now() - company.at <= COMPANY_MS;
+  }
+
   /**
    * What takes twice as long uses twice as much of the machine, so one caller may have half as much of it at a time; and one
    * of whom nothing is known yet as much as a slow one, or five searches at once would show it too late.
    */
   #mayRun(name: string, { running }: Caller): boolean {
     const { perCaller, slowMs } = this.#limits;
-    const company = this.#last.name === name ? this.#other : this.#last;
-    const isAlone = this.#callers.size === 1 && performance.now() - company.at > COMPANY_MS;
-    const slowness = isAlone ? 1 : Math.max(1, (this.#typical.get(name) ?? Infinity) / slowMs);
+    const slowness = this.hasCompany(name) ? Math.max(1, (this.#typical.get(name) ?? Infinity) / slowMs) : 1;
     return running < Math.max(Math.min(LEAST, perCaller), Math.floor(perCaller / slowness));
   }
 

@@ -1,12 +1,15 @@
 // What one GraphQL request may use of the database: one connection, in one round trip a statement, and no rights that
 // outlive it.
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { PgClient } from "postgraphile/@dataplan/pg";
+import { setImmediate } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import type { PgClient, PgClientQuery } from "postgraphile/@dataplan/pg";
 import type { ServerResponse } from "node:http";
 import { EventEmitter } from "node:events";
 import { RequestConnections } from "../server/graphql/connections.ts";
 import { callerWith } from "../server/identity/identity.ts";
+import { BorrowedConnection } from "../server/postgres/connections.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
+import { CallerGone } from "../server/postgres/unavailable.ts";
 import { issueTestKey } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { ask, refusal, send } from "./support/graphql.ts";
@@ -262,6 +265,44 @@ describe("the connection of a request", () => {
     expect(await marks()).toEqual([]);
     expect(await left(hasty)).toEqual(before);
     await hasty.end();
+  });
+
+  test("rests between its statements, outside of transactions, after one that took long while others are there", async () => {
+    const rest = jest.spyOn(BorrowedConnection.prototype, "rest");
+    const some: PgClientQuery = { text: "select 1" };
+    await as("api_write", async (client) => {
+      await client.query(some);
+      await client.query(some);
+      expect(rest).toHaveBeenCalledTimes(2);
+      await client.withTransaction(async (inner) => {
+        await inner.query(some);
+        await inner.query(some);
+      });
+    });
+    expect(rest).toHaveBeenCalledTimes(2);
+    rest.mockRestore();
+
+    const own = open(29_999);
+    const hungUp = new AbortController();
+    const connection = await own.requests.take({ caller: "key", gone: hungUp.signal });
+    const long = () => connection.run({ text: "select pg_sleep(0.1)" });
+    const rested = () =>
+      Promise.race([connection.rest().then(() => "at once"), setImmediate("later")]).catch(
+        (error: unknown) => error,
+      );
+    await long();
+    expect(await rested()).toBe("at once");
+    const other = own.requests.take({ caller: "another" });
+    await long();
+    expect(await rested()).toBe("later");
+    expect(await rested()).toBe("at once");
+    await long();
+    const resting = connection.rest();
+    hungUp.abort();
+    await expect(resting).rejects.toThrow(CallerGone);
+    connection.release();
+    (await other).release();
+    await own.end();
   });
 
   test("keeps a hundred prepared statements and no more", async () => {

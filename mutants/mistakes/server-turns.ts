@@ -13,8 +13,8 @@ export const SERVER_TURNS: readonly Mistake[] = [
   {
     rule: "others do not count as there for longer than a second",
     file: "server/shares.ts",
-    before: "performance.now() - company.at > COMPANY_MS",
-    after: "performance.now() - company.at > 2 * COMPANY_MS",
+    before: "performance.now() - company.at <= COMPANY_MS",
+    after: "performance.now() - company.at <= 2 * COMPANY_MS",
     tests: ["turns"],
     only: "though they have nothing",
   },

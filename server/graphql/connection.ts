@@ -125,7 +125,12 @@ export class RequestConnection {
     const query = <T>(statement: PgClientQuery) => this.#run<T & object>(connection, statement);
     const inTransaction: PgClient = { query, withTransaction: (work) => work(inTransaction) };
     return {
-      query: <T>(statement: PgClientQuery) => this.#inTurn(() => query<T>(statement)),
+      query: <T>(statement: PgClientQuery) =>
+        this.#inTurn(async () => {
+          // Others may be waiting for what a transaction has locked.
+          if (!this.#isWhole) await this.#orStopped(connection.rest());
+          return query<T>(statement);
+        }),
       // What is asked within has the turn already; to wait for one would be to wait for itself.
       withTransaction: (work) =>
         this.#inTurn(async () => {

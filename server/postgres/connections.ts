@@ -42,6 +42,10 @@ const GRACE_MS = 1_000;
 const CANCEL_PATIENCE_MS = 1_000;
 const CANCEL_TRIES = 3;
 
+/** After a statement that took longer, one of the same request waits as long while others are there, and at most so long. */
+const LONG_MS = 10;
+const LONGEST_REST_MS = 200;
+
 /** A pooler before PgBouncer 1.21 does not know, on the next connection, what was prepared on the last. */
 const NOT_PREPARED = new Set(["26000", "42P05"]);
 
@@ -137,6 +141,7 @@ export class Connections {
         ...{ client, giveBack, pulse: this.#pulse, timeoutMs: this.#timeoutMs, preface: this.#preface },
         ...{ gone: borrower.gone, position: borrower.position, madeAt: this.#madeAt.get(client) },
         prepare: () => this.#prepare(client),
+        hasCompany: () => this.#shares.hasCompany(caller),
         isLost: () => this.#lost.has(client),
         forgets: () => (this.#mayPrepare = false),
       });
@@ -191,6 +196,7 @@ type Parts = {
   position: Position | undefined;
   madeAt: number | undefined;
   prepare: () => Promise<boolean>;
+  hasCompany: () => boolean;
   isLost: () => boolean;
   forgets: () => void;
 };
@@ -199,10 +205,26 @@ type Parts = {
 export class BorrowedConnection {
   readonly #parts: Parts;
   #isBroken = false;
+  #tookMs = 0;
   #cancelling: Promise<unknown> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+  }
+
+  /**
+   * Waits, before a further statement, for as long as the last has taken, if that was long and others are there: a request that has
+   * twenty of them is not to keep a processor from the first to the last.
+   * @throws CallerGone
+   */
+  async rest(): Promise<void> {
+    const tookMs = this.#tookMs;
+    this.#tookMs = 0;
+    if (tookMs <= LONG_MS || !this.#parts.hasCompany()) return;
+    const { gone } = this.#parts;
+    await sleep(Math.min(tookMs, LONGEST_REST_MS), undefined, { signal: gone }).catch(() => {
+      throw new CallerGone();
+    });
   }
 
   /**
@@ -241,6 +263,7 @@ export class BorrowedConnection {
         client.query(sent);
       });
     };
+    const began = performance.now();
     return traceStatement(query, () =>
       this.#watch(() =>
         send().catch((error: unknown) => {
@@ -250,7 +273,7 @@ export class BorrowedConnection {
           return send();
         }),
       ),
-    );
+    ).finally(() => (this.#tookMs = performance.now() - began));
   }
 
   /**

@@ -10,7 +10,7 @@ import { DatabaseUnavailable, isSick, ReplicaUnfit } from "./unavailable.ts";
 type Place = "primary" | "replica";
 
 /** A connection while it is lent. */
-export type Lent = Pick<BorrowedConnection, "run" | "release">;
+export type Lent = Pick<BorrowedConnection, "run" | "rest" | "release">;
 
 /** Lends connections. */
 export type Lender = {
@@ -75,6 +75,7 @@ export class Reads {
             told();
             return result;
           },
+          rest: () => connection.rest(),
           release: () => connection.release(),
         };
       },
@@ -83,7 +84,11 @@ export class Reads {
 }
 
 /** What is lent where a connection was given back and there is no other. */
-const NONE: Lent = { run: () => Promise.reject(new DatabaseUnavailable()), release: () => undefined };
+const NONE: Lent = {
+  run: () => Promise.reject(new DatabaseUnavailable()),
+  rest: () => Promise.resolve(),
+  release: () => undefined,
+};
 
 /** A connection to the replica, until it is exchanged for one to the primary. */
 class Replaceable implements Lent {
@@ -120,6 +125,10 @@ class Replaceable implements Lent {
     this.#lent = NONE;
     this.#lent = await this.#fromPrimary();
     return this.#lent.run<R>(query, settings, onRow);
+  }
+
+  rest(): Promise<void> {
+    return this.#lent.rest();
   }
 
   release(): void {
