@@ -3,7 +3,7 @@
 // what others ask waits meanwhile. To look through a long value for another is a single step to an engine, which no time limit ends.
 import { constantsIn, partsOf } from "./sparql-constants.ts";
 import type { Names } from "./sparql-extensions.ts";
-import { digitsOf, digitsOfTerm, faultOfDigits, faultOfSorted } from "./sparql-numbers.ts";
+import { DIGITS_OF_DATA, digitsOf, digitsOfTerm, faultOfDigits, faultOfSorted } from "./sparql-numbers.ts";
 import { readPattern } from "./sparql-patterns.ts";
 import { isMatching, survey } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
@@ -62,8 +62,9 @@ const COUNTING: readonly unknown[] = ["count", "sum", "avg"];
 const OF_NOTHING = 400;
 
 /**
- * A value: how long a query makes it of each solution, how many digits it has if it is a number, and whether it is a GROUP_CONCAT, or has one in it, which is as long as
- * all of its solutions together; and if so, whether it has had a name since, under which it can be in many other solutions.
+ * A value: how long a query makes it of each solution, how many digits it has if it is a number, and whether it is a GROUP_CONCAT, or
+ * has one in it, which is as long as all of its solutions together; and if so, whether it has had a name since, under which it can be
+ * in many other solutions.
  */
 type Value = { length: number; digits: number; isJoined: boolean; isNamed: boolean };
 type Known = {
@@ -112,7 +113,7 @@ function measure(root: Node, names: Names): void {
   const longest = found.isKeeping ? LONGEST_KEPT : LONGEST;
   const ofData = {
     length: OF_DATA,
-    digits: digitsOfTerm({ subType: "variable" }),
+    digits: DIGITS_OF_DATA,
     isJoined: false,
     isNamed: true,
   };

@@ -1,6 +1,7 @@
 // What engines add to SPARQL under names of its own grammar: functions, aggregates and properties that compute. Some of them do
 // more than compute: they wait, load a class, or take as long as their caller likes, and no time limit ends them.
 import { XSD } from "./namespaces.ts";
+import { DURATIONS, NUMBERS } from "./sparql-types.ts";
 
 const XPATH = "http://www.w3.org/2005/xpath-functions#";
 const parts = (of: string, ...names: string[]) => names.map((name) => `${XPATH}${name}-from-${of}`);
@@ -11,18 +12,20 @@ const parts = (of: string, ...names: string[]) => names.map((name) => `${XPATH}$
  * (math:pow; fn:round with its second argument), or durations of any length (their casts).
  */
 const FUNCTIONS: ReadonlySet<string> = new Set([
-  ...["boolean", "string", "integer", "decimal", "float", "double", "dateTime", "date", "time"]
-    .concat("gYear", "gYearMonth", "long", "int", "short")
-    .concat(
-      "byte",
-      "nonNegativeInteger",
-      "positiveInteger",
-      "nonPositiveInteger",
-      "negativeInteger",
-      "anyURI",
-    )
-    .concat("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "gMonth", "gMonthDay", "gDay")
-    .map((type) => XSD + type),
+  ...NUMBERS,
+  ...[
+    "boolean",
+    "string",
+    "anyURI",
+    "dateTime",
+    "date",
+    "time",
+    "gYear",
+    "gYearMonth",
+    "gMonth",
+    "gMonthDay",
+    "gDay",
+  ].map((type) => XSD + type),
   ...["string-length", "upper-case", "lower-case", "normalize-space", "contains", "starts-with", "ends-with"]
     .concat("substring-before", "substring-after", "abs", "ceiling", "floor", "not", "concat")
     .map((name) => XPATH + name),
@@ -89,11 +92,11 @@ export function isFunction(readings: readonly string[], given: number): boolean 
 
 /** What does the same as some that may not be called. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
-  ...["duration", "dayTimeDuration", "yearMonthDuration"].map(
+  ...DURATIONS.map(
     (type) =>
       [
-        XSD + type,
-        `write a duration out, as in ${type === "yearMonthDuration" ? '"P1M"' : '"P30D"'}^^xsd:${type}`,
+        type,
+        'write a duration out, as in "P30D"^^xsd:dayTimeDuration or "P1M"^^xsd:yearMonthDuration',
       ] as const,
   ),
   [`${XPATH}matches`, "use REGEX"],

@@ -1,15 +1,8 @@
 // How many digits numbers can have. Jena keeps a number as it is written and reads it anew each time that something is done with it, in
 // the square of its digits: of some ten thousand, a comparison takes a millisecond, and a sort of them half a million of those.
-import { XSD } from "./namespaces.ts";
 import type { Names } from "./sparql-extensions.ts";
 import type { Node } from "./sparql-survey.ts";
-
-const NUMBERS: ReadonlySet<string> = new Set(
-  "decimal integer double float byte short int long unsignedByte unsignedShort unsignedInt unsignedLong positiveInteger"
-    .concat(" nonNegativeInteger negativeInteger nonPositiveInteger")
-    .split(" ")
-    .map((name) => XSD + name),
-);
+import { isAmong, NUMBERS } from "./sparql-types.ts";
 
 const MOST_WRITTEN = 100;
 /** Some hundred microseconds, each time. */
@@ -17,7 +10,7 @@ const MOST = 4_000;
 /** What is sorted by is read twice for each comparison. */
 const MOST_SORTED = 300;
 /** Of a number of the graph, and of what is read from no more than one of its texts. */
-const OF_DATA = 30;
+export const DIGITS_OF_DATA = 30;
 const TEXT_OF_DATA = 1_000;
 /** What a division adds behind the point. */
 const BEHIND_POINT = 24;
@@ -32,14 +25,13 @@ type Part = { length: number; digits: number };
 
 /** Why a literal may not be used; undefined for any that is no number. */
 export function faultOfNumber({ value, langOrIri }: Node, names: Names): string | undefined {
-  return isNumber(langOrIri, names) && String(value).length > MOST_WRITTEN
+  return isAmong(NUMBERS, langOrIri, names) && String(value).length > MOST_WRITTEN
     ? `A number may be written with at most ${MOST_WRITTEN} digits.`
     : undefined;
 }
 
-/** How many digits a term has as a number; of a name, one that the graph gives it. */
+/** How many digits a term that is written out has as a number. */
 export function digitsOfTerm({ subType, value }: Node): number {
-  if (subType === "variable") return OF_DATA;
   return subType === "literal" ? Math.min(String(value).length, MOST_WRITTEN) : 0;
 }
 
@@ -56,9 +48,9 @@ export function digitsOf(
   const digits = of.map((part) => part.digits);
   const most = Math.max(0, ...digits);
   const type = subType === "functionCall" ? called : operator === "strdt" ? parts[1] : undefined;
-  if (isNumber(type, names)) {
+  if (isAmong(NUMBERS, type, names)) {
     const { length } = of[0]!;
-    return Math.max(most, length > TEXT_OF_DATA ? length : OF_DATA);
+    return Math.max(most, length > TEXT_OF_DATA ? length : DIGITS_OF_DATA);
   }
   if (operator === "+" || operator === "-") return most + 1;
   if (aggregation === "sum" || aggregation === "avg") return most + BEHIND_POINT;
@@ -81,9 +73,4 @@ export function faultOfSorted(digits: number): string | undefined {
     ? `What the query sorts by could be numbers of more than ${MOST_SORTED} digits, as far as its text shows; make them of shorter texts, ` +
         "as with SUBSTR, and of fewer products."
     : undefined;
-}
-
-function isNumber(type: unknown, names: Names): boolean {
-  const { subType, value, prefix } = (type ?? {}) as { subType?: string; value?: string; prefix?: string };
-  return subType === "namedNode" && names.all(String(value), prefix).some((iri) => NUMBERS.has(iri));
 }

@@ -7,11 +7,8 @@ import { isTimezone } from "./sparql-extensions.ts";
 import type { Names } from "./sparql-extensions.ts";
 import { isNode } from "./sparql-survey.ts";
 import type { Node, Survey } from "./sparql-survey.ts";
+import { DATES, DURATIONS, isAmong } from "./sparql-types.ts";
 
-const DURATIONS = ["duration", "dayTimeDuration", "yearMonthDuration"].map((name) => XSD + name);
-const DATES = "dateTime dateTimeStamp date time gYear gYearMonth gMonthDay gMonth gDay"
-  .split(" ")
-  .map((name) => XSD + name);
 const STRING = [`${XSD}string`];
 
 /** Of years, days and whatever else is counted. */
@@ -252,9 +249,4 @@ function compared(one: Span, other: Span): number {
 
 function added(to: Span, what: Span): number {
   return to.date > 0 ? what.duration * STEPS_OF_A_DAY : 0;
-}
-
-function isAmong(types: readonly string[], term: unknown, names: Names): boolean {
-  const { subType, value, prefix } = (term ?? {}) as { subType?: string; value?: string; prefix?: string };
-  return subType === "namedNode" && names.all(String(value), prefix).some((iri) => types.includes(iri));
 }

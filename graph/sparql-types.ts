@@ -1,23 +1,36 @@
-// The types that a literal of a query may have. Jena makes an object of each type that it meets and forgets none, so that a query
-// with three thousand names of its own leaves all of them behind.
+// The types of XML Schema and RDF, which are those that a literal of a query may have. Jena makes an object of each type that it meets
+// and forgets none, so that a query with three thousand names of its own leaves all of them behind.
 import { RDF, XSD } from "./namespaces.ts";
 import type { Names } from "./sparql-extensions.ts";
 import { quoted, written } from "./sparql-wording.ts";
 import type { Named } from "./sparql-wording.ts";
 
+const ofXsd = (names: string) => names.split(" ").map((name) => XSD + name);
+
+export const NUMBERS: readonly string[] = ofXsd(
+  "decimal integer double float byte short int long unsignedByte unsignedShort unsignedInt unsignedLong positiveInteger " +
+    "nonNegativeInteger negativeInteger nonPositiveInteger",
+);
+export const DATES: readonly string[] = ofXsd(
+  "dateTime dateTimeStamp date time gYear gYearMonth gMonthDay gMonth gDay",
+);
+export const DURATIONS: readonly string[] = ofXsd("duration dayTimeDuration yearMonthDuration");
+
 const TYPES: ReadonlySet<string> = new Set([
-  ..."string boolean decimal integer double float date time dateTime dateTimeStamp gYear gMonth gDay gYearMonth gMonthDay"
-    .concat(
-      " duration yearMonthDuration dayTimeDuration byte short int long unsignedByte unsignedShort unsignedInt",
-    )
-    .concat(
-      " unsignedLong positiveInteger nonNegativeInteger negativeInteger nonPositiveInteger hexBinary base64Binary",
-    )
-    .concat(" anyURI language normalizedString token NMTOKEN Name NCName QName ID IDREF ENTITY")
-    .split(" ")
-    .map((name) => XSD + name),
+  ...NUMBERS,
+  ...DATES,
+  ...DURATIONS,
+  ...ofXsd(
+    "string boolean hexBinary base64Binary anyURI language normalizedString token NMTOKEN Name NCName QName ID IDREF ENTITY",
+  ),
   ...["langString", "dirLangString", "HTML", "XMLLiteral", "JSON"].map((name) => RDF + name),
 ]);
+
+/** Whether a term, read in any way, names one of these types. */
+export function isAmong(types: readonly string[], term: unknown, names: Names): boolean {
+  const { subType, value, prefix } = (term ?? {}) as { subType?: string; value?: string; prefix?: string };
+  return subType === "namedNode" && names.all(String(value), prefix).some((iri) => types.includes(iri));
+}
 
 /** Why nothing may have this type; undefined also for a language, and for what is no name at all. */
 export function faultOfUnknown(type: unknown, names: Names): string | undefined {

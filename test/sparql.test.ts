@@ -518,9 +518,10 @@ describe("without a store", () => {
       expect((body as { message: string }).message).toContain(name);
     });
     test.each([
-      ["xsd:dayTimeDuration(?o)", 'write a duration out, as in "P30D"^^xsd:dayTimeDuration'],
-      ["xsd:yearMonthDuration(?o)", 'write a duration out, as in "P1M"^^xsd:yearMonthDuration'],
-      ["xsd:duration(?o)", 'write a duration out, as in "P30D"^^xsd:duration'],
+      ...["duration", "dayTimeDuration", "yearMonthDuration"].map((type) => [
+        `xsd:${type}(?o)`,
+        'write a duration out, as in "P30D"^^xsd:dayTimeDuration or "P1M"^^xsd:yearMonthDuration',
+      ]),
       ['fn:matches(?o, "a")', "use REGEX"],
       ['fn:replace(?o, "a", "b")', "use REPLACE"],
       ["fn:round(?o, 2)", "give it one argument, as in fn:round(100 * ?x) / 100"],

@@ -87,6 +87,7 @@ import { PEOPLE } from "./rules-people.ts";
 import { PROOFS } from "./rules-proofs.ts";
 import { QUEUES } from "./rules-queue.ts";
 import { RECORDS } from "./rules-records.ts";
+import { SPARQL_AT_ONCE } from "./sparql-at-once.ts";
 import { SPARQL_BOUNDS } from "./sparql-bounds.ts";
 import { SPARQL_COSTS } from "./sparql-costs.ts";
 import { SPARQL_ENDABLE } from "./sparql-endable.ts";
@@ -265,6 +266,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...LISTS_READ,
   ...SHOWN_AND_HIDDEN,
   ...LISTS_ORDERED,
+  ...SPARQL_AT_ONCE,
   ...SPARQL_BOUNDS,
   ...SPARQL_COSTS,
   ...SPARQL_ENDABLE,

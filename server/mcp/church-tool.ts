@@ -8,7 +8,7 @@ import { RESPONSE_HEADERS } from "../headers.ts";
 import { currentRequest } from "../request-context.ts";
 import { churchFeatures, churchPage, churchQuery } from "../resources/church-schemas.ts";
 import { isObject } from "./messages.ts";
-import type { Piece } from "./messages.ts";
+import type { Piece } from "../rest/answer.ts";
 
 export const CHURCH_TOOL = "churches_search_v1";
 

@@ -12,12 +12,13 @@ import { RESPONSE_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { parseJson, requireUtf8Charset } from "../text.ts";
 import { ACCEPTED, LONGEST_BATCH, RPC, rpcError } from "./messages.ts";
-import type { PagedReply, Piece } from "./messages.ts";
 import { readPage } from "./church-tool.ts";
+import type { PagedReply } from "./messages.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
 import type { Caller, ProtocolHeaders } from "./protocol.ts";
 import type { ChurchPages } from "../resources/church-pages.ts";
 import { sendPieces } from "../rest/answer.ts";
+import type { Piece } from "../rest/answer.ts";
 import { currentRequest } from "../request-context.ts";
 
 const MCP_PATH = "/v0/mcp";

@@ -1,6 +1,7 @@
 // JSON-RPC 2.0 as the tool endpoint speaks it: what a message is, and how one is refused in words.
 
 import { currentRequest } from "../request-context.ts";
+import type { Piece } from "../rest/answer.ts";
 
 /** The codes of JSON-RPC that the tool endpoint answers with. */
 export const RPC = {
@@ -26,9 +27,6 @@ export type RpcRequest = {
 
 /** The reply to one message; without a body, an acknowledgement. */
 export type Reply = { status: number; body?: string };
-
-/** A part of a text: of a long one its bytes, which are not copied as often as long strings are. */
-export type Piece = string | Uint8Array;
 
 /** A reply with a page in it has a text in pieces. */
 export type PagedReply = Omit<Reply, "body"> & { body?: string | readonly Piece[] };

@@ -118,14 +118,14 @@ async function inBytes(
   return packed;
 }
 
+/** A part of a text: of a long one its bytes, which are not copied as often as long strings are. */
+export type Piece = string | Uint8Array;
+
 /**
  * Sends a text of which there are pieces, one after the other; the answer has its type already.
  * @throws ApiError service_busy where earlier answers wait to be read
  */
-export async function sendPieces(
-  response: Response,
-  pieces: readonly (string | Uint8Array)[],
-): Promise<void> {
+export async function sendPieces(response: Response, pieces: readonly Piece[]): Promise<void> {
   const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
   requireRoom(response, bytes);
   response.set("content-length", String(bytes));

@@ -1,0 +1,117 @@
+// A query has an engine take long over what it does in a single step, which no time limit ends.
+import type { Mistake } from "../mistake.ts";
+
+const COSTS = { tests: ["sparql-costs"] };
+const CONSTANTS = { ...COSTS, file: "graph/sparql-constants.ts", only: "nothing but constants" };
+const PLANNED = { ...CONSTANTS, file: "graph/sparql-cost.ts" };
+const SORTED = { ...COSTS, file: "graph/sparql-cost.ts", only: "what is sorted by" };
+const NUMBERS = { ...COSTS, file: "graph/sparql-numbers.ts", only: "numbers of many digits" };
+const DIGITS = { ...NUMBERS, file: "graph/sparql-cost.ts" };
+const DEEP = { ...COSTS, only: "repeats a group" };
+
+const slips = (
+  of: Omit<Mistake, "rule" | "before" | "after">,
+  all: readonly (readonly [rule: string, before: string, after: string])[],
+): Mistake[] => all.map(([rule, before, after]) => ({ ...of, rule, before, after }));
+
+export const SPARQL_AT_ONCE: readonly Mistake[] = [
+  ...slips(PLANNED, [
+    ["constants are made while a query is planned", "if (planned > MOST_STEPS_OF_CONSTANTS)", "if (false)"],
+    ["constants may take as long as they may", "MOST_STEPS / 200", "MOST_STEPS / 300"],
+    ["constants may take no longer", "MOST_STEPS / 200", "MOST_STEPS / 150"],
+    ["constants are made again in each EXISTS", "own.steps * 2 ** exists", "own.steps"],
+    ["so are durations", "own.times * (2 ** exists - 1)", "0"],
+  ]),
+  ...slips(CONSTANTS, [
+    ["a name is no constant", 'if (subType === "variable" || ', "if ("],
+    ["NOW is no constant", "if (partsOf(node).length === 0) return false;\n", ""],
+    [
+      "a part may be a constant",
+      "found.push(...parts.filter(({ isOne }) => isOne).map(({ part }) => part));\n",
+      "",
+    ],
+    ["all that is given is constant, or it is none", "parts.every(", "parts.some("],
+  ]),
+  {
+    ...CONSTANTS,
+    file: "graph/sparql-survey.ts",
+    rule: "an EXISTS is known by those around it",
+    before: 'exists + (subType === "patternOperation" ? 1 : 0)',
+    after: "exists",
+  },
+  ...slips(SORTED, [
+    [
+      "what is sorted by is made at each comparison",
+      "if (sorting.steps * COMPARISONS > MOST_STEPS)",
+      "if (false)",
+    ],
+    ["a sort has half a million comparisons", "const COMPARISONS = 200_000;", "const COMPARISONS = 50_000;"],
+    ["not all values are the longest", "const COMPARISONS = 200_000;", "const COMPARISONS = 2_000_000;"],
+    [
+      "durations are compared more often",
+      "const COMPARISONS_OF_TIMES = 10;",
+      "const COMPARISONS_OF_TIMES = 5;",
+    ],
+    [
+      "a value of the graph may be sorted as a number",
+      "all > OF_DATA * SLACK ? all * all : all",
+      "all * all",
+    ],
+  ]),
+  ...slips(NUMBERS, [
+    ["a number is written with a hundred digits", "const MOST_WRITTEN = 100;", "const MOST_WRITTEN = 99;"],
+    ["a number is written with no more", "const MOST_WRITTEN = 100;", "const MOST_WRITTEN = 101;"],
+    ["a text may be longer", "isAmong(NUMBERS, langOrIri, names) && ", ""],
+    ["a number may have 4,000 digits", "const MOST = 4_000;", "const MOST = 3_999;"],
+    ["a number has no more", "const MOST = 4_000;", "const MOST = 4_001;"],
+    ["numbers of 300 digits may be sorted by", "const MOST_SORTED = 300;", "const MOST_SORTED = 100;"],
+    ["longer ones are not", "digits > MOST_SORTED", "false"],
+    ["a cast reads all of a text", "length > TEXT_OF_DATA ? length : DIGITS_OF_DATA", "DIGITS_OF_DATA"],
+    ["a text of the graph is a short number", "length > TEXT_OF_DATA ? length : DIGITS_OF_DATA", "length"],
+    ["STRDT makes numbers", 'operator === "strdt" ? parts[1] : undefined', "undefined"],
+    ["a sum has a digit more", "return most + 1;", "return most;"],
+    ["a product has the digits of both", "sum + each", "Math.max(sum, each)"],
+    ["a division has more digits", 'operator === "/" ? BEHIND_POINT : 0', "0"],
+    ["an average is of numbers", 'aggregation === "sum" || aggregation === "avg"', "false"],
+    ["what is negative is a number", '"uminus", "uplus", ', ""],
+    ["one of a choice is a number", '"if", "coalesce", "min", "max", "sample", ', ""],
+    ["a part of a triple may be a number", '...["triple", "subject", "predicate", "object"],', ""],
+    ["what is made of a number by a function is one", 'return subType === "functionCall" || ', "return "],
+  ]),
+  ...slips(DIGITS, [
+    ["a name has its digits", "digits: Math.max(digits, before.digits),", "digits: before.digits,"],
+    ["no operation makes more digits", " ?? faultOfDigits(digits)", ""],
+    ["a number that is not longer may have more digits", "digits <= before.digits && ", ""],
+  ]),
+  ...slips({ ...DEEP, file: "graph/sparql-cost.ts" }, [
+    ["a repeated group takes a stack", " ?? faultOfDepth(node, parts, values)", ""],
+    [
+      "a GROUP_CONCAT may be long",
+      "(!first.isJoined && first.length <= LONGEST_KEPT)",
+      "first.length <= LONGEST_KEPT",
+    ],
+    ["what repeats no group takes none", " || !read.isDeep\n", "\n"],
+  ]),
+  ...slips({ ...DEEP, file: "graph/sparql-patterns.ts" }, [
+    ["a group that is repeated some times takes none", "isGroup && quantifier?.most === Infinity", "isGroup"],
+    [
+      "a set that is repeated takes none",
+      "(isGroup && quantifier?.most === Infinity)",
+      "quantifier?.most === Infinity",
+    ],
+    ["a group in a group is repeated as well", "all.isDeep || isDeep || ", "all.isDeep || "],
+    ["what follows a repeated group may be anything", "all.isDeep || isDeep || ", "isDeep || "],
+    [
+      "any of some alternatives may repeat a group",
+      "isDeep: costs.some(({ isDeep }) => isDeep)",
+      "isDeep: false",
+    ],
+  ]),
+  {
+    ...NUMBERS,
+    file: "graph/sparql-types.ts",
+    rule: "bytes are numbers",
+    before: "unsignedByte ",
+    after: "",
+  },
+];
