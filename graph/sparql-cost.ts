@@ -3,21 +3,16 @@
 // what others ask waits meanwhile. To look through a long value for another is a single step to an engine, which no time limit ends.
 import { constantsIn, partsOf } from "./sparql-constants.ts";
 import type { Names } from "./sparql-extensions.ts";
+import { isShort, lengthOf, LONGEST_KEPT, mostOf, OF_DATA, sumOf, writtenLength } from "./sparql-lengths.ts";
+import type { Within } from "./sparql-lengths.ts";
 import { DIGITS_OF_DATA, digitsOf, digitsOfTerm, faultOfDigits, faultOfSorted } from "./sparql-numbers.ts";
-import { readPattern } from "./sparql-patterns.ts";
-import { isMatching, survey } from "./sparql-survey.ts";
+import { faultOfDepth, helpOf, nameOf, SLACK, stepsOf } from "./sparql-steps.ts";
+import { survey } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 import { Times } from "./sparql-times.ts";
-import { quoted } from "./sparql-wording.ts";
 
-/** What a value of the graph is taken to have; most have less. */
-const OF_DATA = 1_000;
-/** How much longer the longest may be; what takes steps with each is not to take hours with that one. */
-const SLACK = 10;
 /** Room for many values at once, and for one GROUP_CONCAT of as many solutions as there are. */
 const LONGEST = 2_000_000;
-/** The same where solutions are kept: of the 20,000 that Fuseki sorts in memory 200 MB, which several queries may take at once. */
-const LONGEST_KEPT = 10_000;
 /** All values that a query makes of a solution, which has them at the same time: so many of the longest. */
 const OF_A_SOLUTION = 3;
 /** The same of what all GROUP_CONCATs take of it: ten plain lists, or half as many of two values each. */
@@ -35,25 +30,8 @@ const MOST_STEPS_OF_CONSTANTS = MOST_STEPS / 200;
 const COMPARISONS = 200_000;
 /** Durations come with many that are as long. */
 const COMPARISONS_OF_TIMES = 10;
-/** A pattern that is a single letter, or a sign with a backslash. */
-const ONE_LETTER = /^(?:\\(?=\W)|(?![\\^$.|?*+()[\]{}]))([\s\S])$/;
 /** To go once through a value, such as to hash it: this often as long as to compare a letter. */
 const LINEAR = 100;
-/** A letter becomes three bytes, and each of them three characters. */
-const ENCODED = 9;
-/** Of what has a thousand letters in the reckoning, but rarely otherwise. */
-const ENCODED_OF_DATA = 3;
-
-/** What takes as many steps as its first argument is long, times its second: engines compare by the letter. */
-const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter"];
-/** What is short, whatever it is of. */
-const SHORT: readonly unknown[] = [
-  ...["=", "!=", "<", ">", "<=", ">=", "in", "notin", "&&", "||", "!"],
-  ...["contains", "strstarts", "strends", "regex", "langmatches", "bound", "sameterm"],
-  ...["isiri", "isuri", "isblank", "isliteral", "isnumeric"],
-  ...["strlen", "count", "year", "month", "day", "hours", "minutes", "seconds", "tz", "timezone"],
-  ...["md5", "sha1", "sha256", "sha384", "sha512"],
-];
 /** Aggregates and operators of which comes one of the values that they are given; the condition of IF is short. */
 const CHOOSING: readonly unknown[] = ["if", "coalesce", "str", "min", "max", "sample"];
 /** Aggregates that keep nothing of what they are given, unless they tell it apart. */
@@ -67,13 +45,10 @@ const OF_NOTHING = 400;
  * in many other solutions.
  */
 type Value = { length: number; digits: number; isJoined: boolean; isNamed: boolean };
-type Known = {
+type Known = Within & {
   ofName: (name: string) => Value;
   longest: number;
-  longestIri: number;
-  mayRefer: boolean;
   isSpread: boolean;
-  replaced: Map<Node, Replaced>;
   times: Times;
   names: Names;
   spent: Spent;
@@ -83,8 +58,6 @@ type Known = {
  * result; and what is kept of a solution without a name, by other aggregates and for groups.
  */
 type Spent = { steps: number; times: number; joined: number; kept: number };
-/** What comes of replacing single letters, none of which stands in what others were replaced by: each is replaced but once. */
-type Replaced = { base: number; growth: number; made: string };
 
 class Excess extends Error {}
 
@@ -108,7 +81,7 @@ function measure(root: Node, names: Names): void {
   const found = survey(root);
   const { bindings, expressions, orders, longestIri, mayRefer, isSpread } = found;
   const known = new Map<string, Value>();
-  const replaced = new Map<Node, Replaced>();
+  const replaced: Within["replaced"] = new Map();
   const times = new Times(found, names);
   const longest = found.isKeeping ? LONGEST_KEPT : LONGEST;
   const ofData = {
@@ -203,22 +176,23 @@ function valueBy(node: Node, known: Known): Value {
   const parts = partsOf(node);
   const values = parts.map((part) => valueBy(part, known));
   const digits = digitsOf(node, parts, values, known.names);
+  const [first] = values;
+  const firstLength = first?.isJoined ? Infinity : (first?.length ?? 0);
   const fault =
-    known.times.faultOf(node, parts) ?? faultOfDigits(digits) ?? faultOfDepth(node, parts, values);
+    known.times.faultOf(node, parts) ?? faultOfDigits(digits) ?? faultOfDepth(node, parts, firstLength);
   if (fault) throw new Excess(fault);
   const looked = values.map(({ length, isJoined }) => (isJoined ? LONGEST : length * SLACK));
   const steps = stepsOf(node, parts, looked);
   known.spent.steps += steps + sumOf(looked) * (LINEAR / SLACK);
   known.spent.times += known.times.stepsOf(node, parts);
   if (steps > MOST_STEPS) {
-    const [first] = values;
     const over = first?.isJoined
       ? "over values that a GROUP_CONCAT may make of all that there is"
       : `over values as long as those of this query could become (${first?.length.toLocaleString("en")} characters)`;
     throw new Excess(`${nameOf(node, parts)} could take hours ${over}; ${helpOf(operator)}.`);
   }
   const most = mostOf(node, parts);
-  const isOfJoined = !SHORT.includes(operator ?? aggregation) && values.some((each) => each.isJoined);
+  const isOfJoined = !isShort(node) && values.some((each) => each.isJoined);
   const isJoined = aggregation === "group_concat" || (isOfJoined && most === Infinity);
   const isChosen = CHOOSING.includes(operator ?? aggregation);
   // Of what is found once, each solution would have a copy.
@@ -229,9 +203,9 @@ function valueBy(node: Node, known: Known): Value {
     !aggregation &&
     values.some((each) => each.isJoined && each.isNamed);
   const lengths = values.map(({ length }) => length);
-  if (aggregation === "group_concat") known.spent.joined += lengthOf(node, lengths, known);
+  const whole = lengthOf(node, lengths, known);
+  if (aggregation === "group_concat") known.spent.joined += whole;
   else if (isKept(node)) known.spent.kept += sumOf(lengths);
-  const whole = Math.min(lengthOf(node, lengths, known), lengthByLetters(node, lengths, known));
   const made = isOfJoined && most < Infinity ? most : Math.min(whole, most);
   const length = isCopied ? Infinity : Math.max(OF_NOTHING, made);
   if (length > known.longest) throw new Excess(tooLong(nameOf(node, parts), known.longest, isCopied));
@@ -271,107 +245,4 @@ function tooLongToSeek(isJoined: boolean): string {
 function isKept({ aggregation, distinct }: Node): boolean {
   if (aggregation === undefined) return false;
   return distinct === true || !COUNTING.includes(aggregation);
-}
-
-const sumOf = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
-
-/** How many characters SUBSTR takes at most, where that is written out. */
-function mostOf({ operator }: Node, parts: readonly Node[]): number {
-  const most = operator === "substr" && parts[2]?.["subType"] === "literal" ? Number(parts[2]["value"]) : NaN;
-  return Number.isNaN(most) ? Infinity : most;
-}
-
-function nameOf({ operator, aggregation }: Node, parts: readonly Node[]): string {
-  if (isMatching(operator)) {
-    return `${operator.toUpperCase()} with the pattern ${JSON.stringify(quoted(String(parts[1]?.["value"])))}`;
-  }
-  const name = operator ?? aggregation;
-  return typeof name === "string" ? name.toUpperCase() : "A function";
-}
-
-function helpOf(operator: unknown): string {
-  return isMatching(operator)
-    ? "begin the pattern with ^, use fewer of *, + and {n,} or of the alternatives between them, or look for its words one by one with CONTAINS"
-    : "look through what stands in the graph, instead of what is made of it";
-}
-
-/** The longest that comes of a term by itself: its text, its language, or an IRI, which may stand behind a prefix or be relative. */
-function writtenLength({ subType, value, langOrIri }: Node, { longestIri }: Known): number {
-  const { length } = String(value);
-  if (subType === "namedNode") return length + longestIri;
-  return typeof langOrIri === "string" ? Math.max(length, langOrIri.length) : length;
-}
-
-/** How long what is made of values of these lengths is. */
-function lengthOf(node: Node, lengths: readonly number[], { mayRefer, longestIri }: Known): number {
-  const { operator, aggregation, separator = "" } = node as { separator?: string } & Node;
-  const [first = 0, , third = 0] = lengths;
-  if (SHORT.includes(operator ?? aggregation)) return 0;
-  // A sum has no more digits before its point than one of what it is of, and one, and no more behind it than one.
-  if (operator === "+" || operator === "-") return Math.max(...lengths) + 1;
-  if (operator === "if" || operator === "coalesce") return Math.max(...lengths);
-  if (operator === "replace") {
-    const least = leastOf(node["args"] as readonly Node[]);
-    // Between all letters, and in the place of each.
-    if (least === 0 || mayRefer) return (first + 1) * (third + 1);
-    return first + (first / least) * Math.max(0, third - least);
-  }
-  if (operator === "encode_for_uri") return first * (first === OF_DATA ? ENCODED_OF_DATA : ENCODED);
-  if (operator === "iri" || operator === "uri") return first + longestIri;
-  return sumOf(lengths) + (aggregation === "group_concat" ? separator.length : 0);
-}
-
-function lengthByLetters(node: Node, [first = 0]: readonly number[], { replaced, mayRefer }: Known): number {
-  if (node["operator"] !== "replace" || mayRefer) return Infinity;
-  const [of, pattern, by, flags] = node["args"] as readonly Node[];
-  const [, letter = ""] = ONE_LETTER.exec(String(pattern?.["value"])) ?? [];
-  if (letter === "" || by?.["subType"] !== "literal" || flags) return Infinity;
-  const within = replaced.get(of!);
-  const { base, growth, made } =
-    within?.made.includes(letter) === false ? within : { base: first, growth: 0, made: "" };
-  const text = String(by["value"]);
-  const all = { base, growth: Math.max(growth, text.length - 1), made: made + text };
-  replaced.set(node, all);
-  return all.base * (1 + all.growth);
-}
-
-/** How many characters the pattern of a REPLACE takes away each time at least. */
-function leastOf(args: readonly Node[]): number {
-  const pattern = String(args[1]?.["value"]);
-  if (args[3] && String(args[3]["value"]).includes("q")) return pattern.length;
-  const read = readPattern(pattern);
-  return "fault" in read ? 0 : read.least;
-}
-
-/** Why a pattern is not matched with a value as long as this, for which Java would need more of a stack than it has. */
-function faultOfDepth(node: Node, parts: readonly Node[], [first]: readonly Value[]): string | undefined {
-  if (!isMatching(node["operator"]) || !first || (!first.isJoined && first.length <= LONGEST_KEPT))
-    return undefined;
-  const read = readPattern(String(parts[1]?.["value"]));
-  return "fault" in read || !read.isDeep
-    ? undefined
-    : `${nameOf(node, parts)} repeats a group, and is matched with at most ${LONGEST_KEPT.toLocaleString("en")} characters; repeat a set of ` +
-        "characters, as in [ab]*, or match something shorter.";
-}
-
-/** How many steps an engine takes with values of these lengths. */
-function stepsOf({ operator, subType }: Node, parts: readonly Node[], lengths: readonly number[]): number {
-  const [first = 0, second = 0] = lengths;
-  // A number is read digit by digit, with a multiplication each time; those that may be called are casts to numbers and the like.
-  if (subType === "functionCall") {
-    const all = sumOf(lengths);
-    return all > OF_DATA * SLACK ? all * all : all;
-  }
-  if (operator === "strdt") return first * first;
-  // What is written out is as long as it is.
-  if (BY_EACH.includes(operator))
-    return first * (parts[1]?.["subType"] === "literal" ? second / SLACK : second);
-  if (!isMatching(operator)) return 0;
-  const flags = parts[operator === "regex" ? 2 : 3]?.["value"];
-  const read = readPattern(String(parts[1]?.["value"]), String(flags).includes("m"));
-  // What is no pattern is looked for as it is.
-  const { open, ways } = "fault" in read ? { open: 2, ways: 1 } : read;
-  let steps = ways;
-  for (let places = 1; places <= open; places++) steps *= first / places;
-  return steps;
 }

@@ -52,12 +52,14 @@ export const SPARQL_AT_ONCE: readonly Mistake[] = [
       "const COMPARISONS_OF_TIMES = 10;",
       "const COMPARISONS_OF_TIMES = 5;",
     ],
-    [
-      "a value of the graph may be sorted as a number",
-      "all > OF_DATA * SLACK ? all * all : all",
-      "all * all",
-    ],
   ]),
+  {
+    ...SORTED,
+    file: "graph/sparql-steps.ts",
+    rule: "a value of the graph may be sorted as a number",
+    before: "all > OF_DATA * SLACK ? all * all : all",
+    after: "all * all",
+  },
   ...slips(NUMBERS, [
     ["a number is written with a hundred digits", "const MOST_WRITTEN = 100;", "const MOST_WRITTEN = 99;"],
     ["a number is written with no more", "const MOST_WRITTEN = 100;", "const MOST_WRITTEN = 101;"],
@@ -84,13 +86,12 @@ export const SPARQL_AT_ONCE: readonly Mistake[] = [
     ["a number that is not longer may have more digits", "digits <= before.digits && ", ""],
   ]),
   ...slips({ ...DEEP, file: "graph/sparql-cost.ts" }, [
-    ["a repeated group takes a stack", " ?? faultOfDepth(node, parts, values)", ""],
-    [
-      "a GROUP_CONCAT may be long",
-      "(!first.isJoined && first.length <= LONGEST_KEPT)",
-      "first.length <= LONGEST_KEPT",
-    ],
+    ["a repeated group takes a stack", " ?? faultOfDepth(node, parts, firstLength)", ""],
+    ["a GROUP_CONCAT may be long", "first?.isJoined ? Infinity : ", ""],
+  ]),
+  ...slips({ ...DEEP, file: "graph/sparql-steps.ts" }, [
     ["what repeats no group takes none", " || !read.isDeep\n", "\n"],
+    ["what is short may repeat a group", " || length <= LONGEST_KEPT", ""],
   ]),
   ...slips({ ...DEEP, file: "graph/sparql-patterns.ts" }, [
     ["a group that is repeated some times takes none", "isGroup && quantifier?.most === Infinity", "isGroup"],

@@ -6,6 +6,8 @@ const EXTENSIONS = { ...GUARD, file: "graph/sparql-extensions.ts" };
 const PATTERNS = { ...GUARD, file: "graph/sparql-patterns.ts" };
 const PATHS = { ...GUARD, file: "graph/sparql-paths.ts", only: "single step" };
 const COST = { ...GUARD, file: "graph/sparql-cost.ts" };
+const LENGTHS = { ...GUARD, file: "graph/sparql-lengths.ts" };
+const STEPS = { ...GUARD, file: "graph/sparql-steps.ts" };
 const PLACE = { file: "graph/store-http.ts", tests: ["store-answers"], only: "the place of a query" };
 
 export const SPARQL_BOUNDS: readonly Mistake[] = [
@@ -297,42 +299,42 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   },
   {
     rule: "a name is as long as with its prefix",
-    ...COST,
+    ...LENGTHS,
     before: 'if (subType === "namedNode") return length + longestIri;',
     after: 'if (subType === "namedNode") return length;',
     only: "long prefix",
   },
   {
     rule: "what can be in a text in many ways takes as many steps",
-    ...COST,
+    ...STEPS,
     before: "let steps = ways;",
     after: "let steps = 1;",
     only: "could take hours",
   },
   {
     rule: "a number is read with its square of steps",
-    ...COST,
+    ...STEPS,
     before: 'if (operator === "strdt") return first * first;',
     after: 'if (operator === "strdt") return 0;',
     only: "could take hours",
   },
   {
     rule: "what is found by each letter takes the product of steps",
-    ...COST,
+    ...STEPS,
     before: "return first * (parts[1]",
     after: "return 0 * (parts[1]",
     only: "could take hours",
   },
   {
     rule: "the number of letters is short",
-    ...COST,
-    before: "if (SHORT.includes(operator ?? aggregation)) return 0;\n",
+    ...LENGTHS,
+    before: "if (isShort(node)) return 0;\n",
     after: "",
     only: "may be looked for",
   },
   {
     rule: "what a query replaces each letter by counts for each of them",
-    ...COST,
+    ...LENGTHS,
     before: "return (first + 1) * (third + 1);",
     after: "return first + third;",
     only: "one expression",
@@ -360,7 +362,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   },
   {
     rule: "of a choice one value counts",
-    ...COST,
+    ...LENGTHS,
     before: '  if (operator === "if" || operator === "coalesce") return Math.max(...lengths);\n',
     after: "",
     only: "a choice of values",
@@ -374,7 +376,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   },
   {
     rule: "addresses take nine times the room",
-    ...COST,
+    ...LENGTHS,
     before: "return first * (first === OF_DATA ? ENCODED_OF_DATA : ENCODED);",
     after: "return first;",
     only: "addresses of addresses",
@@ -402,21 +404,21 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   },
   {
     rule: "what takes away letters adds the fewer",
-    ...COST,
+    ...LENGTHS,
     before: "(first / least) * Math.max(0, third - least)",
     after: "first * third",
     only: "may be made",
   },
   {
     rule: "what is replaced may stand again in what replaces it",
-    ...COST,
+    ...LENGTHS,
     before: "if (least === 0 || mayRefer)",
     after: "if (least === 0)",
     only: "values that could become longer",
   },
   {
     rule: "a letter is replaced again where it stands in what replaced others",
-    ...COST,
+    ...LENGTHS,
     before: "within?.made.includes(letter) === false",
     after: "within",
     only: "values that could become longer",
@@ -492,14 +494,14 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   },
   {
     rule: "a hash is short, whatever it is of",
-    ...COST,
+    ...LENGTHS,
     before: '  ...["md5", "sha1", "sha256", "sha384", "sha512"],\n',
     after: "",
     only: "all together not",
   },
   {
     rule: "a separator counts with what it joins",
-    ...COST,
+    ...LENGTHS,
     before: '(aggregation === "group_concat" ? separator.length : 0)',
     after: "0",
     only: "a separator",

@@ -194,8 +194,8 @@ const TOGETHER_SLIPS: readonly (readonly [rule: string, before: string, after: s
   ],
   [
     "what all GROUP_CONCATs take counts together",
-    "known.spent.joined += lengthOf",
-    "known.spent.joined = lengthOf",
+    "known.spent.joined += whole",
+    "known.spent.joined = whole",
   ],
   ["what is made of a GROUP_CONCAT counts", "known.spent.joined += length;", ";"],
   ["what is grouped by without a name counts", "spent.kept += measured(grouping).length;", ";"],
@@ -208,8 +208,12 @@ const TOGETHER_SLIPS: readonly (readonly [rule: string, before: string, after: s
     "if (spent.kept > LONGEST)",
   ],
   ["ten plain lists are accepted", "const OF_GROUP_CONCATS = 2;", "const OF_GROUP_CONCATS = 1;"],
-  ["an address of the graph is short", "first === OF_DATA ? ENCODED_OF_DATA : ENCODED", "ENCODED"],
   ["GROUP_CONCATs have a bound", "const OF_GROUP_CONCATS = 2;", "const OF_GROUP_CONCATS = 3;"],
+];
+
+/** How long a single value is. */
+const LENGTH_SLIPS: readonly (readonly [rule: string, before: string, after: string])[] = [
+  ["an address of the graph is short", "first === OF_DATA ? ENCODED_OF_DATA : ENCODED", "ENCODED"],
   ["a language has a length", "Math.max(length, langOrIri.length)", "length"],
   [
     "what becomes an IRI may be relative",
@@ -318,7 +322,7 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   {
     ...GROUPED,
     rule: "what is short of a GROUP_CONCAT is short",
-    before: "!SHORT.includes(operator ?? aggregation) && values.some",
+    before: "!isShort(node) && values.some",
     after: "values.some",
   },
   {
@@ -369,6 +373,7 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   },
   {
     ...GROUPED,
+    file: "graph/sparql-lengths.ts",
     only: "of each solution",
     rule: "what is kept is at most 10,000 long, and not less",
     before: "const LONGEST_KEPT = 10_000;",
@@ -376,6 +381,7 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   },
   {
     ...GROUPED,
+    file: "graph/sparql-lengths.ts",
     only: "of each solution",
     rule: "a sum has no more digits than what it is of",
     before: '  if (operator === "+" || operator === "-") return Math.max(...lengths) + 1;\n',
@@ -390,6 +396,7 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   },
   {
     ...GROUPED,
+    file: "graph/sparql-lengths.ts",
     only: "of each solution",
     rule: "a sign with a backslash is one letter",
     before: "(?:\\\\(?=\\W)|",
@@ -397,6 +404,7 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   },
   {
     ...GROUPED,
+    file: "graph/sparql-lengths.ts",
     only: "of each solution",
     rule: "parts of dates are short",
     before: '"year", "month", "day", "hours", "minutes", ',
@@ -404,6 +412,7 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   },
   {
     ...GROUPED,
+    file: "graph/sparql-lengths.ts",
     only: "of each solution",
     rule: "conditions are short",
     before: ', "&&", "||", "!"',
@@ -445,6 +454,10 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   },
   ...TIME_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TIMES })),
   ...TOGETHER_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TOGETHER })),
+  ...LENGTH_SLIPS.map(([rule, before, after]) => ({
+    ...{ rule, before, after, ...TOGETHER },
+    file: "graph/sparql-lengths.ts",
+  })),
   {
     ...TOGETHER,
     file: "graph/sparql-survey.ts",

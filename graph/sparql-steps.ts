@@ -1,0 +1,63 @@
+// What an engine takes to look through a value, which is a single step to it that no time limit ends.
+import { LONGEST_KEPT, OF_DATA, sumOf } from "./sparql-lengths.ts";
+import { readPattern } from "./sparql-patterns.ts";
+import { isMatching } from "./sparql-survey.ts";
+import type { Node } from "./sparql-survey.ts";
+import { quoted } from "./sparql-wording.ts";
+
+/** How much longer the longest may be; what takes steps with each is not to take hours with that one. */
+export const SLACK = 10;
+/** What takes as many steps as its first argument is long, times its second: engines compare by the letter. */
+const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter"];
+
+/** How many steps an engine takes with values of these lengths. */
+export function stepsOf(
+  { operator, subType }: Node,
+  parts: readonly Node[],
+  lengths: readonly number[],
+): number {
+  const [first = 0, second = 0] = lengths;
+  // A number is read digit by digit, with a multiplication each time; those that may be called are casts to numbers and the like.
+  if (subType === "functionCall") {
+    const all = sumOf(lengths);
+    return all > OF_DATA * SLACK ? all * all : all;
+  }
+  if (operator === "strdt") return first * first;
+  // What is written out is as long as it is.
+  if (BY_EACH.includes(operator))
+    return first * (parts[1]?.["subType"] === "literal" ? second / SLACK : second);
+  if (!isMatching(operator)) return 0;
+  const flags = parts[operator === "regex" ? 2 : 3]?.["value"];
+  const read = readPattern(String(parts[1]?.["value"]), String(flags).includes("m"));
+  // What is no pattern is looked for as it is.
+  const { open, ways } = "fault" in read ? { open: 2, ways: 1 } : read;
+  let steps = ways;
+  for (let places = 1; places <= open; places++) steps *= first / places;
+  return steps;
+}
+
+/** Why a pattern is not matched with a value as long as this, for which Java would need more of a stack than it has. */
+export function faultOfDepth(node: Node, parts: readonly Node[], length: number): string | undefined {
+  if (!isMatching(node["operator"]) || length <= LONGEST_KEPT) return undefined;
+  const read = readPattern(String(parts[1]?.["value"]));
+  return "fault" in read || !read.isDeep
+    ? undefined
+    : `${nameOf(node, parts)} repeats a group, and is matched with at most ${LONGEST_KEPT.toLocaleString("en")} characters; repeat a set of ` +
+        "characters, as in [ab]*, or match something shorter.";
+}
+
+/** What a refusal calls an operation. */
+export function nameOf({ operator, aggregation }: Node, parts: readonly Node[]): string {
+  if (isMatching(operator)) {
+    return `${operator.toUpperCase()} with the pattern ${JSON.stringify(quoted(String(parts[1]?.["value"])))}`;
+  }
+  const name = operator ?? aggregation;
+  return typeof name === "string" ? name.toUpperCase() : "A function";
+}
+
+/** How to ask for something that takes fewer steps. */
+export function helpOf(operator: unknown): string {
+  return isMatching(operator)
+    ? "begin the pattern with ^, use fewer of *, + and {n,} or of the alternatives between them, or look for its words one by one with CONTAINS"
+    : "look through what stands in the graph, instead of what is made of it";
+}
