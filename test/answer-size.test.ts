@@ -114,8 +114,9 @@ describe("a page of the church search", () => {
     const { rows } = await service.database.owner.query<{ page: string }>(
       `select app_private.church_page('{"limit": 40}') as page`,
     );
-    const ask = async (headers: Record<string, string>) => {
+    const ask = async (headers: Record<string, string>, method = "GET") => {
       const sent = request(`${service.url}/v0/orgs/search?limit=40`, {
+        method,
         headers: { authorization: `Bearer ${service.keys.read}`, "accept-encoding": accepted, ...headers },
       }).end();
       const [answer] = (await once(sent, "response")) as [IncomingMessage];
@@ -128,6 +129,9 @@ describe("a page of the church search", () => {
     const etag = `W/"${createHash("sha1").update(rows[0]!.page).digest("base64url")}"`;
     expect(answer.headers.etag).toBe(etag);
     expect((await ask({ "if-none-match": etag })).answer.statusCode).toBe(304);
+    const head = await ask({}, "HEAD");
+    expect([head.answer.statusCode, head.answer.headers.etag, head.bytes.length]).toEqual([200, etag, 0]);
+    expect(Number(head.answer.headers["content-length"])).toBe(bytes.length);
   });
 
   test("has a church, however long", async () => {

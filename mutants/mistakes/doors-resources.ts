@@ -45,8 +45,8 @@ export const RESOURCES: readonly Mistake[] = [
   {
     rule: "a long answer is packed as it says",
     file: "server/rest/answer.ts",
-    before: "  if (!packer) return Buffer.concat(",
-    after: "  return Buffer.concat(",
+    before: "  if (!packer) return Array.fromAsync(made());\n",
+    after: '  packer ??= "gzip";\n',
     tests: ["answer-size"],
     only: "the same text",
   },

@@ -59,19 +59,21 @@ export function requireRoom(response: Response, bytes: number): void {
 
 /** Checks before an answer is sent at once, whichever door gives it; what that throws is answered instead. */
 function beforeAnswer(response: Response, check: () => void): void {
-  checks.set(response, check);
   const before = new Set(response.getHeaderNames());
-  const end = response.end.bind(response);
-  response.end = ((...given: Parameters<typeof end>) => {
-    const [chunk] = given as unknown[];
+  checks.set(response, () => {
     try {
-      if (!response.headersSent && (typeof chunk === "string" || chunk instanceof Uint8Array))
-        requireRoom(response, chunk.length);
+      check();
     } catch (error) {
       // They are about the answer that is not given.
       for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name);
       throw error;
     }
+  });
+  const end = response.end.bind(response);
+  response.end = ((...given: Parameters<typeof end>) => {
+    const [chunk] = given as unknown[];
+    if (!response.headersSent && (typeof chunk === "string" || chunk instanceof Uint8Array))
+      requireRoom(response, chunk.length);
     return end(...given);
   }) as typeof end;
 }

@@ -1,7 +1,6 @@
 // How an answer of REST is sent: with what lets a client ask whether it has changed, and shorter for those who unpack it.
 // A long one is gone through piece by piece: nobody else waits for more than one of them.
 import { createHash, hash } from "node:crypto";
-import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Transform } from "node:stream";
@@ -61,8 +60,7 @@ export async function sendAnswer(
     describe(response);
     if (isKnown(request, response, () => sha1.digest("base64url"), isPersonal)) return;
     if (packer) response.set("content-encoding", packer);
-    response.send(bytes);
-    return;
+    return sendPieces(response, bytes);
   }
   describe(response);
   if (isKnown(request, response, () => hash("sha1", text, "base64url"), isPersonal)) return;
@@ -101,9 +99,9 @@ async function textOrPieces(pieces: AsyncIterable<string>): Promise<string | Asy
 /** The bytes of a text of which there are pieces, packed or not: each piece when it comes, and no two of them at once. */
 async function inBytes(
   pieces: AsyncIterable<string>,
-  packer?: string,
-  told: (piece: Buffer) => void = () => undefined,
-): Promise<Buffer> {
+  packer: string | undefined,
+  told: (piece: Buffer) => void,
+): Promise<Buffer[]> {
   const made = async function* () {
     for await (const piece of pieces) {
       const bytes = Buffer.from(piece);
@@ -112,9 +110,9 @@ async function inBytes(
       await setImmediate();
     }
   };
-  if (!packer) return Buffer.concat(await Array.fromAsync(made()));
+  if (!packer) return Array.fromAsync(made());
   const packing = PACKERS[packer]!.inPieces();
-  const [packed] = await Promise.all([buffer(packing), pipeline(made, packing)]);
+  const [packed] = await Promise.all([Array.fromAsync<Buffer>(packing), pipeline(made, packing)]);
   return packed;
 }
 
