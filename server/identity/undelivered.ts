@@ -34,8 +34,15 @@ export function limitUndelivered(maxBytes: number): RequestHandler {
 
 function undelivered(answers: Iterable<Response>): number {
   let bytes = 0;
-  for (const answer of answers) bytes += answer.writableLength;
+  for (const answer of answers) bytes += answer.writableLength + (unwritten.get(answer) ?? 0);
   return bytes;
+}
+
+const unwritten = new WeakMap<Response, number>();
+
+/** Tells how many bytes of an answer that has begun are still to be written, which wait in memory like those that are. */
+export function noteUnwritten(response: Response, bytes: number): void {
+  unwritten.set(response, bytes);
 }
 
 function unread(): ApiError {

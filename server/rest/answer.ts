@@ -9,7 +9,7 @@ import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } fro
 import type { Request, Response } from "express";
 import Negotiator from "negotiator";
 import { ApiError, namesProblem } from "../errors.ts";
-import { requireRoom } from "../identity/undelivered.ts";
+import { noteUnwritten, requireRoom } from "../identity/undelivered.ts";
 
 /** Shorter texts fit into the packet that their headers take. */
 const WORTH_PACKING = 1_000;
@@ -124,10 +124,12 @@ export type Piece = string | Uint8Array;
  * @throws ApiError service_busy where earlier answers wait to be read
  */
 export async function sendPieces(response: Response, pieces: readonly Piece[]): Promise<void> {
-  const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  let bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
   requireRoom(response, bytes);
   response.set("content-length", String(bytes));
   for (const piece of pieces) {
+    bytes -= Buffer.byteLength(piece);
+    noteUnwritten(response, bytes);
     response.write(piece);
     await setImmediate();
   }
