@@ -8,6 +8,8 @@ import type { Node } from "./sparql-survey.ts";
 const MOST_JOINED = 1_000;
 /** Of triples, patterns and operations, with all copies: a second or less. */
 const MOST_PARTS = 100_000;
+/** More than can be told apart, and still a number: without a bound, nothing times infinity would be no number, and less than any. */
+const INNUMERABLE = 1e15;
 /** Of an IN with as many values Jena makes no alternatives. */
 const LONG_LIST = 250;
 /** How much less than an operation something is that it is given. */
@@ -42,7 +44,7 @@ const written = (parts: number) =>
 function planOfQuery({ where, solutionModifiers, variables }: Node): Plan {
   const { having, ...others } = solutionModifiers as Node;
   const filters = isNode(having) ? (having["having"] as readonly Node[]) : [];
-  const within = isNode(where) ? planOf(where) : { parts: 0, places: 0 };
+  const within = isNode(where) ? planOf(where) : { parts: 1, places: 1 };
   const { parts, places } = filtered(within, filters);
   return { parts: parts + partsOf(variables) + partsOf(others), places };
 }
@@ -85,7 +87,7 @@ function filtered({ parts, places }: Plan, filters: readonly Node[]): Plan {
       0,
     );
   }
-  return { parts: copies * (parts + tried * places), places: copies * places };
+  return { parts: copies * (parts + tried * places), places: Math.min(copies * places, INNUMERABLE) };
 }
 
 function partedBy(operator: string, expression: Node): readonly Node[] {

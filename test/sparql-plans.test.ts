@@ -132,6 +132,17 @@ describe("filters make no plan of more than a hundred thousand parts", () => {
     );
   });
 
+  // Nothing times what cannot be counted is no number, and not more than any.
+  test.each([
+    ["once", (filters: string) => `{ ${triples(1)} ${filters} }`],
+    ["beside others", (filters: string) => `{ { ${triples(1)} ${filters} } UNION { ?a ?b ?c } }`],
+    ["in a subquery", (filters: string) => `{ SELECT ?a { { ${triples(1)} ${filters} } } }`],
+  ])("however many parts that would be: %s", (_, pattern) => {
+    expect(verdict(pattern("FILTER(?a IN (<a>, <b>, <c>, <d>)) ".repeat(600)))).toMatch(
+      /plan of a million million or more parts/,
+    );
+  });
+
   test.each([
     ["EXISTS eight deep", nested(8)],
     ["filters of single kinds", `${triples(100)} ${"FILTER(?a = ?b && (?c > 1 || ?d < 2)) ".repeat(100)}`],

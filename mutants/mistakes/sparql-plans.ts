@@ -50,6 +50,7 @@ const FILTER_SLIPS: typeof JOIN_SLIPS = [
   ["what an operation is given counts", 'if (type === "term") parts += 1 / OF_AN_OPERATION;\n', ""],
   ["a literal is one part with its type", 'if (subType === "literal") continue;\n', ""],
   ["what EXISTS has in it counts twice", "1 + 2 * planOf", "1 + planOf"],
+  ["what cannot be counted is more than any", "Math.min(copies * places, INNUMERABLE)", "copies * places"],
 ];
 
 export const SPARQL_PLANS: readonly Mistake[] = [
