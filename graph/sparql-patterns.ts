@@ -9,6 +9,8 @@ const MOST_WAYS = 10_000;
 /** How long a part that is repeated becomes: what matches nothing can be matched again and again without any text. */
 const LONGEST_REPEATED = 10_000;
 const DEEPEST = 50;
+/** Its beginning and its end, which Java passes as well. */
+const OF_GROUP = 2;
 /** How many signs belong to an escape behind its letter. */
 const DIGITS: ReadonlyMap<string, number> = new Map([
   ["x", 2],
@@ -26,8 +28,10 @@ type Cost = {
   least: number;
   /** the characters with which every match begins, as far as they are known; the case does not count */
   start: string;
-  /** whether a group is repeated without bound, for which Java goes one deeper each time */
-  isDeep: boolean;
+  /** how deep Java's calls are in the end, one in another for each part that is passed, without what is repeated without bound */
+  depth: number;
+  /** and what each character adds to that where a group is repeated without bound */
+  depthOfEach: number;
 };
 type Quantifier = { least: number; most: number };
 
@@ -41,8 +45,9 @@ export type Plain = {
   ways: number;
   /** the fewest characters that it matches */
   least: number;
-  /** whether it takes a stack as deep as the text is long */
-  isDeep: boolean;
+  /** how deep Java's calls become, at least as long as all that each character of a text adds to them where groups are repeated */
+  depth: number;
+  depthOfEach: number;
 };
 
 /**
@@ -60,7 +65,7 @@ export function readPattern(pattern: string, isByLine = false): { fault: string 
     return { fault: `it is not understood, or by some engines only${help}` };
   }
   try {
-    const { open, ways, least, isOne, isDeep } = new Reader(strict).whole();
+    const { open, ways, least, isOne, depth, depthOfEach } = new Reader(strict).whole();
     // Without alternatives it is tried at the beginning alone if it says so, and nothing is tried again for what may be anything
     // at its end.
     const begins = isOne && !isByLine && pattern.startsWith("^") ? 0 : 1;
@@ -68,7 +73,7 @@ export function readPattern(pattern: string, isByLine = false): { fault: string 
       open: open + begins - (isOne && /(?:^|[^\\])\.\*\??$/.test(pattern) ? 1 : 0),
       ways,
       least,
-      isDeep,
+      ...{ depth, depthOfEach },
     };
   } catch (error) {
     // REGEX finds the same without it, and Java tries it from each place on: with three behind it over 1,000 characters 1.6 s, not 0.03.
@@ -115,17 +120,18 @@ class Reader {
   }
 
   #sequence(): Cost {
-    let all: Cost = { open: 0, ways: 1, length: 1, least: 0, start: "", isDeep: false };
+    let all: Cost = { open: 0, ways: 1, length: 1, least: 0, start: "", depth: 0, depthOfEach: 0 };
     let isStart = true;
     while (this.#at < this.#signs.length && !"|)".includes(this.#signs[this.#at]!)) {
       const isGroup = this.#signs[this.#at] === "(";
       const atom = this.#atom();
       const quantifier = this.#quantifier();
-      const { open, ways, length, least, start, isDeep } = repeated(atom, quantifier);
+      const { open, ways, length, least, start, depth, depthOfEach } = repeated(atom, quantifier, isGroup);
       all = bounded({
         ...{ open: all.open + open, ways: all.ways * ways, length: all.length + length },
-        least: all.least + least,
-        isDeep: all.isDeep || isDeep || (isGroup && quantifier?.most === Infinity),
+        ...{ least: all.least + least, depth: all.depth + depth },
+        // Whatever the one has passed, the other does not.
+        depthOfEach: Math.max(all.depthOfEach, depthOfEach),
         start: isStart ? all.start + start : all.start,
       });
       isStart &&= !isGroup && !quantifier && start !== "";
@@ -144,7 +150,8 @@ class Reader {
     // Which letters are the same but for their case is agreed on for ASCII only.
     const isLiteral = /^[ -~]$/.test(sign) && !"[\\.^$".includes(sign);
     const least = isPlace ? 0 : 1;
-    return { open: 0, ways: 1, length: 1, least, start: isLiteral ? sign.toLowerCase() : "", isDeep: false };
+    const start = isLiteral ? sign.toLowerCase() : "";
+    return { open: 0, ways: 1, length: 1, least, start, depth: 1, depthOfEach: 0 };
   }
 
   #group(): Cost {
@@ -156,7 +163,7 @@ class Reader {
     const inner = eitherOf(this.#sequences());
     this.#depth--;
     this.#at++;
-    return inner;
+    return { ...inner, depth: inner.depth + OF_GROUP };
   }
 
   /** Whether it is a place between characters. */
@@ -201,26 +208,40 @@ function eitherOf(costs: readonly Cost[]): Cost {
     least: Math.min(...costs.map(({ least }) => least)),
     ways: isClear ? Math.max(...ways) : ways.reduce((sum, each) => sum + each),
     start: "",
-    isDeep: costs.some(({ isDeep }) => isDeep),
+    depth: 1 + Math.max(...costs.map(({ depth }) => depth)),
+    depthOfEach: Math.max(...costs.map(({ depthOfEach }) => depthOfEach)),
   });
 }
 
-function repeated(cost: Cost, quantifier: Quantifier | undefined): Cost {
+function repeated(cost: Cost, quantifier: Quantifier | undefined, isGroup: boolean): Cost {
   if (!quantifier) return cost;
   const { least: times, most } = quantifier;
-  const { isDeep } = cost;
+  const { depth, depthOfEach } = cost;
   const start = times > 0 ? cost.start : "";
   const least = cost.least * times;
   if (most < Infinity) {
     const length = cost.length * most;
     if (length > LONGEST_REPEATED) throw new Unbounded("it repeats something too often");
     const ways = cost.ways ** most * (most - times + 1);
-    return bounded({ open: cost.open * most, ways, length, least, start, isDeep });
+    return bounded({
+      ...{ open: cost.open * most, ways, length, least, start },
+      ...{ depth: isGroup ? depth * most : depth, depthOfEach },
+    });
   }
   if (cost.open > 0 || cost.ways > 1) {
     throw new Unbounded("it repeats without bound what matches a text in several ways");
   }
-  return { open: 1, ways: 1, length: cost.length, least, start, isDeep };
+  // What may be nothing is passed once for each character at most.
+  const each = isGroup ? depth / Math.max(1, cost.least) : 0;
+  return {
+    open: 1,
+    ways: 1,
+    length: cost.length,
+    least,
+    start,
+    depth,
+    depthOfEach: each,
+  };
 }
 
 function bounded(cost: Cost): Cost {

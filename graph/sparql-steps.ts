@@ -1,5 +1,5 @@
 // What an engine takes to look through a value, which is a single step to it that no time limit ends.
-import { LONGEST_KEPT, OF_DATA, sumOf } from "./sparql-lengths.ts";
+import { OF_DATA, sumOf } from "./sparql-lengths.ts";
 import { readPattern } from "./sparql-patterns.ts";
 import { isMatching } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
@@ -7,6 +7,10 @@ import { quoted } from "./sparql-wording.ts";
 
 /** How much longer the longest may be; what takes steps with each is not to take hours with that one. */
 export const SLACK = 10;
+/**
+ * Calls in one another, of a stack of 16 MB (graph/fuseki/start.sh): with 9,400 characters 20 calls for each were possible, and 24 too many.
+ */
+const DEEPEST = 100_000;
 /** What takes as many steps as its first argument is long, times its second: engines compare by the letter. */
 const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter"];
 
@@ -38,12 +42,18 @@ export function stepsOf(
 
 /** Why a pattern is not matched with a value as long as this, for which Java would need more of a stack than it has. */
 export function faultOfDepth(node: Node, parts: readonly Node[], length: number): string | undefined {
-  if (!isMatching(node["operator"]) || length <= LONGEST_KEPT) return undefined;
+  if (!isMatching(node["operator"])) return undefined;
   const read = readPattern(String(parts[1]?.["value"]));
-  return "fault" in read || !read.isDeep
-    ? undefined
-    : `${nameOf(node, parts)} repeats a group, and is matched with at most ${LONGEST_KEPT.toLocaleString("en")} characters; repeat a set of ` +
-        "characters, as in [ab]*, or match something shorter.";
+  if ("fault" in read) return undefined;
+  const { depth, depthOfEach } = read;
+  // A value of the graph may be longer than most.
+  const longest = Math.max(length, OF_DATA * SLACK);
+  if (depth + (depthOfEach > 0 ? longest * depthOfEach : 0) <= DEEPEST) return undefined;
+  const text = longest === Infinity ? "any length" : `${longest.toLocaleString("en")} characters`;
+  return (
+    `${nameOf(node, parts)} repeats groups, which have too many parts for a text of ${text}, as values of the graph may have; ` +
+    "repeat a set of characters, as in [ab]*, or groups of fewer parts, or match something shorter."
+  );
 }
 
 /** What a refusal calls an operation. */

@@ -478,23 +478,58 @@ describe("numbers of many digits", () => {
   });
 });
 
-test("a pattern that repeats a group is not matched with what is long, for which Java needs as deep a stack", () => {
+describe("a pattern that repeats a group is not matched with what is long, for which Java needs as deep a stack", () => {
   const matched = (pattern: string, length: number) =>
     verdict(
-      `SELECT * { ?s ?p ?o BIND("${"ab".repeat(length / 2)}" AS ?t) FILTER(REGEX(IF(?o, ?t, ?p), "${pattern}")) }`,
+      `SELECT * { ?s ?p ?o BIND("${"x".repeat(length)}" AS ?t) FILTER(REGEX(IF(?o, ?t, ?p), "${pattern}")) }`,
     );
-  const DEEP = "repeats a group, and is matched with at most 10,000 characters";
-  for (const pattern of ["^(?:a|b)*$", "^x(ab)+", "^(x(?:ab){2,})y$", "^(?:x|(?:ab)*)$"]) {
-    expect(matched(pattern, 10_000)).toBe(ACCEPTED);
-    expect(matched(pattern, 10_002)).toContain(DEEP);
-  }
-  for (const pattern of ["^[ab]*$", "^(?:ab){2,9}c", "^(ab)?c*$"])
-    expect(matched(pattern, 10_002)).toBe(ACCEPTED);
-  expect(
-    verdict(
-      'SELECT * { { SELECT ?s (GROUP_CONCAT(?o) AS ?all) { ?s ?p ?o } GROUP BY ?s } FILTER(REGEX(?all, "^(?:a|b)*")) }',
-    ),
-  ).toContain(DEEP);
+  const nested = (n: number) => "(".repeat(n) + "a|b" + ")".repeat(n);
+  const DEEP = "repeats groups, which have too many parts for a text of";
+
+  test.each<[pattern: string, most: number]>([
+    // A beginning, an end, a choice and a letter, for each character; and once, with ^ and $.
+    ["^(?:a|b)*$", 24_998],
+    ["^x(ab)+", 49_997],
+    ["^(x(?:ab){2,})y$", 49_995],
+    ["^(?:x|(?:ab)*)$", 49_995],
+    ["^(?:ab)*x(?:a|b)*", 24_997],
+    ["^(?:a\\\\B\\\\B|b)*", 16_665],
+    ["^(?:a()|b)*", 16_665],
+    ["^(?:\\\\B)*", 33_332],
+  ])("%s", (pattern, most) => {
+    expect(matched(pattern, most)).toBe(ACCEPTED);
+    expect(matched(pattern, most + 1)).toContain(DEEP);
+  });
+
+  test.each([nested(12), `a${"\\\\B".repeat(20)}|b`, `a${"()".repeat(12)}|b`])(
+    "not even with a value of the graph: ^(?:%s)*",
+    (of) => {
+      expect(verdict(`ASK { ?s ?p ?o FILTER(REGEX(?o, "^(?:${of})*$")) }`)).toContain(DEEP);
+    },
+  );
+
+  test("nor with anything if it says itself how often", () => {
+    expect(matched(`^${`${nested(9)}{900}`.repeat(5)}`, 10)).toBe(ACCEPTED);
+    expect(matched(`^${`${nested(9)}{900}`.repeat(6)}`, 10)).toContain(DEEP);
+  });
+
+  test("nor with a GROUP_CONCAT", () => {
+    const query = (pattern: string) =>
+      `SELECT * { { SELECT ?s (GROUP_CONCAT(?o) AS ?all) { ?s ?p ?o } GROUP BY ?s } FILTER(REGEX(?all, "${pattern}")) }`;
+    expect(verdict(query("^(?:a|b)*"))).toContain(`${DEEP} any length`);
+    expect(verdict(query("^[ab]*"))).toBe(ACCEPTED);
+  });
+
+  test.each(["^[ab]*$", "^(?:ab){2,9}c", "^(ab)?c*$", "^(?:(?:a|b){3}c)$"])(
+    "which does not hold for %s",
+    (pattern) => {
+      expect(matched(pattern, 50_000)).toBe(ACCEPTED);
+    },
+  );
+
+  test("nor for sets, however often they are repeated", () => {
+    expect(matched(`^${"[ab]{900}".repeat(112)}`, 50_000)).toBe(ACCEPTED);
+  });
 });
 
 test("a pattern that begins with what means nothing is refused with that advice", () => {

@@ -40,7 +40,7 @@ const FILTER_SLIPS: typeof JOIN_SLIPS = [
   ["what is compared counts", "each : computedIn(each)", "each : []"],
   ["what is equal needs no filter", "others.includes(each) ? each : computedIn(each)", "each"],
   ["a filter is tried at each place", "parts + tried * places", "parts + tried"],
-  ["a filter is tried in each copy", "places: copies * places", "places"],
+  ["a filter is tried in each copy", "Math.min(copies * places, INNUMERABLE)", "places"],
   ["filters are parted at &&", 'partedBy("&&", each)', "[each]"],
   ["alternatives are those of ||", 'partedBy("||", filter)', "[filter]"],
   ["sameTerm makes copies", ' || operator === "sameterm"', ""],
