@@ -1,11 +1,27 @@
-// What becomes of a connection, and of what its borrower is told, when a statement on it fails; by a clock that the test sets.
-import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+// What becomes of a connection, and of what its borrower is told, when a statement on it fails, and how long one rests that did
+// not; by a clock that the test sets.
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { DatabaseError } from "pg";
 import type pg from "pg";
 import type { Pulse } from "../process/pulse.ts";
-import { Connections } from "../server/postgres/connections.ts";
-import { DatabaseUnavailable, ReplicaUnfit, ServiceBusy } from "../server/postgres/unavailable.ts";
+import type { BorrowedConnection } from "../server/postgres/connections.ts";
+import {
+  CallerGone,
+  DatabaseUnavailable,
+  ReplicaUnfit,
+  ServiceBusy,
+} from "../server/postgres/unavailable.ts";
 import { Shares } from "../server/shares.ts";
+
+// The test's clock does not reach what a module has imported of this one.
+jest.unstable_mockModule("node:timers/promises", () => ({
+  setTimeout: (ms: number, value: unknown, { signal }: { signal?: AbortSignal } = {}) =>
+    new Promise((done, failed) => {
+      setTimeout(done, ms, value);
+      signal?.addEventListener("abort", () => failed(signal.reason as Error));
+    }),
+}));
+const { Connections } = await import("../server/postgres/connections.ts");
 
 const QUERY = { text: "select 1" };
 const TIMEOUT_MS = 7_000;
@@ -42,7 +58,7 @@ function refusal(code: string, severity = "ERROR", message = "no"): DatabaseErro
 }
 
 /** Of a pool that has one which is open. */
-function connectionsOf(more: { isReplica?: boolean; shares?: Shares } = {}): Connections {
+function connectionsOf(more: { isReplica?: boolean; shares?: Shares } = {}) {
   let made: (client: pg.PoolClient) => void;
   const client = {
     once: (_: string, listener: () => void) => (sever = listener),
@@ -66,8 +82,8 @@ function connectionsOf(more: { isReplica?: boolean; shares?: Shares } = {}): Con
   });
 }
 /** Sends a statement; what comes of it. */
-async function begin(connections: Connections) {
-  const lent = await connections.take({ caller: "a" });
+async function begin(connections: ReturnType<typeof connectionsOf>, gone?: AbortSignal) {
+  const lent = await connections.take({ caller: "a", ...(gone && { gone }) });
   const run = async () => {
     const outcome: { error?: Error } = {};
     const running = lent.run(QUERY).catch((error: Error) => {
@@ -228,4 +244,59 @@ test("to a replica: what fails once the statement has begun is the statement's o
   await running;
   lent.release();
   expect(outcome.error).toMatchObject({ constructor: DatabaseError, code: "42883" });
+});
+
+describe("rests before its next statement", () => {
+  const roomy = { slots: 2, perCaller: 1, queuePerCaller: 1, queue: 2, patienceMs: 60_000, slowMs: 1_000 };
+
+  /** Runs a statement that takes so long. */
+  async function runFor(ms: number, { run }: Awaited<ReturnType<typeof begin>>): Promise<void> {
+    const { running } = await run();
+    await jest.advanceTimersByTimeAsync(ms);
+    sent.at(-1)!.handleReadyForQuery();
+    await running;
+  }
+  /** For how many milliseconds it rests; nothing where that has no end. */
+  async function restOf(lent: BorrowedConnection): Promise<number | undefined> {
+    const began = performance.now();
+    let rested: number | undefined;
+    void lent.rest().then(() => (rested = performance.now() - began));
+    await jest.advanceTimersByTimeAsync(10_000);
+    return rested;
+  }
+
+  test.each([
+    ["not at all after one of ten milliseconds", 10, 0],
+    ["for eleven milliseconds after one that took as long", 11, 11],
+    ["for as long as the last has taken", 150, 150],
+    ["for a fifth of a second after one of a second", 1_000, 200],
+  ])("%s, and not again", async (_, tookMs, restedMs) => {
+    const connections = connectionsOf({ shares: new Shares(roomy) });
+    const begun = await begin(connections);
+    await connections.take({ caller: "b" });
+    await runFor(tookMs, begun);
+    expect(await restOf(begun.lent)).toBe(restedMs);
+    expect(await restOf(begun.lent)).toBe(0);
+  });
+
+  test("not at all where nobody else is there", async () => {
+    const begun = await begin(connectionsOf({ shares: new Shares(roomy) }));
+    await runFor(150, begun);
+    expect(await restOf(begun.lent)).toBe(0);
+  });
+
+  test("until its caller hangs up", async () => {
+    const connections = connectionsOf({ shares: new Shares(roomy) });
+    const caller = new AbortController();
+    const begun = await begin(connections, caller.signal);
+    await connections.take({ caller: "b" });
+    await runFor(150, begun);
+    const told: unknown[] = [];
+    void begun.lent.rest().catch((error: unknown) => told.push(error));
+    await jest.advanceTimersByTimeAsync(149);
+    expect(told).toEqual([]);
+    caller.abort();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(told).toEqual([expect.any(CallerGone)]);
+  });
 });

@@ -1,4 +1,4 @@
-// What becomes of a connection that was lent, and what its borrower is told, when a statement fails.
+// What becomes of a connection that was lent, and what its borrower is told, when a statement fails; and how long it rests.
 import type { Mistake } from "../mistake.ts";
 
 export const POSTGRES_LENT: readonly Mistake[] = [
@@ -130,4 +130,23 @@ export const POSTGRES_LENT: readonly Mistake[] = [
     tests: ["lent-connections"],
     only: "stood still",
   },
+  ...(
+    [
+      ["who is alone does not rest", " || !this.#parts.hasCompany()", ""],
+      [
+        "whoever hangs up does not rest",
+        "LONGEST_REST_MS), undefined, { signal: gone })",
+        "LONGEST_REST_MS))",
+      ],
+      ["after a statement a request rests once", "    this.#tookMs = 0;\n    if", "    if"],
+      ["a long statement is followed by a rest", "this.#tookMs = performance.now() - began", "0"],
+      ["a rest is as long as what it follows", "Math.min(tookMs, LONGEST_REST_MS)", "1"],
+      ["a rest has an end", "LONGEST_REST_MS = 200;", "LONGEST_REST_MS = 200_000;"],
+      ["a statement of eleven milliseconds is long", "const LONG_MS = 10;", "const LONG_MS = 90;"],
+      ["a statement of ten milliseconds is not long", "tookMs <= LONG_MS", "tookMs < LONG_MS"],
+    ] as const
+  ).map(([rule, before, after]) => ({
+    ...{ rule, before, after, file: "server/postgres/connections.ts" },
+    ...{ tests: ["lent-connections"], only: "rests before" },
+  })),
 ];

@@ -146,21 +146,6 @@ export const LIVE: readonly Mistake[] = [
     after: "            told();\n            const result = await connection.run<never>(...args);\n",
     only: "taken back",
   },
-  ...(
-    [
-      ["who is alone does not rest", " || !this.#parts.hasCompany()", ""],
-      [
-        "whoever hangs up does not rest",
-        "LONGEST_REST_MS), undefined, { signal: gone })",
-        "LONGEST_REST_MS))",
-      ],
-      ["after a statement a request rests once", "    this.#tookMs = 0;\n    if", "    if"],
-      ["a long statement is followed by a rest", "this.#tookMs = performance.now() - began", "0"],
-    ] as const
-  ).map(([rule, before, after]) => ({
-    ...{ rule, before, after, file: "server/postgres/connections.ts" },
-    ...{ tests: ["graphql-connections"], only: "rests between" },
-  })),
   {
     rule: "a GraphQL request rests between its statements",
     file: "server/graphql/connection.ts",
