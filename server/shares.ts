@@ -8,7 +8,7 @@ export type ShareLimits = {
   slots: number;
   /** that one caller may have at a time */
   perCaller: number;
-  /** a caller who keeps its slots for longer than this has fewer at a time, while others are there */
+  /** a caller who keeps its slots for longer than this, but for rests, has fewer at a time, while others are there */
   slowMs: number;
   /** how long a caller waits before it is told that the service is busy */
   patienceMs: number;
@@ -48,6 +48,10 @@ type Caller = {
   latest: number;
 };
 type Seen = { name: string; at: number };
+/** For how many milliseconds a slot is kept, and for how many of them something is done. */
+type Kept = { heldMs: number; busyMs: number };
+/** @param restedMs for how long nothing was done meanwhile, which makes nobody slow */
+export type GiveBack = (restedMs?: number) => void;
 
 /** As many as one caller may have where there is always to be one for another. */
 export function halfOf(slots: number): number {
@@ -59,8 +63,8 @@ export class Shares {
   readonly #limits: ShareLimits;
   // In the order of their turns: whoever has just been served comes last.
   readonly #callers = new Map<string, Caller>();
-  // For how many milliseconds each keeps a slot.
-  readonly #typical = new LRUCache<string, number>({ max: REMEMBERED_CALLERS });
+  // How each keeps a slot.
+  readonly #typical = new LRUCache<string, Kept>({ max: REMEMBERED_CALLERS });
   // Who has come last, and who has come last before that and is somebody else.
   #last: Seen = { name: "", at: -Infinity };
   #other: Seen = { name: "", at: -Infinity };
@@ -94,7 +98,7 @@ export class Shares {
    * @returns what gives it back, to be called once
    * @throws ServiceBusy when the queue is full or patience has run out; CallerGone
    */
-  async take(name: string, gone?: AbortSignal, isUnderWay = false): Promise<() => void> {
+  async take(name: string, gone?: AbortSignal, isUnderWay = false): Promise<GiveBack> {
     if (gone?.aborted) throw new CallerGone();
     if (this.#last.name !== name) this.#other = this.#last;
     this.#last = { name, at: performance.now() };
@@ -110,7 +114,10 @@ export class Shares {
       }
     }
     const began = performance.now();
-    return () => this.#release(name, caller, performance.now() - began);
+    return (restedMs = 0) => {
+      const heldMs = performance.now() - began;
+      this.#release(name, caller, { heldMs, busyMs: heldMs - restedMs });
+    };
   }
 
   /** The time as those who wait count it. */
@@ -131,7 +138,8 @@ export class Shares {
    */
   #mayRun(name: string, { running }: Caller): boolean {
     const { perCaller, slowMs } = this.#limits;
-    const slowness = this.hasCompany(name) ? Math.max(1, (this.#typical.get(name) ?? Infinity) / slowMs) : 1;
+    const busyMs = this.#typical.get(name)?.busyMs ?? Infinity;
+    const slowness = this.hasCompany(name) ? Math.max(1, busyMs / slowMs) : 1;
     return running < Math.max(Math.min(LEAST, perCaller), Math.floor(perCaller / slowness));
   }
 
@@ -177,9 +185,12 @@ export class Shares {
     });
   }
 
-  #release(name: string, caller: Caller, heldMs: number): void {
-    const before = this.#typical.get(name) ?? heldMs;
-    this.#typical.set(name, before + (heldMs - before) * NEWEST);
+  #release(name: string, caller: Caller, kept: Kept): void {
+    const before = this.#typical.get(name) ?? kept;
+    this.#typical.set(name, {
+      heldMs: before.heldMs + (kept.heldMs - before.heldMs) * NEWEST,
+      busyMs: before.busyMs + (kept.busyMs - before.busyMs) * NEWEST,
+    });
     this.#flowed = this.#now();
     this.#lastBack = performance.now();
     this.#free++;
@@ -212,7 +223,7 @@ export class Shares {
   #firstOf(name: string, { waiting, continuing, latest }: Caller): Waiting | undefined {
     for (const each of continuing) return each;
     const now = this.#now();
-    const freshMs = Math.max(FRESH_MS, 2 * (this.#typical.get(name) ?? 0));
+    const freshMs = Math.max(FRESH_MS, 2 * (this.#typical.get(name)?.heldMs ?? 0));
     const isFresh = (since: number) => now - since <= freshMs;
     for (const each of waiting) {
       if (isFresh(each.since) || !isFresh(latest)) return each;

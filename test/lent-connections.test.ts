@@ -285,6 +285,41 @@ describe("rests before its next statement", () => {
     expect(await restOf(begun.lent)).toBe(0);
   });
 
+  test("not at all while somebody else waits for nothing but its connection, but while others wait for their own", async () => {
+    const connections = connectionsOf({ shares: new Shares(roomy) });
+    const begun = await begin(connections);
+    await connections.take({ caller: "b" });
+    void connections.take({ caller: "b" });
+    await runFor(150, begun);
+    expect(await restOf(begun.lent)).toBe(150);
+    const wanted = connections.take({ caller: "c" });
+    await runFor(150, begun);
+    expect(await restOf(begun.lent)).toBe(0);
+    begun.lent.release();
+    await wanted;
+  });
+
+  test("and says for how long in all when it is given back, also where its caller hung up meanwhile", async () => {
+    const told: unknown[] = [];
+    const shares = {
+      take: () => Promise.resolve((restedMs: number) => told.push(restedMs)),
+      ...{ hasCompany: () => true, isWantedBesides: () => false },
+    } as unknown as Shares;
+    const caller = new AbortController();
+    const begun = await begin(connectionsOf({ shares }), caller.signal);
+    for (const ms of [50, 150, 5]) {
+      await runFor(ms, begun);
+      await restOf(begun.lent);
+    }
+    await runFor(100, begun);
+    void begun.lent.rest().catch(() => undefined);
+    await jest.advanceTimersByTimeAsync(30);
+    caller.abort();
+    await jest.advanceTimersByTimeAsync(60);
+    begun.lent.release();
+    expect(told).toEqual([230]);
+  });
+
   test("until its caller hangs up", async () => {
     const connections = connectionsOf({ shares: new Shares(roomy) });
     const caller = new AbortController();

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { CallerGone, ServiceBusy } from "../server/postgres/unavailable.ts";
 import { halfOf, Shares } from "../server/shares.ts";
+import type { GiveBack } from "../server/shares.ts";
 
 const options = {
   ...{ slots: 3, perCaller: 2, queuePerCaller: 2, queue: 10 },
@@ -11,13 +12,13 @@ const stays = new AbortController().signal;
 
 /** Takes slots and notes, by name, which have been lent. */
 function taker(shares: Shares) {
-  const lent = new Map<string, () => void>();
+  const lent = new Map<string, GiveBack>();
   return {
     lent: () => [...lent.keys()],
     take: (name: string, signal = stays, isUnderWay = false) =>
       shares.take(name[0]!, signal, isUnderWay).then((giveBack) => void lent.set(name, giveBack)),
-    give: async (name: string) => {
-      lent.get(name)!();
+    give: async (name: string, restedMs?: number) => {
+      lent.get(name)!(restedMs);
       lent.delete(name);
       // The next has been let in by now, but its promise has not told yet.
       await new Promise(setImmediate);
@@ -157,12 +158,16 @@ describe("by the clock", () => {
   const pass = (ms: number) => jest.advanceTimersByTime(ms);
   const many = { ...options, slots: 8, perCaller: 4, queuePerCaller: 20, queue: 20, slowMs: 100 };
 
-  /** Somebody who keeps its slots for a while, ten times. */
-  async function keepsFor(ms: number, { take, give }: ReturnType<typeof taker>, name = "a0"): Promise<void> {
+  /** Somebody who keeps its slots for a while, ten times, and rests for a part of it. */
+  async function keepsFor(
+    ms: number,
+    { take, give }: ReturnType<typeof taker>,
+    restedMs?: number,
+  ): Promise<void> {
     for (let i = 0; i < 10; i += 1) {
-      await take(name);
+      await take("a0");
       pass(ms);
-      await give(name);
+      await give("a0", restedMs);
     }
   }
   const ask = async ({ take }: ReturnType<typeof taker>, name: string) => {
@@ -181,6 +186,14 @@ describe("by the clock", () => {
     expect(shares.lent()).toEqual(["b1", "a2", "a3"]);
     await shares.give("b1");
     expect(shares.lent()).toEqual(["a2", "a3"]);
+  });
+
+  test("a key is not slow for the time in which its requests rest", async () => {
+    const shares = taker(new Shares(many));
+    await keepsFor(200, shares, 100);
+    await shares.take("b1");
+    await ask(shares, "a");
+    expect(shares.lent()).toEqual(["b1", "a1", "a2", "a3", "a4"]);
   });
 
   test("a key of which nothing is known has two, until its first has come back; when it is alone all of its share", async () => {
@@ -383,9 +396,12 @@ describe("by the clock", () => {
     expect(shares.lent()).toEqual(served);
   });
 
-  test("whose requests take long may wait for long", async () => {
+  test.each([
+    ["take long", 0],
+    ["are slow to end because they rest", 1_990],
+  ])("whose requests %s may wait for long", async (_, restedMs) => {
     const shares = taker(new Shares({ ...many, slots: 2, perCaller: 1 }));
-    await keepsFor(2_000, shares);
+    await keepsFor(2_000, shares, restedMs);
     await shares.take("a0");
     const first = shares.take("a1");
     await flow(3_000, shares);

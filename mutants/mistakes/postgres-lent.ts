@@ -132,13 +132,26 @@ export const POSTGRES_LENT: readonly Mistake[] = [
   },
   ...(
     [
-      ["who is alone does not rest", " || !this.#parts.hasCompany()", ""],
+      ["who is alone does not rest", " || !hasCompany()", ""],
+      ["who has what somebody else waits for does not rest", " || isInTheWay()", ""],
+      [
+        "who has what nobody else may have rests",
+        "this.#shares.isWantedBesides(caller)",
+        "this.#shares.usage.waiting > 0",
+      ],
       [
         "whoever hangs up does not rest",
         "LONGEST_REST_MS), undefined, { signal: gone })",
         "LONGEST_REST_MS))",
       ],
-      ["after a statement a request rests once", "    this.#tookMs = 0;\n    if", "    if"],
+      ["it is told for how long a request rested", "giveBack(this.#restedMs)", "giveBack()"],
+      ["all rests of a request count", "this.#restedMs +=", "this.#restedMs ="],
+      [
+        "a rest that was broken off counts as far as it went",
+        "    } finally {\n      this.#restedMs",
+        "    }\n    {\n      this.#restedMs",
+      ],
+      ["after a statement a request rests once", "    this.#tookMs = 0;\n", ""],
       ["a long statement is followed by a rest", "this.#tookMs = performance.now() - began", "0"],
       ["a rest is as long as what it follows", "Math.min(tookMs, LONGEST_REST_MS)", "1"],
       ["a rest has an end", "LONGEST_REST_MS = 200;", "LONGEST_REST_MS = 200_000;"],

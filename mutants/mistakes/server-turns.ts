@@ -29,8 +29,8 @@ export const SERVER_TURNS: readonly Mistake[] = [
   {
     rule: "a key of which nothing is known begins with two at a time",
     file: "server/shares.ts",
-    before: "?? Infinity) / slowMs",
-    after: "?? 0) / slowMs",
+    before: "?.busyMs ?? Infinity",
+    after: "?.busyMs ?? 0",
     tests: ["turns"],
     only: "nothing is known",
   },
@@ -49,6 +49,22 @@ export const SERVER_TURNS: readonly Mistake[] = [
     after: "const NEWEST = 1 / 8;",
     tests: ["turns"],
     only: "the last few of them",
+  },
+  {
+    rule: "rests make no key slow",
+    file: "server/shares.ts",
+    before: "busyMs: heldMs - restedMs",
+    after: "busyMs: heldMs",
+    tests: ["turns"],
+    only: "requests rest",
+  },
+  {
+    rule: "who waits behind requests that rest may wait as long as they take with their rests",
+    file: "server/shares.ts",
+    before: "this.#typical.get(name)?.heldMs ?? 0",
+    after: "this.#typical.get(name)?.busyMs ?? 0",
+    tests: ["turns"],
+    only: "because they rest",
   },
   {
     rule: "where there is one slot somebody may have it",

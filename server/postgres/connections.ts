@@ -13,7 +13,7 @@ import { QueryUnder, SETTINGS, SETTINGS_AT } from "./query.ts";
 import type { Preface } from "./query.ts";
 import { currentRequest } from "../request-context.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Shares } from "../shares.ts";
+import type { GiveBack, Shares } from "../shares.ts";
 import {
   CallerGone,
   DatabaseUnavailable,
@@ -142,6 +142,7 @@ export class Connections {
         ...{ gone: borrower.gone, position: borrower.position, madeAt: this.#madeAt.get(client) },
         prepare: () => this.#prepare(client),
         hasCompany: () => this.#shares.hasCompany(caller),
+        isInTheWay: () => this.#shares.isWantedBesides(caller),
         isLost: () => this.#lost.has(client),
         forgets: () => (this.#mayPrepare = false),
       });
@@ -188,7 +189,7 @@ export class Connections {
 
 type Parts = {
   client: pg.PoolClient;
-  giveBack: () => void;
+  giveBack: GiveBack;
   pulse: Pulse;
   timeoutMs: number;
   preface: Preface;
@@ -197,6 +198,7 @@ type Parts = {
   madeAt: number | undefined;
   prepare: () => Promise<boolean>;
   hasCompany: () => boolean;
+  isInTheWay: () => boolean;
   isLost: () => boolean;
   forgets: () => void;
 };
@@ -206,6 +208,7 @@ export class BorrowedConnection {
   readonly #parts: Parts;
   #isBroken = false;
   #tookMs = 0;
+  #restedMs = 0;
   #cancelling: Promise<unknown> | undefined;
 
   constructor(parts: Parts) {
@@ -214,17 +217,23 @@ export class BorrowedConnection {
 
   /**
    * Waits, before a further statement, for as long as the last has taken, if that was long and others are there: a request that has
-   * twenty of them is not to keep a processor from the first to the last.
+   * twenty of them is not to keep a processor from the first to the last. Not while somebody else waits for nothing but a
+   * connection: that one would have to wait for the rest as well.
    * @throws CallerGone
    */
   async rest(): Promise<void> {
     const tookMs = this.#tookMs;
     this.#tookMs = 0;
-    if (tookMs <= LONG_MS || !this.#parts.hasCompany()) return;
-    const { gone } = this.#parts;
-    await sleep(Math.min(tookMs, LONGEST_REST_MS), undefined, { signal: gone }).catch(() => {
+    const { gone, hasCompany, isInTheWay } = this.#parts;
+    if (tookMs <= LONG_MS || !hasCompany() || isInTheWay()) return;
+    const began = performance.now();
+    try {
+      await sleep(Math.min(tookMs, LONGEST_REST_MS), undefined, { signal: gone });
+    } catch {
       throw new CallerGone();
-    });
+    } finally {
+      this.#restedMs += performance.now() - began;
+    }
   }
 
   /**
@@ -285,7 +294,7 @@ export class BorrowedConnection {
     const finish = () => {
       const isIdle = client.getTransactionStatus() === "I" || client.getTransactionStatus() === null;
       client.release(this.#isBroken || !isIdle);
-      giveBack();
+      giveBack(this.#restedMs);
     };
     if (this.#cancelling) void this.#cancelling.then(finish);
     else finish();
