@@ -101,21 +101,11 @@ test.each([
   expect(await run(asked, kept[0])).toBe(true);
 });
 
-test.each([
-  ["that may be run", `{ told(what: "x") { of } }`, 1, "took too long"],
-  [
-    "that may not",
-    `{ ${Array.from({ length: 21 }, (_, n) => `a${n}: told(what: "x") { of }`).join(" ")} }`,
-    1,
-    "at the root",
-  ],
-  [
-    "with variables, each time",
-    `query ($if: Boolean) { told(what: "x", if: $if) { of } }`,
-    3,
-    "took too long",
-  ],
-])("an operation is measured once: one %s", async (_, text, measured, said) => {
+const ALLOWED = `{ told(what: "x") { of } }`;
+const REFUSED = `{ ${Array.from({ length: 21 }, (_, n) => `a${n}: told(what: "x") { of }`).join(" ")} }`;
+
+/** Runs operations of a text where none gets a connection: how often one was measured, and what each is told. */
+async function measuring(text: string, names: readonly (string | undefined)[]) {
   const schema = buildSchema(
     "type Query { told(what: String!, if: Boolean): Told } type Told { of: String }",
   );
@@ -126,14 +116,45 @@ test.each([
     },
   } as unknown as RequestConnections);
   const document = parse(text);
-  const results = [];
-  for (let time = 0; time < 3; time++)
-    results.push(
-      await execution.run({ schema, document, contextValue: { pgSettings: {} } as Grafast.Context }),
-    );
-  expect(asked).toHaveBeenCalledTimes(measured);
-  const told = results.map((result) => (result as { errors: GraphQLError[] }).errors[0]?.message);
-  expect(told).toEqual([said, said, said].map((message) => expect.stringMatching(message)));
+  const contextValue = { pgSettings: {} } as Grafast.Context;
+  const told: (string | undefined)[] = [];
+  for (const operationName of names) {
+    const result = await execution.run({ schema, document, operationName, contextValue });
+    told.push((result as { errors: GraphQLError[] }).errors[0]?.message);
+  }
+  return { measured: asked.mock.calls.length, told };
+}
+
+test.each([
+  ["that may be run", ALLOWED, 1, "took too long"],
+  ["that may not", REFUSED, 1, "at the root"],
+  [
+    "with variables, each time",
+    `query ($if: Boolean) { told(what: "x", if: $if) { of } }`,
+    3,
+    "took too long",
+  ],
+])("an operation is measured once: one %s", async (_, text, measured, said) => {
+  expect(await measuring(text, [undefined, undefined, undefined])).toEqual({
+    measured,
+    told: [said, said, said].map((message) => expect.stringMatching(message)),
+  });
+});
+
+test.each([
+  [
+    ["A", "B", "A", "B"],
+    ["took too long", "at the root", "took too long", "at the root"],
+  ],
+  [
+    ["B", "A", "B", "A"],
+    ["at the root", "took too long", "at the root", "took too long"],
+  ],
+])("an operation is measured once, and is none of the others in its text: %p", async (names, said) => {
+  expect(await measuring(`query A ${ALLOWED} query B ${REFUSED}`, names)).toEqual({
+    measured: 2,
+    told: said.map((message) => expect.stringMatching(message)),
+  });
 });
 
 describe("texts", () => {

@@ -43,6 +43,11 @@ export const KEPT: readonly Mistake[] = [
   ]),
   ...kept(EXECUTION, "is measured once", [
     ["an operation is measured once", "this.#constant.set(operation, known);\n", ""],
+    [
+      "another operation of a text is another, of which it may be that only one is refused",
+      "this.#constant.get(operation) ?? orRefusal(made);\n    this.#constant.set(operation, known);",
+      "this.#constant.get(document as never) ?? orRefusal(made);\n    this.#constant.set(document as never, known);",
+    ],
     ["what is refused is measured once", "if (error instanceof ApiError) return error;\n", ""],
     ["what is refused once is refused again", "if (known instanceof ApiError) throw known;", ""],
     ["with other variables an operation is another", " || operation.variableDefinitions?.length", ""],
