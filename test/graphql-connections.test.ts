@@ -281,6 +281,13 @@ describe("the connection of a request", () => {
     rest.mockRestore();
   });
 
+  test("rests where a query reads", async () => {
+    const rest = jest.spyOn(BorrowedConnection.prototype, "rest");
+    await ask(service, "{ needs { totalCount } accelerators { totalCount } }");
+    expect(rest).toHaveBeenCalledTimes(2);
+    rest.mockRestore();
+  });
+
   test("keeps a hundred prepared statements and no more", async () => {
     for (let n = 0; n < 130; n++) await run("api_read", `select ${n}`, `q${n}`);
     const { rows } = await run(

@@ -56,6 +56,10 @@ function standIn({
           const failed = answer(name, onRow);
           return failed ? Promise.reject(failed) : Promise.resolve({ rows: [{ name }] });
         },
+        rest: () => {
+          log.push(`${name}: rest`);
+          return Promise.resolve();
+        },
         release: () => void log.push(`${name}: release`),
       } as unknown as BorrowedConnection);
     },
@@ -101,6 +105,26 @@ describe("a request reads", () => {
       expect(log.filter((line) => line.includes("take"))).toEqual(["primary: take", "primary: take"]);
       expect(told).toEqual(["primary"]);
     }
+  });
+
+  test("where it also rests: on the replica, on the primary instead of it, and on the primary alone", async () => {
+    let isSick = false;
+    const { log, reads, primary } = standIn({
+      answer: (name) => (isSick && name === "replica" ? refusal("55000") : undefined),
+    });
+    const rests = () => log.filter((line) => line.endsWith("rest"));
+    const lent = await reads.begin().take({ caller: "a" });
+    await lent.run(QUERY);
+    await lent.rest();
+    expect(rests()).toEqual(["replica: rest"]);
+    isSick = true;
+    await lent.run(QUERY);
+    await lent.rest();
+    expect(rests()).toEqual(["replica: rest", "primary: rest"]);
+    const alone = await new Reads(primary).begin().take({ caller: "a" });
+    await alone.run(QUERY);
+    await alone.rest();
+    expect(rests()).toEqual(["replica: rest", "primary: rest", "primary: rest"]);
   });
 
   test.each([
