@@ -4,10 +4,13 @@ import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals
 import type { PgClient, PgClientQuery } from "postgraphile/@dataplan/pg";
 import type { ServerResponse } from "node:http";
 import { EventEmitter } from "node:events";
+import { RequestConnection } from "../server/graphql/connection.ts";
 import { RequestConnections } from "../server/graphql/connections.ts";
 import { callerWith } from "../server/identity/identity.ts";
 import { BorrowedConnection } from "../server/postgres/connections.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
+import type { Lender } from "../server/postgres/reads.ts";
+import { CallerGone } from "../server/postgres/unavailable.ts";
 import { issueTestKey } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { ask, refusal, send } from "./support/graphql.ts";
@@ -279,6 +282,27 @@ describe("the connection of a request", () => {
     });
     expect(rest).toHaveBeenCalledTimes(2);
     rest.mockRestore();
+  });
+
+  test("that has read too much says so of all that is asked of it, also where it would have to rest", async () => {
+    const lender: Lender = {
+      timeoutMs: 1_000,
+      take: ({ gone }) =>
+        Promise.resolve({
+          run: async (_query, _settings, onRow) => {
+            await Promise.resolve();
+            onRow?.(11);
+            throw new Error("It went on.");
+          },
+          rest: () => (gone?.aborted ? Promise.reject(new CallerGone()) : Promise.resolve()),
+          release: () => undefined,
+        }),
+    };
+    const connection = new RequestConnection(lender, "key", {}, 10);
+    const read = () => connection.use((client) => client.query({ text: "select 1" }));
+    const message = expect.stringMatching(/larger than an answer may be/);
+    const refused = { status: "rejected", reason: expect.objectContaining({ message }) };
+    expect(await Promise.allSettled([read(), read()])).toEqual([refused, refused]);
   });
 
   test("rests where a query reads", async () => {

@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { RunningServer } from "../server/main.ts";
+import { BorrowedConnection } from "../server/postgres/connections.ts";
 import { keyIdOf } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
@@ -148,6 +149,16 @@ describe("is refused with another request:", () => {
     expect(problemOf(await declare("kept before"))).toMatchObject(REUSED);
     expect(await count()).toBe(before);
   });
+});
+
+test("rests at no time between the key and the kept answer, when others may wait for what it has locked", async () => {
+  const rest = jest.spyOn(BorrowedConnection.prototype, "rest");
+  await declare(undefined);
+  expect(rest).toHaveBeenCalled();
+  rest.mockClear();
+  expect((await declare("restless")).body.errors).toBeUndefined();
+  expect(rest).not.toHaveBeenCalled();
+  rest.mockRestore();
 });
 
 test("belongs to one API key", async () => {

@@ -112,6 +112,12 @@ export const GRAPHQL_ONCE: readonly Mistake[] = [
     only: "lost|may not be read",
   },
   {
+    ...{ ...CONNECTION, rule: "a request with a key does not rest on what it has locked" },
+    before: "if (!this.#isWhole) await this.#orStopped(connection.rest());",
+    after: "await this.#orStopped(connection.rest());",
+    only: "rests at no time",
+  },
+  {
     ...{ ...CONNECTION, rule: "an answer is kept" },
     before: 'await run("select app_private.keep_answer($1, $2, $3)", [this.#caller, key, answer]);',
     after: "",

@@ -171,6 +171,14 @@ export const LIVE: readonly Mistake[] = [
     only: "rests where",
   },
   {
+    rule: "a request that was stopped says why also where it would rest",
+    file: "server/graphql/connection.ts",
+    before: "await this.#orStopped(connection.rest());",
+    after: "await connection.rest();",
+    tests: ["graphql-connections"],
+    only: "read too much",
+  },
+  {
     rule: "a GraphQL request rests between its statements",
     file: "server/graphql/connection.ts",
     before: "if (!this.#isWhole) await this.#orStopped(connection.rest());",
