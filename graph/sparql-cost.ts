@@ -1,11 +1,21 @@
 // What a query can cost, as far as its text shows: how long the values become that it makes of others, and what it takes to look
 // through them. Forty doublings of one letter fit into a line, and an engine ends what makes a terabyte of it only when its memory is full:
 // what others ask waits meanwhile. To look through a long value for another is a single step to an engine, which no time limit ends.
+import { isDeepStrictEqual } from "node:util";
 import { constantsIn, partsOf } from "./sparql-constants.ts";
 import type { Names } from "./sparql-extensions.ts";
 import { isShort, lengthOf, LONGEST_KEPT, mostOf, OF_DATA, sumOf, writtenLength } from "./sparql-lengths.ts";
 import type { Within } from "./sparql-lengths.ts";
-import { DIGITS_OF_DATA, digitsOf, digitsOfTerm, faultOfDigits, faultOfSorted } from "./sparql-numbers.ts";
+import {
+  eitherNumber,
+  faultOfDigits,
+  faultOfSorted,
+  NO_NUMBER,
+  NUMBER_OF_DATA,
+  numberOf,
+  numberOfTerm,
+} from "./sparql-numbers.ts";
+import type { Digits } from "./sparql-numbers.ts";
 import { faultOfDepth, helpOf, nameOf, SLACK, stepsOf } from "./sparql-steps.ts";
 import { survey } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
@@ -40,11 +50,11 @@ const COUNTING: readonly unknown[] = ["count", "sum", "avg"];
 const OF_NOTHING = 400;
 
 /**
- * A value: how long a query makes it of each solution, how many digits it has if it is a number, and whether it is a GROUP_CONCAT, or
- * has one in it, which is as long as all of its solutions together; and if so, whether it has had a name since, under which it can be
+ * A value: how long a query makes it of each solution, what it is as a number, and whether it is a GROUP_CONCAT, or has one in it,
+ * which is as long as all of its solutions together; and if so, whether it has had a name since, under which it can be
  * in many other solutions.
  */
-type Value = { length: number; digits: number; isJoined: boolean; isNamed: boolean };
+type Value = { length: number; number: Digits; isJoined: boolean; isNamed: boolean };
 type Known = Within & {
   ofName: (name: string) => Value;
   longest: number;
@@ -86,14 +96,14 @@ function measure(root: Node, names: Names): void {
   const longest = found.isKeeping ? LONGEST_KEPT : LONGEST;
   const ofData = {
     length: OF_DATA,
-    digits: DIGITS_OF_DATA,
+    number: NUMBER_OF_DATA,
     isJoined: false,
     isNamed: true,
   };
   const ofName = (name: string) => known.get(name) ?? ofData;
   for (const { name } of bindings)
     if (!found.predicates.has(name))
-      known.set(name, { length: 0, digits: 0, isJoined: false, isNamed: true });
+      known.set(name, { length: 0, number: NO_NUMBER, isJoined: false, isNamed: true });
   const nothing = () => ({ steps: 0, times: 0, joined: 0, kept: 0 });
   const measured = (node: Node, spent: Spent = nothing()) =>
     valueBy(node, { ofName, longest, longestIri, mayRefer, isSpread, replaced, times, names, spent });
@@ -102,15 +112,10 @@ function measure(root: Node, names: Names): void {
   for (let round = 0; round <= bindings.length; round++) {
     let hasGrown = false;
     for (const { name, expression } of bindings) {
-      const { length, digits, isJoined } = measured(expression);
       const before = ofName(name);
-      if (length <= before.length && digits <= before.digits && (before.isJoined || !isJoined)) continue;
-      known.set(name, {
-        length: Math.max(length, before.length),
-        digits: Math.max(digits, before.digits),
-        isJoined: isJoined || before.isJoined,
-        isNamed: true,
-      });
+      const now = eitherOf(before, measured(expression));
+      if (isDeepStrictEqual(now, before)) continue;
+      known.set(name, now);
       hasGrown = true;
     }
     if (!hasGrown) break;
@@ -141,7 +146,7 @@ function measure(root: Node, names: Names): void {
   if (planned > MOST_STEPS_OF_CONSTANTS) throw new Excess(TOO_CONSTANT);
   const sorting = nothing();
   for (const order of orders) {
-    const fault = faultOfSorted(measured(order, sorting).digits);
+    const fault = faultOfSorted(measured(order, sorting).number.digits);
     if (fault) throw new Excess(fault);
     spent.times += times.stepsToSort(order) * COMPARISONS_OF_TIMES;
   }
@@ -160,6 +165,16 @@ const TOO_CONSTANT =
 const TOO_MUCH_SORTING =
   "What the query sorts by would be made anew at each comparison, and could take hours; give it a name, as with BIND(… AS ?key), and sort by that.";
 
+/** What is known of a name that stands for either of two values. */
+function eitherOf(one: Value, other: Value): Value {
+  return {
+    length: Math.max(one.length, other.length),
+    number: eitherNumber(one.number, other.number),
+    isJoined: one.isJoined || other.isJoined,
+    isNamed: true,
+  };
+}
+
 /**
  * At most, whatever the arguments are: of what is not known better, all of them one after the other.
  * @throws Excess
@@ -167,7 +182,7 @@ const TOO_MUCH_SORTING =
 function valueBy(node: Node, known: Known): Value {
   const { subType, value, operator, aggregation } = node;
   const ofLength = (length: number) => ({
-    ...{ length, digits: digitsOfTerm(node), isJoined: false, isNamed: false },
+    ...{ length, number: numberOfTerm(node, known.names), isJoined: false, isNamed: false },
   });
   if (subType === "variable") return known.ofName(String(value));
   if (typeof value === "string") return ofLength(writtenLength(node, known));
@@ -175,11 +190,9 @@ function valueBy(node: Node, known: Known): Value {
   if (subType === "patternOperation") return ofLength(0);
   const parts = partsOf(node);
   const values = parts.map((part) => valueBy(part, known));
-  const digits = digitsOf(node, parts, values, known.names);
   const [first] = values;
   const firstLength = first?.isJoined ? Infinity : (first?.length ?? 0);
-  const fault =
-    known.times.faultOf(node, parts) ?? faultOfDigits(digits) ?? faultOfDepth(node, parts, firstLength);
+  const fault = known.times.faultOf(node, parts) ?? faultOfDepth(node, parts, firstLength);
   if (fault) throw new Excess(fault);
   const looked = values.map(({ length, isJoined }) => (isJoined ? LONGEST : length * SLACK));
   const steps = stepsOf(node, parts, looked);
@@ -210,7 +223,11 @@ function valueBy(node: Node, known: Known): Value {
   const length = isCopied ? Infinity : Math.max(OF_NOTHING, made);
   if (length > known.longest) throw new Excess(tooLong(nameOf(node, parts), known.longest, isCopied));
   if (isJoined && !isChosen && aggregation !== "group_concat") known.spent.joined += length;
-  return { length, digits, isJoined, isNamed: isChosen && values.some((each) => each.isNamed) };
+  const numbers = values.map((each) => each.number);
+  const number = numberOf(node, parts, numbers, length, known.names);
+  const faultOfNumber = faultOfDigits(number.digits);
+  if (faultOfNumber) throw new Excess(faultOfNumber);
+  return { length, number, isJoined, isNamed: isChosen && values.some((each) => each.isNamed) };
 }
 
 function tooMuch(what: string, length: number): string {

@@ -67,6 +67,7 @@ function lengthByArguments(node: Node, lengths: readonly number[], { mayRefer, l
     if (least === 0 || mayRefer) return (first + 1) * (third + 1);
     return first + (first / least) * Math.max(0, third - least);
   }
+  if (operator === "strbefore" || operator === "strafter") return first;
   if (operator === "encode_for_uri") return first * (first === OF_DATA ? ENCODED_OF_DATA : ENCODED);
   if (operator === "iri" || operator === "uri") return first + longestIri;
   return sumOf(lengths) + (aggregation === "group_concat" ? separator.length : 0);

@@ -7,10 +7,14 @@ import type { Named } from "./sparql-wording.ts";
 
 const ofXsd = (names: string) => names.split(" ").map((name) => XSD + name);
 
-export const NUMBERS: readonly string[] = ofXsd(
-  "decimal integer double float byte short int long unsignedByte unsignedShort unsignedInt unsignedLong positiveInteger " +
-    "nonNegativeInteger negativeInteger nonPositiveInteger",
-);
+export const FLOATING: readonly string[] = ofXsd("double float");
+export const NUMBERS: readonly string[] = [
+  ...FLOATING,
+  ...ofXsd(
+    "decimal integer byte short int long unsignedByte unsignedShort unsignedInt unsignedLong positiveInteger " +
+      "nonNegativeInteger negativeInteger nonPositiveInteger",
+  ),
+];
 export const DATES: readonly string[] = ofXsd(
   "dateTime dateTimeStamp date time gYear gYearMonth gMonthDay gMonth gDay",
 );

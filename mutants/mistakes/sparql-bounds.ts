@@ -384,8 +384,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a name that is bound twice has the longer of both",
     ...COST,
-    before:
-      "if (length <= before.length && digits <= before.digits && (before.isJoined || !isJoined)) continue;",
+    before: "if (isDeepStrictEqual(now, before)) continue;",
     after: "if (before.length > 0) continue;",
     only: "two names in turn",
   },

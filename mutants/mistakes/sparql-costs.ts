@@ -221,6 +221,16 @@ const LENGTH_SLIPS: readonly (readonly [rule: string, before: string, after: str
     "",
   ],
   ["URI is IRI", ' || operator === "uri")', ")"],
+  [
+    "what comes after something is no longer",
+    ' || operator === "strafter") return first;',
+    ") return first;",
+  ],
+  [
+    "what comes before something is no longer",
+    'operator === "strbefore" || operator === "strafter"',
+    'operator === "strafter"',
+  ],
 ];
 
 export const SPARQL_COSTS: readonly Mistake[] = [
@@ -354,8 +364,8 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   {
     ...GROUPED,
     rule: "a name that has a GROUP_CONCAT once may have it",
-    before: "(before.isJoined || !isJoined)",
-    after: "true",
+    before: "isJoined: one.isJoined || other.isJoined,",
+    after: "isJoined: one.isJoined,",
   },
   {
     ...GROUPED,
