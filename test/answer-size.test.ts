@@ -178,13 +178,16 @@ describe("answers that nobody reads", () => {
   const sockets: Socket[] = [];
   /** As many as one key may have connections for, so that none of them waits for one. */
   const AT_ONCE = 10;
+  /** So long that the system's own buffers for a connection cannot take all of it. */
+  const ANSWER_BYTES = 10 * MAX_BYTES;
+  /** More than those take of an answer, which this process does not hold any more then. */
+  const SYSTEM_BYTES = 10_000_000;
   let generous: RunningServer;
   beforeAll(async () => {
-    // So long that the system's own buffers for a connection cannot take all of it.
     generous = await startServer({
       config: {
         ...loadConfig({ PORT: "0" }),
-        answerMaxBytes: 10 * MAX_BYTES,
+        answerMaxBytes: ANSWER_BYTES,
         databasePoolSize: 4 * AT_ONCE,
         statementTimeoutMs: 600_000,
       },
@@ -220,10 +223,15 @@ describe("answers that nobody reads", () => {
   }
 
   const churches = "churches(limit: 200) { church { churchSummary } }";
+  // Long pages of a key are made one after the other, and those of a thousand churches together.
+  const batch = [toolCall({ limit: 1_000 }), toolCall({ limit: 1 })];
   test.each([
     ["the church search", "GET /v0/orgs/search?limit=10000", undefined],
+    ["the church search, several at a time", "GET /v0/orgs/search?limit=1000", undefined],
     ["GraphQL", "POST /graphql", { query: `{ a: ${churches} b: ${churches} c: ${churches} }` }],
     ["the tool endpoint", "POST /v0/mcp", toolCall({ limit: 10_000 })],
+    ["the tool endpoint, several at a time", "POST /v0/mcp", toolCall({ limit: 1_000 })],
+    ["batches of the tool endpoint", "POST /v0/mcp", batch],
   ])(
     "are few, even if they were all asked for before the first was there: %s",
     async (_, door, body) => {
@@ -238,6 +246,10 @@ describe("answers that nobody reads", () => {
       expect(refused.length).toBeGreaterThan(0);
       expect(given.length + refused.length).toBe(AT_ONCE);
       expect(refused.join("")).toMatch(/waiting to be read/);
+      const bytes = given.map((answer) => Number(/^content-length: (\d+)\r$/im.exec(answer)![1]));
+      expect(bytes.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(
+        3 * ANSWER_BYTES + given.length * SYSTEM_BYTES,
+      );
       for (const answer of refused) {
         expect(answer).toMatch(/^retry-after: 1\r$/im);
         expect(answer).toMatch(/service_busy/);

@@ -22,6 +22,7 @@ import { limitUndelivered, requireRoom } from "../server/identity/undelivered.ts
 import { limitUnknownKeys } from "../server/identity/unknown-keys.ts";
 import { KeyUses } from "../server/identity/uses.ts";
 import type { Connections } from "../server/postgres/connections.ts";
+import { sendPieces } from "../server/rest/answer.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(30_000);
@@ -459,6 +460,25 @@ describe("answers that nobody reads", () => {
     // Whoever has read, or hung up, may ask again.
     second.emit("close");
     answerOf("a", guard);
+  });
+
+  test("are counted with what of them is still to be written", async () => {
+    const guard = limitUndelivered(1_000);
+    const [first, second] = [answerOf("a", guard), answerOf("a", guard)];
+    const refused: boolean[] = [];
+    const write = () => {
+      try {
+        requireRoom(second as unknown as Response, 65_537);
+        refused.push(false);
+      } catch (error) {
+        expect(error).toEqual(full);
+        refused.push(true);
+      }
+    };
+    const answer = Object.assign(first, { set: () => undefined, write }) as unknown as Response;
+    await sendPieces(answer, ["1", "2", "x".repeat(1_000), Buffer.from("é")]);
+    // With 1,003, 1,002, 2 and none to be written.
+    expect(refused).toEqual([true, true, false, false]);
   });
 
   test("are not joined by a long one, which says nothing of what it would have been; a short one comes through", () => {

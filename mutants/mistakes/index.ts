@@ -1,4 +1,5 @@
 import type { Mistake } from "../mistake.ts";
+import { ANSWERS_IN_PIECES } from "./answers-in-pieces.ts";
 import { CHURCH_FILES } from "./church-files.ts";
 import { CHURCH_PAGES } from "./church-pages.ts";
 import { CHURCH_READINGS } from "./church-readings.ts";
@@ -172,6 +173,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...CHURCH_VALUES,
   ...CHURCH_FILES,
   ...CHURCH_PAGES,
+  ...ANSWERS_IN_PIECES,
   ...CHURCH_READINGS,
   ...WATCH,
   ...STORE_LOSSES,
