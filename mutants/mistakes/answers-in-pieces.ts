@@ -1,8 +1,10 @@
-// Long answers, which are written piece by piece.
+// Long answers, which are read and written piece by piece, and batches of the tool endpoint.
 import type { Mistake } from "../mistake.ts";
 
 const ANSWER = { file: "server/rest/answer.ts", tests: ["answer-pieces"] };
 const UNREAD = { tests: ["identity-parts"], only: "still to be written" };
+const READ = { file: "server/mcp/church-tool.ts", tests: ["mcp-answers"] };
+const DOOR = { file: "server/mcp/door.ts", tests: ["mcp-answers"] };
 
 export const ANSWERS_IN_PIECES: readonly Mistake[] = [
   {
@@ -53,5 +55,62 @@ export const ANSWERS_IN_PIECES: readonly Mistake[] = [
     file: "server/identity/undelivered.ts",
     before: " + (unwritten.get(answer) ?? 0)",
     after: "",
+  },
+  {
+    ...READ,
+    rule: "others have a turn while a page is read",
+    before: "    await setImmediate();\n",
+    after: "",
+    only: "that is read",
+  },
+  {
+    ...DOOR,
+    rule: "others have a turn between the messages of a batch",
+    before: "    await setImmediate();\n",
+    after: "",
+    only: "each message of a batch",
+  },
+  {
+    ...DOOR,
+    rule: "two batches of a key are made at a time",
+    before: "perCaller: 2,",
+    after: "perCaller: 3,",
+    only: "two batches of a key",
+  },
+  {
+    ...DOOR,
+    rule: "the turn of a batch lasts until its answer has been handed over",
+    before: "await send(response, await answer(request.body, caller));",
+    after:
+      "const made = await answer(request.body, caller); giveBack?.(); giveBack = undefined; await send(response, made);",
+    only: "two batches of a key",
+  },
+  {
+    ...DOOR,
+    rule: "a message by itself waits for no batch",
+    before: "  return Array.isArray(body) ?",
+    after: "  if (!Array.isArray(body)) await caller.takeTurn();\n  return Array.isArray(body) ?",
+    only: "two batches of a key",
+  },
+  {
+    ...DOOR,
+    rule: "a batch gives its turn back, however it ends",
+    before: "      } finally {\n        giveBack?.();\n      }",
+    after: "        giveBack?.();\n      } catch (error) {\n        throw error;\n      }",
+    only: "leaves out",
+  },
+  {
+    ...DOOR,
+    rule: "a batch whose caller hangs up while it waits is not made",
+    before: "turns.take(identity.id, identity.gone)",
+    after: "turns.take(identity.id)",
+    only: "leaves out",
+  },
+  {
+    ...DOOR,
+    rule: "twenty batches of a key wait",
+    before: "queuePerCaller: 20,",
+    after: "queuePerCaller: 19,",
+    only: "twenty batches",
   },
 ];

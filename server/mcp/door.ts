@@ -20,6 +20,7 @@ import type { ChurchPages } from "../resources/church-pages.ts";
 import { sendPieces } from "../rest/answer.ts";
 import type { Piece } from "../rest/answer.ts";
 import { currentRequest } from "../request-context.ts";
+import { Shares } from "../shares.ts";
 
 const MCP_PATH = "/v0/mcp";
 const METHODS = "POST, OPTIONS";
@@ -37,25 +38,39 @@ export type McpDependencies = {
 /** A page is in an answer as it is, and as a string, in which each of its characters may be escaped. */
 const COPIES = 3;
 
-type BatchCaller = Caller & Pick<Request, "countAs">;
+/**
+ * Of batches: what a batch holds while it is made is as long as an answer may be, and a caller can send as many of them at the
+ * same time as its limit of requests allows. Callers do not share these turns, as they do not share those for long pages.
+ */
+const TURNS = { slots: 100, perCaller: 2, slowMs: 1_000, patienceMs: 30_000, queuePerCaller: 20, queue: 500 };
+
+type BatchCaller = Caller &
+  Pick<Request, "countAs"> & {
+    /** Waits for the turn of a batch, which lasts until its answer has been handed over. */
+    takeTurn: () => Promise<void>;
+  };
 
 /** The tool endpoint as a door of the application; its key may stand in the query. */
 export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
   const readBytes = express.raw({ limit: BODY_LIMIT, type: () => true });
   const allowed = (path: string) => (path === MCP_PATH ? METHODS : undefined);
+  const turns = new Shares(TURNS);
   return withAllowed(allowed, (app, guards) => {
     app.all(MCP_PATH, ...guards.keyInQuery, onlyPost, onlyFrom(corsOrigins), onlyJson, readBytes);
     app.post(MCP_PATH, async (request, response) => {
+      const { identity } = request;
       let left = answerMaxBytes;
+      let giveBack: (() => void) | undefined;
       const caller: BatchCaller = {
         headers: protocolHeaders(request),
         search: async (query) => {
-          const pieces = churchPages.page(request.identity, query, Math.floor(left / COPIES));
+          const pieces = churchPages.page(identity, query, Math.floor(left / COPIES));
           const page = await readPage(pieces);
           left = Math.max(0, left - COPIES * page.bytes);
           return page;
         },
         countAs: request.countAs,
+        takeTurn: async () => void (giveBack = await turns.take(identity.id, identity.gone)),
         failed: (error) => {
           const told = apiErrorFrom(error);
           const retryAfter = told.headers[RESPONSE_HEADERS.retryAfter];
@@ -64,7 +79,11 @@ export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: Mc
           logger[levelOf(told)]({ err: error, route: MCP_PATH }, "a tool call failed");
         },
       };
-      await send(response, await answer(request.body, caller));
+      try {
+        await send(response, await answer(request.body, caller));
+      } finally {
+        giveBack?.();
+      }
     });
   });
 }
@@ -79,7 +98,10 @@ async function answer(bytes: unknown, caller: BatchCaller): Promise<PagedReply> 
   return Array.isArray(body) ? answerBatch(body, caller) : answerMessage(body, caller, false);
 }
 
-// Only revision 2025-03-26 has batches.
+/**
+ * Only revision 2025-03-26 has batches.
+ * @throws ServiceBusy, CallerGone
+ */
 async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<PagedReply> {
   if (messages.length === 0 || messages.length > LONGEST_BATCH) {
     const message = `A batch must have 1 to ${LONGEST_BATCH} messages.`;
@@ -87,6 +109,7 @@ async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Pa
   }
   // The request has been counted as one of them.
   await caller.countAs(messages.length - 1);
+  await caller.takeTurn();
   const answers: Piece[] = [];
   for (const message of messages) {
     const { body } = await answerMessage(message, caller, true);
