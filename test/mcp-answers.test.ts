@@ -1,11 +1,11 @@
-// How the tool endpoint makes its answers: batches in turns, pages piece by piece.
+// How the tool endpoint makes its answers: batches in turns, pages piece by piece, and nothing for who has gone.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import express from "express";
 import type { ErrorRequestHandler, RequestHandler } from "express";
-import { pino } from "pino";
+import type { Logger } from "pino";
 import { errorHandler } from "../server/errors.ts";
 import { hungUp } from "../server/hang-up.ts";
 import { callerWith } from "../server/identity/identity.ts";
@@ -32,6 +32,7 @@ describe("the door", () => {
   /** In their order: searches that have begun, and answers that have been handed over, each by its key. */
   const events: string[] = [];
   const failures: unknown[] = [];
+  const logged: unknown[] = [];
   const turnsOfBatches: number[] = [];
   const callers: AbortController[] = [];
   let server: ReturnType<ReturnType<typeof express>["listen"]>;
@@ -68,7 +69,8 @@ describe("the door", () => {
       failures.push(error);
       next(error);
     };
-    const logger = pino({ level: "silent" });
+    const log = (what: unknown) => void logged.push(what);
+    const logger = { warn: log, error: log } as unknown as Logger;
     const app = express();
     const guards = { key: [], again: identified, keyInQuery: [identified], page: [] };
     await mcpDoor({ churchPages, logger, corsOrigins: [], answerMaxBytes: 1_000_000 })(app, guards);
@@ -89,7 +91,7 @@ describe("the door", () => {
       server.closeIdleConnections();
       expect(await getConnections()).toBe(0);
     });
-    for (const list of [asked, events, failures, turnsOfBatches]) list.length = 0;
+    for (const list of [asked, events, failures, logged, turnsOfBatches]) list.length = 0;
   });
 
   type Told = { status: number; headers: Headers; body: unknown };
@@ -162,6 +164,7 @@ describe("the door", () => {
     asked[2]!.answer(PAGE);
     expect((await fourth.answer).status).toBe(200);
     expect(asked).toHaveLength(3);
+    expect(logged).toEqual([]);
   });
 
   test("has twenty batches of a key wait, and refuses more as REST does", async () => {
@@ -172,6 +175,19 @@ describe("the door", () => {
     await settled();
     expect(failures).toHaveLength(1);
     expect(asked).toHaveLength(2);
+  });
+
+  test.each([
+    ["a batch, of which no more is done", [search, search, search]],
+    ["a message", search],
+  ])("says nothing in the log of who hangs up: %s", async (_, body) => {
+    const sent = send("a", body);
+    await begun("a");
+    sent.hangUp();
+    await eventually(() => expect(events).toEqual(["a asks", "a is answered"]), SOON_MS);
+    await settled();
+    expect(asked).toHaveLength(1);
+    expect(logged).toEqual([]);
   });
 
   test("lets others have a turn after each message of a batch", async () => {

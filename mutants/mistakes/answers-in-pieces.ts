@@ -113,4 +113,18 @@ export const ANSWERS_IN_PIECES: readonly Mistake[] = [
     after: "queuePerCaller: 19,",
     only: "twenty batches",
   },
+  {
+    ...DOOR,
+    rule: "that a caller has hung up is no failure in the log",
+    before: "if (!(told.cause instanceof CallerGone))",
+    after: "",
+    only: "nothing in the log",
+  },
+  {
+    ...DOOR,
+    rule: "of a batch whose caller has hung up no more is done",
+    before: "    if (caller.gone?.aborted) throw new CallerGone();\n",
+    after: "",
+    only: "nothing in the log",
+  },
 ];

@@ -16,6 +16,7 @@ import { readPage } from "./church-tool.ts";
 import type { PagedReply } from "./messages.ts";
 import { answerMessage, PROTOCOL_HEADERS } from "./protocol.ts";
 import type { Caller, ProtocolHeaders } from "./protocol.ts";
+import { CallerGone } from "../postgres/unavailable.ts";
 import type { ChurchPages } from "../resources/church-pages.ts";
 import { sendPieces } from "../rest/answer.ts";
 import type { Piece } from "../rest/answer.ts";
@@ -46,6 +47,7 @@ const TURNS = { slots: 100, perCaller: 2, slowMs: 1_000, patienceMs: 30_000, que
 
 type BatchCaller = Caller &
   Pick<Request, "countAs"> & {
+    gone: AbortSignal | undefined;
     /** Waits for the turn of a batch, which lasts until its answer has been handed over. */
     takeTurn: () => Promise<void>;
   };
@@ -70,13 +72,16 @@ export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: Mc
           return page;
         },
         countAs: request.countAs,
+        gone: identity.gone,
         takeTurn: async () => void (giveBack = await turns.take(identity.id, identity.gone)),
         failed: (error) => {
           const told = apiErrorFrom(error);
           const retryAfter = told.headers[RESPONSE_HEADERS.retryAfter];
           currentRequest()?.errors.add(told.code);
           if (retryAfter !== undefined) currentRequest()?.retryAfter(Number(retryAfter));
-          logger[levelOf(told)]({ err: error, route: MCP_PATH }, "a tool call failed");
+          // That a caller has gone is nobody's fault.
+          if (!(told.cause instanceof CallerGone))
+            logger[levelOf(told)]({ err: error, route: MCP_PATH }, "a tool call failed");
         },
       };
       try {
@@ -113,6 +118,7 @@ async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Pa
   const answers: Piece[] = [];
   for (const message of messages) {
     const { body } = await answerMessage(message, caller, true);
+    if (caller.gone?.aborted) throw new CallerGone();
     if (body !== undefined) answers.push(answers.length === 0 ? "[" : ",", ...[body].flat());
     // A long answer has kept everybody waiting; whoever came meanwhile is next.
     await setImmediate();
