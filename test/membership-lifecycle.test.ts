@@ -235,6 +235,26 @@ describe.each(m.DOORS)("through %s", (name) => {
     expect(await list({ status: "rejected" })).toEqual([0, []]);
   });
 
+  test("claims of one moment are listed by id, the greatest first, each once over all pages", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const ids: string[] = [];
+    for (const person of ["one", "two", "three"]) {
+      const { value } = await door.claim(m.claimOf(org, `${person}@elsewhere.example`));
+      ids.push(value.claimId);
+    }
+    await db().query(
+      "update app_public.organization_claims set created_at = '2026-01-01Z' where claim_id = any ($1)",
+      [ids],
+    );
+    const pages = [];
+    for (const offset of [0, 2]) {
+      const { value } = await door.claims(`head@${org.domain}`, { limit: 2, offset });
+      pages.push(value.claims.map(({ claimId }: { claimId: string }) => claimId));
+    }
+    const [one, two, three] = ids.toSorted().toReversed();
+    expect(pages).toEqual([[one, two], [three]]);
+  });
+
   describe("a new organization", () => {
     const proposal = (userEmail: string, orgName: string) => ({
       userEmail,
@@ -267,6 +287,22 @@ describe.each(m.DOORS)("through %s", (name) => {
       expect(await m.membershipOf(db(), value.orgUri, `one@${name.toLowerCase()}-a.example`)).toBe(
         "org_admin active",
       );
+    });
+
+    test("is public once one claim to it is approved, although another one still waits", async () => {
+      const first = await door.claim(proposal(`one@${name.toLowerCase()}-f.example`, "Proposal F"));
+      const { orgUri } = first.value;
+      const second = await door.claim({
+        ...proposal("two@elsewhere.example", "Proposal F"),
+        ...{ isNewOrg: false, orgUri },
+      });
+      expect(second.value).toMatchObject({ orgUri, status: "pending" });
+      expect(await isListed(orgUri)).toBe(false);
+      await door.review({ claimId: first.value.claimId, action: "approve", adminEmail: m.support });
+      expect(await isListed(orgUri)).toBe(true);
+      expect((await m.historyOf(db(), second.value.claimId)).at(-1)).toEqual([
+        ...["submitted", "pending_review", null],
+      ]);
     });
 
     test("disappears when it is rejected, and can no longer be claimed", async () => {

@@ -265,9 +265,7 @@ describe.each(m.DOORS)("through %s", (name) => {
       for (const [fields, refusal] of refusals) {
         expect(await door.appoint({ ...appointment, ...fields })).toEqual({ refusal });
       }
-      // A form that leaves the role empty says null, which REST has no place for.
-      const unsaid = name === "GraphQL" ? { role: null } : {};
-      expect((await door.appoint({ ...appointment, ...unsaid })).value).toMatchObject({
+      expect((await door.appoint(appointment)).value).toMatchObject({
         ...{ orgUri: org.uri, userEmail: one, role: "org_admin", status: "active" },
       });
       expect(await eventOf(org.uri, one)).toMatchObject({ role: "org_admin", by: m.platformAdmin });
@@ -279,6 +277,17 @@ describe.each(m.DOORS)("through %s", (name) => {
         expect(await other.door.appoint({ ...appointment, adminEmail: other.adminEmail })).toEqual(refused);
         if (!isKey)
           expect(await other.door.appoint({ ...appointment, adminEmail: m.platformAdmin })).toEqual(notYours);
+      }
+    });
+
+    test("appoints an org_admin where no role is said, or null, as by a form that leaves it empty", async () => {
+      const { door, adminEmail } = await as(m.platformAdmin);
+      // REST has no place for null.
+      for (const unsaid of name === "GraphQL" ? [{}, { role: null }] : [{}]) {
+        const org = await m.addOrganization(db(), { one: "org_member" });
+        const appointment = { orgUri: org.uri, userEmail: `one@${org.domain}`, adminEmail, ...unsaid };
+        expect((await door.appoint(appointment)).value).toMatchObject({ role: "org_admin" });
+        expect(await m.membershipOf(db(), org.uri, `one@${org.domain}`)).toBe("org_admin active");
       }
     });
 
@@ -386,6 +395,24 @@ describe.each(m.DOORS)("through %s", (name) => {
           reviewedAt: expect.stringMatching(/^2021-06-15/),
         },
       ]);
+  });
+
+  test("one's own claims of one moment are listed by id, the greatest first, each once over all pages", async () => {
+    const userEmail = newPerson();
+    const ids = await inTurn([1, 2, 3], async () => {
+      const org = await m.addOrganization(db(), { head: "org_admin" });
+      return (await byKey.claim(m.claimOf(org, userEmail))).value.claimId as string;
+    });
+    await db().query(
+      "update app_public.organization_claims set created_at = '2026-01-01Z' where claim_id = any ($1)",
+      [ids],
+    );
+    const pages = await inTurn([0, 2], async (offset) => {
+      const { value } = await byKey.ownClaims(userEmail, { limit: 2, offset });
+      return value.claims.map(({ claimId }: { claimId: string }) => claimId);
+    });
+    const [one, two, three] = ids.toSorted().toReversed();
+    expect(pages).toEqual([[one, two], [three]]);
   });
 
   test.each(["read", "write"] as const)("a key of scope api_%s gets as far as its scope", async (scope) => {

@@ -298,4 +298,37 @@ export const CLAIMS: readonly Mistake[] = [
     tests: ["membership-domains"],
     only: "is not encoded",
   },
+  {
+    rule: "one approved claim makes a proposed organization public, whatever else waits",
+    file: "db/rules/claim-review.sql",
+    before:
+      "    and (exists (select from app_public.organization_claims as c where c.org_uri = o.org_uri and c.status = 'approved')\n      or not exists (",
+    after: "    and (not exists (",
+    tests: ["membership-lifecycle"],
+    only: "through REST.*although another one still waits",
+  },
+  {
+    rule: "claims of one moment are listed by id",
+    file: "db/rules/claim-review.sql",
+    before: "order by c.created_at desc, c.claim_id desc",
+    after: "order by c.created_at desc, c.claim_id",
+    tests: ["membership-lifecycle"],
+    only: "through REST.*claims of one moment",
+  },
+  {
+    rule: "one's own claims of one moment are listed by id",
+    file: "db/rules/own-standing.sql",
+    before: "order by c.created_at desc, c.claim_id desc",
+    after: "order by c.created_at desc, c.claim_id",
+    tests: ["own-standing"],
+    only: "through REST.*claims of one moment",
+  },
+  {
+    rule: "who is appointed without a role becomes an org_admin",
+    file: "db/rules/appointments.sql",
+    before: "  role := coalesce(role, 'org_admin');\n",
+    after: "",
+    tests: ["own-standing"],
+    only: "through GraphQL.*no role is said, or null",
+  },
 ];
