@@ -72,6 +72,39 @@ test("who claims once more while their claim is being approved is told that they
   expect(await m.membershipOf(db(), org.uri, email)).toBe("org_member active");
 });
 
+test.each(["taken back", "approved"])(
+  "of two who take a claim back and approve it at once, one does it and the other hears so: %s first",
+  async (first) => {
+    const org = await m.addOrganization(db(), { head: "org_admin" });
+    const email = `ana@${org.domain.replace(".example", ".test.example")}`;
+    const [claim] = (await claimBy(email, org)(db())) as { claim_id: string }[];
+    const withdraw: Deed = async (client) =>
+      (
+        await client.query("select status from app_public.withdraw_organization_claim($1, $2)", [
+          ...[claim!.claim_id, email],
+        ])
+      ).rows;
+    const deeds = [withdraw, approve(claim!.claim_id)];
+    if (first === "approved") deeds.reverse();
+    // Both have begun, and hold what they took before the organization, by the time that they can have that.
+    const outcomes = await onConnections(database, 3, async (keeper, one, two) => {
+      await keeper.query("begin");
+      await keeper.query("select app_private.lock_organization($1)", [org.uri]);
+      const ahead = await waiting(database, one, deeds[0]!);
+      const behind = await waiting(database, two, deeds[1]!);
+      await keeper.query("commit");
+      return [await ahead.outcome, await behind.outcome];
+    });
+    const done = first === "approved" ? { new_status: "approved" } : { status: "withdrawn" };
+    expect(outcomes).toEqual([
+      [done],
+      expect.objectContaining({ code: "PT409", detail: "already_reviewed" }),
+    ]);
+    const isMember = first === "approved" ? "org_member active" : undefined;
+    expect(await m.membershipOf(db(), org.uri, email)).toBe(isMember);
+  },
+);
+
 test("who is erased while their claim is being approved becomes no member, and is erased", async () => {
   const { org, email, review, other } = await besideReview(async (_, who) => {
     await db().query("select app_private.begin_erasure($1, false)", [who]);

@@ -307,3 +307,35 @@ test.each([
     await database.drop();
   }
 });
+
+test("when the platform's two admins are erased in overlapping transactions, the second is refused", async () => {
+  // The platform's admins are these two alone, who have no organization in common.
+  const database = await createTestDatabase();
+  try {
+    const people = ["one@first.example", "two@second.example"];
+    await database.owner.query(
+      `with person as (insert into app_public.users (email) select unnest($1::text[]) returning user_id)
+       insert into app_public.platform_roles (user_id, role) select user_id, 'admin' from person`,
+      [people],
+    );
+    const erasureOf =
+      (person: string): Deed =>
+      (client) =>
+        client.query("select app_private.begin_erasure($1, false)", [person]);
+    await onConnections(database, 2, async (ahead, behind) => {
+      await ahead.query("begin");
+      await erasureOf(people[0]!)(ahead);
+      // Nothing lets go of it before the commit: to wait for a moment is to wait for that.
+      await behind.query("set lock_timeout = 200");
+      await expect(erasureOf(people[1]!)(behind)).rejects.toMatchObject({ code: "55P03" });
+      await ahead.query("commit");
+      await expect(erasureOf(people[1]!)(behind)).rejects.toMatchObject({ detail: "last_admin" });
+    });
+    const { rows } = await database.owner.query(
+      "select from app_private.platform_powers where permission = 'roles:assign'",
+    );
+    expect(rows).toHaveLength(1);
+  } finally {
+    await database.drop();
+  }
+});

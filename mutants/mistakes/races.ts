@@ -153,4 +153,28 @@ export const RACES: readonly Mistake[] = [
     tests: ["lock-order"],
     only: "hears what",
   },
+  {
+    rule: "of the platform's last administrators one is left, whoever else is being erased",
+    file: "db/rules/people.sql",
+    before: "  perform app_private.lock_platform_roles();\n",
+    after: "",
+    tests: ["membership-concurrency"],
+    only: "two admins are erased",
+  },
+  {
+    rule: "who takes a claim back waits for whoever is deciding it",
+    file: "db/rules/own-standing.sql",
+    before: "  for no key update of c;",
+    after: "  ;",
+    tests: ["lock-order"],
+    only: "take a claim back and approve it",
+  },
+  {
+    rule: "who decides a claim waits for whoever is taking it back",
+    file: "db/rules/claim-review.sql",
+    before: "where c.claim_id = review_organization_claim.claim_id for no key update;",
+    after: "where c.claim_id = review_organization_claim.claim_id;",
+    tests: ["lock-order"],
+    only: "take a claim back and approve it",
+  },
 ];
