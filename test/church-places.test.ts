@@ -135,6 +135,26 @@ describe("among 50,000 places", () => {
     expect(listed.toSorted()).toEqual(inside.map(({ church_id }) => church_id).toSorted());
   });
 
+  test.each([
+    ["-190 to 170", -190, 170, true],
+    ["0 to 360", 0, 360, true],
+    ["-36000 to -35640", -36_000, -35_640, true],
+    ["-190 to 171", -190, 171, true],
+    ["180.0005 to 539.9985", 180.0005, 539.9985, false],
+  ])(
+    "a box of a whole turn has all of its latitudes in it, and no smaller one: %s",
+    async (_, from, to, isWhole) => {
+      const near = places.filter(({ latitude }) => latitude >= 88.5);
+      const inside = near.filter(
+        ({ longitude }) => isWhole || (longitude >= from - 360 && longitude <= to - 360),
+      );
+      expect(inside.length < near.length).toBe(!isWhole);
+      const box = { min_lat: 88.5, max_lat: 90, min_lng: from, max_lng: to };
+      const page = await found({ ...box, fields: "church_id", limit: 10_000 });
+      expect(ids(page).toSorted()).toEqual(inside.map(({ church_id }) => church_id).toSorted());
+    },
+  );
+
   test("GraphQL finds the same, in the same order", async () => {
     const rest = await found({ center_lat: -16.5, center_lng: 180, radius_km: 100, limit: 50 });
     const rows = await graphql(

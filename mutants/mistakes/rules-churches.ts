@@ -260,4 +260,28 @@ export const CHURCHES: readonly Mistake[] = [
     tests: ["churches"],
     only: "a blank text as none",
   },
+  {
+    rule: "a box of exactly one turn is one of all longitudes",
+    file: "db/rules/church-search.sql",
+    before: "if query.max_lng - query.min_lng >= 360 and",
+    after: "if query.max_lng - query.min_lng > 360 and",
+    tests: ["church-places"],
+    only: "box of a whole turn",
+  },
+  {
+    rule: "a box of nearly one turn is not one of all longitudes",
+    file: "db/rules/church-search.sql",
+    before: "if query.max_lng - query.min_lng >= 360 and",
+    after: "if query.max_lng - query.min_lng >= 359 and",
+    tests: ["church-places"],
+    only: "box of a whole turn",
+  },
+  {
+    rule: "a whole turn may begin a hundred turns away",
+    file: "db/rules/church-search.sql",
+    before: "query.min_lng >= -36000 and",
+    after: "query.min_lng > -36000 and",
+    tests: ["church-places"],
+    only: "box of a whole turn",
+  },
 ];
