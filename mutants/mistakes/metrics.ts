@@ -211,4 +211,12 @@ export const METRICS: readonly Mistake[] = [
     before: "          throw error;\n",
     after: "",
   },
+  {
+    rule: "of the mails that wait the oldest is told of",
+    file: "worker/metrics.ts",
+    before: "now() - min(created_at)), 0)",
+    after: "now() - max(created_at)), 0)",
+    tests: ["metrics-parts"],
+    only: "a mail waits",
+  },
 ];
