@@ -175,6 +175,19 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     expect(steps).toEqual([]);
   });
 
+  test("a record that is written anew between all of five looks waits for the next round, and is no difference", async () => {
+    const [id] = await start({});
+    const steps = ["met", "open", "met", "open", "met"].map((status) => ({
+      before: async () => {
+        await projection.setNeedStatus(id!, status);
+        await projection.settled();
+      },
+    }));
+    const result = await verify({ ...parts(), store: storeWith(NEEDS, steps) });
+    expect(result).toMatchObject({ ...nothing, pending: 1 });
+    expect(steps).toEqual([]);
+  });
+
   test("a record that waited at the first look is at rest no sooner than after the second", async () => {
     const [id] = await start({});
     projection.proxy.mode = "held";

@@ -37,7 +37,7 @@ describe("a whole graph", () => {
   afterEach(() => void jest.useRealTimers());
 
   /** Three portions, so much time apart, for a store that shows so many triples afterwards. */
-  function replace(apartMs: number, shown = 3, read = true) {
+  function replace(apartMs: number, shown = 3, read = true, signal?: AbortSignal) {
     const calls: CallOptions[] = [];
     async function* subjects() {
       for (const n of [1, 2, 3]) {
@@ -55,7 +55,8 @@ describe("a whole graph", () => {
       },
       select: () => Promise.resolve([{ n: { type: "literal", value: String(shown) } }]),
     } as unknown as GraphStore;
-    return { calls, done: replaceGraph({ store, session, names, name: "need", subjects: subjects() }) };
+    const options = { store, session, names, name: "need" as const, ...(signal && { signal }) };
+    return { calls, done: replaceGraph({ ...options, subjects: subjects() }) };
   }
 
   test("may take as long as it takes while the store reads on", async () => {
@@ -65,13 +66,21 @@ describe("a whole graph", () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test.each([true, false])(
-    "is given up when the store does not read on for ten minutes (%s)",
-    async (read) => {
-      await expect(replace(STALLED_MS, 3, read).done).rejects.toThrow(GraphTimeout);
-      expect(jest.getTimerCount()).toBe(0);
-    },
-  );
+  test.each([
+    ["in the middle", true, undefined],
+    ["at all", false, undefined],
+    ["in the middle, although somebody may end it before", true, new AbortController().signal],
+    ["at all, although somebody may end it before", false, new AbortController().signal],
+  ])("is given up when the store does not read on for ten minutes, %s", async (_, read, signal) => {
+    await expect(replace(STALLED_MS, 3, read, signal).done).rejects.toThrow(GraphTimeout);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test("is given up when somebody ends it, however soon the store reads on", async () => {
+    const ended = AbortSignal.abort(new Error("ended"));
+    await expect(replace(0, 3, true, ended).done).rejects.toThrow("ended");
+    expect(jest.getTimerCount()).toBe(0);
+  });
 
   test("has what XML cannot hold written after it, where it is still the one that was sent, and counts with the last of it", async () => {
     const updates: { graphs: readonly string[]; text: string }[] = [];

@@ -133,4 +133,28 @@ export const WORKER_PARTS: readonly Mistake[] = [
     tests: ["drain-steps"],
     only: "that is a repair",
   },
+  {
+    rule: "a store that does not read on is given up, although somebody may end it before",
+    file: "worker/replace.ts",
+    before: "signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,",
+    after: "signal: signal ?? stalled.signal,",
+    tests: ["worker-parts"],
+    only: "a whole graph is given up",
+  },
+  {
+    rule: "whoever ends the replacement of a graph ends what is being sent",
+    file: "worker/replace.ts",
+    before: "signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,",
+    after: "signal: stalled.signal,",
+    tests: ["worker-parts"],
+    only: "a whole graph is given up",
+  },
+  {
+    rule: "a record that is never at rest is counted as one that waits",
+    file: "worker/verify.ts",
+    before: "  result.pending += pending;\n",
+    after: "",
+    tests: ["graph-verification"],
+    only: "with embedded.*all of five looks",
+  },
 ];
