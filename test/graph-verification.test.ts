@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
+import { REFERENCES } from "../worker/references.ts";
 import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { admin } from "./support/process.ts";
@@ -269,6 +270,26 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     const left = { missing: 0, stale: 0, altered: 0, foreign: 1 };
     expect(await run("--repair", "--drop-unlisted")).toMatchObject({ code: 0, value: { differences: left } });
     expect(await run()).toMatchObject({ code: 0, value: { differences: { ...left, foreign: 0 } } });
+  });
+
+  test("a store that was emptied is no difference to an operator who repairs: it waits to be written, and what is foreign in it goes all the same", async () => {
+    projection = await startProjection(store, 10_000, {});
+    await projection.declareNeeds(5);
+    // Nobody else is there to notice.
+    const worker = await projection.startWorker();
+    await projection.settled();
+    await worker.stop();
+    const { client } = projection.running;
+    await client.update(`DROP ALL ; INSERT DATA { GRAPH <${NEEDS}> { <urn:x-foreign> <urn:p> "o" } }`);
+    const { code, stdout } = await admin(["graph", "verify", "--repair", "--json"], projection.settings);
+    expect({ code, value: JSON.parse(stdout) as unknown }).toMatchObject({
+      code: 0,
+      value: {
+        ...{ records: 5, differences: { missing: 0, stale: 0, altered: 0, foreign: 1 }, repaired: 1 },
+        ...{ pending: 5 + REFERENCES.length, examples: [{ kind: "foreign", iri: "urn:x-foreign" }] },
+      },
+    });
+    await projection.equal();
   });
 
   once(

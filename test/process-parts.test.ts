@@ -346,6 +346,24 @@ describe("signals", () => {
     expect(intervals).toEqual([]);
   });
 
+  test.each(["SIGINT", "SIGTERM"])(
+    "a command that gets %s alone gives back what it has opened before it ends",
+    async (name) => {
+      jest.spyOn(process, "removeAllListeners").mockReturnValue(process);
+      const kill = jest.spyOn(process, "kill").mockReturnValue(true);
+      const closed = Promise.withResolvers<void>();
+      const close = jest.fn(() => closed.promise);
+      closeBeforeTheEnd(close);
+      expect(heard.has(name)).toBe(true);
+      send(name);
+      await soon();
+      expect([close.mock.calls.length, kill.mock.calls]).toEqual([1, []]);
+      closed.resolve();
+      await soon();
+      expect(kill.mock.calls).toEqual([[process.pid, name]]);
+    },
+  );
+
   test("a command gives back what it has opened, however often it is told to end, and is then ended by the first", async () => {
     const ended: unknown[] = [];
     jest.spyOn(process, "removeAllListeners").mockImplementation((name) => {

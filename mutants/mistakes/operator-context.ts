@@ -90,4 +90,20 @@ export const OPERATOR_CONTEXT: readonly Mistake[] = [
     tests: ["operator-context"],
     only: "bar",
   },
+  {
+    rule: "a command that is told to end gives back what it has opened",
+    file: "admin/interrupt.ts",
+    before: '["SIGINT", "SIGTERM"]',
+    after: '["SIGINT"]',
+    tests: ["process-parts"],
+    only: "gets SIGTERM alone",
+  },
+  {
+    rule: "a command that Ctrl-C interrupts gives back what it has opened",
+    file: "admin/interrupt.ts",
+    before: '["SIGINT", "SIGTERM"]',
+    after: '["SIGTERM"]',
+    tests: ["process-parts"],
+    only: "gets SIGINT alone",
+  },
 ];

@@ -212,4 +212,12 @@ export const OPERATOR_GRAPH: readonly Mistake[] = [
     tests: ["cli"],
     only: "starts it for the call",
   },
+  {
+    rule: "an operator who repairs a store that was emptied has it written again as a whole",
+    file: "admin/graph.ts",
+    before: "        if (repair) await watchUntilDone(parts);\n",
+    after: "",
+    tests: ["graph-verification"],
+    only: "with embedded a store that was emptied",
+  },
 ];
