@@ -3,7 +3,7 @@ import { afterEach, expect, jest, test } from "@jest/globals";
 import * as oxigraph from "oxigraph";
 import { eachResult, isQuad, isSolution } from "../graph/embedded/each-result.ts";
 import { streamBindings, streamQuads } from "../graph/embedded/stream.ts";
-import { JSON_LD, N_TRIPLES, RESULTS_JSON, TURTLE } from "../graph/media-types.ts";
+import { JSON_LD, N_TRIPLES, RESULTS_JSON, RESULTS_XML, TURTLE } from "../graph/media-types.ts";
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -41,6 +41,14 @@ test("each solution is a piece of its own, between a head and an end, with its v
   expect(pieces).toHaveLength(5);
   const answer = JSON.parse(pieces.join("")) as { results: { bindings: unknown[] } };
   expect(answer.results.bindings).toHaveLength(3);
+});
+
+test("what XML gives a meaning to is escaped in names, texts and datatypes, as the engine does it", () => {
+  const sparql = `SELECT * { VALUES ?x {
+    <urn:x?a=b&c='d'> "a & <b> 'd'" '"' "&"^^<urn:type?a=b&c='d'> <<( <urn:a&b> <urn:p> "&"^^<urn:t&u> )>> } }`;
+  const text = bindings(sparql, RESULTS_XML).join("");
+  expect(text).toBe(new oxigraph.Store().query(sparql, { results_format: RESULTS_XML }));
+  expect(text).toContain('<literal datatype="urn:type?a=b&amp;c=&apos;d&apos;">&amp;</literal>');
 });
 
 test("relative names of a query that is answered in pieces are relative to its base", () => {

@@ -706,6 +706,8 @@ describe("without a store", () => {
       [`(${"!<p:a>/".repeat(9)}!<p:a>)?`, `(${"!<p:a>/".repeat(9)}!<p:a>)?`, wide],
       [`(${"<p:a>/".repeat(5)}<p:a>)*`, `(${"<p:a>/".repeat(5)}<p:a>)*`, "too long a sequence"],
       ["(<p:a>*/<p:b>*)?", "(<p:a>*/<p:b>*)?", wide],
+      ["((^<p:a>)*/<p:b>*)?", "((^<p:a>)*/<p:b>*)?", wide],
+      ["((^<p:a>)?/<p:b>*/<p:c>*)?", "((^<p:a>)?/<p:b>*/<p:c>*)?", wide],
     ])("%s", async (part, path, why) => {
       const { status, body } = await query(`ASK { <urn:o:1> ${path} <x:none> }`);
       expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });

@@ -75,4 +75,20 @@ export const EMBEDDED_STREAM: readonly Mistake[] = [
     after: "if (!Array.isArray(results)) return;\n  if (results.length < 0) for",
     only: "some other way",
   },
+  {
+    rule: "a datatype with what XML gives a meaning to is escaped",
+    file: "graph/embedded/solutions.ts",
+    before: '` datatype="${escapeXml(datatype)}"`',
+    after: '` datatype="${datatype}"`',
+    tests: ["embedded-stream"],
+    only: "what XML gives a meaning to",
+  },
+  {
+    rule: "a value with what XML gives a meaning to is escaped",
+    file: "graph/embedded/solutions.ts",
+    before: ">${escapeXml(value)}</",
+    after: ">${value}</",
+    tests: ["embedded-stream"],
+    only: "what XML gives a meaning to",
+  },
 ];

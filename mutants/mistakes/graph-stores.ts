@@ -268,4 +268,20 @@ export const STORES: readonly Mistake[] = [
     after: "/\\bu=[12]\\b/",
     only: "answers at once",
   },
+  {
+    rule: "an update that uses named graphs of the protocol is refused, not run on all of them",
+    file: "graph/embedded/http.ts",
+    before: ' || parameters.has("using-named-graph-uri")',
+    after: "",
+    tests: ["store-answers"],
+    only: "refuses an update",
+  },
+  {
+    rule: "an update that uses graphs of the protocol is refused, not run on all of them",
+    file: "graph/embedded/http.ts",
+    before: 'parameters.has("using-graph-uri") || ',
+    after: "",
+    tests: ["store-answers"],
+    only: "refuses an update",
+  },
 ];

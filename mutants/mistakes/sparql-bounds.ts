@@ -535,4 +535,18 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     before: "number: REACHED_FROM_A_NODE",
     after: "number: VALUES_OF_A_NODE",
   },
+  {
+    ...PATHS,
+    rule: "a path against its direction that is repeated is quoted as it was written",
+    file: "graph/sparql-wording.ts",
+    before: "/^\\^|[*+?]$/.test(inner)",
+    after: "/[*+?]$/.test(inner)",
+  },
+  {
+    ...PATHS,
+    rule: "a repeated path that is repeated is quoted as it was written",
+    file: "graph/sparql-wording.ts",
+    before: "/^\\^|[*+?]$/.test(inner)",
+    after: "/^\\^/.test(inner)",
+  },
 ];
