@@ -49,6 +49,12 @@ describe("each request is one line at info", () => {
     expect(line["bytes"]).toBeGreaterThan(JSON.stringify(answer.body).length);
   });
 
+  test("with the ids in its path, in whichever case they were written", async () => {
+    const id = "5F8F0D4E-aaaa-4BBB-8ccc-444455556666";
+    const answer = await call(`${service.url}/v0/needs/${id}`, "GET", service.keys.read);
+    expect(await lineOf(idOf(answer))).toMatchObject({ ids: [id], status: 404 });
+  });
+
   test("with the bytes of its own answer, whatever came before on its connection", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const headers = { authorization: `Bearer ${service.keys.read}` };

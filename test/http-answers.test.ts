@@ -67,7 +67,8 @@ describe("a validator", () => {
       expect(etag).toMatch(/^W\/"[^"]+"$/);
       expect(first.headers.get("cache-control")).toBe("private, no-cache");
       for (const method of ["GET", "HEAD"]) {
-        for (const known of [etag, etag.slice(2), `"other", ${etag}`, "*"]) {
+        const lists = [", ", ",", " ,\t"].map((comma) => `"other"${comma}${etag}`);
+        for (const known of [etag, etag.slice(2), ...lists, `${etag},"other"`, "*"]) {
           const again = await get(path, { "if-none-match": known }, method);
           expect({ path, known, status: again.status, body: again.body }).toEqual({
             path,

@@ -1,5 +1,6 @@
 // What subscriptions are made of: what waits, who has a place, who is read for together, and what ends them.
 import { AsyncLocalStorage } from "node:async_hooks";
+import { readFile } from "node:fs/promises";
 import { describe, expect, jest, test } from "@jest/globals";
 import { ApiError } from "../server/errors.ts";
 import type { Database } from "../server/database.ts";
@@ -450,17 +451,31 @@ describe("a feed", () => {
     expect(readings.filter(({ input }) => input.limit === OWN)).toEqual([]);
   });
 
-  test("has no more than 1,000 subscriptions of one key, as docs/graphql.md says, and reads nothing for one more", async () => {
-    const { feed, readings } = feedOf(nothing);
-    const ended = new AbortController();
-    const all = Array.from({ length: 1_000 }, () => feed.changes({}, party("a"), ended.signal).next());
-    await turn();
-    const before = readings.length;
-    const oneMore = feed.changes({}, party("a"), ended.signal).next();
-    await expect(Promise.race([oneMore, turn()])).rejects.toMatchObject({ code: "rate_limited" });
-    expect(readings.length).toBe(before);
-    ended.abort();
-    await Promise.all(all);
+  test.each([
+    ["1,000 subscriptions of one key", 1_000, "a"],
+    ["100 subscriptions of one person", 100, undefined],
+  ])(
+    "has no more than %s, as docs/graphql.md says, and reads nothing for one more",
+    async (_, most, keyId) => {
+      const { feed, readings } = feedOf(nothing);
+      const ended = new AbortController();
+      const caller = { ...party("a"), identity: () => ({ id: "a", role: "api_read", keyId }) as Identity };
+      const all = Array.from({ length: most }, () => feed.changes({}, caller, ended.signal).next());
+      await turn();
+      const before = readings.length;
+      const oneMore = feed.changes({}, caller, ended.signal).next();
+      await expect(Promise.race([oneMore, turn()])).rejects.toMatchObject({ code: "rate_limited" });
+      expect(readings.length).toBe(before);
+      ended.abort();
+      await Promise.all(all);
+    },
+  );
+
+  test("has the bounds that docs/graphql.md states", async () => {
+    const text = await readFile(new URL("../docs/graphql.md", import.meta.url), "utf8");
+    const stated = /a key may have ([\d,]+) subscriptions and a person ([\d,]+),/.exec(text)!.slice(1);
+    const { ofKey, ofPerson } = LIVE_BOUNDS.subscriptions;
+    expect(stated.map((number) => Number(number.replace(",", "")))).toEqual([ofKey, ofPerson]);
   });
 
   test("of a caller who is not let in any more reads nothing and keeps no place", async () => {

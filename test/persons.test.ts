@@ -400,6 +400,26 @@ describe("a token is refused with 401 invalid_token", () => {
   });
 });
 
+describe("of the kinds of token that a provider signs", () => {
+  const typed = async (header: { typ?: string }) =>
+    (await needs(await provider.sign({}, { header }))).body.error ?? "believed";
+
+  test("one that says nothing of its kind is believed", async () => {
+    expect(await typed({})).toBe("believed");
+  });
+
+  test.each(["JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt", "Application/at+JWT"])(
+    "one for calling a service is believed, in any case: %s",
+    async (typ) => {
+      expect(await typed({ typ })).toBe("believed");
+    },
+  );
+
+  test.each(["", "application/jwt", "id+jwt", "dpop+jwt", "at"])("no other one is: %j", async (typ) => {
+    expect(await typed({ typ })).toBe("invalid_token");
+  });
+});
+
 describe("the provider's keys", () => {
   const serving = async (work: (url: string, own: TestProvider) => Promise<void>) => {
     const own = await TestProvider.start();

@@ -354,9 +354,16 @@ describe.each(testStores)("$name", ({ name, available, start }) => {
         expect((await get("", { accept })).status).toBe(406);
       }
     });
-    inEngine("says https where a proxy ends TLS", async () => {
-      const description = await read(await get("", { "x-forwarded-proto": "https" }));
-      expect(objects(description, "endpoint")).toEqual([door.url.replace("http:", "https:")]);
+    inEngine.each(["https", "https, http", "https ,http"])(
+      "says https where a proxy ends TLS, whatever comes behind it: %s",
+      async (forwarded) => {
+        const description = await read(await get("", { "x-forwarded-proto": forwarded }));
+        expect(objects(description, "endpoint")).toEqual([door.url.replace("http:", "https:")]);
+      },
+    );
+    inEngine("does not say https where a proxy behind the first one ends TLS", async () => {
+      const description = await read(await get("", { "x-forwarded-proto": "http, https" }));
+      expect(objects(description, "endpoint")).toEqual([door.url]);
     });
     inEngine("cannot be made to say anything else by a header", async () => {
       const { hostname, port } = new URL(door.url);

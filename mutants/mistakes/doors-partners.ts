@@ -251,4 +251,20 @@ export const PARTNERS: readonly Mistake[] = [
     tests: ["sparql-page"],
     only: "^downloads",
   },
+  {
+    rule: "the first proxy says how callers reach the service",
+    file: "server/sparql/door.ts",
+    before: '?.split(",", 1)[0]?.trim()',
+    after: "?.trim()",
+    tests: ["sparql-protocol"],
+    only: "where a proxy",
+  },
+  {
+    rule: "spaces around what the first proxy says do not count",
+    file: "server/sparql/door.ts",
+    before: '?.split(",", 1)[0]?.trim()',
+    after: '?.split(",", 1)[0]',
+    tests: ["sparql-protocol"],
+    only: "where a proxy",
+  },
 ];

@@ -287,4 +287,28 @@ export const REST: readonly Mistake[] = [
     tests: ["graphql-errors", "database-faults"],
     only: "too long",
   },
+  {
+    rule: "the answers that a client has need no space between them",
+    file: "server/rest/answer.ts",
+    before: '    ?.split(",")\n',
+    after: '    ?.split(", ")\n',
+    tests: ["http-answers"],
+    only: "spares an answer",
+  },
+  {
+    rule: "spaces around the answers that a client has do not count",
+    file: "server/rest/answer.ts",
+    before: "tag.trim().replace(",
+    after: "tag.replace(",
+    tests: ["http-answers"],
+    only: "spares an answer",
+  },
+  {
+    rule: "an id is noted in whichever case it was written",
+    file: "server/access-log.ts",
+    before: "(?=$|\\/)/gi;",
+    after: "(?=$|\\/)/g;",
+    tests: ["access-log"],
+    only: "in whichever case",
+  },
 ];

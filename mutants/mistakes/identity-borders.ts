@@ -234,4 +234,28 @@ export const IDENTITY_BORDERS: readonly Mistake[] = [
     tests: ["provider-keys"],
     only: "refused in words that help",
   },
+  {
+    rule: "a token for an API may say so as a whole media type",
+    file: "server/identity/tokens.ts",
+    before: ', "application/at+jwt"]',
+    after: "]",
+    tests: ["persons"],
+    only: "kinds of token",
+  },
+  {
+    rule: "a token for an API may say so",
+    file: "server/identity/tokens.ts",
+    before: '"at+jwt", ',
+    after: "",
+    tests: ["persons"],
+    only: "kinds of token",
+  },
+  {
+    rule: "what kind of token it is is said in any case",
+    file: "server/identity/tokens.ts",
+    before: "typ?.toLowerCase()",
+    after: "typ",
+    tests: ["persons"],
+    only: "kinds of token",
+  },
 ];

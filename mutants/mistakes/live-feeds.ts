@@ -58,4 +58,28 @@ export const LIVE_FEEDS: readonly Mistake[] = [
     tests: ["live-parts"],
     only: "no more than 1,000",
   },
+  {
+    rule: "a person may have 100 subscriptions, and no more",
+    file: "server/live/feed.ts",
+    before: "ofPerson: 100 }",
+    after: "ofPerson: 1_000 }",
+    tests: ["live-parts"],
+    only: "has no more than",
+  },
+  {
+    rule: "a person may have 100 subscriptions",
+    file: "server/live/feed.ts",
+    before: "ofPerson: 100 }",
+    after: "ofPerson: 10 }",
+    tests: ["live-parts"],
+    only: "has no more than",
+  },
+  {
+    rule: "how many subscriptions a person may have is what is documented",
+    file: "docs/graphql.md",
+    before: "subscriptions and a person 100,",
+    after: "subscriptions and a person 1,000,",
+    tests: ["live-parts"],
+    only: "has the bounds",
+  },
 ];

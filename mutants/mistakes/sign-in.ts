@@ -271,4 +271,12 @@ export const SIGN_IN: readonly Mistake[] = [
     after: 'await sessions.askProvider(state, browser, "/");',
     tests: ["sign-in-provider"],
   },
+  {
+    ...DOOR,
+    rule: "nobody keeps the answer with who is signed in",
+    before: 'response.set("cache-control", "no-store").json(',
+    after: "response.json(",
+    tests: ["sign-in"],
+    only: "known here or not",
+  },
 ];
