@@ -38,6 +38,8 @@ const MOST_STEPS_OF_CONSTANTS = MOST_STEPS / 200;
  * they are in order. Not all of their values are the longest.
  */
 const COMPARISONS = 200_000;
+/** To compare a value of the graph, however often the query sorts by it. */
+const OF_A_KEY = OF_DATA * SLACK;
 /** Durations come with many that are as long. */
 const COMPARISONS_OF_TIMES = 10;
 /** To go once through a value, such as to hash it: this often as long as to compare a letter. */
@@ -148,6 +150,7 @@ function measure(root: Node, names: Names): void {
   for (const order of orders) {
     const fault = faultOfSorted(measured(order, sorting).number.digits);
     if (fault) throw new Excess(fault);
+    sorting.steps += OF_A_KEY;
     spent.times += times.stepsToSort(order) * COMPARISONS_OF_TIMES;
   }
   if (sorting.steps * COMPARISONS > MOST_STEPS) throw new Excess(TOO_MUCH_SORTING);
@@ -163,7 +166,7 @@ function measure(root: Node, names: Names): void {
 const TOO_CONSTANT =
   "What the query makes of texts that are all written out would be made before anything else, at each place of it, and could take long; write out what comes of it.";
 const TOO_MUCH_SORTING =
-  "What the query sorts by would be made anew at each comparison, and could take hours; give it a name, as with BIND(… AS ?key), and sort by that.";
+  "What the query sorts by would be made anew at each comparison, and could take long; give it a name, as with BIND(… AS ?key), and sort by that, or by less.";
 
 /** What is known of a name that stands for either of two values. */
 function eitherOf(one: Value, other: Value): Value {

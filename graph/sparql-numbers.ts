@@ -1,7 +1,7 @@
 // How many digits numbers can have. Jena keeps a number as it is written and reads it anew each time that something is done with it, in
 // the square of its digits: of some ten thousand, a comparison takes a millisecond, and a sort of them half a million of those.
 import type { Names } from "./sparql-extensions.ts";
-import { isShort, mostOf, sumOf } from "./sparql-lengths.ts";
+import { isShort, mostOf } from "./sparql-lengths.ts";
 import type { Node } from "./sparql-survey.ts";
 import { FLOATING, isAmong, NUMBERS } from "./sparql-types.ts";
 

@@ -412,7 +412,16 @@ describe("what is sorted by", () => {
   test.each(
     titled([
       [by("DESC(?o)", "LCASE(STR(?o))", "STRLEN(?o)"), ACCEPTED],
-      [by("xsd:integer(?o)".replace("xsd", "x"), "DESC(x:dateTime(?t))"), ACCEPTED],
+      // A value that is none makes an error of each.
+      [by("x:integer(?o)"), COMPARED],
+      [by("DESC(x:dateTime(?t))"), COMPARED],
+      [by("COALESCE(IRI(?o), ?s)"), COMPARED],
+      [by("URI(?o)"), COMPARED],
+      [by('STRDT("7", x:integer)'), COMPARED],
+      ["SELECT (x:integer(?o) AS ?n) (IRI(?p) AS ?i) { ?s ?p ?o } ORDER BY ?n DESC(?i)", ACCEPTED],
+      [by("ENCODE_FOR_URI(?o)", 'REPLACE(?o, "[aeiou]", "")'), ACCEPTED],
+      [by(...Array.from({ length: 100 }, () => "?o")), ACCEPTED],
+      [by(...Array.from({ length: 101 }, () => "DESC(?o)")), COMPARED],
       [by("DESC(?o / ?p)", "(?o * 100)"), ACCEPTED],
       [by('DESC(REGEX(?o, "^the ", "i"))', 'CONTAINS(?o, "water")'), ACCEPTED],
       [by("COALESCE(LCASE(?o), LCASE(?p))", 'IF(BOUND(?o), ?o, "")'), ACCEPTED],

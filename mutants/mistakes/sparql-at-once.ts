@@ -45,6 +45,8 @@ export const SPARQL_AT_ONCE: readonly Mistake[] = [
       "if (sorting.steps * COMPARISONS > MOST_STEPS)",
       "if (false)",
     ],
+    ["a key is compared, whatever it is", "sorting.steps += OF_A_KEY;\n", ""],
+    ["a hundred keys may be", "const OF_A_KEY = OF_DATA * SLACK;", "const OF_A_KEY = OF_DATA * SLACK * 2;"],
     ["a sort has half a million comparisons", "const COMPARISONS = 200_000;", "const COMPARISONS = 50_000;"],
     ["not all values are the longest", "const COMPARISONS = 200_000;", "const COMPARISONS = 2_000_000;"],
     [
@@ -53,13 +55,12 @@ export const SPARQL_AT_ONCE: readonly Mistake[] = [
       "const COMPARISONS_OF_TIMES = 5;",
     ],
   ]),
-  {
-    ...SORTED,
-    file: "graph/sparql-steps.ts",
-    rule: "a value of the graph may be sorted as a number",
-    before: "all > OF_DATA * SLACK ? all * all : all",
-    after: "all * all",
-  },
+  ...slips({ ...SORTED, file: "graph/sparql-steps.ts" }, [
+    ["a cast may fail", "return OF_FAILURE + (all >", "return (all >"],
+    ["so may STRDT", "return OF_FAILURE + first * first;", "return first * first;"],
+    ["so may IRI", "if (FAILING.includes(operator)) return OF_FAILURE;\n", ""],
+    ["URI is IRI", '["iri", "uri"];', '["iri"];'],
+  ]),
   ...slips(NUMBERS, [
     ["a number is written with a hundred digits", "const MOST_WRITTEN = 100;", "const MOST_WRITTEN = 99;"],
     ["a number is written with no more", "const MOST_WRITTEN = 100;", "const MOST_WRITTEN = 101;"],

@@ -314,8 +314,8 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "a number is read with its square of steps",
     ...STEPS,
-    before: 'if (operator === "strdt") return first * first;',
-    after: 'if (operator === "strdt") return 0;',
+    before: "return OF_FAILURE + first * first;",
+    after: "return OF_FAILURE;",
     only: "could take hours",
   },
   {
