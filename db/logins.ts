@@ -3,12 +3,17 @@ import { randomBytes } from "node:crypto";
 import { escapeLiteral } from "pg";
 import type pg from "pg";
 
-/** Where one login serves as well as owns: unless it is a superuser, it must be let into the API's roles. */
+/** Where one login serves as well as owns: unless it is a superuser, it must be let into the roles that the server's own login may take on. */
 export async function mayBecomeApiRoles(owner: pg.Pool): Promise<void> {
-  const { rows } = await owner.query<{ rolsuper: boolean }>(
-    "select rolsuper from pg_roles where rolname = current_user",
+  const { rows } = await owner.query<{ step: string }>(
+    `select format('grant %I to current_user', role.rolname) as step
+     from pg_auth_members as m
+     join pg_roles as role on role.oid = m.roleid
+     join pg_roles as server on server.oid = m.member
+     where server.rolname = 'engagement_server'
+       and not (select rolsuper from pg_roles where rolname = current_user)`,
   );
-  if (!rows[0]?.rolsuper) await owner.query("grant api_read, api_write, api_review to current_user");
+  for (const { step } of rows) await owner.query(step);
 }
 
 /**

@@ -379,7 +379,7 @@ describe("npm run migrate", () => {
       await empty.owner.query(`alter database ${new URL(empty.url).pathname.slice(1)} owner to ${name}`);
       // The API roles belong to the whole cluster and were made by another owner; it must be allowed to use them.
       await empty.owner.query(
-        `grant api_read, api_write, api_review, engagement_server to ${name} with admin option`,
+        `grant api_read, api_write, api_review, api_person, engagement_server to ${name} with admin option`,
       );
       const url = new URL(empty.url);
       url.username = name;

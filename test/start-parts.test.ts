@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import pg from "pg";
 import { findEmbeddedStore } from "../graph/embedded/index.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
 import { joinEmbeddedStore } from "../process/embedded.ts";
@@ -123,11 +124,15 @@ describe("npm start", () => {
       await empty.owner.query(`
         create role ${url.username} login createrole password 'owner';
         alter database ${emptyName} owner to ${url.username};
-        grant api_read, api_write, api_review, engagement_server to ${url.username} with ${only}`);
+        grant api_read, api_write, api_review, api_person, engagement_server to ${url.username} with ${only}`);
       await start({ ...settings, DATABASE_URL: url.href });
       const key = await issueTestKey(empty.owner, "api_read");
       const answer = await call(`http://127.0.0.1:${settings["PORT"]}/v0/needs`, "GET", key);
       expect(answer.status).toBe(200);
+      // So would who signs in, or brings a token.
+      const login = new pg.Client(url.href);
+      await login.connect();
+      await login.query("set role api_person").finally(() => login.end());
     } finally {
       await service?.end("SIGKILL");
       await empty.owner.query(`reassign owned by ${url.username} to current_user`);

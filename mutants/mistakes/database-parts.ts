@@ -21,8 +21,16 @@ export const DATABASE_PARTS: readonly Mistake[] = [
   {
     rule: "a login that owns and is no superuser is let into the API's roles",
     file: "db/logins.ts",
-    before: "if (!rows[0]?.rolsuper)",
-    after: "if (rows[0]?.rolsuper)",
+    before: "and not (select rolsuper",
+    after: "and (select rolsuper",
+    tests: ["embedded-postgres-log"],
+    only: "logins",
+  },
+  {
+    rule: "and into no role that is not the server's",
+    file: "db/logins.ts",
+    before: "where server.rolname = 'engagement_server'\n       and",
+    after: "where",
     tests: ["embedded-postgres-log"],
     only: "logins",
   },
