@@ -16,6 +16,7 @@ import {
   numberOfTerm,
 } from "./sparql-numbers.ts";
 import type { Digits } from "./sparql-numbers.ts";
+import { aggregatesIn, COMPARISONS, stepsToCompare } from "./sparql-sorting.ts";
 import { faultOfDepth, helpOf, nameOf, SLACK, stepsOf } from "./sparql-steps.ts";
 import { survey } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
@@ -33,13 +34,6 @@ const MOST_STEPS = 2e11;
 const MOST_STEPS_OF_TIMES = MOST_STEPS / 10;
 /** What depends on no solution is reckoned while the query is planned, when nobody's time limit is looked at: some tens of milliseconds. */
 const MOST_STEPS_OF_CONSTANTS = MOST_STEPS / 200;
-/**
- * Jena reckons what is sorted by anew at each comparison, which in 20,000 solutions are half a million, and looks at no clock until
- * they are in order. Not all of their values are the longest.
- */
-const COMPARISONS = 200_000;
-/** To compare a value of the graph, however often the query sorts by it. */
-const OF_A_KEY = OF_DATA * SLACK;
 /** Durations come with many that are as long. */
 const COMPARISONS_OF_TIMES = 10;
 /** To go once through a value, such as to hash it: this often as long as to compare a letter. */
@@ -146,14 +140,18 @@ function measure(root: Node, names: Names): void {
       spent.times += own.times * (2 ** exists - 1);
     }
   if (planned > MOST_STEPS_OF_CONSTANTS) throw new Excess(TOO_CONSTANT);
-  const sorting = nothing();
+  let comparing = 0;
   for (const order of orders) {
-    const fault = faultOfSorted(measured(order, sorting).number.digits);
+    const own = nothing();
+    const { digits } = measured(order, own).number;
+    const fault = faultOfSorted(digits);
     if (fault) throw new Excess(fault);
-    sorting.steps += OF_A_KEY;
+    const before = nothing();
+    for (const aggregate of aggregatesIn(order)) measured(aggregate, before);
+    comparing += stepsToCompare(order, own.steps - before.steps, digits);
     spent.times += times.stepsToSort(order) * COMPARISONS_OF_TIMES;
   }
-  if (sorting.steps * COMPARISONS > MOST_STEPS) throw new Excess(TOO_MUCH_SORTING);
+  if (comparing * COMPARISONS > MOST_STEPS) throw new Excess(TOO_MUCH_SORTING);
   if (spent.times <= MOST_STEPS_OF_TIMES && spent.steps + spent.times <= MOST_STEPS) return;
   throw new Excess(
     spent.times > MOST_STEPS_OF_TIMES
@@ -166,7 +164,7 @@ function measure(root: Node, names: Names): void {
 const TOO_CONSTANT =
   "What the query makes of texts that are all written out would be made before anything else, at each place of it, and could take long; write out what comes of it.";
 const TOO_MUCH_SORTING =
-  "What the query sorts by would be made anew at each comparison, and could take long; give it a name, as with BIND(… AS ?key), and sort by that, or by less.";
+  "What the query sorts by would be made anew at each comparison, and could take long; give it a name, as with BIND(… AS ?key) or in SELECT, and sort by that, or by less.";
 
 /** What is known of a name that stands for either of two values. */
 function eitherOf(one: Value, other: Value): Value {

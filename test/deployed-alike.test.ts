@@ -113,7 +113,7 @@ test("the store's image has what its scripts look for, of the release that the t
   expect([chmodded, to]).toEqual(["644", jar]);
   expect(url).toContain(`/jena-fuseki-server/${version}/jena-fuseki-server-${version}.jar`);
   const [, files, folder] = /^COPY (.+) (\S+)$/m.exec(image)!;
-  expect(files!.split(" ").toSorted()).toEqual(["config.ttl", "ping.sh", "start.sh"]);
+  expect(files!.split(" ").toSorted()).toEqual(["config.ttl", "log4j2.properties", "ping.sh", "start.sh"]);
   expect(image).toContain(`CMD ["${folder!}start.sh"]`);
   expect((await compose())["fuseki"]!.healthcheck.test).toEqual(["CMD", `${folder!}ping.sh`]);
   const [, data] = /FUSEKI_DATA:-([^}]+)\}/.exec(start)!;

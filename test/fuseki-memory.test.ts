@@ -1,10 +1,12 @@
-// What one caller sorts in Fuseki does not take the memory of all: beyond a number of solutions it goes on in files.
+// What one caller sorts in Fuseki does not take the memory of all: beyond a number of solutions it goes on in files. Nor do its mistakes
+// fill the log.
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { createGraphStore, storeUrls, type GraphStore } from "../graph/store.ts";
 import type { Fuseki } from "../graph/fuseki/launch.ts";
+import { eventually } from "./support/eventually.ts";
 import { fusekiIsAvailable, startFuseki } from "./support/fuseki.ts";
 
 jest.setTimeout(300_000);
@@ -66,4 +68,17 @@ inFuseki("what is looked for and not there is not kept, however long it is", asy
     expect(await store.ask(`ASK { ${start} BIND(CONCAT("${n}", ?t9) AS ?text) ?a <urn:number> ?text }`)).toBe(
       false,
     );
+});
+
+inFuseki.each([
+  ["compared", "SELECT ?a { ?a <urn:number> ?x } ORDER BY LCASE(?a)"],
+  [
+    "read",
+    'SELECT ?a { ?a <urn:number> ?x FILTER(STRDT(CONCAT("a", STR(?x)), <http://www.w3.org/2001/XMLSchema#date>) < NOW()) }',
+  ],
+])("values that cannot be %s are no lines of the log", async (_title, query) => {
+  await store.select(query);
+  await eventually(() => expect(fuseki.lastWords()).toMatch(/ Fuseki +INFO .* 200 OK.*\n$/));
+  expect(fuseki.lastWords()).toContain(query);
+  expect(fuseki.lastWords()).not.toContain("WARN");
 });

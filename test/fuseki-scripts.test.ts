@@ -68,9 +68,11 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   const server = "org.apache.jena.fuseki.main.cmds.FusekiMainCmd";
   const temporary = `-Djava.io.tmpdir=${data("sorting")}`;
   const fixed = ["-Xss16m", "-XX:+ExitOnOutOfMemoryError"];
-  expect(usual.slice(0, 7)).toEqual([
+  const log = `-Dlog4j2.configurationFile=${FOLDER}/log4j2.properties`;
+  expect(usual.slice(0, 8)).toEqual([
     ...fixed,
     temporary,
+    log,
     "-Xmx2g",
     "-cp",
     "/opt/fuseki/fuseki-server.jar",
@@ -89,7 +91,7 @@ test("Fuseki listens where it is told to, with the memory and the time limit tha
   expect(usual).not.toContain("--localhost");
   const more = { FUSEKI_PORT: "3131", FUSEKI_HOST: "loopback", FUSEKI_TIMEOUT_MS: "7", FUSEKI_JAR: "/x.jar" };
   const asked = await run("start.sh", { ...env, ...more, JAVA_OPTS: "-Xmx4g -Xss8m" });
-  expect(asked.slice(0, 7)).toEqual([...fixed, temporary, "-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
+  expect(asked.slice(0, 8)).toEqual([...fixed, temporary, log, "-Xmx4g", "-Xss8m", "-cp", "/x.jar"]);
   expect(asked).toEqual(expect.arrayContaining(["--port=3131", "--timeout=7", "--localhost"]));
   for (const limit of ["10,60000", "0", "-1"])
     expect(await run("start.sh", { ...env, FUSEKI_TIMEOUT_MS: limit })).toContain(`--timeout=${limit}`);

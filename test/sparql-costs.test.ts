@@ -409,6 +409,10 @@ describe("what is made of nothing but constants, while a query is planned", () =
 describe("what is sorted by", () => {
   const COMPARED = "would be made anew at each comparison";
   const by = (...keys: string[]) => `SELECT * { ?s ?p ?o ; dct:modified ?t } ORDER BY ${keys.join(" ")}`;
+  const old = (...keys: string[]) => by(...keys).replace("}", "BIND(NOW() - ?t AS ?d) }");
+  const many = (n: number, key: string) => Array.from({ length: n }, () => key);
+  const numbers = (n: number) =>
+    `SELECT * { ?s ?p ?o BIND(IF(?o, 1, 0) * ${"7".repeat(100)} * ${"7".repeat(100)} AS ?n) } ORDER BY ${many(n, "?n").join(" ")}`;
   test.each(
     titled([
       [by("DESC(?o)", "LCASE(STR(?o))", "STRLEN(?o)"), ACCEPTED],
@@ -420,8 +424,22 @@ describe("what is sorted by", () => {
       [by('STRDT("7", x:integer)'), COMPARED],
       ["SELECT (x:integer(?o) AS ?n) (IRI(?p) AS ?i) { ?s ?p ?o } ORDER BY ?n DESC(?i)", ACCEPTED],
       [by("ENCODE_FOR_URI(?o)", 'REPLACE(?o, "[aeiou]", "")'), ACCEPTED],
-      [by(...Array.from({ length: 100 }, () => "?o")), ACCEPTED],
-      [by(...Array.from({ length: 101 }, () => "DESC(?o)")), COMPARED],
+      [by(...many(40, "?o")), ACCEPTED],
+      [by(...many(41, "DESC(?o)")), COMPARED],
+      // So may anything that is made, such as of an IRI.
+      [by(...many(3, "LCASE(?s)"), ...many(4, "?o")), ACCEPTED],
+      [by(...many(3, "LCASE(?s)"), ...many(5, "?o")), COMPARED],
+      [`SELECT * { ?s ?p ?o BIND("a" AS ?x) } ORDER BY ${many(4, "(?x < 1)").join(" ")}`, COMPARED],
+      [`SELECT * { ?s ?p ?o BIND("a" AS ?x) } ORDER BY ${many(3, "(?x < 1)").join(" ")}`, ACCEPTED],
+      // Numbers are read anew as well, in the square of their digits.
+      [numbers(7), ACCEPTED],
+      [numbers(8), COMPARED],
+      // An aggregate is made once for its group.
+      ["SELECT ?s { ?s ?p ?o } GROUP BY ?s ORDER BY DESC(SUM(x:integer(?o)))", ACCEPTED],
+      ["SELECT ?s { ?s ?p ?o } GROUP BY ?s ORDER BY DESC(1 + AVG(x:decimal(?o))) COUNT(?o)", ACCEPTED],
+      ["SELECT ?s { ?s ?p ?o } GROUP BY ?s ORDER BY x:integer(SUM(x:integer(?o)))", COMPARED],
+      [`SELECT ?s { ?s ?p ?o } GROUP BY ?s ORDER BY ${many(40, "COUNT(?o)").join(" ")}`, ACCEPTED],
+      [`SELECT ?s { ?s ?p ?o } GROUP BY ?s ORDER BY ${many(4, "(1 + COUNT(?o))").join(" ")}`, COMPARED],
       [by("DESC(?o / ?p)", "(?o * 100)"), ACCEPTED],
       [by('DESC(REGEX(?o, "^the ", "i"))', 'CONTAINS(?o, "water")'), ACCEPTED],
       [by("COALESCE(LCASE(?o), LCASE(?p))", 'IF(BOUND(?o), ?o, "")'), ACCEPTED],
@@ -430,8 +448,9 @@ describe("what is sorted by", () => {
       [by('DESC(REGEX(?o, "a.*b"))'), COMPARED],
       [by("CONTAINS(?o, ?p)"), COMPARED],
       [by(`SHA512(CONCAT("${"a".repeat(8_900)}", ?o))`), COMPARED],
-      [by(...Array.from({ length: 10 }, () => "LCASE(STR(?o))")), COMPARED],
-      [by(...Array.from({ length: 4 }, () => "(NOW() - ?t)")), "with durations"],
+      [by(...many(3, "CONCAT(LCASE(?o), LCASE(?o))")), COMPARED],
+      [old("?d", "DESC(?d)"), ACCEPTED],
+      [old("?d", "?d", "?d", "?d"), "with durations"],
       ['SELECT * { ?s ?p ?o BIND(REGEX(?o, "a.*b") AS ?key) } ORDER BY ?key', ACCEPTED],
       ['SELECT * { { SELECT * { ?s ?p ?o } ORDER BY REGEX(?o, "a.*b") LIMIT 10 } ?s ?q ?x }', COMPARED],
     ]),

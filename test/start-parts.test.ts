@@ -132,7 +132,11 @@ describe("npm start", () => {
       // So would who signs in, or brings a token.
       const login = new pg.Client(url.href);
       await login.connect();
-      await login.query("set role api_person").finally(() => login.end());
+      try {
+        await login.query("set role api_person");
+      } finally {
+        await login.end();
+      }
     } finally {
       await service?.end("SIGKILL");
       await empty.owner.query(`reassign owned by ${url.username} to current_user`);

@@ -80,7 +80,8 @@ if [ "${FUSEKI_HOST:-}" = loopback ]; then host_option=--localhost; fi
 # The stack is for queries that are nested as deeply as the service lets pass, through which Jena walks by recursion. A server
 # whose memory was full may have lost the threads that take connections, and nobody would be answered: whoever supervises it starts it again.
 # shellcheck disable=SC2086 # JAVA_OPTS is a list
-exec java -Xss16m -XX:+ExitOnOutOfMemoryError -Djava.io.tmpdir="$PWD/sorting" ${JAVA_OPTS:--Xmx2g} -cp "$jar" org.apache.jena.fuseki.main.cmds.FusekiMainCmd \
+exec java -Xss16m -XX:+ExitOnOutOfMemoryError -Djava.io.tmpdir="$PWD/sorting" \
+  -Dlog4j2.configurationFile="$here/log4j2.properties" ${JAVA_OPTS:--Xmx2g} -cp "$jar" org.apache.jena.fuseki.main.cmds.FusekiMainCmd \
   --config="$here/config.ttl" --passwd=passwd --auth=basic \
   --port="${FUSEKI_PORT:-3030}" $host_option --no-cors --ping --compact \
   --timeout="${FUSEKI_TIMEOUT_MS:-3600000}"

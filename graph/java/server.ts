@@ -9,6 +9,8 @@ export interface JavaServer {
   stop(): Promise<void>;
   /** Ends the server with SIGKILL. */
   kill(): Promise<void>;
+  /** The last that it has written, at most 4,000 characters. */
+  lastWords(): string;
 }
 
 interface Launch {
@@ -55,6 +57,7 @@ export async function startJavaServer({ name, command, args, env, probe }: Launc
     pid: server.pid as number,
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
+    lastWords: () => lastWords,
   };
 }
 

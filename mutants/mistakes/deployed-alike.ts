@@ -117,7 +117,7 @@ export const DEPLOYED_ALIKE: readonly Mistake[] = [
       "jena-fuseki-server/5.6.0/jena-fuseki-server-5.6.0.jar",
       "jena-fuseki-server/5.5.0/jena-fuseki-server-5.5.0.jar",
     ],
-    ["the image has what its probe runs", "COPY config.ttl start.sh ping.sh", "COPY config.ttl start.sh"],
+    ["the image has what its probe runs", "log4j2.properties start.sh ping.sh", "log4j2.properties start.sh"],
     ["Fuseki can write where its database is", "--home-dir /var/lib/fuseki", "--home-dir /home/fuseki"],
     ["Fuseki does not run as root", "USER fuseki\n", ""],
   ),

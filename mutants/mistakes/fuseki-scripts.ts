@@ -7,6 +7,21 @@ const CONFIG = { file: "graph/fuseki/config.ttl", tests: ["fuseki-scripts"], onl
 
 export const FUSEKI: readonly Mistake[] = [
   {
+    file: "graph/fuseki/log4j2.properties",
+    tests: ["fuseki-memory"],
+    rule: "what a query cannot make of its values is no line of the log",
+    before: "logger.values.level = ERROR",
+    after: "logger.values.level = INFO",
+    only: "lines of the log",
+  },
+  {
+    ...START,
+    rule: "Fuseki writes what it is told to",
+    before: '-Dlog4j2.configurationFile="$here/log4j2.properties" ',
+    after: "",
+    only: "listens where it is told to",
+  },
+  {
     ...START,
     rule: "the file with Fuseki's password is for its user alone",
     before: "(umask 077 && printf",
