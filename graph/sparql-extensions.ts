@@ -4,6 +4,8 @@ import { XSD } from "./namespaces.ts";
 import { DURATIONS, NUMBERS } from "./sparql-types.ts";
 
 const XPATH = "http://www.w3.org/2005/xpath-functions#";
+const ARQ = "http://jena.apache.org/ARQ/";
+const GEOSPARQL = "http://www.opengis.net/ont/geosparql#";
 const parts = (of: string, ...names: string[]) => names.map((name) => `${XPATH}${name}-from-${of}`);
 
 /**
@@ -44,11 +46,11 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
  */
 const COMPUTING = [
   "java:",
-  "http://jena.apache.org/ARQ/",
+  ARQ,
   "http://jena.hpl.hp.com/ARQ",
   "http://jena.apache.org/text#",
   "http://jena.apache.org/spatial#",
-  "http://www.opengis.net/ont/geosparql#",
+  GEOSPARQL,
   "http://www.dotnetrdf.org/leviathan#",
 ];
 
@@ -102,9 +104,18 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
   [`${XPATH}matches`, "use REGEX"],
   [`${XPATH}replace`, "use REPLACE"],
   [`${XPATH}round`, "give it one argument, as in fn:round(100 * ?x) / 100"],
+  [`${XPATH.replace("#", "/math#")}pow`, "use a product, as in ?x * ?x"],
+  [`${ARQ}function#localname`, 'use REPLACE, as in REPLACE(STR(?x), "^.*[/#]", "")'],
+  ...["wkt", "gml", "geoJSON", "kml"].map(
+    (format) =>
+      [
+        `${GEOSPARQL}${format}Literal`,
+        'to find values of this type, compare as in STR(DATATYPE(?x)) = "…"',
+      ] as const,
+  ),
 ]);
 
-/** What to write instead of a function that may not be called. */
+/** What to write instead of a name that may not stand in a query. */
 export function insteadOf(readings: readonly string[]): string | undefined {
   return readings.map((iri) => INSTEAD.get(iri)).find((advice) => advice !== undefined);
 }

@@ -236,15 +236,19 @@ function namesOf({ context }: Node): Names {
   return names;
 }
 
+function refuseExtension(what: string, readings: readonly string[]): never {
+  const advice = insteadOf(readings);
+  throw new QueryRefused("extension", `${what} not available here${advice ? `; ${advice}` : ""}.`);
+}
+
 function inspectNode(node: Node, names: Names): void {
   switch (node["subType"]) {
     case "service":
       throw new QueryRefused("federation", "SERVICE is not available here; query one endpoint at a time.");
     case "namedNode": {
       const named = node as unknown as Named;
-      if (isComputing(names.all(named.value, named.prefix))) {
-        throw new QueryRefused("extension", `${written(named)} is an extension that is not available here.`);
-      }
+      const readings = names.all(named.value, named.prefix);
+      if (isComputing(readings)) refuseExtension(`${written(named)} is an extension that is`, readings);
       return;
     }
     case "literal":
@@ -255,13 +259,7 @@ function inspectNode(node: Node, names: Names): void {
       const named = node["function"] as Named;
       const given = node["args"] as readonly Node[];
       const readings = names.all(named.value, named.prefix);
-      if (!isFunction(readings, given.length)) {
-        const advice = insteadOf(readings);
-        throw new QueryRefused(
-          "extension",
-          `The function ${written(named)} is not available here${advice ? `; ${advice}` : ""}.`,
-        );
-      }
+      if (!isFunction(readings, given.length)) refuseExtension(`The function ${written(named)} is`, readings);
       return;
     }
     case "operation": {

@@ -513,7 +513,7 @@ describe("without a store", () => {
       const { status, body } = await query(text);
       expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
       expect((body as { message: string }).message).toMatch(
-        /^The function \S+ is not available here(; give it one argument, .*)?\.$/,
+        /^The function \S+ is not available here(; (give it one argument|use a product), .*)?\.$/,
       );
       expect((body as { message: string }).message).toContain(name);
     });
@@ -525,13 +525,27 @@ describe("without a store", () => {
       ['fn:matches(?o, "a")', "use REGEX"],
       ['fn:replace(?o, "a", "b")', "use REPLACE"],
       ["fn:round(?o, 2)", "give it one argument, as in fn:round(100 * ?x) / 100"],
+      ["math:pow(?o, 2)", "use a product, as in ?x * ?x"],
+      ["arq:localname(?o)", 'use REPLACE, as in REPLACE(STR(?x), "^.*[/#]", "")'],
     ])("a function, with what does the same: %s", async (call, advice) => {
-      const prefixes = `PREFIX fn: <http://www.w3.org/2005/xpath-functions#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>`;
+      const prefixes = `PREFIX fn: <http://www.w3.org/2005/xpath-functions#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+        PREFIX math: <http://www.w3.org/2005/xpath-functions/math#> PREFIX arq: <http://jena.apache.org/ARQ/function#>`;
       const { body } = await query(`${prefixes} SELECT (${call} AS ?x) { ?s ?p ?o }`);
       expect((body as { message: string }).message).toBe(
         `The function ${call.split("(")[0]} is not available here; ${advice}.`,
       );
     });
+    test.each(["wkt", "gml", "geoJSON", "kml"])(
+      "a type with functions of its own: %sLiteral",
+      async (format) => {
+        const { body } = await query(
+          `PREFIX geo: <http://www.opengis.net/ont/geosparql#> ASK { ?x ?y ?z FILTER(DATATYPE(?z) = geo:${format}Literal) }`,
+        );
+        expect((body as { message: string }).message).toBe(
+          `geo:${format}Literal is an extension that is not available here; to find values of this type, compare as in STR(DATATYPE(?x)) = "…".`,
+        );
+      },
+    );
     test.each([
       `SELECT * { ?x <http://jena.apache.org/ARQ/property#splitIRI> (?a ?b) }`,
       `SELECT * { ?x <java:org.apache.jena.sparql.pfunction.library.strSplit> ("a,b" ",") }`,

@@ -35,8 +35,16 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "no property computes",
     ...GUARD,
-    before: "if (isComputing(names.all(named.value, named.prefix)))",
+    before: "if (isComputing(readings))",
     after: "if (false)",
+  },
+  {
+    rule: "each format of geometries has a type that cannot be named",
+    ...GUARD,
+    file: "graph/sparql-extensions.ts",
+    before: '["wkt", "gml", "geoJSON", "kml"]',
+    after: '["wkt", "gml", "geojson", "kml"]',
+    only: "functions of its own",
   },
   {
     rule: "a prefix of which nothing is made is no extension",
