@@ -86,7 +86,8 @@ export function numberOf(
   if (PASSING_ON.includes(operator ?? aggregation)) return all;
   if (subType === "functionCall") return { ...all, cast: Math.max(all.cast, length) };
   if (isShort(node)) return { ...NO_NUMBER, cast: OF_DATA };
-  const cast = PART_TAKING.includes(operator) ? Math.min(of[0]!.cast, mostOf(node, parts)) : length;
+  const isPart = PART_TAKING.includes(operator) || (operator === "replace" && parts[2]?.["value"] === "");
+  const cast = isPart ? Math.min(of[0]!.cast, mostOf(node, parts)) : length;
   return { ...NO_NUMBER, cast };
 }
 

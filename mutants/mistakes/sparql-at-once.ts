@@ -86,7 +86,13 @@ export const SPARQL_AT_ONCE: readonly Mistake[] = [
       "digits: OF_DATA, cast: OF_DATA,",
       "digits: OF_DATA, cast: 1_000,",
     ],
-    ["a part of a text is no longer than the text", "PART_TAKING.includes(operator) ?", "false ?"],
+    ["a part of a text is no longer than the text", "PART_TAKING.includes(operator) ||", "false ||"],
+    ["what loses a part is not longer", ' || (operator === "replace" && parts[2]?.["value"] === "")', ""],
+    [
+      "what is replaced may be longer",
+      '(operator === "replace" && parts[2]?.["value"] === "")',
+      'operator === "replace"',
+    ],
     [
       "a part of a text is as long as is written out",
       "Math.min(of[0]!.cast, mostOf(node, parts))",
