@@ -80,6 +80,23 @@ test("within a radius the nearest comes first, whatever words are asked for", as
   await owner.query("delete from app_public.churches where church_id in ('b-near', 'a-far')");
 });
 
+test("a number may have its exponent in capitals, as Java writes it", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [
+    { church_id: "within", name: "Gilead", latitude: -10, longitude: -20 },
+    { church_id: "beyond", name: "Gilead", latitude: -10.2, longitude: -20 },
+  ]);
+  for (const [lat, km] of [
+    ["-10", "10"],
+    ["-1.0E1", "1E1"],
+    ["-1.0e1", "1e+1"],
+  ]) {
+    const around = { q: "gilead", center_lat: lat!, center_lng: "-20", radius_km: km! };
+    expect([km, ids(await found(around))]).toEqual([km, ["within"]]);
+  }
+  await owner.query("delete from app_public.churches where church_id in ('within', 'beyond')");
+});
+
 test("what is called so comes before what is called much else besides", async () => {
   const { owner } = service.database;
   await insertChurches(owner, [

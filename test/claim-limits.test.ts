@@ -83,6 +83,26 @@ test("the refusal says when the day is over, and then the person may claim again
   expect((await send()).status).toBe(429);
 });
 
+test("who comes again as many seconds later as the refusal says is let in", async () => {
+  await allow(1, 1000);
+  const email = somebody();
+  const send = async () =>
+    call(
+      `${service.url}/v0/onboarding/claim-org`,
+      "POST",
+      service.keys.write,
+      m.claimOf(await m.addOrganization(db()), email),
+    );
+  expect((await send()).status).toBe(200);
+  const { status, headers } = await send();
+  expect(status).toBe(429);
+  // As if they had passed.
+  await db().query("update app_private.rate_limits set expire = expire - 1000 * $1::bigint", [
+    headers.get("retry-after"),
+  ]);
+  expect((await send()).status).toBe(200);
+});
+
 test("a second use does not put off the end of the day", async () => {
   await allow(2, 1000);
   const email = somebody();

@@ -602,3 +602,17 @@ test("what the graph holds is counted for each kind; a graph that is not there h
   expect(await count()).toMatchObject(unknown);
   expect(graph.store.calls).toEqual([]);
 });
+
+test("a store that refuses to count is told of as one that cannot be asked, beside what the tables say", async () => {
+  await graph.declareNeeds(2);
+  graph.store.before = () => {
+    throw new GraphRejected(400, "no");
+  };
+  const { pool, projector } = graph.options;
+  const { storeAvailable, graphs } = await projectionStatus(pool, graph.store, projector.names);
+  const need = graphs.find(({ kind }) => kind === "need");
+  expect({ storeAvailable, need }).toMatchObject({
+    storeAvailable: false,
+    need: { records: 2, triples: null },
+  });
+});

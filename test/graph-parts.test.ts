@@ -132,6 +132,17 @@ describe("a body", () => {
     await expect(pass("text/tab-separated-values", text)).rejects.toThrow(GraphFailed);
   });
 
+  test("that ends in the middle is one that Fuseki failed on; of another store nobody knows whether it did", async () => {
+    const half = async (isFuseki: boolean): Promise<unknown> => {
+      const body = new WholeBody("application/json", isFuseki);
+      return readAll(Readable.from([Buffer.from("[1")]).pipe(body)).catch((error: unknown) => error);
+    };
+    expect(await half(true)).toBeInstanceOf(GraphFailed);
+    const error = await half(false);
+    expect(error).toBeInstanceOf(GraphUnavailable);
+    expect(error).not.toBeInstanceOf(GraphFailed);
+  });
+
   test("of a type that does not show its end is taken as it is", async () => {
     expect(await pass("text/turtle", "<urn:a> <urn:b>")).toBe("<urn:a> <urn:b>");
   });
@@ -184,6 +195,8 @@ describe("a media type", () => {
     ["TEXT/TURTLE", "text/turtle"],
     ["text/turtle;charset=utf-8, text/csv;q=0.5", "text/turtle"],
     ["text/turtle;q=0.5, text/csv;q=0.6", "text/csv"],
+    ["text/turtle; q=0.5, text/csv; q=0.6", "text/csv"],
+    ["text/turtle; q=0, text/csv", "text/csv"],
     ["text/turtle;q=0, text/csv;q=0", undefined],
     ["image/png", undefined],
   ])("who accepts %j gets %j", (accept, type) => {

@@ -285,6 +285,24 @@ test("what the load check keeps out of the graph is no difference, but what it w
   expect(await graph.described()).toBe(2);
 });
 
+test("what is in a graph and in no table is found and removed, whether it looks like a record or not, and both at once", async () => {
+  await graph.declareNeeds(1);
+  await drain(graph.options);
+  const { options, needs, store } = graph;
+  const unknown = options.projector.names.record("need", "00000000-0000-4000-8000-000000000001");
+  const iris = ["urn:x-foreign", unknown];
+  await store.update(
+    `INSERT DATA { GRAPH <${needs}> { ${iris.map((iri) => `<${iri}> <urn:p> "o" .`).join(" ")} } }`,
+  );
+  const found: string[] = [];
+  const onDifference = ({ iri }: Difference) => void found.push(iri);
+  expect(await verify({ ...options, onDifference })).toMatchObject({ differences: { foreign: 2 } });
+  expect(found.toSorted()).toEqual(iris.toSorted());
+  expect(await verify({ ...options, repair: true })).toMatchObject({ repaired: 2 });
+  expect(await store.ask(`ASK { GRAPH <${needs}> { ?s <urn:p> "o" } }`)).toBe(false);
+  expect(await graph.described()).toBe(1);
+});
+
 test.each([
   ["asked for", "urgent = true, verified_at = now()"],
   ["the first", "urgent = false, verified_at = null"],

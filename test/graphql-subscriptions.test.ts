@@ -531,6 +531,11 @@ describe("who may connect", () => {
     expect((await closed)[0]).toBe(code);
   });
 
+  test("with spaces after the key, which a header of HTTP could not have", async () => {
+    const socket = await connected(`${service.keys.read}  `);
+    socket.terminate();
+  });
+
   test("not with a key for other networks, which is good and forbidden here", async () => {
     const key = await issueTestKey(db, "api_read", { networks: ["192.0.2.0/24"] });
     await expect(connected(key)).rejects.toThrow("4403");

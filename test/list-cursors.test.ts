@@ -189,6 +189,7 @@ describe.each(LISTS)("$path", (list) => {
       [mark, String(at), id],
       [mark, at + 0.5, id],
       [mark, 9e15, id],
+      [mark, -9e15, id],
       [mark, 1e300, id],
       [mark, at, "x"],
       [mark, at, `${id}'; select 1; --`],

@@ -218,6 +218,16 @@ describe("who is told what", () => {
     ]);
   });
 
+  test("of a claimant whose name nobody knows, by their address", async () => {
+    const email = "nameless@elsewhere.example";
+    await db().query("insert into app_public.users (email) values ($1)", [email]);
+    const { org } = await waitingClaim(email);
+    await send();
+    const subjects = smtp.received.map(({ headers }) => headers.get("subject"));
+    expect(new Set(subjects)).toEqual(new Set([`${email} asks to join ${org.name}`]));
+    expect(smtp.received[0]!.body).toContain("not given");
+  });
+
   test("the claimant of the rejection, with the reason", async () => {
     const { claimId, head } = await waitingClaim();
     await door.review({

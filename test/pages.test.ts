@@ -94,6 +94,8 @@ test("a browser is shown a page where there is nothing, and a program is told so
   const there = await visitor.open("/nowhere/to/be?seen=1", { headers: browser });
   expect([there.status, titleOf(there.text)]).toEqual([404, "There is nothing here"]);
   expect(there.text).toContain(m.support);
+  // Whoever keeps the page gives it to no program.
+  expect(there.headers.get("vary")?.toLowerCase().split(/, */)).toContain("accept");
   const headed = await new Visitor(service).open("/nowhere", { headers: browser });
   expect([headed.status, titleOf(headed.text)]).toEqual([404, "There is nothing here"]);
   for (const [path, headers] of [

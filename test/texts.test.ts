@@ -225,6 +225,15 @@ test("a code that the vocabulary gets is one", async () => {
   await sql("delete from app_public.accelerators where pref_label = 'A'");
 });
 
+test("the IRI that a concept gets is a text without hidden characters, and no longer than any other", async () => {
+  const move = (iri: string) =>
+    alone("update app_public.accelerators set concept_uri = $1 where code = 'PRA'", iri);
+  expect(await move("https://a.example/\u202E")).toMatch(/^400 validation_failed: conceptUri .*U\+202E/);
+  expect(await move(`https://a.example/${"x".repeat(9_983)}`)).toBe(
+    "400 validation_failed: conceptUri must have at most 10,000 characters.",
+  );
+});
+
 test("a person has an address, and an organization a name, also where SQL alone adds them", async () => {
   const person = (email: string | null) => alone("insert into app_public.users (email) values ($1)", email);
   const organization = (name: string | null) =>

@@ -122,4 +122,12 @@ export const DESK: readonly Mistake[] = [
     tests: ["pages"],
     only: "a browser is shown a page",
   },
+  {
+    rule: "the page where there is nothing is for those who accept pages",
+    file: "server/pages/nowhere.ts",
+    before: '      response.vary("accept");\n',
+    after: "",
+    tests: ["pages"],
+    only: "a browser is shown a page",
+  },
 ];

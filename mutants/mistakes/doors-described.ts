@@ -35,6 +35,14 @@ export const DESCRIBED: readonly Mistake[] = [
     only: "a cursor is of its list",
   },
   {
+    rule: "a cursor holds no moment further back than it may lie ahead",
+    file: "server/rest/cursor.ts",
+    before: "Math.abs(at as number) <= LATEST &&",
+    after: "(at as number) <= LATEST &&",
+    tests: ["list-cursors"],
+    only: "a cursor is of its list",
+  },
+  {
     rule: "the last page is read from the end only where everything is seen",
     file: "server/rest/list.ts",
     before: " and app_private.is_wholly_visible('${record.kind}') as is_late",

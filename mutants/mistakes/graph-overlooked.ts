@@ -47,6 +47,13 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
     after: "GraphUnavailable",
     only: "Fuseki and",
   },
+  {
+    ...BODY,
+    rule: "what another store than Fuseki does not finish it need not have failed on",
+    before: "this.#isFuseki ? GraphFailed : GraphUnavailable",
+    after: "this.#isFuseki ? GraphUnavailable : GraphFailed",
+    only: "ends in the middle",
+  },
   { ...LINES, rule: "a row has terms", before: " && cells.every((cell) => TERM.test(cell))", after: "" },
   {
     ...LINES,

@@ -292,4 +292,12 @@ export const CALLERS: readonly Mistake[] = [
     tests: ["claim-limits"],
     only: "day is over",
   },
+  {
+    rule: "whoever comes again after the seconds that they were told is let in",
+    file: "db/rules/limits.sql",
+    before: "ceil((used.expire - clock) / 1000.0)::integer",
+    after: "((used.expire - clock) / 1000)::integer",
+    tests: ["claim-limits"],
+    only: "as the refusal says",
+  },
 ];

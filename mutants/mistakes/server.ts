@@ -220,6 +220,14 @@ export const SERVER: readonly Mistake[] = [
     only: "the query ",
   },
   {
+    rule: "a number in an address may have its exponent in capitals",
+    file: "server/rest/coerce.ts",
+    before: "$/i.test(value)",
+    after: "$/.test(value)",
+    tests: ["churches"],
+    only: "exponent in capitals",
+  },
+  {
     rule: "true is written out in an address",
     file: "server/rest/coerce.ts",
     before: 'return value === "true" ? true : value === "false" ? false : value;',

@@ -253,6 +253,14 @@ export const SLIPS_OF_LISTS: readonly Mistake[] = [
     only: "vocabulary gets is one",
   },
   {
+    rule: "the IRI that a concept gets is a text that can be read",
+    file: "db/rules/vocabulary.sql",
+    before: "then app_private.text_problems('conceptUri', new.concept_uri) else '[]' end",
+    after: "then '[]' else '[]' end",
+    tests: ["texts"],
+    only: "the IRI that a concept gets",
+  },
+  {
     rule: "a postal code is the same with dots in it",
     file: "db/migrations/0010_churches.sql",
     before: "translate(lower(value), ' -.', '')",

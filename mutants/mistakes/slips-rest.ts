@@ -222,6 +222,14 @@ export const MORE_SLIPS: readonly Mistake[] = [
     only: "the scheme's case",
   },
   {
+    rule: "spaces after a credential are none of it",
+    file: "server/identity/identify.ts",
+    before: "/^Bearer +(\\S+) *$/i",
+    after: "/^Bearer +(\\S+)$/i",
+    tests: ["graphql-subscriptions"],
+    only: "spaces after the key",
+  },
+  {
     rule: "one more than a hundred waits for twice as long",
     file: "server/identity/hold-back.ts",
     before: "Math.ceil(held / HELD_AT_A_TIME)",

@@ -119,6 +119,14 @@ export const SLIPS_IN_RULES: readonly Mistake[] = [
     only: "all that is known",
   },
   {
+    rule: "whose name nobody knows is called by their address in mails",
+    file: "db/rules/mail.sql",
+    before: "nullif(concat_ws(' ', u.first_name, u.last_name), '')",
+    after: "concat_ws(' ', u.first_name, u.last_name)",
+    tests: ["mail"],
+    only: "whose name nobody knows",
+  },
+  {
     rule: "a domain that is set in SQL is judged",
     file: "db/rules/organizations.sql",
     before: "before insert or update of org_uri, name, type, website, domain on",

@@ -67,6 +67,14 @@ export const UNSPOKEN_BORDERS: readonly Mistake[] = [
     only: "Q=",
   },
   {
+    rule: "a weight is the same behind a space",
+    file: "graph/media-types.ts",
+    before: "/;(?!\\s*q\\s*=)",
+    after: "/;(?!q=)",
+    tests: ["graph-parts"],
+    only: "who accepts",
+  },
+  {
     rule: "a server without room for one more connection is there",
     file: "server/postgres/heartbeat.ts",
     before: "/^(53|28)/",

@@ -210,6 +210,14 @@ export const STEPS: readonly Mistake[] = [
     only: "what the graph holds",
   },
   {
+    ...DRAIN,
+    rule: "a store that refuses to be asked for its numbers is part of the answer",
+    file: "worker/status.ts",
+    before: "if (error instanceof GraphUnavailable || error instanceof GraphRejected) return undefined;",
+    after: "if (error instanceof GraphUnavailable) return undefined;",
+    only: "refuses to count",
+  },
+  {
     ...CLOCK,
     rule: "a store that is away is waited for longer each time",
     file: "worker/drainer.ts",

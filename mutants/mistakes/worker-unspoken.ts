@@ -108,6 +108,14 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   },
   {
     ...UPKEEP,
+    rule: "what is no record's IRI is foreign also beside what is one",
+    file: "worker/strangers.ts",
+    before: "(stranger) => !records.includes(stranger) || there.has(stranger.iri)",
+    after: "(stranger) => there.has(stranger.iri)",
+    only: "whether it looks like a record or not",
+  },
+  {
+    ...UPKEEP,
     rule: "what is refused and in the graph all the same is a difference",
     file: "worker/strangers.ts",
     before: 'return state === "rejected" ? [{ iri, refused: id! }] : [];',
