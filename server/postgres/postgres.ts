@@ -15,8 +15,8 @@ const PATIENCE_MS = 2_000;
 
 /** How much of the pool one key can have. */
 const SHARE = 1 / 4;
-/** Most requests need a few milliseconds; a search that reads everything needs hundreds. */
-const SLOW_MS = 100;
+/** Most requests need a few milliseconds; groups of all records need fifty, a search that reads everything hundreds. */
+const SLOW_MS = 25;
 
 // When a connection is given up that nobody waits for any more.
 const CONNECT_TIMEOUT_MS = 10_000;
