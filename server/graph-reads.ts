@@ -8,7 +8,7 @@ import { halfOf, Shares } from "./shares.ts";
 // Longer than a healthy store takes, yet short enough for a caller to wait for.
 const TIMEOUT_MS = 5_000;
 /** The tables have the answer at once: waiting in a line for the graph's is worth less than that. */
-const PATIENCE_MS = 300;
+const PATIENCE_MS = 100;
 const SLOW_MS = 1_000;
 const WAITING_PER_CALLER = 50;
 const WAITING = 200;
