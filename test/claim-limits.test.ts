@@ -22,6 +22,12 @@ async function allow(perPerson: number, perKey: number): Promise<void> {
 let people = 0;
 const somebody = () => `person-${people++}@elsewhere.example`;
 
+/** Claims another organization each time; the answer with its headers. */
+async function claimOverHttp(email: string) {
+  const claim = m.claimOf(await m.addOrganization(db()), email);
+  return call(`${service.url}/v0/onboarding/claim-org`, "POST", service.keys.write, claim);
+}
+
 describe.each(m.DOORS)("through %s", (name) => {
   const door = m.membershipDoor(name, () => service);
   const claim = async (email: string, scope: "write" | "review" = "write") =>
@@ -64,13 +70,7 @@ describe.each(m.DOORS)("through %s", (name) => {
 test("the refusal says when the day is over, and then the person may claim again", async () => {
   await allow(1, 1000);
   const email = somebody();
-  const send = async () =>
-    call(
-      `${service.url}/v0/onboarding/claim-org`,
-      "POST",
-      service.keys.write,
-      m.claimOf(await m.addOrganization(db()), email),
-    );
+  const send = () => claimOverHttp(email);
   expect((await send()).status).toBe(200);
   const { status, headers, body } = await send();
   expect([status, body]).toEqual([429, expect.objectContaining({ error: "rate_limited", statusCode: 429 })]);
@@ -86,13 +86,7 @@ test("the refusal says when the day is over, and then the person may claim again
 test("who comes again as many seconds later as the refusal says is let in", async () => {
   await allow(1, 1000);
   const email = somebody();
-  const send = async () =>
-    call(
-      `${service.url}/v0/onboarding/claim-org`,
-      "POST",
-      service.keys.write,
-      m.claimOf(await m.addOrganization(db()), email),
-    );
+  const send = () => claimOverHttp(email);
   expect((await send()).status).toBe(200);
   const { status, headers } = await send();
   expect(status).toBe(429);
