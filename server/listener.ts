@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, ServerResponse, STATUS_CODES } from "node:http";
 import type { IncomingMessage, RequestListener, Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { boundBody, isUnread, TOO_MUCH } from "./bodies.ts";
@@ -10,6 +10,7 @@ import { ApiError } from "./errors.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
 import { Pipelining } from "./pipelining.ts";
 import { requestOf } from "./request-context.ts";
+import { listenTogether } from "./shared-port.ts";
 
 /** How long a caller may take, and how often that is checked; in milliseconds. */
 export type Patience = {
@@ -32,6 +33,9 @@ const SILENCE_MS = 1_000;
 
 // So that a query in an address may be as long as in a body, and one that is too long is refused in words.
 const MAX_HEADER_BYTES = 128 * 1024;
+
+/** How many new connections may be taken in one turn of the event loop. */
+const SERVERS = 16;
 
 const upgrades = new WeakMap<IncomingMessage, Buffer>();
 const known = new WeakSet<Duplex>();
@@ -74,9 +78,16 @@ function pathOf(target: string): string {
   return url?.pathname.startsWith("/") ? `${url.pathname}${url.search}` : "*";
 }
 
+type Options = {
+  keepAliveMs: number;
+  maxConnections?: number;
+  patience?: Patience | undefined;
+  onRefused: OnRefused;
+};
+
 /** An HTTP server that can be drained. */
 export class Listener {
-  readonly #server: Server;
+  readonly #servers: [Server, ...Server[]];
   readonly #answering = new Set<ServerResponse>();
   readonly #sockets = new Set<Duplex>();
   // The latest on each connection.
@@ -93,15 +104,12 @@ export class Listener {
    * @param options.keepAliveMs how long a connection without a request stays open
    * @param options.onRefused is told of what was refused before it became a request, which the application never sees
    */
-  constructor(
-    app: RequestListener,
-    options: {
-      keepAliveMs: number;
-      maxConnections?: number;
-      patience?: Patience | undefined;
-      onRefused: OnRefused;
-    },
-  ) {
+  constructor(app: RequestListener, options: Options) {
+    const make = () => this.#makeServer(app, options);
+    this.#servers = [make(), ...Array.from({ length: SERVERS - 1 }, make)];
+  }
+
+  #makeServer(app: RequestListener, options: Options): Server {
     const { keepAliveMs, maxConnections = Infinity, patience = PATIENCE, onRefused } = options;
     const take: RequestListener = (request, response) => {
       const { socket } = request;
@@ -127,7 +135,7 @@ export class Listener {
       onRefused(new ApiError("service_busy"), randomUUID());
       socket.destroy();
     };
-    this.#server = createServer(
+    const server = createServer(
       {
         ...{ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: keepAliveMs },
         ...{ headersTimeout: patience.headersMs, requestTimeout: patience.requestMs },
@@ -139,9 +147,9 @@ export class Listener {
       take,
     );
     // An expectation that nobody knows may be passed over, which is better than Node's own refusal.
-    this.#server.on("checkExpectation", take);
+    server.on("checkExpectation", take);
     // Through the application, which refuses it as any other request.
-    this.#server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on("error", () => socket.destroy());
       // The connection is still that of a request before.
       if (this.#pipelining.isBusy(socket)) {
@@ -155,12 +163,12 @@ export class Listener {
       upgrades.set(request, head);
       app(request, response);
     });
-    this.#server.timeout = patience.answerMs;
+    server.timeout = patience.answerMs;
     // Nothing has come or gone for as long. Whoever waits for an answer that is still being made is not to blame for that.
-    this.#server.on("timeout", (socket) => {
+    server.on("timeout", (socket) => {
       if (socket.writableLength > 0 || !this.#pipelining.isBusy(socket)) socket.destroy();
     });
-    this.#server.on("connection", (socket) => {
+    server.on("connection", (socket) => {
       if (this.#sockets.size >= maxConnections) {
         onRefused(new ApiError("service_busy"), randomUUID());
         // Who has connections and asks nothing keeps nobody out.
@@ -179,7 +187,7 @@ export class Listener {
         else endSoon(socket);
       };
     });
-    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (this.#refused.has(socket)) return;
       const latest = this.#answers.get(socket);
       // One can be answered before all of it has come, and then waits for the rest.
@@ -197,18 +205,15 @@ export class Listener {
         refuse(refusalOf(error.code), socket, onRefused);
       }
     });
+    return server;
   }
 
   /**
    * Listens, and returns the port.
    * @throws the error from listen, such as EADDRINUSE
    */
-  async listen(port: number, host: string): Promise<number> {
-    await new Promise<void>((listening, failed) => {
-      this.#server.once("error", failed);
-      this.#server.listen(port, host, listening);
-    });
-    return (this.#server.address() as AddressInfo).port;
+  listen(port: number, host: string): Promise<number> {
+    return listenTogether(this.#servers, port, host);
   }
 
   /**
@@ -221,8 +226,10 @@ export class Listener {
     this.#isDraining = true;
     for (const response of this.#answering) sayLast(response);
     if (limits.delayMs > 0) await sleep(limits.delayMs);
-    const closed = new Promise<void>((done) => void this.#server.close(() => done()));
-    this.#server.closeIdleConnections();
+    const closed = Promise.all(
+      this.#servers.map((each) => new Promise<void>((done) => void each.close(() => done()))),
+    );
+    this.#closeIdle();
     const impatience = setTimeout(() => {
       // Node's own way would leave those out that go on in another protocol.
       for (const socket of this.#sockets) socket.destroy();
@@ -234,6 +241,10 @@ export class Listener {
     await closed;
     clearTimeout(impatience);
     clearInterval(silence);
+  }
+
+  #closeIdle(): void {
+    for (const each of this.#servers) each.closeIdleConnections();
   }
 
   /** Closes connections on which nothing is being answered: for Node one that never sent a byte is not idle. */
@@ -264,7 +275,7 @@ export class Listener {
     response.once("close", () => {
       this.#answering.delete(response);
       // An answer that had begun before could not say that it is the last on its connection.
-      if (this.#isDraining) setImmediate(() => this.#server.closeIdleConnections());
+      if (this.#isDraining) setImmediate(() => this.#closeIdle());
     });
   }
 }

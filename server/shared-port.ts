@@ -1,0 +1,46 @@
+// One port for several servers of this process: Node takes one new connection of each in a turn of its event loop, and turns are
+// long when there is much to do, so that whoever opened hundreds of connections would keep everybody else's waiting for seconds.
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, ListenOptions, Server } from "node:net";
+
+/**
+ * Has all of them listen at one port where the system spreads connections over them (Linux and FreeBSD, for example), and
+ * only the first one elsewhere. No other process may have the port.
+ * @param port 0 for any that is free
+ * @returns the port
+ * @throws the error from listen, such as EADDRINUSE
+ */
+export async function listenTogether(
+  [first, ...others]: readonly [Server, ...Server[]],
+  port: number,
+  host: string,
+): Promise<number> {
+  if (port !== 0) await requireFree(port, host);
+  try {
+    await listen(first, { port, host, reusePort: true });
+  } catch {
+    await listen(first, { port, host });
+    return portOf(first);
+  }
+  const taken = portOf(first);
+  await Promise.all(others.map((each) => listen(each, { port: taken, host, reusePort: true })));
+  return taken;
+}
+
+/** Who may share a port is not told that others have it, be it a second one of ours. */
+async function requireFree(port: number, host: string): Promise<void> {
+  const server = createServer();
+  await listen(server, { port, host });
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+}
+
+async function listen(server: Server, options: ListenOptions): Promise<void> {
+  const listening = once(server, "listening");
+  server.listen(options);
+  await listening;
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
