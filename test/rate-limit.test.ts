@@ -5,7 +5,7 @@ import { issueTestKey } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import type { Answer, TestService } from "./support/service.ts";
 
 let service: TestService;
 let second: RunningServer;
@@ -100,6 +100,59 @@ test("the limit of a key can be changed while it is in use", async () => {
   const deadline = Date.now() + 20_000;
   while ((await ask(service.url, key)).status === 429) expect(Date.now()).toBeLessThan(deadline);
   expect(await admitted(Array.from({ length: 9 }, () => ask(service.url, key)))).toBeLessThan(5);
+});
+
+describe("a GraphQL request", () => {
+  const AGGREGATES = "needs { aggregates { count } }";
+  const GROUPS = "needs { groupedAggregates(groupBy: STATUS) { keys } }";
+  const of = (...fields: string[]) => `{ ${fields.map((field, i) => `a${i}: ${field}`).join(" ")} }`;
+  const send = (key: string, query: string, body: object = {}) =>
+    call(`${service.url}/graphql`, "POST", key, { query, ...body });
+  const codes = ({ body }: Answer) =>
+    (body as { errors?: { extensions: { code: string } }[] }).errors?.map(
+      ({ extensions }) => extensions.code,
+    );
+
+  test.each([
+    ["without any", of("needs { totalCount }", "needs { nodes { id } }"), 1],
+    ["with one", of("needs { nodes { id } }", GROUPS), 1],
+    ["with two, under one name", of(AGGREGATES, "needs { totalCount }", GROUPS), 2],
+    ["with both for one list", of(`needs { aggregates { count } ${GROUPS.slice(8, -1)} }`), 2],
+    [
+      "with three, in a fragment",
+      `query ($no: Boolean = false) { ...a one: needs @include(if: $no) ${GROUPS.slice(6)} } fragment a on Query { needs { aggregates { count } } two: ${GROUPS} }`,
+      3,
+    ],
+    [
+      "with one for each record of a list",
+      of(`organizations { nodes { needs { aggregates { count } } } }`),
+      1,
+    ],
+  ])("counts as what it has aggregates and groups: %s", async (_, query, count) => {
+    const key = await keyWith(20);
+    // The same text is measured once.
+    for (const left of [20 - count, 20 - 2 * count]) {
+      const answer = await send(key, query);
+      expect([answer.status, codes(answer)]).toEqual([200, undefined]);
+      expect(answer.headers.get("ratelimit")).toContain(`r=${left};`);
+    }
+  });
+
+  test("for which too little is left is 429 like any other, and only the request itself has counted", async () => {
+    const key = await keyWith(5);
+    expect((await send(key, of(GROUPS, AGGREGATES, GROUPS))).status).toBe(200);
+    const refused = await send(key, of(GROUPS, AGGREGATES, GROUPS));
+    expect([refused.status, codes(refused)]).toEqual([429, ["rate_limited"]]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await send(key, of(GROUPS))).status).toBe(200);
+    expect((await send(key, of(GROUPS))).status).toBe(429);
+  });
+
+  test("that asks for more than a minute allows is refused for good", async () => {
+    const refused = await send(await keyWith(2), of(GROUPS, AGGREGATES, GROUPS));
+    expect([refused.status, codes(refused)]).toEqual([400, ["validation_failed"]]);
+    expect(refused.headers.get("retry-after")).toBeNull();
+  });
 });
 
 describe("a batch to the tool endpoint", () => {

@@ -106,8 +106,8 @@ export const GRAPHQL_ANSWERS: readonly Mistake[] = [
   {
     ...UNAVAILABLE,
     rule: "a request of which a part was refused for another reason is answered",
-    before: "told.every((code)",
-    after: "told.some((code)",
+    before: "statusCode === undefined || others.length > 0 ||",
+    after: "statusCode === undefined ||",
   },
   {
     ...UNAVAILABLE,
@@ -118,7 +118,7 @@ export const GRAPHQL_ANSWERS: readonly Mistake[] = [
   {
     ...UNAVAILABLE,
     rule: "a request of which nothing could be answered is one that failed",
-    before: "return { ...result, statusCode: UNAVAILABLE, headers, buffer };",
+    before: "return { ...result, statusCode, headers, buffer };",
     after: "return { ...result, headers, buffer };",
   },
   {

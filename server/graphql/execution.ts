@@ -52,13 +52,17 @@ export class Execution {
         operation &&
         asOneMutation(repeatable, { document, operation, variables: variableValues ?? {} });
       refuseSubscription(operation);
-      const { copies, fields } = this.#measure(args, operation);
+      const { copies, fields, aggregations } = this.#measure(args, operation);
       const settings = args.contextValue.pgSettings!;
       const connection = this.#connections.of(settings);
       connection.repeats(copies);
       if (operation?.operation === OperationTypeNode.QUERY) this.#connections.readsOnly(settings);
       const run = () => execute({ ...args, schema: fields > SMALL.fields ? large : small });
-      return asked ? once(connection, asked, run).catch(this.#refusal) : run();
+      // The request has been counted as one of them.
+      const counted = aggregations > 1 ? args.contextValue.countAs?.(aggregations - 1) : undefined;
+      if (!counted && !asked) return run();
+      const runOnce = () => (asked ? once(connection, asked, run) : run());
+      return Promise.resolve(counted).then(runOnce).catch(this.#refusal);
     } catch (error) {
       return this.#refusal(error);
     }

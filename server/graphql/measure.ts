@@ -33,7 +33,12 @@ export type Measured = {
   fields: number;
   /** How often the same part of an answer is asked for under other names, at most. */
   copies: number;
+  /** How often all records of a list are gone through for aggregates or groups. */
+  aggregations: number;
 };
+
+/** Fields of a connection that are worked out over all of its records. */
+const AGGREGATIONS = new Set(["aggregates", "groupedAggregates"]);
 
 /**
  * Measures an operation of a valid document.
@@ -53,7 +58,7 @@ export function measure(
     ({ name }) => operationName === undefined || name?.value === operationName,
   );
   // If it is unclear which operation is meant, execution will say so.
-  if (!operation) return { fields: 0, copies: 1 };
+  if (!operation) return { fields: 0, copies: 1, aggregations: 0 };
   const root = schema.getRootType(operation.operation);
   if (!root) {
     throw new ApiError("validation_failed", { message: `There are no ${operation.operation}s here.` });
@@ -95,6 +100,7 @@ class Measurement {
   #values = 0;
   #introspected = 0;
   #copies = 1;
+  #aggregations = 0;
   #largest: { records: number; lists: readonly string[] } = { records: 0, lists: [] };
 
   constructor(schema: GraphQLSchema, document: DocumentNode, variables: Variables, bodies: Bodies) {
@@ -132,7 +138,7 @@ class Measurement {
         this.#advice(),
       );
     }
-    return { fields: this.#fields, copies: this.#copies };
+    return { fields: this.#fields, copies: this.#copies, aggregations: this.#aggregations };
   }
 
   #each(fields: readonly Selected[], place: Place): void {
@@ -165,6 +171,7 @@ class Measurement {
       if (given[argument.name] !== undefined)
         checkArgument(name, argument, given[argument.name], { isMutation, body });
     }
+    if (AGGREGATIONS.has(name) && parent.name.endsWith("Connection")) this.#aggregations++;
     const type = field && getNamedType(field.type);
     if (!field || !isCompositeType(type) || !node.selectionSet) {
       this.#values += times;

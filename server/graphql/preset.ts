@@ -96,6 +96,7 @@ export function makePreset(
       context: ({ expressv4 }) => ({
         pgSettings: connections.begin(expressv4!.req.identity, expressv4!.res),
         repeatable: expressv4!.req.repeatable,
+        countAs: expressv4!.req.countAs,
       }),
     },
     ruru: explorerConfig,

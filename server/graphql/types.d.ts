@@ -13,6 +13,8 @@ declare global {
       changes?: unknown;
       /** Of a request with an Idempotency-Key. */
       repeatable?: Repeatable | undefined;
+      /** Counts the request as more than it is. */
+      countAs?: ((requests: number) => Promise<void>) | undefined;
     }
   }
   namespace GraphileBuild {

@@ -1,10 +1,11 @@
-// A request to which nothing could be answered, because what the service depends on is not there or has no room, is
-// answered as at every other door: 503 with Retry-After. Partial answers stay 200, as GraphQL over HTTP has it.
+// A request to which nothing could be answered, because what the service depends on is not there or has no room, or because it
+// asks for more than its caller has left, is answered as at every other door: 503 or 429, with Retry-After. Partial answers stay
+// 200, as GraphQL over HTTP has it.
 import type { ExecutionResult } from "postgraphile/graphql";
 import { ERRORS } from "../errors.ts";
 import { currentRequest } from "../request-context.ts";
 
-const UNAVAILABLE = 503;
+const UNANSWERED = new Set<number>([429, 503]);
 
 /** The plugin that gives such answers their status. */
 export const UnavailablePlugin: GraphileConfig.Plugin = {
@@ -14,14 +15,15 @@ export const UnavailablePlugin: GraphileConfig.Plugin = {
       async processRequest(next) {
         const result = await next();
         const told = [...(currentRequest()?.errors ?? [])];
-        const isUnavailable = told.length > 0 && told.every((code) => ERRORS[code][0] === UNAVAILABLE);
-        if (!isUnavailable || result?.type !== "buffer") return result;
+        const [statusCode, ...others] = new Set(told.map((code) => ERRORS[code][0]));
+        if (statusCode === undefined || others.length > 0 || !UNANSWERED.has(statusCode)) return result;
+        if (result?.type !== "buffer") return result;
         const { data, errors } = JSON.parse(result.buffer.toString()) as ExecutionResult;
         if (Object.values(data ?? {}).some((value) => value !== null)) return result;
         // Without data it is, by that convention, a request that failed and not a field.
         const buffer = Buffer.from(JSON.stringify({ errors }));
         const headers = { ...result.headers, "content-length": String(buffer.length) };
-        return { ...result, statusCode: UNAVAILABLE, headers, buffer };
+        return { ...result, statusCode, headers, buffer };
       },
     },
   },
