@@ -106,8 +106,8 @@ export const GRAPHQL_ANSWERS: readonly Mistake[] = [
   {
     ...UNAVAILABLE,
     rule: "a request of which a part was refused for another reason is answered",
-    before: "statusCode === undefined || others.length > 0 ||",
-    after: "statusCode === undefined ||",
+    before: "told.every((code)",
+    after: "told.some((code)",
   },
   {
     ...UNAVAILABLE,

@@ -70,8 +70,8 @@ export const SERVER_PARTS: readonly Mistake[] = [
     tests: ["rate-limit"],
     rule: "a GraphQL request for which too little is left is 429",
     file: "server/graphql/unavailable.ts",
-    before: "new Set<number>([429, 503])",
-    after: "new Set<number>([503])",
+    before: "const UNANSWERED = [429, 503];",
+    after: "const UNANSWERED = [503];",
     only: "GraphQL request",
   },
   {

@@ -5,7 +5,7 @@ import type { ExecutionResult } from "postgraphile/graphql";
 import { ERRORS } from "../errors.ts";
 import { currentRequest } from "../request-context.ts";
 
-const UNANSWERED = new Set<number>([429, 503]);
+const UNANSWERED = [429, 503];
 
 /** The plugin that gives such answers their status. */
 export const UnavailablePlugin: GraphileConfig.Plugin = {
@@ -15,9 +15,8 @@ export const UnavailablePlugin: GraphileConfig.Plugin = {
       async processRequest(next) {
         const result = await next();
         const told = [...(currentRequest()?.errors ?? [])];
-        const [statusCode, ...others] = new Set(told.map((code) => ERRORS[code][0]));
-        if (statusCode === undefined || others.length > 0 || !UNANSWERED.has(statusCode)) return result;
-        if (result?.type !== "buffer") return result;
+        const statusCode = UNANSWERED.find((status) => told.every((code) => ERRORS[code][0] === status));
+        if (told.length === 0 || statusCode === undefined || result?.type !== "buffer") return result;
         const { data, errors } = JSON.parse(result.buffer.toString()) as ExecutionResult;
         if (Object.values(data ?? {}).some((value) => value !== null)) return result;
         // Without data it is, by that convention, a request that failed and not a field.
