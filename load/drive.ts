@@ -7,8 +7,8 @@ import type { LoadedService } from "./service.ts";
 export type Driven = {
   /** answers a second, by what became of the request */
   perSecond: { answered: number; refused: number };
-  /** answered with 429 or 503 */
-  refused: number;
+  /** how many were answered with 429 and 503 */
+  refused: Record<string, number>;
   /** how many had another status than 2xx, 429 and 503, and which */
   wrong: Record<string, number>;
   /** no answer at all: connections that broke, and requests that timed out */
@@ -49,12 +49,14 @@ export async function drive(
       if (status < 300) times.push(time);
     });
   });
-  const count = (wanted: (status: number) => boolean) =>
-    [...statuses].reduce((sum, [status, n]) => sum + (wanted(status) ? n : 0), 0);
   const isRefusal = (status: number) => REFUSED.includes(status);
+  const refused = [...statuses].filter(([status]) => isRefusal(status));
   return {
-    perSecond: { answered: times.length / duration, refused: count(isRefusal) / duration },
-    refused: count(isRefusal),
+    perSecond: {
+      answered: times.length / duration,
+      refused: refused.reduce((sum, [, n]) => sum + n, 0) / duration,
+    },
+    refused: Object.fromEntries(refused),
     wrong: Object.fromEntries([...statuses].filter(([status]) => status >= 300 && !isRefusal(status))),
     errors,
     p50: percentile(times, 0.5),

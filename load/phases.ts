@@ -39,11 +39,12 @@ export async function steady(
   await written(service);
   const wrong = await countWrong(service, service.lists);
   const inGraph = wrong.missing + wrong.stale + wrong.altered + wrong.foreign;
-  const failures = driven.errors + sum(driven.wrong) + driven.refused;
+  const failed = { ...driven.wrong, ...driven.refused, "no answer": driven.errors };
+  const failures = sum(failed);
   return [
     {
       subject: `${seconds} s at 80 % of ${round(most)} requests/s`,
-      measured: `${round(driven.perSecond.answered)}/s, p50 ${round(driven.p50)}, p99 ${round(driven.p99)} ms; ${failures} failures ${said(driven.wrong)}`,
+      measured: `${round(driven.perSecond.answered)}/s, p50 ${round(driven.p50)}, p99 ${round(driven.p99)} ms; ${failures} failures${failures === 0 ? "" : `: ${said(failed)}`}`,
       aim: "no error",
       kept: failures === 0,
     },
@@ -184,5 +185,6 @@ async function probe(
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, n) => total + n, 0);
 const said = (counts: Record<string, number>) =>
   Object.entries(counts)
+    .filter(([, n]) => n > 0)
     .map(([status, n]) => `${n} × ${status}`)
     .join(", ");
