@@ -4,7 +4,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { constantsIn, partsOf } from "./sparql-constants.ts";
 import type { Names } from "./sparql-extensions.ts";
-import { isShort, lengthOf, LONGEST_KEPT, mostOf, OF_DATA, sumOf, writtenLength } from "./sparql-lengths.ts";
+import {
+  isShort,
+  lengthOf,
+  LONGEST_KEPT,
+  mostOf,
+  OF_DATA,
+  sumOf,
+  WRITTEN_KEPT,
+  writtenLength,
+} from "./sparql-lengths.ts";
 import type { Within } from "./sparql-lengths.ts";
 import {
   eitherNumber,
@@ -86,36 +95,39 @@ export function excessOf(root: object, names: Names): string | undefined {
 function measure(root: Node, names: Names): void {
   const found = survey(root);
   const { bindings, expressions, orders, longestIri, mayRefer, isSpread } = found;
-  const known = new Map<string, Value>();
-  const replaced: Within["replaced"] = new Map();
   const times = new Times(found, names);
   const longest = found.isKeeping ? LONGEST_KEPT : LONGEST;
-  const ofData = {
-    length: OF_DATA,
-    number: NUMBER_OF_DATA,
-    isJoined: false,
-    isNamed: true,
-  };
-  const ofName = (name: string) => known.get(name) ?? ofData;
-  for (const { name } of bindings)
-    if (!found.predicates.has(name))
-      known.set(name, { length: 0, number: NO_NUMBER, isJoined: false, isNamed: true });
   const nothing = () => ({ steps: 0, times: 0, joined: 0, kept: 0 });
-  const measured = (node: Node, spent: Spent = nothing()) =>
-    valueBy(node, { ofName, longest, longestIri, mayRefer, isSpread, replaced, times, names, spent });
-  // No value is made in more steps than there are bindings. What grows after as many rounds is a name that was given to
-  // several values, none of which sees the others.
-  for (let round = 0; round <= bindings.length; round++) {
-    let hasGrown = false;
-    for (const { name, expression } of bindings) {
-      const before = ofName(name);
-      const now = eitherOf(before, measured(expression));
-      if (isDeepStrictEqual(now, before)) continue;
-      known.set(name, now);
-      hasGrown = true;
+  /** How long values are, where those of the graph have so many characters, or bytes. */
+  const measuring = (ofGraph: number, isInBytes: boolean) => {
+    const known = new Map<string, Value>();
+    const replaced: Within["replaced"] = new Map();
+    const ofData = { length: ofGraph, number: NUMBER_OF_DATA, isJoined: false, isNamed: true };
+    const ofName = (name: string) => known.get(name) ?? ofData;
+    for (const { name } of bindings)
+      if (!found.predicates.has(name))
+        known.set(name, { length: 0, number: NO_NUMBER, isJoined: false, isNamed: true });
+    const within = { ofName, longest, longestIri, mayRefer, isSpread, replaced, isInBytes, times, names };
+    const measured = (node: Node, spent: Spent = nothing()) => valueBy(node, { ...within, spent });
+    // No value is made in more steps than there are bindings. What grows after as many rounds is a name that was given to
+    // several values, none of which sees the others.
+    for (let round = 0; round <= bindings.length; round++) {
+      let hasGrown = false;
+      for (const { name, expression } of bindings) {
+        const before = ofName(name);
+        const now = eitherOf(before, measured(expression));
+        if (isDeepStrictEqual(now, before)) continue;
+        known.set(name, now);
+        hasGrown = true;
+      }
+      if (!hasGrown) break;
     }
-    if (!hasGrown) break;
-  }
+    return {
+      measured,
+      all: sumOf([...known.values()].map(({ length, isJoined }) => (isJoined ? 0 : length))),
+    };
+  };
+  const { measured, all } = measuring(OF_DATA, false);
   for (const term of found.sought) {
     const { length, isJoined } = measured(term);
     if (isJoined || length > LONGEST_KEPT) throw new Excess(tooLongToSeek(isJoined));
@@ -123,9 +135,12 @@ function measure(root: Node, names: Names): void {
   // An engine looks at its clock between solutions: all that one of them takes is a single step.
   const spent = nothing();
   for (const { expression } of expressions) measured(expression, spent);
-  const all = sumOf([...known.values()].map(({ length, isJoined }) => (isJoined ? 0 : length)));
   if (all > OF_A_SOLUTION * longest) throw new Excess(tooMuch("the values that it makes", all));
   for (const grouping of found.groupings) spent.kept += measured(grouping).length;
+  if (root["subType"] === "construct") {
+    const written = measuring(0, true).all;
+    if (written > WRITTEN_KEPT) throw new Excess(tooMuchWritten(written));
+  }
   if (spent.kept > OF_A_SOLUTION * longest)
     throw new Excess(tooMuch("what it groups and aggregates", spent.kept));
   if (spent.joined > OF_GROUP_CONCATS * LONGEST_KEPT)
@@ -221,7 +236,7 @@ function valueBy(node: Node, known: Known): Value {
   if (aggregation === "group_concat") known.spent.joined += whole;
   else if (isKept(node)) known.spent.kept += sumOf(lengths);
   const made = isOfJoined && most < Infinity ? most : Math.min(whole, most);
-  const length = isCopied ? Infinity : Math.max(OF_NOTHING, made);
+  const length = isCopied ? Infinity : Math.max(known.isInBytes ? 0 : OF_NOTHING, made);
   if (length > known.longest) throw new Excess(tooLong(nameOf(node, parts), known.longest, isCopied));
   if (isJoined && !isChosen && aggregation !== "group_concat") known.spent.joined += length;
   const numbers = values.map((each) => each.number);
@@ -235,6 +250,13 @@ function tooMuch(what: string, length: number): string {
   return (
     `Together ${what} could become too long for each solution of the query (${length.toLocaleString("en")} characters), ` +
     "taking 1,000 for each value of the graph; make less of them at once."
+  );
+}
+
+function tooMuchWritten(bytes: number): string {
+  return (
+    `A CONSTRUCT makes a graph in memory, and this one could write ${bytes.toLocaleString("en")} bytes of its own text into each solution of it, ` +
+    `of ${WRITTEN_KEPT.toLocaleString("en")} that it may; write less into the values, or make fewer of them.`
   );
 }
 

@@ -6,6 +6,13 @@ import type { Node } from "./sparql-survey.ts";
 export const OF_DATA = 1_000;
 /** Where solutions are kept: of the 20,000 that Fuseki sorts in memory 200 MB, which several queries may take at once. */
 export const LONGEST_KEPT = 10_000;
+/**
+ * What a CONSTRUCT may write of its own into each solution, in bytes: it keeps all that there are, in memory. One that wrote 9,000 letters
+ * into each of 242,000 ended a Fuseki of 2 GB.
+ */
+export const WRITTEN_KEPT = 1_000;
+/** Letters of Latin-1, of which one takes one byte in Java. */
+const LATIN = /^[\0-\xff]*$/;
 /** A letter becomes three bytes, and each of them three characters. */
 const ENCODED = 9;
 /** Of what has a thousand letters in the reckoning, but rarely otherwise. */
@@ -26,14 +33,23 @@ const SHORT: readonly unknown[] = [
 /** What comes of replacing single letters, none of which stands in what others were replaced by: each is replaced but once. */
 type Replaced = { base: number; growth: number; made: string };
 
-/** What a query is known to have beside the values, and what has been found out of its replacements. */
-export type Within = { longestIri: number; mayRefer: boolean; replaced: Map<Node, Replaced> };
+/** What a query is known to have beside the values, and what has been found out of its replacements; whether bytes are counted. */
+export type Within = {
+  longestIri: number;
+  mayRefer: boolean;
+  replaced: Map<Node, Replaced>;
+  isInBytes: boolean;
+};
 
 export const sumOf = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 
 /** The longest that comes of a term by itself: its text, its language, or an IRI, which may stand behind a prefix or be relative. */
-export function writtenLength({ subType, value, langOrIri }: Node, { longestIri }: Within): number {
-  const { length } = String(value);
+export function writtenLength(
+  { subType, value, langOrIri }: Node,
+  { longestIri, isInBytes }: Within,
+): number {
+  const text = String(value);
+  const length = isInBytes && !LATIN.test(text) ? 2 * text.length : text.length;
   if (subType === "namedNode") return length + longestIri;
   return typeof langOrIri === "string" ? Math.max(length, langOrIri.length) : length;
 }

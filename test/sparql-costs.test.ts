@@ -200,7 +200,6 @@ describe("values that a query makes of each solution", () => {
     ["taken away", (pattern) => `SELECT * { ?s ?p ?x MINUS { ${pattern} } }`],
     ["in a subquery that is sorted", (pattern) => `SELECT * { SELECT ?big { ${pattern} } ORDER BY ?s }`],
     ["in a subquery that is joined", (pattern) => `SELECT * { { SELECT ?big { ${pattern} } } ?x ?y ?z }`],
-    ["made a graph", (pattern) => `CONSTRUCT { ?s ?p ?big } { ${pattern} }`],
     ["made where something is there", (pattern) => `ASK { ?a ?b ?c FILTER EXISTS { ${pattern} } }`],
     [
       "there where something is looked for",
@@ -215,6 +214,26 @@ describe("values that a query makes of each solution", () => {
     expect(verdict(query(big(4)))).toBe(ACCEPTED);
     expect(verdict(query(big(5)))).toContain(
       "longer than 10,000 characters by CONCAT, and the query sorts, groups, joins",
+    );
+  });
+  test("of a CONSTRUCT have 1,000 bytes of what it writes itself, in which letters outside Latin-1 take two", () => {
+    const made = (...texts: string[]) =>
+      verdict(
+        `CONSTRUCT { ?s ?p ?v0 } { ?s ?p ?o ${texts.map((text, i) => `BIND(CONCAT(STR(?o), "${text}") AS ?v${i})`).join(" ")} }`,
+      );
+    for (const [letter, most] of [
+      ["x", 1_000],
+      ["ÿ", 1_000],
+      ["ж", 500],
+    ] as const) {
+      expect(made(letter.repeat(most))).toBe(ACCEPTED);
+      expect(made(letter.repeat(most / 2), letter.repeat(most / 2))).toBe(ACCEPTED);
+      expect(made(letter.repeat(most + 1))).toContain("of its own text into each solution");
+      expect(made(letter.repeat(most / 2), letter.repeat(most / 2 + 1))).toContain("of its own text");
+    }
+    // Of what a query only passes on, as many may be long as before.
+    expect(verdict(`SELECT * { ?s ?p ?o BIND(CONCAT(STR(?o), "${"ж".repeat(9_000)}") AS ?v) }`)).toBe(
+      ACCEPTED,
     );
   });
   test.each([

@@ -12,6 +12,22 @@ const PLACE = { file: "graph/store-http.ts", tests: ["store-answers"], only: "th
 
 export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
+    tests: ["sparql-costs"],
+    rule: "a CONSTRUCT writes no more than so much into each solution, for it keeps all of them",
+    file: "graph/sparql-cost.ts",
+    before: "if (written > WRITTEN_KEPT)",
+    after: "if (written > 2 * WRITTEN_KEPT)",
+    only: "of a CONSTRUCT",
+  },
+  {
+    tests: ["sparql-costs"],
+    rule: "a letter outside Latin-1 takes two bytes",
+    file: "graph/sparql-lengths.ts",
+    before: "2 * text.length : text.length",
+    after: "text.length : text.length",
+    only: "of a CONSTRUCT",
+  },
+  {
     rule: "no function is called that is not known to be quick",
     ...GUARD,
     before: "if (!isFunction(readings, given.length))",
@@ -301,7 +317,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     rule: "what is made of nothing has a length",
     ...COST,
-    before: "Math.max(OF_NOTHING, made);",
+    before: "Math.max(known.isInBytes ? 0 : OF_NOTHING, made);",
     after: "made;",
     only: "long of nothing",
   },
