@@ -122,10 +122,13 @@ function measure(root: Node, names: Names): void {
       }
       if (!hasGrown) break;
     }
-    return {
-      measured,
-      all: sumOf([...known.values()].map(({ length, isJoined }) => (isJoined ? 0 : length))),
-    };
+    const lengthsOf = (names: Iterable<string>) =>
+      sumOf([...names].map(ofName).map(({ length, isJoined }) => (isJoined ? 0 : length)));
+    // What is written out is one value, in however many solutions it is.
+    const made = new Set(
+      bindings.filter(({ expression }) => !("value" in expression)).map(({ name }) => name),
+    );
+    return { measured, all: lengthsOf(known.keys()), made: lengthsOf(made) };
   };
   const { measured, all } = measuring(OF_DATA, false);
   for (const term of found.sought) {
@@ -137,9 +140,13 @@ function measure(root: Node, names: Names): void {
   for (const { expression } of expressions) measured(expression, spent);
   if (all > OF_A_SOLUTION * longest) throw new Excess(tooMuch("the values that it makes", all));
   for (const grouping of found.groupings) spent.kept += measured(grouping).length;
-  if (root["subType"] === "construct") {
-    const written = measuring(0, true).all;
-    if (written > WRITTEN_KEPT) throw new Excess(tooMuchWritten(written));
+  if (found.isKeeping) {
+    const inBytes = measuring(0, true);
+    const written = nothing();
+    for (const { expression } of expressions) inBytes.measured(expression, written);
+    for (const grouping of found.groupings) written.kept += inBytes.measured(grouping).length;
+    const most = Math.max(inBytes.made, written.kept);
+    if (most > WRITTEN_KEPT) throw new Excess(tooMuchWritten(most));
   }
   if (spent.kept > OF_A_SOLUTION * longest)
     throw new Excess(tooMuch("what it groups and aggregates", spent.kept));
@@ -255,7 +262,7 @@ function tooMuch(what: string, length: number): string {
 
 function tooMuchWritten(bytes: number): string {
   return (
-    `A CONSTRUCT makes a graph in memory, and this one could write ${bytes.toLocaleString("en")} bytes of its own text into each solution of it, ` +
+    `The query makes a graph, sorts, groups, joins or tells apart solutions, which are kept for that, and could write ${bytes.toLocaleString("en")} bytes of its own text into each, ` +
     `of ${WRITTEN_KEPT.toLocaleString("en")} that it may; write less into the values, or make fewer of them.`
   );
 }

@@ -7,8 +7,8 @@ export const OF_DATA = 1_000;
 /** Where solutions are kept: of the 20,000 that Fuseki sorts in memory 200 MB, which several queries may take at once. */
 export const LONGEST_KEPT = 10_000;
 /**
- * What a CONSTRUCT may write of its own into each solution, in bytes: it keeps all that there are, in memory. One that wrote 9,000 letters
- * into each of 242,000 ended a Fuseki of 2 GB.
+ * What a query may write of its own into each solution, in bytes, where all are kept: a CONSTRUCT that wrote 9,000 letters into each of
+ * 242,000 ended a Fuseki of 2 GB. What the graph has is for who writes it to bound.
  */
 export const WRITTEN_KEPT = 1_000;
 /** Letters of Latin-1, of which one takes one byte in Java. */

@@ -13,11 +13,27 @@ const PLACE = { file: "graph/store-http.ts", tests: ["store-answers"], only: "th
 export const SPARQL_BOUNDS: readonly Mistake[] = [
   {
     tests: ["sparql-costs"],
-    rule: "a CONSTRUCT writes no more than so much into each solution, for it keeps all of them",
+    rule: "a query writes no more than so much into each solution where all of them are kept",
     file: "graph/sparql-cost.ts",
-    before: "if (written > WRITTEN_KEPT)",
-    after: "if (written > 2 * WRITTEN_KEPT)",
-    only: "of a CONSTRUCT",
+    before: "if (most > WRITTEN_KEPT)",
+    after: "if (most > 2 * WRITTEN_KEPT)",
+    only: "1,000 bytes",
+  },
+  {
+    tests: ["sparql-costs"],
+    rule: "what is grouped by is of what a query writes, with a name or without",
+    file: "graph/sparql-cost.ts",
+    before: "for (const grouping of found.groupings) written.kept += inBytes.measured(grouping).length;",
+    after: "",
+    only: "at the same time",
+  },
+  {
+    tests: ["sparql-costs"],
+    rule: "what is written out is one value in all solutions",
+    file: "graph/sparql-cost.ts",
+    before: 'bindings.filter(({ expression }) => !("value" in expression))',
+    after: "bindings",
+    only: "at the same time",
   },
   {
     tests: ["sparql-costs"],
@@ -25,7 +41,7 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     file: "graph/sparql-lengths.ts",
     before: "2 * text.length : text.length",
     after: "text.length : text.length",
-    only: "of a CONSTRUCT",
+    only: "1,000 bytes",
   },
   {
     rule: "no function is called that is not known to be quick",
