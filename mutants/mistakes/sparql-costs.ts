@@ -465,7 +465,7 @@ export const SPARQL_COSTS: readonly Mistake[] = [
   ...TIME_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TIMES })),
   ...TOGETHER_SLIPS.map(([rule, before, after]) => ({ rule, before, after, ...TOGETHER })),
   ...LENGTH_SLIPS.map(([rule, before, after]) => ({
-    ...{ rule, before, after, ...TOGETHER },
+    ...{ rule, before, after, ...COSTS },
     file: "graph/sparql-lengths.ts",
   })),
   {
