@@ -395,6 +395,13 @@ describe("a claim", () => {
       ["x".repeat(501), head],
     ])
       await queue.door.review({ claimId: await queue.claim(org), action: "reject", notes, adminEmail });
+    const approved = {
+      claimId: await queue.claim(org),
+      action: "approve",
+      notes: "Welcome.",
+      adminEmail: head,
+    };
+    await queue.door.review(approved);
     expect((await queue.told(head, "claim_queue()")).reasons).toEqual(["First.", "Second."]);
     const latest = ["x".repeat(500), "3.", "4.", "5.", "6.", "7.", "8.", "9."];
     for (const notes of latest)

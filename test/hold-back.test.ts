@@ -59,6 +59,16 @@ describe("a refusal", () => {
     expect(await after(500)).toBe(102);
   });
 
+  test("that is over is no longer there for the end", async () => {
+    const listening = new AbortController().signal;
+    const forget = jest.spyOn(listening, "removeEventListener");
+    for (let i = 0; i < 3; i += 1) refuse("a", listening);
+    await after(500);
+    forget.mockClear();
+    holdBack.end();
+    expect(forget).not.toHaveBeenCalled();
+  });
+
   const failure = new ApiError("missing_api_key");
   test.each<[string, RequestHandler]>([
     [

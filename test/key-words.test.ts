@@ -104,7 +104,12 @@ test.each<[string, readonly string[], readonly string[], string]>([
     ],
     "a date such as",
   ],
-  ["--expires", [], ["2020-01-01", "2020-01-01T00:00:00Z"], "in the past"],
+  [
+    "--expires",
+    [new Date(Date.now() + 600_000).toISOString()],
+    ["2020-01-01", "2020-01-01T00:00:00Z", new Date(Date.now() - 1_000).toISOString()],
+    "in the past",
+  ],
   [
     "--cidr",
     ["192.0.2.0/24", "192.0.2.7", "192.0.2.7/32", "0.0.0.0/0", "2001:db8::/32", "2001:db8::1/128", "::/0"],

@@ -191,6 +191,10 @@ describe.each(m.DOORS)("through %s", (name) => {
       });
       const gone = { refusal: "403 membership_required" };
       expect(await door.leave({ orgUri: org.uri, userEmail })).toEqual(gone);
+      // Whichever way the address is written.
+      const twin = await m.addOrganization(db(), { head: "org_admin", one: "org_contributor" });
+      const loud = `one@${twin.domain}`.toUpperCase();
+      expect((await byKey.leave({ orgUri: twin.uri, userEmail: loud })).value.status).toBe("revoked");
       expect(await byKey.members(org.uri, email)).toEqual(gone);
       expect((await byKey.claim(m.claimOf(org, email))).value.resultVariant).toBe("request-sent");
     });
