@@ -156,6 +156,18 @@ describe("words that too many churches have to be ranked", () => {
   });
 });
 
+test("no more are found by name than were asked for, whichever of them have exactly that name", async () => {
+  const { rows } = await service.database.owner.query<{ exact: number }>(
+    "select count(*)::integer as exact from app_public.churches where lower(name) = 'common chapel'",
+  );
+  const limit = rows[0]!.exact + 7;
+  const { rows: found } = await service.database.owner.query<{ n: number }>(
+    `select count(*)::integer as n from app_public.search_churches(q => 'common chapel', "limit" => $1)`,
+    [limit],
+  );
+  expect(found[0]!.n).toBe(limit);
+});
+
 test("twenty are found where nobody says how many, through REST and through GraphQL", async () => {
   const { churches } = await ask(service, `{ churches(q: "common") { cursor } }`);
   expect([(await search({ q: "common" })).body.items.length, churches.length]).toEqual([20, 20]);
