@@ -143,6 +143,7 @@ describe("a GraphQL request", () => {
     expect((await send(key, of(GROUPS, AGGREGATES, GROUPS))).status).toBe(200);
     const refused = await send(key, of(GROUPS, AGGREGATES, GROUPS));
     expect([refused.status, codes(refused)]).toEqual([429, ["rate_limited"]]);
+    expect(refused.headers.get("ratelimit")).toContain("r=1;");
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     expect((await send(key, of(GROUPS))).status).toBe(200);
     expect((await send(key, of(GROUPS))).status).toBe(429);
@@ -151,6 +152,9 @@ describe("a GraphQL request", () => {
   test("that asks for more than a minute allows is refused for good", async () => {
     const refused = await send(await keyWith(2), of(GROUPS, AGGREGATES, GROUPS));
     expect([refused.status, codes(refused)]).toEqual([400, ["validation_failed"]]);
+    expect(JSON.stringify(refused.body)).toContain(
+      "counts as 3 requests, and the caller may send 2 in a minute",
+    );
     expect(refused.headers.get("retry-after")).toBeNull();
   });
 });

@@ -520,8 +520,8 @@ export const LIVE: readonly Mistake[] = [
     ...WINDOW,
     rule: "a request and its batch together may be as large as the limit",
     file: "server/identity/rate-limit.ts",
-    before: "if (counted > limit) throw tooMany(limit);",
-    after: "if (counted >= limit) throw tooMany(limit);",
+    before: "if (counted > limit) throw tooMany(counted, limit);",
+    after: "if (counted >= limit) throw tooMany(counted, limit);",
     only: "refused for good",
   },
   {

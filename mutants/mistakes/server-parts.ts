@@ -115,6 +115,14 @@ export const SERVER_PARTS: readonly Mistake[] = [
     only: "no more are found",
   },
   {
+    tests: ["rate-limit"],
+    rule: "who is refused something large is told what is left",
+    file: "server/identity/rate-limit.ts",
+    before: "const left = share.left + Math.max(0, share.limit - share.taken);",
+    after: "const left = Math.max(0, share.limit - share.taken);",
+    only: "GraphQL request",
+  },
+  {
     tests: ["server-parts"],
     rule: "a list waits five seconds for the graph",
     file: "server/graph-reads.ts",

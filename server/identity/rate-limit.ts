@@ -124,7 +124,7 @@ export class RateLimit {
     const take = async (requests: number, gone: AbortSignal) => {
       const { share, admitted } = await this.#take(id, limit, requests);
       const seconds = Math.max(1, Math.ceil((share.endsAt - performance.now()) / 1000));
-      tell(response, share, admitted, seconds);
+      tell(response, share, seconds);
       if (admitted) return;
       if (++share.refused > REFUSED_AT_ONCE) await this.#holdBack.wait(id, gone);
       throw new ApiError("rate_limited", { headers: { [RESPONSE_HEADERS.retryAfter]: String(seconds) } });
@@ -132,7 +132,7 @@ export class RateLimit {
     let counted = 0;
     request.countAs = async (requests) => {
       counted += requests;
-      if (counted > limit) throw tooMany(limit);
+      if (counted > limit) throw tooMany(counted, limit);
       await take(requests, hungUp(response));
     };
     // A connection may last for days: it is not bound to what a minute allows.
@@ -217,15 +217,16 @@ export class RateLimit {
 }
 
 /** To wait would not help. */
-function tooMany(limit: number): ApiError {
+function tooMany(counted: number, limit: number): ApiError {
   return new ApiError("validation_failed", {
-    message: `These are more requests than this caller may send in a minute, which is ${limit}.`,
+    message: `This counts as ${counted} requests, and the caller may send ${limit} in a minute.`,
   });
 }
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers-08. */
-function tell(response: Response, share: Share, admitted: boolean, seconds: number): void {
-  const left = admitted ? share.left + Math.max(0, share.limit - share.taken) : 0;
+function tell(response: Response, share: Share, seconds: number): void {
+  // Where something that counts as several is refused, there may be enough for something smaller.
+  const left = share.left + Math.max(0, share.limit - share.taken);
   response.setHeader(RESPONSE_HEADERS.rateLimitPolicy, share.policy);
   response.setHeader(RESPONSE_HEADERS.rateLimit, `"${share.limit}-in-1min"; r=${left}; t=${seconds}`);
 }
