@@ -119,6 +119,24 @@ describe("words that too many churches have to be ranked", () => {
     await service.database.owner.query("delete from app_public.churches where church_id like 'border%'");
   });
 
+  test("as parts of more than a thousand programs find each church that has one", async () => {
+    await insertChurches(
+      service.database.owner,
+      Array.from({ length: 1_002 }, (_, i) => ({
+        church_id: `program${i}`,
+        ministry_names: [`Outreach ${i}`],
+      })),
+    );
+    const ids = new Set<string>();
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const page: { body: Page } = await search({ programs: "outreach", limit: "1000", cursor });
+      for (const { church_id } of page.body.items) ids.add(church_id);
+      cursor = page.body.next_cursor;
+    }
+    await service.database.owner.query("delete from app_public.churches where church_id like 'program%'");
+    expect(ids.size).toBe(1_002);
+  });
+
   test("can be paged through to the end, as can those that few have", async () => {
     for (const [q, count] of [["common", MANY] as const, ["rare", FEW] as const]) {
       const ids: string[] = [];

@@ -103,6 +103,7 @@ describe("among 50,000 places", () => {
     ["around a pole", 88, 90, -180, 180],
     ["of the whole world", -90, 90, -180, 180],
     ["of one point", 32.7948, 32.7948, -116.9625, -116.9625],
+    ["of one meridian", -90, 90, -116.9625, -116.9625],
     ["of everything but a strip", -90, 90, 10, 5],
   ];
   for (let i = 0; i < 15; i++) {

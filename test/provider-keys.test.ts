@@ -88,6 +88,22 @@ test("a key that is not known is looked for once in five seconds; nobody is told
   expect(await find("two")).toBeDefined();
 });
 
+test("of names that are made up it remembers a thousand, until it has asked again", async () => {
+  const made = async (from: number, count: number) => {
+    for (let i = from; i < from + count; i++) await expect(find(`made-up-${i}`)).rejects.toThrow();
+  };
+  await find("one");
+  now += 5_000;
+  // All of the first thousand share one answer, if they come before it.
+  await Promise.all(
+    Array.from({ length: 1_000 }, (_, i) => expect(find(`made-up-${i}`)).rejects.toThrow(nobody)),
+  );
+  await expect(find("another")).rejects.toEqual(unavailable("5"));
+  now += 5_000;
+  await made(2_000, 1);
+  await expect(find("made-up-2000")).rejects.toThrow(nobody);
+});
+
 test("by the clock a key is forgotten within ten minutes that the provider no longer has", async () => {
   provider.start();
   expect(clock.map(({ ms }) => ms)).toEqual([600_000]);

@@ -12,7 +12,12 @@ import { isShownAsGraph } from "../graph/turns.ts";
 import type { RecordKind } from "../records/record.ts";
 import { createProjector, write } from "../worker/projection.ts";
 import { replaceGraph } from "../worker/replace.ts";
-import { strangersAmongRecords, strangersAmongTurns } from "../worker/strangers.ts";
+import {
+  countUnnamed,
+  strangersAmongRecords,
+  strangersAmongTurns,
+  unlistedGraphs,
+} from "../worker/strangers.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
@@ -167,6 +172,18 @@ test("a subject that a store names for each of its triples is one", async () => 
   const body = Readable.from(["?s\n<urn:a>\n<urn:a>\n<urn:b>\n"]);
   const store = { query: () => Promise.resolve({ status: 200, body }) } as unknown as GraphStore;
   expect(await strangersAmongTurns(store, names)).toEqual(["urn:a", "urn:b"]);
+});
+
+test("what looks through a whole store may take an hour", async () => {
+  const asked: unknown[] = [];
+  const select = (_: string, options: unknown) => {
+    asked.push(options);
+    return Promise.resolve([]);
+  };
+  const store = { select } as unknown as GraphStore;
+  await unlistedGraphs(store, names);
+  await countUnnamed(store).catch(() => undefined);
+  expect(asked).toEqual([{ timeoutMs: 3_600_000 }, { timeoutMs: 3_600_000 }]);
 });
 
 describe("an update of records", () => {
