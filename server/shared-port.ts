@@ -4,6 +4,9 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, ListenOptions, Server } from "node:net";
 
+/** Systems on which only one socket can have a port, and Linux before 3.9. */
+const UNSHARED = ["ENOTSUP", "ENOPROTOOPT"];
+
 /**
  * Has all of them listen at one port where the system spreads connections over them (Linux and FreeBSD, for example), and
  * only the first one elsewhere. No other process may have the port.
@@ -19,12 +22,19 @@ export async function listenTogether(
   if (port !== 0) await requireFree(port, host);
   try {
     await listen(first, { port, host, reusePort: true });
-  } catch {
+  } catch (error) {
+    if (!UNSHARED.includes((error as NodeJS.ErrnoException).code!)) throw error;
     await listen(first, { port, host });
     return portOf(first);
   }
   const taken = portOf(first);
-  await Promise.all(others.map((each) => listen(each, { port: taken, host, reusePort: true })));
+  try {
+    for (const each of others) await listen(each, { port: taken, host, reusePort: true });
+  } catch (error) {
+    // Who was told that nobody listens does not come back to end what does.
+    for (const each of [first, ...others]) each.close();
+    throw error;
+  }
   return taken;
 }
 

@@ -138,6 +138,35 @@ describe("a GraphQL request", () => {
     }
   });
 
+  const matching = (conditions: number) =>
+    `needs(filter: {or: [${Array.from({ length: conditions }, (_, i) => `{declaredByEmail: {includesInsensitive: "${i}"}}`).join(" ")}]}) { totalCount }`;
+  test.each([
+    ["fifty of one list", of(matching(50)), 1],
+    ["one more", of(matching(51)), 2],
+    ["a hundred and one under two names", of(matching(50), matching(51)), 3],
+    ["one more for groups", of(`${matching(51).slice(0, -14)}{ ${GROUPS.slice(8, -1)} }`), 2],
+    [
+      "a list of values, which is one",
+      of(`needs(filter: {declaredByEmail: {in: [${'"a" '.repeat(200)}]}}) { totalCount }`),
+      1,
+    ],
+    ["two hundred empty ones", of(`needs(filter: {and: [${"{} ".repeat(200)}]}) { totalCount }`), 4],
+  ])("counts as what its filters have of conditions: %s", async (_, query, count) => {
+    const answer = await send(await keyWith(20), query);
+    expect([answer.status, codes(answer)]).toEqual([200, undefined]);
+    expect(answer.headers.get("ratelimit")).toContain(`r=${20 - count};`);
+  });
+
+  test("has as many conditions as its variables have", async () => {
+    const query = "query ($filter: NeedFilter) { needs(filter: $filter) { totalCount } }";
+    const or = Array.from({ length: 120 }, () => ({ declaredByEmail: { includesInsensitive: "a" } }));
+    const answer = await send(await keyWith(20), query, { variables: { filter: { or } } });
+    expect([codes(answer), answer.headers.get("ratelimit")]).toEqual([
+      undefined,
+      expect.stringContaining("r=17;"),
+    ]);
+  });
+
   test("for which too little is left is 429 like any other, and only the request itself has counted", async () => {
     const key = await keyWith(5);
     expect((await send(key, of(GROUPS, AGGREGATES, GROUPS))).status).toBe(200);

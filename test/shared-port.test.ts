@@ -43,6 +43,16 @@ class Alone extends Server {
   }
 }
 
+/** Of a process that may have no more files, unless it asks once more. */
+class WithoutFiles extends Server {
+  override listen(...options: unknown[]): this {
+    const [{ reusePort, ...others }] = options as [ListenOptions];
+    if (!reusePort) return super.listen(others);
+    queueMicrotask(() => this.emit("error", Object.assign(new Error("listen EMFILE"), { code: "EMFILE" })));
+    return this;
+  }
+}
+
 const freePort = async () => {
   const server = createServer().listen(0, HOST);
   await once(server, "listening");
@@ -113,6 +123,17 @@ describe("a port", () => {
     await expect(makeListener((_, response) => response.end()).listen(port, HOST)).rejects.toMatchObject({
       code: "EADDRINUSE",
     });
+  });
+
+  test.each([
+    ["the first one", 0],
+    ["a later one", 2],
+  ])("that %s of its servers cannot have is refused, and none of them listens", async (_, place) => {
+    const all = Array.from({ length: 3 }, (__, i) =>
+      made(i === place ? new WithoutFiles() : new Server()),
+    ) as [Server, ...Server[]];
+    await expect(listenTogether(all, 0, HOST)).rejects.toMatchObject({ code: "EMFILE" });
+    expect(all.map((each) => each.listening)).toEqual([false, false, false]);
   });
 
   test("that is free is taken as it was asked for", async () => {

@@ -13,6 +13,7 @@ import { problemOf, problemsOfInput } from "./forms.ts";
  * @param field its name, for the message
  * @param options.isMutation texts of mutations are left to the rules, which name the input at fault
  * @param options.body what the route of the same name takes, if there is one
+ * @returns how many conditions it has, if it is a filter: the values of a list, of which one has to be met, are one
  * @throws ApiError 400 naming the bound it exceeds, or every value that is not well-formed
  */
 export function checkArgument(
@@ -20,7 +21,7 @@ export function checkArgument(
   argument: GraphQLArgument,
   value: unknown,
   options: { isMutation: boolean; body?: z.ZodObject | undefined },
-): void {
+): number {
   const { name } = argument;
   const path = `${field}(${name}:)`;
   if ((name === "orderBy" || name === "groupBy") && Array.isArray(value)) {
@@ -30,7 +31,7 @@ export function checkArgument(
     if (name === "groupBy" && new Set(value).size < value.length)
       throw new ApiError("validation_failed", { message: `The items in ${path} must differ.` });
   }
-  const counts = { values: 0, links: 0 };
+  const counts = { values: 0, links: 0, conditions: 0 };
   const problems: ErrorDetail[] = [];
   const visit = (
     part: unknown,
@@ -48,6 +49,7 @@ export function checkArgument(
       // An empty object or list is a condition, too.
       if (++counts.values > BOUNDS.argumentValues)
         refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
+      if (!isOneOfMany(part, at.at(-1))) counts.conditions++;
       if (typeof part === "string" && part.length > BOUNDS.argumentLength && !options.isMutation)
         refuse(
           `The number of characters of a text in ${path} must not exceed`,
@@ -71,6 +73,11 @@ export function checkArgument(
   const found =
     options.body && name === "input" ? problemsOfInput(options.body, argument.type, value) : problems;
   if (found.length > 0) throw validationFailed(found);
+  return name === "filter" ? counts.conditions : 0;
+}
+
+function isOneOfMany(part: unknown, key: string | number | undefined): boolean {
+  return typeof key === "number" && key > 0 && (typeof part !== "object" || part === null);
 }
 
 const COMBINATIONS = ["and", "or", "not"];

@@ -52,14 +52,14 @@ export class Execution {
         operation &&
         asOneMutation(repeatable, { document, operation, variables: variableValues ?? {} });
       refuseSubscription(operation);
-      const { copies, fields, aggregations } = this.#measure(args, operation);
+      const { copies, fields, requests } = this.#measure(args, operation);
       const settings = args.contextValue.pgSettings!;
       const connection = this.#connections.of(settings);
       connection.repeats(copies);
       if (operation?.operation === OperationTypeNode.QUERY) this.#connections.readsOnly(settings);
       const run = () => execute({ ...args, schema: fields > SMALL.fields ? large : small });
       // The request has been counted as one of them.
-      const counted = aggregations > 1 ? args.contextValue.countAs?.(aggregations - 1) : undefined;
+      const counted = requests > 1 ? args.contextValue.countAs?.(requests - 1) : undefined;
       if (!counted && !asked) return run();
       const runOnce = () => (asked ? once(connection, asked, run) : run());
       return Promise.resolve(counted).then(runOnce).catch(this.#refusal);

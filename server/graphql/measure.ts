@@ -33,12 +33,14 @@ export type Measured = {
   fields: number;
   /** How often the same part of an answer is asked for under other names, at most. */
   copies: number;
-  /** How often all records of a list are gone through for aggregates or groups. */
-  aggregations: number;
+  /** For the rate limit. */
+  requests: number;
 };
 
-/** Fields of a connection that are worked out over all of its records. */
+/** Fields of a connection that are worked out over all of its records, so that each counts as a request. */
 const AGGREGATIONS = new Set(["aggregates", "groupedAggregates"]);
+/** Each condition of a filter may have to be looked at for all records of a list: so many count as a request, the first ones as the request itself. */
+const CONDITIONS = 50;
 
 /**
  * Measures an operation of a valid document.
@@ -58,7 +60,7 @@ export function measure(
     ({ name }) => operationName === undefined || name?.value === operationName,
   );
   // If it is unclear which operation is meant, execution will say so.
-  if (!operation) return { fields: 0, copies: 1, aggregations: 0 };
+  if (!operation) return { fields: 0, copies: 1, requests: 1 };
   const root = schema.getRootType(operation.operation);
   if (!root) {
     throw new ApiError("validation_failed", { message: `There are no ${operation.operation}s here.` });
@@ -101,6 +103,7 @@ class Measurement {
   #introspected = 0;
   #copies = 1;
   #aggregations = 0;
+  #conditions = 0;
   #largest: { records: number; lists: readonly string[] } = { records: 0, lists: [] };
 
   constructor(schema: GraphQLSchema, document: DocumentNode, variables: Variables, bodies: Bodies) {
@@ -138,7 +141,9 @@ class Measurement {
         this.#advice(),
       );
     }
-    return { fields: this.#fields, copies: this.#copies, aggregations: this.#aggregations };
+    const further = Math.max(0, Math.ceil(this.#conditions / CONDITIONS) - 1);
+    const requests = Math.max(1, this.#aggregations) + further;
+    return { fields: this.#fields, copies: this.#copies, requests };
   }
 
   #each(fields: readonly Selected[], place: Place): void {
@@ -169,7 +174,7 @@ class Measurement {
     for (const argument of field?.args ?? []) {
       // A variable that is left out leaves its argument out.
       if (given[argument.name] !== undefined)
-        checkArgument(name, argument, given[argument.name], { isMutation, body });
+        this.#conditions += checkArgument(name, argument, given[argument.name], { isMutation, body });
     }
     if (AGGREGATIONS.has(name) && parent.name.endsWith("Connection")) this.#aggregations++;
     const type = field && getNamedType(field.type);
