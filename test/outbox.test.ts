@@ -182,6 +182,29 @@ test("where a server falls silent at one mail, only those of the same domain wai
   expect(await left()).toMatchObject({ a: waiting, c: waiting });
 });
 
+test("what could not be sent waits from when that was known, however long the mail server was asked before", async () => {
+  let known: string | undefined;
+  const mailer: Mailer = {
+    async send() {
+      const { rows } = await db().query<{ now: string }>("select clock_timestamp()::text as now");
+      known = rows[0]!.now;
+      throw new MailServerUnavailable("away");
+    },
+  };
+  await wait({ a: {} });
+  await sendMails({
+    pool: db(),
+    mailer,
+    platformUrl: "https://a.example",
+    logger: pino({ level: "silent" }),
+  });
+  const { rows } = await db().query(
+    `select next_attempt_at >= $1::timestamptz + interval '1 second' as "isAfterThat" from app_private.mails`,
+    [known],
+  );
+  expect(rows).toEqual([{ isAfterThat: true }]);
+});
+
 test("mails are known to get through where one was taken or refused, until the server falls silent at one", async () => {
   const reached = new Reached();
   const dueNow = "update app_private.mails set next_attempt_at = now() where failed_at is null";
@@ -200,6 +223,15 @@ test("mails are known to get through where one was taken or refused, until the s
   expect((await send(undefined, { reached })).tried.toSorted()).toEqual(["held", "silent"]);
   await wait({ last: {} });
   expect((await send(undefined, known)).tried).toEqual(["last"]);
+});
+
+test("mails are known to get through where one was taken within thirty days before the worker began", async () => {
+  await wait({ within: { to: "within.example" }, before: { to: "before.example" }, never: {} });
+  await db().query(
+    `update app_private.mails set sent_at = now() - case unique_key when 'within' then 29 else 31 end * interval '1 day'
+     where unique_key <> 'never'`,
+  );
+  expect(await new Reached().list(db())).toEqual(["@within.example"]);
 });
 
 test("where mails get through is asked again once the database could not tell", async () => {

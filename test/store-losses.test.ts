@@ -129,6 +129,17 @@ const LOSSES: Loss[] = [
     "info: the named graphs get their numbers, and are written anew",
   ],
   [
+    "has a graph that says a number which is none",
+    ({ turn }) => {
+      const { turnsGraph } = graph.options.projector.names;
+      const ofNeeds = turn.replace(turnsGraph, graph.needs);
+      const says = (number: string) => inGraph(graph.needs, `${ofNeeds} ${number}`);
+      return update(`DELETE { ${says("?n")} } INSERT { ${says('"many"')} } WHERE { ${says("?n")} }`);
+    },
+    "The graph of need was emptied, replaced or set back to an earlier state.",
+    NEEDS,
+  ],
+  [
     "lacks a graph",
     () => update(`DROP GRAPH <${graph.needs}>`),
     "The graph of need was emptied, replaced or set back to an earlier state.",
@@ -198,3 +209,36 @@ test.each(LOSSES)(
     expect(await graph.described()).toBe(2);
   },
 );
+
+test("a store that is exchanged, while its losses are marked, for one of the same number is not taken for the one that was looked at", async () => {
+  graph = await startMemoryGraph();
+  const { names } = graph.options.projector;
+  await graph.declareNeeds(2);
+  await drain(graph.options);
+  await update(`DROP GRAPH <${graph.needs}>`);
+  const turns = names.turnsGraph;
+  const says = (run: string) => inGraph(turns, `<${turns}> <${names.ns("projectionRun")}> ${run}`);
+  let reads = 0;
+  graph.store.before = async ({ name, text }) => {
+    // What is looked for once it is known what the store lacks is the mark of the whole alone.
+    if (name !== "select" || text.includes("VALUES ?g") || reads++ > 0) return;
+    await update(`DELETE { ${says("?r")} } INSERT { ${says('"another"')} } WHERE { ${says("?r")} }`);
+  };
+  await expect(look()).rejects.toThrow("exchanged while what it lacked was being marked");
+  graph.store.before = () => undefined;
+  // It is another one, and looked at as such.
+  expect(await look()).toMatchObject({ result: "mended", ...EVERYTHING });
+});
+
+test("a graph that is replaced because of a loss counts its records from the beginning", async () => {
+  graph = await startMemoryGraph();
+  await graph.declareNeeds(2);
+  await drain(graph.options);
+  await query("update app_private.graph_rebuilds set total = 9, written = 7, rejected = 2");
+  await update(`DROP GRAPH <${graph.needs}>`);
+  await look();
+  const counts = await column(
+    "select kind || ': ' || written || ' ' || rejected as value from app_private.graph_rebuilds order by 1",
+  );
+  expect(counts).toEqual(["commitment: 7 2", "engagement_claim: 7 2", "need: 0 0"]);
+});
