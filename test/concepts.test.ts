@@ -75,7 +75,12 @@ describe("a concept", () => {
       :c skos:notation "C"; skos:prefLabel "C" .
       :d skos:notation "D"; skos:prefLabel "D"; skos:inScheme :other .`);
     expect(taken.map(({ code }) => code)).toEqual(["A", "B", "C"]);
-    expect(one(':s a skos:ConceptScheme; skos:notation "S"; skos:prefLabel "S" .')).toBeUndefined();
+    for (const types of [
+      "skos:ConceptScheme",
+      "skos:ConceptScheme, :Vocabulary",
+      ":Vocabulary, skos:ConceptScheme",
+    ])
+      expect(one(`:s a ${types}; skos:notation "S"; skos:prefLabel "S" .`)).toBeUndefined();
   });
 
   test("of a people group is known by the notation of six digits among its notations", () => {

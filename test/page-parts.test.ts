@@ -225,6 +225,33 @@ describe("a chain", () => {
     expect(text.match(/<path d="M/g)).toHaveLength(4);
   });
 
+  test("has room between any two boxes, also below one that says how many are not shown", async () => {
+    const answer = (id: string, hidden: number) =>
+      record({
+        ...{ kind: "commitment", id, children: 1 + hidden, hidden },
+        answers: [record({ kind: "engagement_claim", id: `${id}0` })],
+      });
+    const text = String(
+      await drawing(record({ answers: [answer("2", 7), answer("3", 0)], children: 2 }), "/next"),
+    );
+    const drawings = text.split('class="chain ').slice(1);
+    expect(drawings).toHaveLength(2);
+    for (const each of drawings) {
+      const boxes = Array.from(
+        each.matchAll(/<svg x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"/g),
+        (found) => found.slice(1).map(Number),
+      ) as [number, number, number, number][];
+      expect(boxes).toHaveLength(6);
+      const gaps = boxes.flatMap(([x, y, width, height]) =>
+        boxes
+          .filter((other) => other[1] > y && other[0] < x + width && x < other[0] + other[2])
+          .map((other) => other[1] - (y + height)),
+      );
+      expect(gaps.length).toBeGreaterThan(0);
+      expect(gaps.filter((gap) => gap <= 0)).toEqual([]);
+    }
+  });
+
   test("has in each box no more of a name than there is room for", async () => {
     const text = String(await drawing(record({ orgName: "x".repeat(300) }), "/next"));
     const shown = Array.from(text.matchAll(/class="who">([^<]*)</g), ([, name]) => name!.trim());

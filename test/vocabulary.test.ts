@@ -147,6 +147,20 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
   });
   afterEach(() => database.drop());
 
+  test("people groups have the right header also where no row was good before a short one", async () => {
+    const csv = "rop3,name\n12,Somali\n100001\n100002,Borana\n";
+    const result = await importFile("people-groups", "short.csv", csv, "--json");
+    expect([result.code, JSON.parse(result.stdout)]).toEqual([
+      1,
+      expect.objectContaining({ added: 1, read: 1 }),
+    ]);
+    const told = [...result.stderr.matchAll(/short\.csv:(\d+): (.*); left out/g)];
+    expect(told.map(([, line, problem]) => `${line} ${problem}`)).toEqual([
+      '2 "12" is not a ROP3 code of six digits',
+      "3 100001 has no name",
+    ]);
+  });
+
   test("a code that is in a later edition again may be used again", async () => {
     const list = [concept("PRA"), concept("PRA-NEW", "PRA")];
     await importFile("vocabulary", "new.ttl", edition(...list));

@@ -45,6 +45,12 @@ export const CHURCH_READINGS: readonly Mistake[] = [
       "",
     ],
     [
+      "changes nothing when a row is bad",
+      "how far an import came is told to its end also where it fails",
+      "} catch (error) {\n        progress.done();\n",
+      "} catch (error) {\n",
+    ],
+    [
       "one clear line",
       "a file that there is not is named",
       "`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,\n      { cause",

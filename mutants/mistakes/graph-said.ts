@@ -95,6 +95,14 @@ export const SAID: readonly Mistake[] = [
   },
   {
     ...CONCEPTS,
+    rule: "a scheme that is something else besides is one",
+    file: "graph/skos.ts",
+    before: "?.some((type) => type.value === `${SKOS}ConceptScheme`)",
+    after: "?.every((type) => type.value === `${SKOS}ConceptScheme`)",
+    only: "any of three",
+  },
+  {
+    ...CONCEPTS,
     rule: "a concept on top of a scheme belongs to it",
     file: "graph/skos.ts",
     before: 'isMember("inScheme") || isMember("topConceptOf") || isTop',

@@ -298,6 +298,12 @@ export const OVERSEEN: readonly Mistake[] = [
     "begin(orgName, 30)",
     "begin(orgName, 300)",
   ]),
+  ...slips("page-parts", "server/pages/record/drawing.ts", [
+    "room between any two boxes",
+    "what follows below how many are not shown does not meet it",
+    "y += MORE + GAP;",
+    "y += MORE;",
+  ]),
   ...slips("overview-page", "server/pages/overview/accelerators.ts", [
     "the twenty with the most needs",
     "twenty accelerators are told",

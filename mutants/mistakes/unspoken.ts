@@ -120,6 +120,14 @@ export const UNSPOKEN: readonly Mistake[] = [
     only: "people groups come",
   },
   {
+    rule: "a short row of people groups behind a bad one is no wrong header",
+    file: "admin/people-groups.ts",
+    before: "groups.length + bad === 0",
+    after: "groups.length === 0",
+    tests: ["vocabulary"],
+    only: "people groups have the right header",
+  },
+  {
     rule: "pages are kept by nobody",
     file: "server/pages/page.ts",
     before: "await sendAnswer(request, response, String(page), { isPersonal: true });",
