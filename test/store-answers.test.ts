@@ -1,8 +1,8 @@
 // What is sent to a graph store and what each of its answers means; and the answers of the embedded store, for which
 // another engine may stand in at any time.
 import { getEventListeners, once } from "node:events";
-import { createServer } from "node:http";
-import type { IncomingHttpHeaders, RequestListener, Server, ServerResponse } from "node:http";
+import { createServer, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
@@ -377,7 +377,7 @@ describe("the embedded store", () => {
         text: await response.text(),
       };
     };
-    return { call, asked, url };
+    return { call, asked, url, handle };
   }
   const direct = (type: string, body: string) => ({
     method: "POST",
@@ -591,6 +591,29 @@ describe("the embedded store", () => {
     const body = new Readable({ read: () => undefined });
     resolve(body);
     await eventually(() => expect(body.destroyed).toBe(true));
+  });
+
+  test("lets go at once of an answer whose caller has left in the middle, though nothing more of it comes", async () => {
+    const body = new Readable({ read: () => undefined });
+    body.push("begun");
+    const { url } = await doors(undefined, true, () => body);
+    const caller = new AbortController();
+    const answer = await fetch(`${url}/ds/query`, { ...query(), signal: caller.signal });
+    expect(Buffer.from((await answer.body!.getReader().read()).value).toString()).toBe("begun");
+    caller.abort();
+    await eventually(() => expect(signals[0]!.aborted).toBe(true));
+    expect(body.destroyed).toBe(true);
+  });
+
+  test("refuses a body by the length that it is said to have, before anything of it is there", async () => {
+    const { handle, asked } = await doors();
+    const request = Object.assign(Readable.from([]), {
+      ...{ method: "PUT", url: "/ds/data?graph=urn:g" },
+      headers: { "content-type": "text/turtle", "content-length": String(2 ** 30 + 1) },
+    }) as unknown as IncomingMessage;
+    const response = new ServerResponse(request);
+    await handle(request, response);
+    expect([response.statusCode, asked]).toEqual([413, []]);
   });
 
   test("says in which characters a text is written, and of what is whole how long it is", async () => {

@@ -398,6 +398,22 @@ export const EMBEDDED_POOL: readonly Mistake[] = [
   },
   {
     ...DOOR,
+    rule: "what nobody waits for any more is let go in the middle, too",
+    file: "graph/embedded/http.ts",
+    before: '  response.once("close", () => body.destroy());\n',
+    after: "",
+    only: "lets go at once",
+  },
+  {
+    ...DOOR,
+    rule: "a body that is too long is refused by the length that it is said to have",
+    file: "graph/embedded/http.ts",
+    before: '{ length: request.headers["content-length"], limit',
+    after: "{ limit",
+    only: "refuses a body by the length",
+  },
+  {
+    ...DOOR,
     rule: "text says in which characters it is written",
     file: "graph/embedded/http.ts",
     before: 'type.startsWith("text/") ? `${type}; charset=utf-8` : type',
