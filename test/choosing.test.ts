@@ -195,6 +195,7 @@ describe("countries", () => {
     [" ken ", "KE"],
     ["Côte d'Ivoire", "CI"],
     ["falkland islands", "FK"],
+    [" Falkland Islands ", "FK"],
     ["Holy See (Vatican City State)", "VA"],
     ["holy see", "VA"],
     ["british virgin islands", "VG"],

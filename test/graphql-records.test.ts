@@ -206,6 +206,45 @@ describe("the chain", () => {
     for (const other of [ids.otherNeed, ids.commitment]) expect(own).not.toContain(other);
   });
 
+  test("an organization's activity is in the order of its times, and what is of one time comes last noted first", async () => {
+    const { owner } = service.database;
+    const orgUri = "https://data.example.org/org/at-once";
+    await owner.query(
+      "insert into app_public.organizations (org_uri, name, status) values ($1, 'At Once', 'active')",
+      [orgUri],
+    );
+    const { rows } = await owner.query<{ id: string }>(
+      `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+       select $1, 'At Once', $2, 'Wells', '{PRA}' from generate_series(1, 6) returning need_id as id`,
+      [orgUri, admin],
+    );
+    try {
+      await owner.query(
+        "update app_public.status_history set changed_at = changed_at + interval '1 second' where need_id = $1",
+        [rows[2]!.id],
+      );
+      const { rows: noted } = await owner.query<{ id: string }>(
+        `select h.need_id as id from app_public.status_history as h join app_public.needs using (need_id)
+         where org_uri = $1 order by h.status_history_id`,
+        [orgUri],
+      );
+      const { organization } = await ask(
+        service,
+        "query ($orgUri: String!) { organization(orgUri: $orgUri) { activity { nodes { needId } } } }",
+        { orgUri },
+      );
+      const ids = noted.map(({ id }) => id);
+      const latest = rows[2]!.id;
+      expect(organization.activity.nodes.map(({ needId }: { needId: string }) => needId)).toEqual([
+        latest,
+        ...ids.filter((id) => id !== latest).toReversed(),
+      ]);
+    } finally {
+      await owner.query("delete from app_public.needs where org_uri = $1", [orgUri]);
+      await owner.query("delete from app_public.organizations where org_uri = $1", [orgUri]);
+    }
+  });
+
   test("the status history says who, from what, to what", async () => {
     const { updateCommitmentStatus } = await ask(
       service,

@@ -171,6 +171,8 @@ describe("the end of a session", () => {
       status,
       status === 401 ? "invalid_session" : undefined,
     ]);
+    // Nothing was sent that a program could have sent wrongly.
+    expect(answer.headers.get("www-authenticate")).toBe(status === 401 ? "Bearer" : null);
     await db().query("select app_private.forget_old_sessions()");
     const { rows } = await db().query("select from app_private.sessions where email = $1", [email]);
     expect(rows.length).toBe(status === 200 ? 1 : 0);

@@ -88,6 +88,7 @@ describe("dates and durations with which an engine could reckon without end", ()
       [`SELECT (AVG(IF(?t, -${month}, ${days})) AS ?r) { ?s ?p ?t }`, MONTHS],
       // What is added again and again
       [`SELECT (NOW() + ?v30 AS ?r) { ${doubled(30)} }`, HOURS],
+      [`SELECT (?v30 + NOW() AS ?r) { ${doubled(30)} }`, HOURS],
       [`SELECT * { ${doubled(30)} FILTER(?v30 < ?v29) }`, HOURS],
       [`SELECT * { ${doubled(30)} FILTER(?v30 IN (1, ?v29)) }`, HOURS],
       [`SELECT * { ${doubled(30)} } ORDER BY ?v30`, HOURS],

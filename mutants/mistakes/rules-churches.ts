@@ -237,6 +237,14 @@ export const CHURCHES: readonly Mistake[] = [
     only: "country of three letters",
   },
   {
+    rule: "a country is found by its name with spaces around it",
+    file: "db/rules/choosing.sql",
+    before: "app_private.fold(btrim(named))",
+    after: "app_private.fold(named)",
+    tests: ["choosing"],
+    only: "meant by its name",
+  },
+  {
     rule: "a percent sign in what was typed is a percent sign",
     file: "db/rules/choosing.sql",
     before: "array_agg('%' || replace(replace(replace(part, '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%'",

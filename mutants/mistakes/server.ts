@@ -35,6 +35,14 @@ export const SERVER: readonly Mistake[] = [
     only: "every route requires",
   },
   {
+    rule: "whose session is over is not told that a token is wrong",
+    file: "server/errors.ts",
+    before: 'code === "missing_api_key" || code === "invalid_session"',
+    after: 'code === "missing_api_key"',
+    tests: ["sessions"],
+    only: "after twelve hours",
+  },
+  {
     rule: "a 503 says when to try again",
     file: "server/errors.ts",
     before: '...(this.statusCode === 503 && { [RESPONSE_HEADERS.retryAfter]: "1" }),',

@@ -103,6 +103,11 @@ const TIME_SLIPS: readonly (readonly [rule: string, before: string, after: strin
     'if (aggregation === "min" || aggregation === "max") return compared(first, first);\n',
     "",
   ],
+  [
+    "a date is added to a duration as a duration to a date",
+    "added(first, other) + added(other, first);",
+    "added(first, other) * 2;",
+  ],
   ["dates are compared at once", "  if (one.duration === 0 || other.duration === 0) return 0;\n", ""],
   [
     "two durations are added at once",
