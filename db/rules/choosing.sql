@@ -54,7 +54,7 @@ from app_public.countries as c
 cross join lateral (
   values (c.name),
     -- "Cocos (Keeling) Islands", "Virgin Islands, British"
-    (btrim(regexp_replace(c.name, ' *\([^)]*\)', ''))),
+    (regexp_replace(c.name, ' *\([^)]*\)', '')),
     (regexp_replace(c.name, '^(.*), (.*)$', '\2 \1'))
 ) as forms (called)
 union

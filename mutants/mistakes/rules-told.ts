@@ -69,7 +69,7 @@ export const TOLD: readonly Mistake[] = [
   {
     rule: "a country is found without what stands in brackets",
     file: "db/rules/choosing.sql",
-    before: "(btrim(regexp_replace(c.name, ' *\\([^)]*\\)', ''))),",
+    before: "(regexp_replace(c.name, ' *\\([^)]*\\)', '')),",
     after: "(c.name),",
     tests: ["choosing"],
     only: "whole, in one of its forms",
