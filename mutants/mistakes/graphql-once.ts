@@ -89,8 +89,8 @@ export const GRAPHQL_ONCE: readonly Mistake[] = [
   },
   {
     ...{ ...ONCE, rule: "of what was undone nothing is told" },
-    before: 'typeof value === "object" ? null : value]',
-    after: "value]",
+    before: 'typeof value === "object" ? null : value,',
+    after: "value,",
     only: "may not be read",
   },
   {

@@ -125,8 +125,11 @@ export async function once(
 }
 
 /** What had been read of it when it was undone is not so. */
-function withoutResults({ data, ...result }: ExecutionResult): ExecutionResult {
-  if (!data) return { ...result, ...(data === null && { data }) };
-  const left = Object.entries(data).map(([name, value]) => [name, typeof value === "object" ? null : value]);
+function withoutResults(result: ExecutionResult): ExecutionResult {
+  if (!result.data) return result;
+  const left = Object.entries(result.data).map(([name, value]) => [
+    name,
+    typeof value === "object" ? null : value,
+  ]);
   return { ...result, data: Object.fromEntries(left) as ExecutionResult["data"] };
 }

@@ -75,7 +75,6 @@ export function makePreset(
       "MutationPayloadQueryPlugin",
       "PgMutationPayloadEdgePlugin",
       "PgConditionArgumentPlugin",
-      "PgConditionCustomFieldsPlugin",
       "PgIndexBehaviorsPlugin",
       "SwallowErrorsPlugin",
       "PgAggregatesAddGroupByAggregateEnumValuesForAttributesPlugin",

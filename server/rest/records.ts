@@ -83,7 +83,7 @@ export function createStatement(record: RecordDescription, input: Input): string
   const given = fieldsOf(record).filter(
     (field) => field.input === "actor" || input[field.name] !== undefined,
   );
-  const types = given.map(({ name, column }) => `"${name}" ${known[column]?.type ?? "text"}`);
+  const types = given.map(({ name, column }) => `"${name}" ${known[column]!.type}`);
   const named = given.map(({ name, column }) => `${column} => given."${name}"`);
   return `
     select ${madeOf(record)}
