@@ -98,6 +98,7 @@ describe("each request is one line at info", () => {
     for (const [path, code] of [
       ["/admin/claims", "permission_required"],
       ["/organizations/none", "organization_not_found"],
+      ["/sparql?query=ASK", "malformed_query"],
     ] as const) {
       const refused = await visitor.open(path);
       const { status, errors } = await lineOf(idOf(refused));
@@ -112,6 +113,15 @@ describe("each request is one line at info", () => {
     const refused = await visitor.submit(await visitor.open("/admin/claims"), "/admin/claims", decision);
     expect(await lineOf(idOf(refused))).toMatchObject({
       ...{ method: "POST", status: 404, errors: ["claim_not_found"] },
+    });
+  });
+
+  test("a form of a page tells with which code it was refused", async () => {
+    const visitor = await new Visitor(service).signIn(contributor);
+    const path = `/organizations/${encodeURIComponent(ORG)}`;
+    const refused = await visitor.submit(await visitor.open(path), path, { do: "nothing" });
+    expect(await lineOf(idOf(refused))).toMatchObject({
+      ...{ method: "POST", status: 400, errors: ["validation_failed"] },
     });
   });
 

@@ -5,7 +5,7 @@ import { claimBeside } from "../server/pages/claims/claim.ts";
 import { act } from "../server/pages/claims/decision.ts";
 import { decisionFields } from "../server/pages/claims/fields.ts";
 import { filterOf } from "../server/pages/claims/filter.ts";
-import { outcome, whose } from "../server/pages/claims/outcomes.ts";
+import { outcome, outcomes, whose } from "../server/pages/claims/outcomes.ts";
 import { list } from "../server/pages/claims/queue.ts";
 import type { Claim, Line, Queue, Role } from "../server/pages/claims/told.ts";
 import type { Visit } from "../server/pages/page.ts";
@@ -114,6 +114,8 @@ describe("a claim", () => {
       /^rejected by head@river\.example ?\.$/,
     );
     expect(said({ status: "approved" })).toMatch(/^approved without a review\.$/);
+    // Where nothing was decided there is no empty box.
+    expect(markup(outcomes([]))).toBe("");
   });
 
   test("shows of whatever is long the beginning, and the rest behind it or not at all", () => {

@@ -250,6 +250,8 @@ describe("the link", () => {
       expect((await visitor.open(`${PAGE}?token=${token}`)).status).toBe(403);
     }
     expect((await visitor.submit({ text: "" }, PAGE, {})).status).toBe(403);
+    // Nor by what is no form at all.
+    expect((await visitor.open(PAGE, { method: "POST" })).status).toBe(403);
     expect(await claims(email)).toEqual([["pending_review", false]]);
   });
 

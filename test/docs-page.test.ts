@@ -50,6 +50,8 @@ test("the page needs no key, and may load nothing from elsewhere", async () => {
     const answer = await call(`${service.url}${path}`, "GET", undefined);
     expect({ path, status: answer.status }).toEqual({ path, status: 200 });
     expect(answer.headers.get("content-type")).toContain(type);
+    // And not the sign-in, to which others are led.
+    if (path === "/docs") expect(answer.body).toContain("<h1>API reference</h1>");
     if (type !== "text/html") continue;
     const policy = answer.headers.get("content-security-policy")!;
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");

@@ -3,6 +3,9 @@ import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { codeDefinitions } from "../graph/ontology.ts";
+import { RECORDS } from "../records/index.ts";
+import { fieldsOf } from "../records/record.ts";
 import { ERRORS } from "../server/errors.ts";
 import { withOpenApi } from "../server/openapi/document.ts";
 import { startDemoService } from "./support/demo.ts";
@@ -37,6 +40,11 @@ const isUpToDate = () =>
   });
 
 const keyOf = (scope: string) => service.keys[scope.replace("api_", "") as keyof typeof service.keys];
+/** The descriptions of what a schema has, by name. */
+const propertiesOf = (schema: object): Record<string, string | undefined> => {
+  const { properties } = schema as { properties: Record<string, { description?: string }> };
+  return Object.fromEntries(Object.entries(properties).map(([name, { description }]) => [name, description]));
+};
 const nameOf = ({ method, path }: Placed) => `${method} ${path}`;
 
 test("what is served is what is documented", () => {
@@ -155,6 +163,27 @@ test("whatever is asked for by a name is described", () => {
       .map(({ name }) => `${operation.operationId}: ${name}`),
   );
   expect(bare).toEqual([]);
+});
+
+test("a record's fields are told in the words of its description, and its statuses in those of the ontology", () => {
+  for (const [name, record, path] of [
+    ["Need", RECORDS.need, "/v0/needs"],
+    ["Commitment", RECORDS.commitment, "/v0/commitments"],
+    ["EngagementClaim", RECORDS.engagement_claim, "/v0/engagement-claims/submit"],
+  ] as const) {
+    const created = operations.find((placed) => nameOf(placed) === `post ${path}`)!;
+    const { schema: given } = created.operation.requestBody!.content["application/json"]!;
+    const shown = propertiesOf(document.components.schemas[name]!);
+    for (const field of fieldsOf(record).filter(({ type }) => type !== "status")) {
+      expect([field.name, shown[field.name]]).toEqual([field.name, field.description]);
+      const wanted = field.input ? field.description : undefined;
+      expect([field.name, propertiesOf(given)[field.name]]).toEqual([field.name, wanted]);
+    }
+    const statuses = codeDefinitions(record.fields.status.graph);
+    const told = Array.from(statuses, ([status, definition]) => `${status}: ${definition}`);
+    expect(told.length).toBeGreaterThan(2);
+    expect([name, shown["status"]!.split(/ (?=[a-z_]+: )/).toSorted()]).toEqual([name, told.toSorted()]);
+  }
 });
 
 test("answers may gain fields, and requests may have no others", () => {

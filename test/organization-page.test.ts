@@ -347,6 +347,17 @@ describe("what its forms do", () => {
     expect(text).not.toContain('href="javascript');
     expect(text).toMatch(/<details open>\s*<summary>Change this/);
     expect(await organization()).toEqual(was);
+    // What the form said before it was sent: the fields that were not sent had nothing in them.
+    const said = Array.from(
+      text.matchAll(/name="(\w+Before)" type="hidden" value="([^"]*)"/g),
+      ([, ...field]) => field,
+    );
+    expect(said).toEqual([
+      ["nameBefore", was.orgName],
+      ["typeBefore", ""],
+      ["websiteBefore", ""],
+      ["domainBefore", ""],
+    ]);
   });
 
   test("give roles, suspend, reinstate and end memberships", async () => {
@@ -400,6 +411,21 @@ describe("what its forms do", () => {
     expect(partsOf(await open(people.reader))).toEqual(["claim"]);
     const nameless = await press(people.reader, { do: "claim", lastName: "Only" });
     expect([nameless.status, nameless.text.includes('value="Only"')]).toEqual([400, true]);
+  });
+
+  test("are as they were where another one was refused", async () => {
+    const formOf = (text: string) =>
+      /<details[^>]*>\s*<summary>I belong to it[\s\S]*?<\/details>/.exec(text)![0];
+    const withoutProof = (text: string) => text.replaceAll(/name="form"[^>]*>/g, "");
+    const sent = { firstName: "Some", email: "typed@elsewhere.example" };
+    const refused = await press(people.gone, { do: "leave", ...sent });
+    expect(refused.status).toBe(403);
+    expect(withoutProof(formOf(refused.text))).toBe(withoutProof(formOf(await open(people.gone))));
+    org = await m.addOrganization(service.database.owner);
+    path = pathOf(org.uri);
+    const other = await press(m.platformAdmin, { do: "claim", ...sent });
+    expect([other.status, other.text.includes('value="appoint"')]).toEqual([400, true]);
+    expect(other.text).not.toContain(sent.email);
   });
 
   test("appoint an administrator where there is none", async () => {

@@ -170,6 +170,23 @@ describe("the overview", () => {
     ]);
     const foot = Array.from(text.matchAll(/class="foot"[^>]*>(\w+)</g), ([, name]) => name);
     expect([foot.length, foot[0], foot.at(-1)]).toEqual([12, "Feb", "Jan"]);
+    // Each month stands below the middle of its column, and the number above it.
+    const last = text.split("<g>").at(-1)!;
+    const numbers = (form: RegExp) => Array.from(last.matchAll(form), ([, number]) => Number(number));
+    const middles = numbers(/<text[^>]* x="([\d.]+)"|<text x="([\d.]+)"/g);
+    const [[x], [width]] = [numbers(/<rect\s+class="rest"\s+x="([\d.]+)"/g), numbers(/width="([\d.]+)"/g)];
+    expect(middles).toEqual([x! + width! / 2, x! + width! / 2]);
+  });
+
+  test("says of what there is nothing yet that there is none, and draws nothing", async () => {
+    for (const [picture, kind, said] of [
+      [accelerators, "needs", "There are no needs yet."],
+      [months, "statusChanges", "No commitment has ended yet."],
+    ] as const) {
+      const text = await drawn(picture, { [kind]: { groupedAggregates: [] } });
+      expect(text).toContain(`<p>${said}</p>`);
+      expect(text).not.toMatch(/<table|<svg/);
+    }
   });
 });
 

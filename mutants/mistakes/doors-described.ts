@@ -269,4 +269,12 @@ export const DESCRIBED: readonly Mistake[] = [
     tests: ["http-answers"],
     only: "a body in pieces",
   },
+  {
+    rule: "a field of a record is described in its own words, and a status by what each of them means",
+    file: "server/rest/records.ts",
+    before: 'form === "status" ? type',
+    after: 'form !== "status" ? type',
+    tests: ["openapi"],
+    only: "words of its description",
+  },
 ];
