@@ -198,6 +198,8 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
     true,
   ]);
 
+  expect(refused.reasons[1].reason).toBe("Its scope api_read gets to nothing that asks for needs:write.");
+
   // Of several that refuse, the first is what a caller is told.
   expect(await explain(world.member, "needs:write", "--key", read.id)).toMatchObject({
     refusal: "insufficient_scope",
@@ -209,6 +211,7 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
     allowed: true,
     reasons: [{}, { place: { file: "db/rules/needs.sql" } }, {}, {}],
   });
+  expect(allowed.reasons[1].reason).toMatch(/^Its scope api_write gets as far as: .*needs/);
   // A rule that holds refuses with nothing.
   expect(allowed.reasons.map((reason: { refusal: string | null }) => reason.refusal)).toEqual(
     allowed.reasons.map(() => null),

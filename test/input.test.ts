@@ -441,6 +441,21 @@ test.each(["need", "commitment", "engagement_claim"])(
   },
 );
 
+test("a list that need not be given may be null, and is empty then", async () => {
+  const { owner } = service.database;
+  const { rows: needs } = await owner.query(
+    `select concerns_people_group_rop3 as groups, concerns_country_code as countries
+     from app_public.declare_need($1, 'River', $2, 'Prayer', '{PRA}', null, null)`,
+    [ORG, admin],
+  );
+  const { rows: commitments } = await owner.query(
+    `select concerns_people_group_rop3 as groups, concerns_country_code as countries
+     from app_public.declare_commitment($1, 'River', $2, 'We pray', '{PRA}', null, null, null)`,
+    [ORG, admin],
+  );
+  expect([needs, commitments]).toEqual([[{ groups: [], countries: [] }], [{ groups: [], countries: [] }]]);
+});
+
 test("text is trimmed, lists lose their duplicates and keep the order of first mention", async () => {
   const created = await call(`${service.url}/v0/needs`, "POST", service.keys.write, {
     ...RECORDS.needs.valid,

@@ -132,6 +132,51 @@ test("who is let in while they are being erased is let in nowhere: the erasure w
   expect(await m.membershipOf(db(), org.uri, email)).toBe("org_member revoked");
 });
 
+test("of two who reject a claim and erase its claimant at once, neither waits for the other", async () => {
+  const org = await m.addOrganization(db(), { head: "org_admin" });
+  const email = `ana@${org.domain.replace(".example", ".test.example")}`;
+  const [claim] = (await claimBy(email, org)(db())) as { claim_id: string }[];
+  await db().query("select app_private.begin_erasure($1, false)", [email]);
+  const reject: Deed = (client) =>
+    client.query("select app_public.review_organization_claim($1, 'reject', $2, 'No.')", [
+      ...[claim!.claim_id, m.support],
+    ]);
+  const [erased, rejected] = await onConnections(database, 3, async (keeper, one, two) => {
+    await keeper.query("begin");
+    await keeper.query("select app_private.lock_organization($1)", [org.uri]);
+    const ahead = await waiting(database, one, finishErasure(email));
+    const behind = await waiting(database, two, reject);
+    await keeper.query("commit");
+    return [await ahead.outcome, await behind.outcome];
+  });
+  expect(erased).toMatch(/@erased\.invalid$/);
+  expect(rejected).toMatchObject({ code: "PT409", detail: "already_reviewed" });
+});
+
+test("an organization that is proposed by two is rejected when one takes it back while the other is being erased", async () => {
+  const org = await m.addOrganization(db());
+  await db().query("update app_public.organizations set status = 'proposed' where org_uri = $1", [org.uri]);
+  const [ana, ben] = ["ana", "ben"].map(
+    (name) => `${name}@${org.domain.replace(".example", ".test.example")}`,
+  );
+  await claimBy(ana!, org)(db());
+  const [claim] = (await claimBy(ben!, org)(db())) as { claim_id: string }[];
+  await db().query("select app_private.begin_erasure($1, false)", [ana]);
+  await onConnections(database, 2, async (withdrawing, erasing) => {
+    await withdrawing.query("begin");
+    await withdrawing.query("select app_public.withdraw_organization_claim($1, $2)", [claim!.claim_id, ben]);
+    // Or each would still see the claim of the other.
+    await erasing.query("set lock_timeout = '50ms'");
+    await expect(finishErasure(ana!)(erasing)).rejects.toMatchObject({ code: "55P03" });
+    await withdrawing.query("commit");
+    expect(await finishErasure(ana!)(erasing)).toMatch(/@erased\.invalid$/);
+  });
+  const { rows } = await db().query("select status from app_public.organizations where org_uri = $1", [
+    org.uri,
+  ]);
+  expect(rows).toEqual([{ status: "rejected" }]);
+});
+
 test("of two who erase a person at once, the second finds nobody any more", async () => {
   const { domain } = await m.addOrganization(db(), { head: "org_admin", ana: "org_member" });
   const email = `ana@${domain}`;

@@ -480,6 +480,22 @@ describe("a mail server that", () => {
     expect(mail!.last_error).toContain("No such user");
   });
 
+  test("is away for a while gets a link as it was, which is forgotten once it is sent", async () => {
+    const link = `${PLATFORM}/sign-in/callback?token=secret`;
+    await db().query(
+      "select app_private.send_link('late@river.example', sha256('a'), sha256('b'), '/', $1, 'net')",
+      [link],
+    );
+    smtp.refuse = () => ({ code: 451, text: "Later" });
+    expect(await send()).toMatchObject({ sent: 0 });
+    smtp.refuse = () => undefined;
+    await dueNow();
+    expect(await send()).toMatchObject({ sent: 1 });
+    expect(smtp.received[0]!.body.replaceAll("=\r\n", "").replaceAll("=3D", "=")).toContain(link);
+    const { rows } = await db().query("select data, text_body, html_body from app_private.mails");
+    expect(rows).toEqual([{ data: {}, text_body: null, html_body: null }]);
+  });
+
   test("refuses a recipient for good is not asked again, and the others get their mail", async () => {
     const { head } = await waitingClaim();
     smtp.refuse = (stage, address) =>

@@ -155,6 +155,27 @@ test("rights that roles have through each other, and policies that bind the owne
   expect(await state()).toEqual(before);
 });
 
+test("what the operator's own roles were given, and the service's roles of others, stays theirs", async () => {
+  const name = `reports_${randomBytes(6).toString("hex")}`;
+  const client = await database.owner.connect();
+  try {
+    await client.query(`begin; create role ${name}; grant api_read to ${name}; grant ${name} to api_person`);
+    await client.query(await readFile(join(directory, "rules/roles.sql"), "utf8"));
+    const { rows } = await client.query(
+      `select roleid::regrole::text as role, member::regrole::text as holder from pg_auth_members
+       where (roleid = $1::regrole or member = $1::regrole) and member <> current_user::regrole order by 1`,
+      [name],
+    );
+    expect(rows).toEqual([
+      { role: "api_read", holder: name },
+      { role: name, holder: "api_person" },
+    ]);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
 test("what the owner may not take from a role is told, and stops nothing", async () => {
   // The rights of roles are the whole cluster's: all of this is undone.
   const { rows } = await database.owner.query<{ name: string; release: number }>(

@@ -84,6 +84,26 @@ test("what an operator has set stays so when the rules are applied again", async
   expect(rows).toEqual([{ value: true, is_described: true }]);
 });
 
+test("the feed of changes begins with the database, and goes on when the rules are applied again", async () => {
+  await beginMigrated();
+  const { owner } = database;
+  const page = async (after: string) => {
+    const { rows } = await owner.query<{ page: { changes: object[]; position: string } }>(
+      "select app_private.change_page($1) as page",
+      [after],
+    );
+    return rows[0]!.page;
+  };
+  const { position } = await page("now");
+  expect(position).toMatch(/^\d+-\d+$/);
+  await buildWorld(owner);
+  await owner.query("select app_private.number_changes()");
+  const told = await page(position);
+  expect(told.changes.length).toBeGreaterThan(0);
+  await migrate(database.url);
+  expect(await page(position)).toEqual(told);
+});
+
 test("eight simultaneous migrations end as one", async () => {
   const applied = await Promise.all(Array.from({ length: 8 }, () => migrate(database.url)));
   expect(applied.filter((versions) => versions.length > 0)).toHaveLength(1);

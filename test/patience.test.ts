@@ -8,7 +8,7 @@ import type { Patience } from "../db/patience.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
-import { onConnections } from "./support/overlap.ts";
+import { onConnections, waiting } from "./support/overlap.ts";
 
 const refusal = (code: string) => Object.assign(new pg.DatabaseError("not now", 0, "error"), { code });
 const patient = (ms = 60_000) => {
@@ -185,6 +185,24 @@ describe("in a database", () => {
       await migrating.query("set statement_timeout = '1h'");
       await inTurns(migrating, patient(), work);
       expect(limits).toEqual(["0"]);
+    });
+  });
+
+  test("who has a view already gets its tables while that is waited for: nothing is held that they have yet to ask for", async () => {
+    await onConnections(database, 2, async (reader, migrating) => {
+      await database.owner.query(
+        `create schema seen;
+         create table seen.kept (a integer);
+         create view seen.shown with (security_invoker = true) as select a from seen.kept`,
+      );
+      // Takes the view, and not yet what it reads.
+      await reader.query("begin; comment on view seen.shown is 'in use'; set local lock_timeout = '50ms'");
+      const locked = await waiting(database, migrating, () =>
+        inTurns(migrating, patient(), () => lockAll(migrating, ["seen"])),
+      );
+      await reader.query("select from seen.kept");
+      await reader.query("commit");
+      expect(await locked.outcome).toBeUndefined();
     });
   });
 

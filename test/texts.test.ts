@@ -246,6 +246,26 @@ test("a person has an address, and an organization a name, also where SQL alone 
     expect(await organization(name)).toMatch(/^400 validation_failed: name is required/);
 });
 
+test.each([
+  ["org_uri", "river", "orgUri must be"],
+  ["type", "a\nb", "type "],
+  ["type", "x".repeat(201), "type must have at most 200 characters"],
+  ["website", "ftp://river.example", "website must be"],
+  ["domain", "river", "domain must be"],
+])(
+  "an organization that SQL alone adds or changes is well-formed: its %s is not %j",
+  async (column, bad, said) => {
+    const given = column === "org_uri" ? "org_uri, name" : `org_uri, name, ${column}`;
+    const insert = `insert into app_public.organizations (${given})
+      values (${column === "org_uri" ? "$1, 'Added'" : "'https://added.example/a', 'Added', $1"})`;
+    const refusal = expect.stringMatching(`^400 validation_failed: ${said}`);
+    expect(await alone(insert, bad)).toEqual(refusal);
+    expect(
+      await alone(`update app_public.organizations set ${column} = $1 where org_uri = '${ORG}'`, bad),
+    ).toEqual(refusal);
+  },
+);
+
 test("how long a text may be is said as a reader writes it", async () => {
   const define = (length: number) =>
     alone("update app_public.accelerators set definition = $1 where code = 'PRA'", "x".repeat(length));
