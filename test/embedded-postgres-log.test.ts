@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -10,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import type { EmbeddedPostgres, PostgresPrograms } from "../db/embedded.ts";
+import { serves } from "../db/embedded-port.ts";
 import { mayBecomeApiRoles, serverLogin } from "../db/logins.ts";
 import { createPool } from "../db/pool.ts";
 import { eventually } from "./support/eventually.ts";
@@ -179,6 +181,48 @@ test("a copy of its folder has a server of its own, and not the one whose port a
   } finally {
     await own.stop();
   }
+});
+
+describe("a server that refuses who asks whose it is", () => {
+  const asked = async (code: string, message: string) => {
+    let times = 0;
+    const server = createServer((socket) =>
+      socket
+        .on("error", () => undefined)
+        .once("data", () => {
+          times += 1;
+          const fields = Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`);
+          const head = Buffer.from("E\0\0\0\0");
+          head.writeInt32BE(fields.length + 4, 1);
+          socket.end(Buffer.concat([head, fields]));
+        }),
+    );
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    try {
+      const answer = await serves(`postgres://postgres:secret@127.0.0.1:${port}/postgres`, dir).catch(
+        (error: pg.DatabaseError) => error.code,
+      );
+      return { answer, times };
+    } finally {
+      server.close();
+    }
+  };
+
+  test.each([
+    ["57P03", "the database system is starting up"],
+    ["57P03", "server terminated abnormally"],
+    ["53300", "sorry, too many clients already"],
+  ])("for now is the cluster's own, for all that anybody knows: %s %s", async (code, message) => {
+    expect(await asked(code, message)).toEqual({ answer: code, times: 1 });
+  });
+
+  test.each([
+    ["28P01", "password authentication failed"],
+    ["3D000", "the database was terminated"],
+  ])("for good is another, and is not asked again: %s %s", async (code, message) => {
+    expect(await asked(code, message)).toEqual({ answer: false, times: 1 });
+  });
 });
 
 describe("logins", () => {

@@ -116,6 +116,11 @@ test("at most as many expire as are asked for, and so many are told", async () =
       );
       return [rows[0]!.expired, Object.keys(await changed(client)).length];
     };
+    const switched = (value: string) =>
+      client.query("update app_private.settings set value = $1 where name = 'expire_commitments'", [value]);
+    await switched("false");
+    expect(await expire()).toEqual(["0", 0]);
+    await switched("true");
     expect([await expire(), await expire(), await expire()]).toEqual([
       ["2", 2],
       ["1", 3],

@@ -221,4 +221,28 @@ export const DATABASE_PARTS: readonly Mistake[] = [
     tests: ["patience"],
     only: "gets its tables",
   },
+  {
+    rule: "a server that is starting up, or has no room, is not taken for another's",
+    file: "db/embedded-port.ts",
+    before: '        if (NOT_NOW.test(error.code ?? "")) throw error;\n',
+    after: "",
+    tests: ["embedded-postgres-log"],
+    only: "for now is the cluster's own",
+  },
+  {
+    rule: "nor is one that is full",
+    file: "db/embedded-port.ts",
+    before: "/^(57P|53)/",
+    after: "/^57P/",
+    tests: ["embedded-postgres-log"],
+    only: "for now is the cluster's own",
+  },
+  {
+    rule: "a server that refuses is not asked again for what its refusal says",
+    file: "db/embedded-port.ts",
+    before: "throw error;\n        return false;",
+    after: "throw error;",
+    tests: ["embedded-postgres-log"],
+    only: "for good is another",
+  },
 ];

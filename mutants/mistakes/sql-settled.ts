@@ -252,4 +252,32 @@ export const SETTLED: readonly Mistake[] = [
     tests: ["organization-page"],
     only: "claims that are more than a page",
   },
+  {
+    rule: "of an expiry that is switched off it is told that nothing has expired",
+    file: "db/rules/expiry.sql",
+    before: "    return 0;\n",
+    after: "    return 1;\n",
+    tests: ["expiry"],
+    only: "at most as many",
+  },
+  {
+    rule: "of claims of one time the same are beside another claim to the organization each time",
+    file: "db/rules/claim-queue.sql",
+    before:
+      "where c.org_uri = claim.org_uri and c.user_id <> claim.user_id\n        order by c.created_at desc, c.claim_id limit most",
+    after:
+      "where c.org_uri = claim.org_uri and c.user_id <> claim.user_id\n        order by c.created_at desc limit most",
+    tests: ["claim-to-review"],
+    only: "of many claims to one organization",
+  },
+  {
+    rule: "of claims of one time the same are beside another claim of the person each time",
+    file: "db/rules/claim-queue.sql",
+    before:
+      "where c.user_id = claim.user_id and c.claim_id <> claim.claim_id\n        order by c.created_at desc, c.claim_id limit most",
+    after:
+      "where c.user_id = claim.user_id and c.claim_id <> claim.claim_id\n        order by c.created_at desc limit most",
+    tests: ["claim-to-review"],
+    only: "of many claims by one person",
+  },
 ];
