@@ -138,17 +138,17 @@ function isGrouped({ solutionModifiers, variables }: Node): boolean {
 
 /** Whether there is an aggregate that is not one of a query within. */
 function aggregates(node: unknown): boolean {
-  if (typeof node !== "object" || node === null) return false;
-  const { type, subType } = node as Node;
-  if (subType === "aggregate") return true;
-  return type !== "query" && Object.values(node).some(aggregates);
+  if (!isNode(node)) return false;
+  return (
+    node["subType"] === "aggregate" || (node["type"] !== "query" && Object.values(node).some(aggregates))
+  );
 }
 
 /** The names that a pattern binds, and maybe some more. */
 function namesIn(node: unknown, found = new Set<unknown>()): ReadonlySet<unknown> {
-  if (typeof node !== "object" || node === null) return found;
-  const { type, subType, value, variables } = node as Node;
-  if (isVariable(node as Node)) found.add(value);
+  if (!isNode(node)) return found;
+  const { type, subType, value, variables } = node;
+  if (isVariable(node)) found.add(value);
   const isWhole =
     type === "query" && !(variables as readonly Node[]).some((each) => each["type"] === "wildcard");
   if (subType === "patternOperation") return found;

@@ -254,8 +254,8 @@ function hasNotConnected(error: Error): boolean {
   return isByCall || codeOf(error) === "UND_ERR_CONNECT_TIMEOUT";
 }
 
-function codeOf(error: Error): string {
-  return "code" in error && typeof error.code === "string" ? error.code : "";
+function codeOf({ code = "" }: NodeJS.ErrnoException): string {
+  return code;
 }
 
 function unfinished(cause: Error): GraphUnavailable {

@@ -9,8 +9,8 @@ import { GraphUnavailable } from "../graph/store-errors.ts";
 /** An error as it is logged. */
 type LoggedError = {
   type: string;
-  code?: string;
-  message?: string;
+  code?: string | undefined;
+  message?: string | undefined;
   at?: string[];
   database?: Record<string, string>;
   cause?: LoggedError;
@@ -56,12 +56,10 @@ function loggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error };
   const { cause } = error;
   const frames = error.stack?.match(/^ {4}at .*$/gm)?.map((frame) => frame.trim());
-  const code = shortCode(error);
-  const message = harmlessPart(error);
   return {
     type: error.constructor.name,
-    ...(code !== undefined && { code }),
-    ...(message !== undefined && { message }),
+    code: shortCode(error),
+    message: harmlessPart(error),
     ...(error instanceof pg.DatabaseError && { database: placeInDatabase(error) }),
     ...(frames && { at: frames }),
     ...(cause !== undefined && depth < DEEPEST_CAUSE && { cause: loggedError(cause, depth + 1) }),

@@ -46,8 +46,8 @@ export function attended(store: GraphStore, pulse: Pulse, isPatient = false): Gr
     try {
       const answer = await work({ ...call, signal });
       attendance.answered();
-      const { closed = true } = (body = bodyOf?.(answer)) ?? {};
-      if (closed) body = undefined;
+      body = bodyOf?.(answer);
+      if (body?.closed) body = undefined;
       body?.once("close", () => ended(attendance, body));
       return answer;
     } finally {
