@@ -1,6 +1,7 @@
 // That a machine which loses its power at any moment finds its graph again: nothing of the embedded store is deleted or
 // cut off before what takes its place is on the disk, by its content and by its name.
 import { mkdtemp, open, readdir, rm, stat, writeFile } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
@@ -14,14 +15,20 @@ const SNAPSHOT = nameOf("snapshot", 1);
 let dir: string;
 /** What was in the folder, with the sizes, each time that the disk was told to keep something. */
 let kept: Record<string, number>[];
+/** What was told to, each time. */
+let told: FileHandle[];
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "embedded-durable-"));
   const anyFile = await open(join(dir, "any"), "w");
   await anyFile.close();
   await rm(join(dir, "any"));
   kept = [];
+  told = [];
   const files = Object.getPrototypeOf(anyFile) as typeof anyFile;
-  jest.spyOn(files, "sync").mockImplementation(async () => void kept.push(await sizes()));
+  jest.spyOn(files, "sync").mockImplementation(async function (this: FileHandle) {
+    told.push(this);
+    kept.push(await sizes());
+  });
 });
 afterEach(async () => {
   jest.restoreAllMocks();
@@ -112,4 +119,16 @@ test.each([
   } finally {
     jest.useRealTimers();
   }
+});
+
+test("whatever the disk was told to keep is closed in the end, so that a store which writes for years runs out of nothing", async () => {
+  const journal = await openJournal();
+  await append(journal, 1);
+  const quads = new TextEncoder().encode("<urn:s> <urn:p> 1 <urn:g> .\n");
+  await journal.keep({ sequence: 1, quads }, await journal.rotate());
+  await journal.close();
+  await cutOff(dir, AFTER, 0);
+  await setAside(dir, AFTER, "orphaned");
+  expect(told.length).toBeGreaterThan(7);
+  expect(told.filter(({ fd }) => fd !== -1)).toEqual([]);
 });

@@ -168,6 +168,16 @@ test("a query that breaks the engine is refused, and the next one is answered", 
   expect(await values()).toEqual([1, 3]);
 });
 
+test("an engine may take 2 GiB, and no more: the rest of the machine is for others", () => {
+  const { WebAssembly } = globalThis as unknown as {
+    WebAssembly: { Memory: new (limits: { initial: number }) => { grow: (pages: number) => number } };
+  };
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  expect(() => memory.grow(32_768)).toThrow(RangeError);
+  // Address space alone, of which nothing is used.
+  expect(memory.grow(32_767)).toBe(1);
+});
+
 test("the store is for the user who runs it alone", async () => {
   const { origin, pathname, username, password } = new URL(store.url);
   const ask = async (path: string, authorization?: string, init: RequestInit = {}) =>

@@ -120,6 +120,9 @@ describe("records", () => {
       ]),
     );
     expect(await existingIds(db(), "commitment", ids)).toEqual(new Map());
+    // Like one that no trigger has seen.
+    await db().query("delete from app_private.graph_records where record_id = $1", [ids[0]]);
+    expect(await existingIds(db(), "need", [ids[0]!])).toEqual(new Map([[ids[0], "pending"]]));
   });
 
   const outcomeOf = (id: string, revision: string, more: Partial<Confirmed> = {}): Confirmed => ({

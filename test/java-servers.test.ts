@@ -1,6 +1,7 @@
 // How stores that are Java programs are fetched, started and ended for tests and benchmarks, without a Java: programs of Node
 // stand in for Java and Maven.
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -319,6 +320,9 @@ describe("launched", () => {
     expect(
       ((await noted("sent")) as Sent).map((each) => [each.method, each.url, each.authorization]),
     ).toEqual([["GET", "/$/ping", basic("a b")]]);
+    // Among what is its own, in the folder that was named.
+    const hash = createHash("md5").update("a b").digest("hex");
+    expect(await readFile(join(dir, "data/passwd"), "utf8")).toBe(`engagement: MD5:${hash}\n`);
     const usual = (await launch({})) as { port: number };
     expect(usual).toMatchObject({ user: "engagement", password: "engagement" });
     expect(await noted("given")).toEqual(

@@ -16,7 +16,7 @@ import { greeting } from "../process/greeting.ts";
 import { takeLock } from "../process/lock.ts";
 import { discreet } from "../process/log.ts";
 import { complain, demoKeyExposed, endAnyway, runPart, sessionUrl, signalOrders } from "../process/part.ts";
-import { step } from "../process/steps.ts";
+import { sinceStart, step } from "../process/steps.ts";
 import { createTestDatabase } from "./support/database.ts";
 
 afterEach(() => void jest.restoreAllMocks());
@@ -156,6 +156,11 @@ describe("what went wrong is told in one line", () => {
     ).toBe(7);
     await expect(step("second", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(written).toEqual([expect.stringMatching(/^ *\d+\.\d s {2}first\n$/)]);
+  });
+
+  test("how long a start has taken is told in seconds since the process began, to a tenth", () => {
+    jest.spyOn(process, "uptime").mockReturnValue(72.04);
+    expect(sinceStart()).toBe("72.0 s");
   });
 });
 

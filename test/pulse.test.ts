@@ -231,6 +231,14 @@ describe("patience", () => {
     await expect(within(1_000, Promise.reject(new Error("failed")), late)).rejects.toThrow("failed");
     await expect(within(1, new Promise(() => undefined), late)).rejects.toThrow("late");
   });
+
+  test("is at an end with the work: nothing counts on", async () => {
+    const late = jest.fn(() => new Error("late"));
+    await within(1, Promise.resolve(), late);
+    // Whose time is over after that of the one before it would have been.
+    await expect(within(1, new Promise(() => undefined), late)).rejects.toThrow("late");
+    expect(late).toHaveBeenCalledTimes(1);
+  });
 });
 
 describe("a graph store", () => {

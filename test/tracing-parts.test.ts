@@ -44,7 +44,7 @@ const parent = (isSampled: boolean) => `00-${TRACE}-${PARENT}-0${isSampled ? 1 :
 const NAMES = ["ENDPOINT", "TRACES_ENDPOINT"].map((name) => `OTEL_EXPORTER_OTLP_${name}`);
 const OTHERS = [
   ...["OTEL_SERVICE_NAME", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG", "OTEL_SDK_DISABLED"],
-  "OTEL_EXPORTER_OTLP_TIMEOUT",
+  ...["OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_BSP_SCHEDULE_DELAY"],
 ];
 const before = [...NAMES, ...OTHERS].map((name) => [name, process.env[name]] as const);
 
@@ -147,6 +147,19 @@ describe("traces", () => {
     expect(passedOn !== undefined).toBe(sentTo.length > 0);
     await made();
     expect(paths).toEqual(sentTo);
+  });
+
+  test.each([
+    [undefined, 5_000],
+    ["", 5_000],
+    ["700", 700],
+  ])("are sent together, where every %s milliseconds is said every %i", async (said, sent) => {
+    await begin(said === undefined ? {} : { OTEL_BSP_SCHEDULE_DELAY: said });
+    const timer = jest.spyOn(globalThis, "setTimeout");
+    await inSpan("work", () => Promise.resolve());
+    const delays = timer.mock.calls.map(([, ms]) => ms);
+    timer.mockRestore();
+    expect(delays).toEqual([sent]);
   });
 
   test("whose collector is away keep no process from ending", async () => {

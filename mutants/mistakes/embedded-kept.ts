@@ -150,4 +150,28 @@ export const EMBEDDED_KEPT: readonly Mistake[] = [
     after: "ROOM_BYTES",
     only: "is used up when",
   },
+  {
+    rule: "a file whose content the disk was told to keep is closed",
+    file: "graph/embedded/files.ts",
+    before: "    await handle.sync();\n  } finally {\n    await handle.close();",
+    after: "    await handle.sync();\n  } finally {",
+    tests: ["embedded-store-durable"],
+    only: "runs out of nothing",
+  },
+  {
+    rule: "what has been cut off is closed",
+    file: "graph/embedded/files.ts",
+    before: "    await file.sync();\n  } finally {\n    await file.close();",
+    after: "    await file.sync();\n  } finally {",
+    tests: ["embedded-store-durable"],
+    only: "runs out of nothing",
+  },
+  {
+    rule: "the engine that writes takes two gigabytes at most, too",
+    file: "graph/embedded/front.ts",
+    before: "MOST_MEMORY_BYTES / (64 * 1024)",
+    after: "MOST_MEMORY_BYTES / 1024",
+    tests: ["embedded-store"],
+    only: "2 GiB",
+  },
 ];

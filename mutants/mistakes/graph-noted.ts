@@ -329,4 +329,12 @@ export const NOTES: readonly Mistake[] = [
     after: "",
     only: "no transaction open",
   },
+  {
+    file: "worker/records.ts",
+    tests: ["graph-records"],
+    rule: "a record that no trigger has seen is one that the graph may hold",
+    before: "select asked.id, coalesce(marked.state, 'pending') as state",
+    after: "select asked.id, marked.state",
+    only: "may hold",
+  },
 ];

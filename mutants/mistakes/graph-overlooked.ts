@@ -457,4 +457,16 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
     tests: ["turtle"],
     only: "read back unchanged",
   },
+  {
+    ...FORM,
+    rule: "a name that ends with from behind a digit or a combining mark chooses no graphs",
+    before: "\\p{L}\\p{M}\\p{N}_",
+    after: "\\p{L}_",
+  },
+  {
+    ...FORM,
+    rule: "a comment stands for a space, also between FROM and the graph that it names",
+    before: 'token.startsWith("#") ? " " : \'""\'',
+    after: "'\"\"'",
+  },
 ];

@@ -200,4 +200,12 @@ export const JAVA_SERVERS: readonly Mistake[] = [
     after: "String(options.queryTimeoutMs / 1_000)",
     only: "Fuseki is this machine's",
   },
+  {
+    ...HERE,
+    rule: "Fuseki keeps its data in the folder that was named",
+    file: FUSEKI,
+    before: "      FUSEKI_DATA: options.dir,\n",
+    after: "",
+    only: "this machine's alone",
+  },
 ];

@@ -374,4 +374,13 @@ export const PULSES: readonly Mistake[] = [
     before: "    await client?.end().catch(() => undefined);\n",
     after: "",
   },
+  {
+    ...PULSE,
+    tests: ["pulse"],
+    rule: "who has got an answer does not count on until it would have been late",
+    file: "process/patience.ts",
+    before: "isOver = true;",
+    after: "",
+    only: "counts on",
+  },
 ];

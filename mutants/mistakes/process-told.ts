@@ -106,4 +106,28 @@ export const PROCESS_TOLD: readonly Mistake[] = [
     tests: ["process-parts"],
     only: "only then what all",
   },
+  {
+    rule: "spans are sent together every five seconds, where nobody says how often",
+    file: "process/tracing.ts",
+    before: 'env["OTEL_BSP_SCHEDULE_DELAY"] || 5_000',
+    after: 'env["OTEL_BSP_SCHEDULE_DELAY"]',
+    tests: ["tracing-parts"],
+    only: "are sent together",
+  },
+  {
+    rule: "as often as is said",
+    file: "process/tracing.ts",
+    before: ", scheduledDelayMillis })",
+    after: " })",
+    tests: ["tracing-parts"],
+    only: "are sent together",
+  },
+  {
+    rule: "how long a start took is told in seconds",
+    file: "process/steps.ts",
+    before: "seconds(process.uptime() * 1_000)",
+    after: "seconds(process.uptime())",
+    tests: ["process-parts"],
+    only: "since the process began",
+  },
 ];
