@@ -177,6 +177,27 @@ test("an organization that is proposed by two is rejected when one takes it back
   expect(rows).toEqual([{ status: "rejected" }]);
 });
 
+test("two who have claimed the same organizations, each in another order, are erased at once", async () => {
+  const orgs = await Promise.all([1, 2].map(() => m.addOrganization(db(), { head: "org_admin" })));
+  orgs.sort((one, other) => (one.uri < other.uri ? -1 : 1));
+  const [inOrder, other] = ["first", "second"].map(
+    (name) => `${name}@${orgs[0]!.domain.replace(".", ".test.")}`,
+  );
+  for (const org of orgs) await claimBy(inOrder!, org)(db());
+  for (const org of orgs.toReversed()) await claimBy(other!, org)(db());
+  for (const email of [inOrder, other])
+    await db().query("select app_private.begin_erasure($1, false)", [email]);
+  const outcomes = await onConnections(database, 3, async (keeper, one, two) => {
+    await keeper.query("begin");
+    await keeper.query("select app_private.lock_organization($1)", [orgs[0]!.uri]);
+    const ahead = await waiting(database, one, finishErasure(inOrder!));
+    const behind = await waiting(database, two, finishErasure(other!));
+    await keeper.query("commit");
+    return [await ahead.outcome, await behind.outcome];
+  });
+  expect(outcomes).toEqual(outcomes.map(() => expect.stringMatching(/@erased\.invalid$/)));
+});
+
 test("of two who erase a person at once, the second finds nobody any more", async () => {
   const { domain } = await m.addOrganization(db(), { head: "org_admin", ana: "org_member" });
   const email = `ana@${domain}`;

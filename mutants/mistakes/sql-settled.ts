@@ -280,4 +280,12 @@ export const SETTLED: readonly Mistake[] = [
     tests: ["claim-to-review"],
     only: "of many claims by one person",
   },
+  {
+    rule: "an erasure takes the organizations of its claims in their order",
+    file: "db/rules/people.sql",
+    before: "    order by c.org_uri\n  loop",
+    after: "  loop",
+    tests: ["lock-order"],
+    only: "each in another order",
+  },
 ];
