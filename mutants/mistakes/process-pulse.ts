@@ -279,7 +279,7 @@ export const PULSES: readonly Mistake[] = [
     ...PULSE,
     rule: "an answer that nobody reads any more is not waited for",
     file: "process/store-pulse.ts",
-    before: "      if (closed) body = undefined;\n",
+    before: "      if (body?.closed) body = undefined;\n",
     after: "",
   },
   {

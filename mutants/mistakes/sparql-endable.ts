@@ -17,7 +17,7 @@ const ENDABLE_SLIPS: readonly (readonly [rule: string, before: string, after: st
   ["VALUES behind what is counted are refused", "|| aggregates([variables, others])", ""],
   ["what is counted may be what is sorted by", "aggregates([variables, others])", "aggregates(variables)"],
   ["VALUES behind HAVING are refused", "|| having !== undefined ", ""],
-  ["what a subquery counts is no group", 'return type !== "query" && ', "return "],
+  ["what a subquery counts is no group", 'node["type"] !== "query" && ', ""],
   ["VALUES behind CONSTRUCT WHERE are refused", "(spanOf(where) && ", "("],
   ["VALUES behind a DESCRIBE without a pattern are not", "|| !where ", ""],
   ["DESCRIBE * groups nothing", '[0] === "*" && isGrouped(query)', '[0] === "*" && !isGrouped'],
