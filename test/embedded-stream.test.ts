@@ -43,6 +43,12 @@ test("each solution is a piece of its own, between a head and an end, with its v
   expect(answer.results.bindings).toHaveLength(3);
 });
 
+test("a SELECT whose names and values are called true and false is no ASK, whose answer is one of them", () => {
+  const sparql = 'SELECT ?trueOrfalse { VALUES ?trueOrfalse { true "false" } }';
+  expect(bindings(sparql, CSV)).toEqual(["trueOrfalse\r\n", "true\r\n", "false\r\n", ""]);
+  expect([bindings("ASK {}", CSV), bindings("ASK { FILTER(false) }", CSV)]).toEqual([["true"], ["false"]]);
+});
+
 test("what XML gives a meaning to is escaped in names, texts and datatypes, as the engine does it", () => {
   const sparql = `SELECT * { VALUES ?x {
     <urn:x?a=b&c='d'> "a & <b> 'd'" '"' "&"^^<urn:type?a=b&c='d'> <<( <urn:a&b> <urn:p> "&"^^<urn:t&u> )>> } }`;

@@ -181,6 +181,19 @@ describe("records", () => {
     ]);
   });
 
+  test("are checked also while there is no vocabulary yet: then no accelerator is known", async () => {
+    const client = await db().connect();
+    try {
+      await client.query("begin; set local session_replication_role = replica");
+      await client.query("delete from app_public.accelerators");
+      const none = { concepts: new Map(), peopleGroups: undefined, targets: [] };
+      expect(await readLists(client, [])).toEqual(none);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+
   test("point to what exists: registered people groups, other records, each with its kind", async () => {
     const none = await readLists(db(), []);
     expect([none.peopleGroups, none.targets]).toEqual([undefined, []]);

@@ -43,6 +43,7 @@ async function wait(
 async function send(
   answer: (name: string) => Error | undefined = () => undefined,
   more: Pick<MailOptions, "reached" | "isForReached"> = {},
+  logger = pino({ level: "silent" }),
 ) {
   const tried: string[] = [];
   const mailer: Mailer = {
@@ -52,7 +53,6 @@ async function send(
       return error ? Promise.reject(error) : Promise.resolve();
     },
   };
-  const logger = pino({ level: "silent" });
   const result = await sendMails({ pool: db(), mailer, platformUrl: "https://a.example", logger, ...more });
   return { tried, ...result };
 }
@@ -81,6 +81,31 @@ test("a refused mail waits a minute, then twice as long each time, at most four 
   const minutes = Object.values(all).map(({ due }) => Math.round(due / 60));
   expect(minutes).toEqual([1, 2, 128, 240, 240]);
   expect(Object.values(all).some(({ failed }) => failed)).toBe(false);
+});
+
+test("an operator is told of each mail which one it is, and whether it was sent, refused for now, or for good", async () => {
+  await wait({ a: { due: -3 }, b: { due: -2 }, c: { due: -1 }, d: {} });
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino(
+    {},
+    { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) },
+  );
+  const answers: Record<string, Error> = {
+    ...{ b: new MailRefused("450 later", false), c: new MailRefused("550 no", true) },
+    d: new MailServerUnavailable("away"),
+  };
+  await send((name) => answers[name], {}, logger);
+  const { rows } = await db().query<{ id: string }>(
+    "select mail_id as id from app_private.mails order by unique_key",
+  );
+  const [a, b, c] = rows.map(({ id }) => ({ mailId: id, kind: "claim_queue" }));
+  const [INFO, WARN] = [30, 40];
+  expect(lines).toMatchObject([
+    { ...a, level: INFO, msg: "mail sent" },
+    { ...b, level: WARN, msg: "the mail server refused a mail", forGood: false },
+    { ...c, level: WARN, msg: "the mail server refused a mail", forGood: true },
+    { level: WARN, msg: "mail postponed: no mail server", seconds: 1 },
+  ]);
 });
 
 test("a mail that is refused for three days is given up, not before", async () => {

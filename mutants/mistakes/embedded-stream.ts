@@ -91,4 +91,12 @@ export const EMBEDDED_STREAM: readonly Mistake[] = [
     tests: ["embedded-stream"],
     only: "what XML gives a meaning to",
   },
+  {
+    rule: "a SELECT among whose values is true is no ASK",
+    file: "graph/embedded/stream.ts",
+    before: "/^(?:true|false)/",
+    after: "/(?:true|false)/",
+    tests: ["embedded-stream"],
+    only: "is no ASK",
+  },
 ];

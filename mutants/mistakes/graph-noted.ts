@@ -337,4 +337,12 @@ export const NOTES: readonly Mistake[] = [
     after: "select asked.id, marked.state",
     only: "may hold",
   },
+  {
+    file: "worker/records.ts",
+    tests: ["graph-records"],
+    rule: "records are checked also while there is no vocabulary",
+    before: "found.concepts ?? {}",
+    after: "found.concepts!",
+    only: "no vocabulary yet",
+  },
 ];

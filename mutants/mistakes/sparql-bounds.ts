@@ -589,4 +589,16 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     before: "/^\\^|[*+?]$/.test(inner)",
     after: "/^\\^/.test(inner)",
   },
+  {
+    ...PATHS,
+    rule: "of two alternatives either may be repeated without bound",
+    before: "number: one.number + other.number,\n    isRepeated: one.isRepeated || ",
+    after: "number: one.number + other.number,\n    isRepeated: ",
+  },
+  {
+    ...PATHS,
+    rule: "of two steps either may be repeated without bound",
+    before: "number: one.number * other.number,\n    isRepeated: one.isRepeated || ",
+    after: "number: one.number * other.number,\n    isRepeated: ",
+  },
 ];

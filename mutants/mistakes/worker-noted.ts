@@ -154,4 +154,20 @@ export const WORKER_NOTED: readonly Mistake[] = [
     tests: ["pulse"],
     only: "answer to getGraph",
   },
+  {
+    rule: "an operator is told of a mail that was refused whether it was for good",
+    file: "worker/outbox.ts",
+    before: "{ ...about, forGood: error.forGood, err: error.cause }",
+    after: "{ ...about, err: error.cause }",
+    tests: ["outbox"],
+    only: "which one it is",
+  },
+  {
+    rule: "and for how long mails are put off",
+    file: "worker/outbox.ts",
+    before: "{ seconds: result.delayedSeconds, err: error.cause }",
+    after: "{ err: error.cause }",
+    tests: ["outbox"],
+    only: "which one it is",
+  },
 ];
