@@ -29,7 +29,6 @@ export function boundBody(
   let pieces = 0;
   let isTooMuch = false;
   request.push = (piece: unknown, encoding) => {
-    if (isTooMuch) return false;
     if (piece !== null) pieces += 1;
     const isLong = socket.bytesRead - before > MOST_BYTES;
     isTooMuch = isLong || pieces > MOST_PIECES;

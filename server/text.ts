@@ -49,7 +49,6 @@ const DEEPEST_JSON = 100;
  * for each quotation mark of a text that is none.
  */
 function requireFlat(text: string, what: string): void {
-  if (text.length <= 2 * DEEPEST_JSON) return;
   let depth = 0;
   let isString = false;
   for (let at = 0; at < text.length; at += 1) {

@@ -114,7 +114,6 @@ export class Replica {
     this.#reason = why;
     this.#isUsed = false;
     this.#release();
-    clearTimeout(this.#retry);
     this.#retry = setTimeout(() => void this.#examine(), RETRY_MS).unref();
   }
 
@@ -133,8 +132,7 @@ export class Replica {
       this.#setAside(error instanceof ReplicaUnfit && error.isBehind ? this.#tooFarBehind() : error);
       return;
     }
-    if (this.#isStopped || this.#isUsed) return;
-    clearTimeout(this.#retry);
+    if (this.#isStopped) return;
     this.#isUsed = true;
     this.#reason = undefined;
     this.#logger.info("reads go to the replica");
