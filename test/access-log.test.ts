@@ -55,6 +55,17 @@ describe("each request is one line at info", () => {
     expect(await lineOf(idOf(answer))).toMatchObject({ ids: [id], status: 404 });
   });
 
+  test("with no more fields than there is something to say in", async () => {
+    const answer = await call(`${service.url}/v0/accelerators`, "GET", undefined);
+    const line = await lineOf(idOf(answer));
+    expect(Object.keys(line).toSorted()).toEqual([
+      ...["bytes", "durationMs", "errors", "hostname", "level", "method", "msg", "pid", "requestId"],
+      ...["route", "status", "time"],
+    ]);
+    const found = await call(`${service.url}/v0/accelerators`, "GET", service.keys.read);
+    expect(await lineOf(idOf(found))).not.toHaveProperty("errors");
+  });
+
   test("with the bytes of its own answer, whatever came before on its connection", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const headers = { authorization: `Bearer ${service.keys.read}` };

@@ -135,6 +135,32 @@ test("a connection that nothing passes through any more is given up, though othe
   }
 });
 
+test("a connection that ends while it is asked is not one that is silent: a new one is a sign of life by itself", async () => {
+  const own = await forwardTo(() => Number(new URL(database.serverUrl).port));
+  const url = new URL(database.serverUrl);
+  url.port = String(own.port);
+  const clients: pg.Client[] = [];
+  const asking = new Heartbeat(() => {
+    const client = new pg.Client(url.href);
+    clients.push(client);
+    return client;
+  });
+  await asking.start();
+  try {
+    own.muffle();
+    const late = new AbortController();
+    const asked = expect(asking.ask(late.signal)).rejects.toThrow();
+    clients[0]!.connection.stream.destroy();
+    await asked;
+    // As whoever asked does after any failure.
+    late.abort();
+    expect(await asking.ask(new AbortController().signal)).toBe(true);
+  } finally {
+    await asking.stop();
+    own.close();
+  }
+});
+
 test("a server that has no room for one more connection is there, and one without the database is not", async () => {
   const limit = (n: number) =>
     database.owner.query(

@@ -542,6 +542,22 @@ describe("a feed", () => {
     ]);
   });
 
+  test("is read for each of those who wait for the same by themselves, as nobody else may see it", async () => {
+    const { feed, readings } = feedOf(nothing);
+    const ended = new AbortController();
+    const all = [{}, { claims: {} }].flatMap((topic) =>
+      ["a", "b"].map((id) => feed.changes(topic, party(id), ended.signal).next()),
+    );
+    await eventually(() => {
+      const own = readings.filter(({ input }) => input.limit === OWN);
+      expect(own.map(({ feed: name, id }) => `${name} ${id}`).toSorted()).toEqual([
+        ...["claims a", "claims b", "records a", "records b"],
+      ]);
+    }, 5_000);
+    ended.abort();
+    await Promise.all(all);
+  });
+
   test("has nobody join a reading that has begun: it may end before what the channel tells them", async () => {
     const gate = Promise.withResolvers<void>();
     let first = true;

@@ -136,6 +136,28 @@ describe("announcements", () => {
     await eventually(() => expect(heard.slice(6)).toEqual(["deaf", "listening"]));
   });
 
+  test("keep no connection on which nothing is answered, at the start or later", async () => {
+    const { port } = new URL(database.serverUrl);
+    line = await forwardTo(() => Number(port));
+    const url = Object.assign(new URL(database.serverUrl), { port: String(line.port) });
+    const connect = jest.spyOn(pg.Client.prototype, "connect");
+    const asked = pg.Client.prototype as unknown as { query: () => Promise<unknown> };
+    const query = jest.spyOn(asked, "query");
+    const isClosed = () =>
+      connect.mock.contexts.map((client) => (client as pg.Client).connection.stream.destroyed);
+    try {
+      query.mockReturnValueOnce(new Promise(() => undefined));
+      await expect(listen(url.href).start(postgres.probes)).rejects.toThrow(NotAnnounced);
+      expect(isClosed()).toEqual([true]);
+      await eventually(() => expect(heard).toEqual(["deaf", "listening"]));
+      line.muffle();
+      await eventually(() => expect(heard.slice(2)).toEqual(["deaf", "listening"]));
+      expect(isClosed()).toEqual([true, true, false]);
+    } finally {
+      jest.restoreAllMocks();
+    }
+  });
+
   test("that cannot be listened for keep the service from starting", async () => {
     const nobody = Object.assign(new URL(database.serverUrl), { port: "9" });
     await expect(listen(nobody.href).start(postgres.probes)).rejects.toThrow(NotAnnounced);

@@ -7,6 +7,7 @@ import { HoldBack } from "../server/identity/hold-back.ts";
 import { RateLimit } from "../server/identity/rate-limit.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { forwardTo } from "./support/sick-postgres.ts";
 
 let database: TestDatabase;
 let limits: RateLimit[];
@@ -37,12 +38,16 @@ function pass(ms: number): void {
   passed += ms;
 }
 
-const process = (pulse: { isDown: boolean } = { isDown: false }, patienceMs = 60_000) => {
+const process = (
+  pulse: { isDown: boolean } = { isDown: false },
+  patienceMs = 60_000,
+  url = database.serverUrl,
+) => {
   const alive = Object.assign(pulse, {
     attend: () => ({ answered: () => undefined, end: () => undefined }),
   });
   // However busy the machine is, it is the database that counts.
-  const limit = new RateLimit(100, database.serverUrl, alive as unknown as Pulse, holdBack, patienceMs);
+  const limit = new RateLimit(100, url, alive as unknown as Pulse, holdBack, patienceMs);
   limits.push(limit);
   return limit;
 };
@@ -232,6 +237,43 @@ test("a database that fails is not asked for two seconds, one that was down as s
   pass(1);
   expect((await ask(limit, 10)).code).toBe("");
   expect(await counted()).toBe(2);
+});
+
+test("a connection on which the database does not answer in time is given up for another", async () => {
+  const line = await forwardTo(() => Number(new URL(database.serverUrl).port));
+  const url = Object.assign(new URL(database.serverUrl), { port: String(line.port) });
+  const limit = process(undefined, 500, url.href);
+  const counted = async () => {
+    pass(2_000);
+    await ask(limit, 10);
+    return (await database.owner.query("delete from app_private.rate_limits")).rowCount;
+  };
+  try {
+    // More often than there are connections. A busy machine may not have opened one in time.
+    for (let i = 0; i < 4; i += 1) {
+      let isCounted = false;
+      for (let tries = 0; tries < 10 && !isCounted; tries += 1) isCounted = (await counted()) === 1;
+      expect(isCounted).toBe(true);
+      line.muffle();
+      expect(await counted()).toBe(0);
+    }
+  } finally {
+    line.close();
+  }
+});
+
+test("a process has no more than two connections to count by, however many ask", async () => {
+  const limit = process();
+  const count = (id: string) => {
+    const request = { identity: { id, ratePerMinute: 10 } } as unknown as Request;
+    return limit.count(request, answer(), () => undefined);
+  };
+  await Promise.all(["a", "b", "c", "d", "e"].map(count));
+  const { rows } = await database.owner.query<{ connections: number }>(
+    `select count(*)::integer as connections from pg_stat_activity
+      where datname = current_database() and query like '%rate_limits%' and pid <> pg_backend_pid()`,
+  );
+  expect(rows).toEqual([{ connections: 2 }]);
 });
 
 test("a process that counts by itself does so no longer when the clock is set back", async () => {

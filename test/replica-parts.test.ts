@@ -132,6 +132,17 @@ describe("a replica", () => {
     expect(said).toEqual(["info back"]);
   });
 
+  test("is asked once how far it is for all who have come until then", async () => {
+    await begin();
+    replica.forget();
+    await set({});
+    const reads = await Promise.all(Array.from({ length: 20 }, () => replica.ready()));
+    expect(reads).toEqual(reads.map(() => at(10)));
+    // Which is asked behind whatever they have asked.
+    await replica.lag();
+    expect(await asked()).toBe(2);
+  });
+
   test("that does not get there in time is passed over, and looked at again", async () => {
     await begin(500);
     // A busy machine may not have opened its connections within that.

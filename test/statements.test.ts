@@ -147,6 +147,16 @@ describe("on a connection", () => {
     });
   });
 
+  test("a statement without settings is sent by itself, as only the end of a transaction that has failed can be", async () => {
+    await connections.borrow({ caller: "a" }, async (connection) => {
+      await connection.run({ text: "begin" });
+      await expect(connection.run({ text: "select 1 / 0" })).rejects.toMatchObject({ code: "22012" });
+      await expect(connection.run({ text: "rollback" })).rejects.toMatchObject({ code: "25P02" });
+      await connection.run({ text: "rollback" }, null);
+      expect(await connection.run({ text: "select 1 as n" })).toMatchObject({ rows: [{ n: 1 }] });
+    });
+  });
+
   test("what a row is refused with is the answer, and no other row is kept", async () => {
     let rows = 0;
     const refusal = new Error("enough");

@@ -82,4 +82,12 @@ export const LIVE_FEEDS: readonly Mistake[] = [
     tests: ["live-parts"],
     only: "has the bounds",
   },
+  {
+    rule: "nobody is told what was read for another caller",
+    file: "server/live/feed.ts",
+    before: "[identity.id, orgUri, needId, claims, after]",
+    after: "[orgUri, needId, claims, after]",
+    tests: ["live-parts"],
+    only: "by themselves",
+  },
 ];

@@ -383,4 +383,12 @@ export const PULSES: readonly Mistake[] = [
     after: "",
     only: "counts on",
   },
+  {
+    rule: "a connection that has ended while it was asked is not taken for one that is silent",
+    file: "server/postgres/heartbeat.ts",
+    before: "  #keepSilent(client: pg.Client): void {\n    if (this.#client !== client) return;\n",
+    after: "  #keepSilent(client: pg.Client): void {\n",
+    tests: ["connections"],
+    only: "ends while it is asked",
+  },
 ];

@@ -205,4 +205,12 @@ export const REPLICA_PARTS: readonly Mistake[] = [
     after: "",
     only: "a hundred",
   },
+  {
+    rule: "those who wait for a replica are waited for together",
+    file: "server/postgres/replica.ts",
+    before: "    this.#isWatching = true;\n",
+    after: "",
+    tests: ["replica-parts"],
+    only: "asked once how far",
+  },
 ];

@@ -468,4 +468,20 @@ export const SERVER: readonly Mistake[] = [
     tests: ["commitments-list"],
     only: "while the graph is busy",
   },
+  {
+    rule: "of a request without ids in its path the log names none",
+    file: "server/access-log.ts",
+    before: "return ids ? { ids } : {};",
+    after: "return { ids: ids ?? [] };",
+    tests: ["access-log"],
+    only: "no more fields",
+  },
+  {
+    rule: "of a request without errors the log names none",
+    file: "server/access-log.ts",
+    before: "...(context && context.errors.size > 0 && { errors",
+    after: "...(context && { errors",
+    tests: ["access-log"],
+    only: "no more fields",
+  },
 ];

@@ -118,4 +118,12 @@ export const STATEMENTS: readonly Mistake[] = [
     before: "        this.#forget(name, caller);\n        throw error;",
     after: "        throw error;",
   },
+  {
+    rule: "a transaction that has failed can be ended",
+    file: "server/postgres/query.ts",
+    before: "    if (this.#settings === null) return super.prepare(connection);\n",
+    after: "",
+    tests: ["statements"],
+    only: "without settings",
+  },
 ];
