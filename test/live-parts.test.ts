@@ -256,7 +256,7 @@ describe("a channel", () => {
 });
 
 describe("a feed", () => {
-  type Input = { after: string; limit: number; adminEmail?: string; orgUri?: string };
+  type Input = { after: string; limit: number; adminEmail?: string; orgUri?: string; needId?: string };
   type Reading = { feed: string; role: string; id: string; gone: AbortSignal | undefined; input: Input };
 
   function feedOf(answer: (reading: Reading) => Page | Promise<Page>) {
@@ -553,6 +553,19 @@ describe("a feed", () => {
       expect(own.map(({ feed: name, id }) => `${name} ${id}`).toSorted()).toEqual([
         ...["claims a", "claims b", "records a", "records b"],
       ]);
+    }, 5_000);
+    ended.abort();
+    await Promise.all(all);
+  });
+
+  test("is read by itself for each organization and each need that one caller waits for", async () => {
+    const { feed, readings } = feedOf(nothing);
+    const ended = new AbortController();
+    const topics: Topic[] = [{}, { orgUri: "x" }, { orgUri: "y" }, { needId: "n" }, { needId: "m" }];
+    const all = topics.map((topic) => feed.changes(topic, party("a"), ended.signal).next());
+    await eventually(() => {
+      const own = readings.filter(({ input }) => input.limit === OWN);
+      expect(own.map(({ input: { orgUri, needId } }) => ({ orgUri, needId }))).toEqual(topics);
     }, 5_000);
     ended.abort();
     await Promise.all(all);

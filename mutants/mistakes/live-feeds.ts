@@ -90,4 +90,20 @@ export const LIVE_FEEDS: readonly Mistake[] = [
     tests: ["live-parts"],
     only: "by themselves",
   },
+  {
+    rule: "who waits for one organization is not told what was read for another",
+    file: "server/live/feed.ts",
+    before: "[identity.id, orgUri, needId, claims, after]",
+    after: "[identity.id, needId, claims, after]",
+    tests: ["live-parts"],
+    only: "each organization and each need",
+  },
+  {
+    rule: "who waits for one need is not told what was read for another",
+    file: "server/live/feed.ts",
+    before: "[identity.id, orgUri, needId, claims, after]",
+    after: "[identity.id, orgUri, claims, after]",
+    tests: ["live-parts"],
+    only: "each organization and each need",
+  },
 ];
