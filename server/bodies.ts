@@ -29,6 +29,8 @@ export function boundBody(
   let pieces = 0;
   let isTooMuch = false;
   request.push = (piece: unknown, encoding) => {
+    // What was read at once with it still comes, in pieces, and is refused already.
+    if (isTooMuch) return false;
     if (piece !== null) pieces += 1;
     const isLong = socket.bytesRead - before > MOST_BYTES;
     isTooMuch = isLong || pieces > MOST_PIECES;
