@@ -33,22 +33,20 @@ function makeListener(app: ConstructorParameters<typeof Listener>[0]): Listener 
   return listener;
 }
 
-/** Of a system on which only one socket can have a port. */
-class Alone extends Server {
-  override listen(...options: unknown[]): this {
-    const [{ reusePort, ...others }] = options as [ListenOptions];
-    if (!reusePort) return super.listen(others);
-    queueMicrotask(() => this.emit("error", Object.assign(new Error("listen ENOTSUP"), { code: "ENOTSUP" })));
-    return this;
-  }
-}
+/** Of a process that is refused a port that others may share, for a reason of the system's. */
+class Refused extends Server {
+  readonly #code: string;
 
-/** Of a process that may have no more files, unless it asks once more. */
-class WithoutFiles extends Server {
+  constructor(code: string) {
+    super();
+    this.#code = code;
+  }
+
   override listen(...options: unknown[]): this {
     const [{ reusePort, ...others }] = options as [ListenOptions];
     if (!reusePort) return super.listen(others);
-    queueMicrotask(() => this.emit("error", Object.assign(new Error("listen EMFILE"), { code: "EMFILE" })));
+    const error = Object.assign(new Error(`listen ${this.#code}`), { code: this.#code });
+    queueMicrotask(() => this.emit("error", error));
     return this;
   }
 }
@@ -119,7 +117,7 @@ describe("a port", () => {
     const port =
       whose === "one of ours"
         ? await makeListener((_, response) => response.end()).listen(0, HOST)
-        : await listenTogether([made(new Alone())], 0, HOST);
+        : await listenTogether([made(new Refused("ENOTSUP"))], 0, HOST);
     await expect(makeListener((_, response) => response.end()).listen(port, HOST)).rejects.toMatchObject({
       code: "EADDRINUSE",
     });
@@ -130,7 +128,7 @@ describe("a port", () => {
     ["a later one", 2],
   ])("that %s of its servers cannot have is refused, and none of them listens", async (_, place) => {
     const all = Array.from({ length: 3 }, (__, i) =>
-      made(i === place ? new WithoutFiles() : new Server()),
+      made(i === place ? new Refused("EMFILE") : new Server()),
     ) as [Server, ...Server[]];
     await expect(listenTogether(all, 0, HOST)).rejects.toMatchObject({ code: "EMFILE" });
     expect(all.map((each) => each.listening)).toEqual([false, false, false]);
@@ -142,7 +140,7 @@ describe("a port", () => {
   });
 
   test("is the first server's alone where the system lets only one have it", async () => {
-    const all: [Server, Server] = [made(new Alone()), made(new Alone())];
+    const all: [Server, Server] = [made(new Refused("ENOTSUP")), made(new Refused("ENOTSUP"))];
     const port = await listenTogether(all, 0, HOST);
     const [taken] = all;
     const arrived = once(taken, "connection");

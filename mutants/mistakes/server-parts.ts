@@ -70,8 +70,8 @@ export const SERVER_PARTS: readonly Mistake[] = [
     tests: ["rate-limit"],
     rule: "fifty conditions are the request itself",
     file: "server/graphql/measure.ts",
-    before: "Math.ceil(this.#conditions / CONDITIONS)",
-    after: "Math.ceil((this.#conditions + 1) / CONDITIONS)",
+    before: "Math.ceil(this.#conditions / CONDITIONS_PER_REQUEST)",
+    after: "Math.ceil((this.#conditions + 1) / CONDITIONS_PER_REQUEST)",
     only: "of conditions",
   },
   {

@@ -76,6 +76,7 @@ export function checkArgument(
   return name === "filter" ? counts.conditions : 0;
 }
 
+/** Whether it is a further value of a list: all of them together are looked for at once. */
 function isOneOfMany(part: unknown, key: string | number | undefined): boolean {
   return typeof key === "number" && key > 0 && (typeof part !== "object" || part === null);
 }

@@ -33,14 +33,15 @@ export type Measured = {
   fields: number;
   /** How often the same part of an answer is asked for under other names, at most. */
   copies: number;
-  /** For the rate limit. */
+  /** How many requests it counts as, for the rate limit. */
   requests: number;
 };
 
 /** Fields of a connection that are worked out over all of its records, so that each counts as a request. */
 const AGGREGATIONS = new Set(["aggregates", "groupedAggregates"]);
-/** Each condition of a filter may have to be looked at for all records of a list: so many count as a request, the first ones as the request itself. */
-const CONDITIONS = 50;
+// Each may have to be looked at for all records of a list.
+/** How many conditions of filters count as a request; the first ones are the request itself. */
+const CONDITIONS_PER_REQUEST = 50;
 
 /**
  * Measures an operation of a valid document.
@@ -141,7 +142,7 @@ class Measurement {
         this.#advice(),
       );
     }
-    const further = Math.max(0, Math.ceil(this.#conditions / CONDITIONS) - 1);
+    const further = Math.max(0, Math.ceil(this.#conditions / CONDITIONS_PER_REQUEST) - 1);
     const requests = Math.max(1, this.#aggregations) + further;
     return { fields: this.#fields, copies: this.#copies, requests };
   }
