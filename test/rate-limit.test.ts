@@ -150,6 +150,36 @@ describe("a GraphQL request", () => {
       of(`needs(filter: {declaredByEmail: {in: [${'"a" '.repeat(200)}]}}) { totalCount }`),
       1,
     ],
+    [
+      "lists with a value each",
+      of(`needs(filter: {or: [${'{declaredByEmail: {in: ["a"]}} '.repeat(51)}]}) { totalCount }`),
+      2,
+    ],
+    [
+      "values that a list may not have",
+      of(`needs(filter: {declaredByEmail: {notIn: [${'"a" '.repeat(200)}]}}) { totalCount }`),
+      1,
+    ],
+    [
+      "values that a list of the record may share",
+      of(`needs(filter: {accelerators: {overlaps: [${'"a" '.repeat(51)}]}}) { totalCount }`),
+      2,
+    ],
+    [
+      "texts of fifty characters",
+      of(
+        `needs(filter: {or: [${`{declaredByEmail: {includesInsensitive: "${"a".repeat(50)}"}} `.repeat(50)}]}) { totalCount }`,
+      ),
+      1,
+    ],
+    [
+      "texts that are longer, for each fifty characters",
+      of(
+        `needs(filter: {or: [${`{declaredByEmail: {includesInsensitive: "${"a".repeat(101)}"}} `.repeat(17)}]}) { totalCount }`,
+      ),
+      2,
+    ],
+    ["no condition, but an order", of("needs(orderBy: [STATUS_ASC, NEED_ID_ASC]) { totalCount }"), 1],
     ["two hundred empty ones", of(`needs(filter: {and: [${"{} ".repeat(200)}]}) { totalCount }`), 4],
   ])("counts as what its filters have of conditions: %s", async (_, query, count) => {
     const answer = await send(await keyWith(20), query);

@@ -13,7 +13,7 @@ import { problemOf, problemsOfInput } from "./forms.ts";
  * @param field its name, for the message
  * @param options.isMutation texts of mutations are left to the rules, which name the input at fault
  * @param options.body what the route of the same name takes, if there is one
- * @returns how many conditions it has, if it is a filter: the values of a list, of which one has to be met, are one
+ * @returns how many conditions it has, if it is a filter: the values of an `in` or `notIn` are one, a long text is several
  * @throws ApiError 400 naming the bound it exceeds, or every value that is not well-formed
  */
 export function checkArgument(
@@ -49,7 +49,7 @@ export function checkArgument(
       // An empty object or list is a condition, too.
       if (++counts.values > BOUNDS.argumentValues)
         refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
-      if (!isOneOfMany(part, at.at(-1))) counts.conditions++;
+      counts.conditions += conditionsOf(part, at);
       if (typeof part === "string" && part.length > BOUNDS.argumentLength && !options.isMutation)
         refuse(
           `The number of characters of a text in ${path} must not exceed`,
@@ -76,9 +76,14 @@ export function checkArgument(
   return name === "filter" ? counts.conditions : 0;
 }
 
-/** Whether it is a further value of a list: all of them together are looked for at once. */
-function isOneOfMany(part: unknown, key: string | number | undefined): boolean {
-  return typeof key === "number" && key > 0 && (typeof part !== "object" || part === null);
+/** So many characters of a text take as long to look for as one short text. */
+const CHARACTERS_PER_CONDITION = 50;
+
+/** How many conditions a value is; the further ones of a list that is looked up as a whole are none. */
+function conditionsOf(value: unknown, at: readonly (string | number)[]): number {
+  const isFurther = Number(at.at(-1)) > 0 && (at.at(-2) === "in" || at.at(-2) === "notIn");
+  if (isFurther) return 0;
+  return typeof value === "string" ? Math.max(1, Math.ceil(value.length / CHARACTERS_PER_CONDITION)) : 1;
 }
 
 const COMBINATIONS = ["and", "or", "not"];
