@@ -78,6 +78,8 @@ export type Config = Readonly<{
   trustProxy: number | readonly string[];
   /** Of one answer, of the doors that can end one early. */
   answerMaxBytes: number;
+  /** of the database's time, each of which a GraphQL request counts as a request for */
+  graphqlMsPerRequest: number;
   /** GraphQL texts that callers may name: a manifest, or a folder of manifests. */
   persistedDocuments: Readonly<{
     path: string | undefined;
@@ -181,6 +183,7 @@ const environment = z.object({
   UNKNOWN_KEYS_PER_MINUTE: optional(whole(1, 1_000_000_000)),
   TRUST_PROXY: optional(proxies),
   ANSWER_MAX_BYTES: optional(whole(100_000, 100_000_000)),
+  GRAPHQL_MS_PER_REQUEST: optional(whole(10, 600_000)),
   PERSISTED_DOCUMENTS: optional(z.string()),
   PERSISTED_DOCUMENTS_ONLY: optional(oneOf("true", "false")),
   SPARQL_TIMEOUT_MS: optional(milliseconds()),
@@ -268,6 +271,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     unknownKeysPerMinute: e.UNKNOWN_KEYS_PER_MINUTE ?? 60,
     trustProxy: e.TRUST_PROXY ?? 0,
     answerMaxBytes: e.ANSWER_MAX_BYTES ?? 10_000_000,
+    graphqlMsPerRequest: e.GRAPHQL_MS_PER_REQUEST ?? 500,
     persistedDocuments: Object.freeze({
       path: e.PERSISTED_DOCUMENTS,
       isOnly: e.PERSISTED_DOCUMENTS_ONLY === "true",

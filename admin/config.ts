@@ -42,6 +42,7 @@ export function registerConfig(program: Command, context: AdminContext): void {
         UNKNOWN_KEYS_PER_MINUTE: config.unknownKeysPerMinute,
         TRUST_PROXY: [config.trustProxy].flat().join(","),
         ANSWER_MAX_BYTES: config.answerMaxBytes,
+        GRAPHQL_MS_PER_REQUEST: config.graphqlMsPerRequest,
         PERSISTED_DOCUMENTS: config.persistedDocuments.path ?? null,
         PERSISTED_DOCUMENTS_ONLY: config.persistedDocuments.isOnly,
         SPARQL_TIMEOUT_MS: config.sparqlTimeoutMs,

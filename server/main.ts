@@ -163,7 +163,10 @@ async function bringUp(
   const churchPages = new ChurchPages(database);
   const ownRoutes = allRoutes({ database, churchPages, store, graph, names, answerMaxBytes });
   const graphql = await makeGraphql(
-    { postgres, reads, logger, answerMaxBytes, maxConnections, routes: ownRoutes, documents },
+    {
+      ...{ postgres, reads, logger, answerMaxBytes, maxConnections, routes: ownRoutes, documents },
+      msPerRequest: config.graphqlMsPerRequest,
+    },
     options.graphql,
   );
   up.defer(() => graphql.release());

@@ -55,6 +55,7 @@ describe("the configuration", () => {
       unknownKeysPerMinute: 60,
       trustProxy: 0,
       answerMaxBytes: 10_000_000,
+      graphqlMsPerRequest: 500,
       persistedDocuments: { path: undefined, isOnly: false },
       sparqlTimeoutMs: 30_000,
       shutdown: { delayMs: 0, timeoutMs: 30_000 },
@@ -309,6 +310,7 @@ describe("the configuration", () => {
     ["RATE_LIMIT_PER_MINUTE", 1, 1_000_000_000],
     ["UNKNOWN_KEYS_PER_MINUTE", 1, 1_000_000_000],
     ["ANSWER_MAX_BYTES", 100_000, 100_000_000],
+    ["GRAPHQL_MS_PER_REQUEST", 10, 600_000],
     ["SPARQL_TIMEOUT_MS", 1, 2_147_483_647],
     ["SPARQL_CONCURRENCY", 1, 100],
     ["MAX_CONNECTIONS", 1, 1_000_000],
@@ -332,9 +334,10 @@ describe("the configuration", () => {
       ...{ ANSWER_MAX_BYTES: "100016", SPARQL_TIMEOUT_MS: "17", SPARQL_CONCURRENCY: "18" },
       ...{ KEEP_ALIVE_TIMEOUT_MS: "19", SHUTDOWN_DELAY_MS: "20", SHUTDOWN_TIMEOUT_MS: "21" },
       ...{ GRAPH_VERIFY_SHARE: "0.22", GRAPH_VERIFY_DAYS: "2.3", METRICS_PORT: "24" },
-      ...{ MAX_CONNECTIONS: "25", MIGRATION_WAIT_MS: "26" },
+      ...{ MAX_CONNECTIONS: "25", MIGRATION_WAIT_MS: "26", GRAPHQL_MS_PER_REQUEST: "27" },
     };
     expect(loadConfig(numbers)).toMatchObject({
+      graphqlMsPerRequest: 27,
       databaseRead: { maxLagMs: 11 },
       ...{ databasePoolSize: 12, statementTimeoutMs: 13, rateLimitPerMinute: 14, unknownKeysPerMinute: 15 },
       ...{ trustProxy: 2, answerMaxBytes: 100_016, sparqlTimeoutMs: 17, sparqlConcurrency: 18 },
@@ -592,7 +595,7 @@ describe("admin config", () => {
       ...{ RATE_LIMIT_PER_MINUTE: 1_303, UNKNOWN_KEYS_PER_MINUTE: 1_304, TRUST_PROXY: "loopback,10.0.0.1" },
       ...{ ANSWER_MAX_BYTES: 1_300_005, PERSISTED_DOCUMENTS_ONLY: false, SPARQL_TIMEOUT_MS: 1_306 },
       ...{ SHUTDOWN_DELAY_MS: 1_307, SHUTDOWN_TIMEOUT_MS: 1_308, SPARQL_CONCURRENCY: 9 },
-      ...{ MAX_CONNECTIONS: 1_310, MIGRATION_WAIT_MS: 1_311 },
+      ...{ MAX_CONNECTIONS: 1_310, MIGRATION_WAIT_MS: 1_311, GRAPHQL_MS_PER_REQUEST: 1_312 },
       ...{
         KEEP_ALIVE_TIMEOUT_MS: 1_309,
         GRAPH_VERIFY: "report",

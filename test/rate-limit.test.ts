@@ -10,7 +10,8 @@ import type { Answer, TestService } from "./support/service.ts";
 let service: TestService;
 let second: RunningServer;
 beforeAll(async () => {
-  service = await startTestService();
+  // Only where it is told of does the time that something takes count.
+  service = await startTestService({ config: { graphqlMsPerRequest: 600_000 } });
   second = await startAnotherServer(service);
 });
 afterAll(async () => {
@@ -138,63 +139,97 @@ describe("a GraphQL request", () => {
     }
   });
 
-  const matching = (conditions: number) =>
-    `needs(filter: {or: [${Array.from({ length: conditions }, (_, i) => `{declaredByEmail: {includesInsensitive: "${i}"}}`).join(" ")}]}) { totalCount }`;
-  test.each([
-    ["fifty of one list", of(matching(50)), 1],
-    ["one more", of(matching(51)), 2],
-    ["a hundred and one under two names", of(matching(50), matching(51)), 3],
-    ["one more for groups", of(`${matching(51).slice(0, -14)}{ ${GROUPS.slice(8, -1)} }`), 2],
-    [
-      "a list of values, which is one",
-      of(`needs(filter: {declaredByEmail: {in: [${'"a" '.repeat(200)}]}}) { totalCount }`),
-      1,
-    ],
-    [
-      "lists with a value each",
-      of(`needs(filter: {or: [${'{declaredByEmail: {in: ["a"]}} '.repeat(51)}]}) { totalCount }`),
-      2,
-    ],
-    [
-      "values that a list may not have",
-      of(`needs(filter: {declaredByEmail: {notIn: [${'"a" '.repeat(200)}]}}) { totalCount }`),
-      1,
-    ],
-    [
-      "values that a list of the record may share",
-      of(`needs(filter: {accelerators: {overlaps: [${'"a" '.repeat(51)}]}}) { totalCount }`),
-      2,
-    ],
-    [
-      "texts of fifty characters",
-      of(
-        `needs(filter: {or: [${`{declaredByEmail: {includesInsensitive: "${"a".repeat(50)}"}} `.repeat(50)}]}) { totalCount }`,
-      ),
-      1,
-    ],
-    [
-      "texts that are longer, for each fifty characters",
-      of(
-        `needs(filter: {or: [${`{declaredByEmail: {includesInsensitive: "${"a".repeat(101)}"}} `.repeat(17)}]}) { totalCount }`,
-      ),
-      2,
-    ],
-    ["no condition, but an order", of("needs(orderBy: [STATUS_ASC, NEED_ID_ASC]) { totalCount }"), 1],
-    ["two hundred empty ones", of(`needs(filter: {and: [${"{} ".repeat(200)}]}) { totalCount }`), 4],
-  ])("counts as what its filters have of conditions: %s", async (_, query, count) => {
-    const answer = await send(await keyWith(20), query);
-    expect([answer.status, codes(answer)]).toEqual([200, undefined]);
-    expect(answer.headers.get("ratelimit")).toContain(`r=${20 - count};`);
-  });
+  describe("keeps the database for longer than a request does, and", () => {
+    const MS_PER_REQUEST = 100;
+    // How many there are would be known without a look at the table.
+    const SLOW = "needs { nodes { id } }";
+    let brisk: RunningServer;
+    beforeAll(async () => {
+      const environment = { GRAPHQL_MS_PER_REQUEST: String(MS_PER_REQUEST) };
+      // What is in a database cannot be read while a table of it is locked.
+      brisk = await startAnotherServer(service, environment, { graphql: "at the start" });
+    });
+    afterAll(() => brisk.stop());
 
-  test("has as many conditions as its variables have", async () => {
-    const query = "query ($filter: NeedFilter) { needs(filter: $filter) { totalCount } }";
-    const or = Array.from({ length: 120 }, () => ({ declaredByEmail: { includesInsensitive: "a" } }));
-    const answer = await send(await keyWith(20), query, { variables: { filter: { or } } });
-    expect([codes(answer), answer.headers.get("ratelimit")]).toEqual([
-      undefined,
-      expect.stringContaining("r=17;"),
-    ]);
+    /** Sends a request whose first statement takes at least a second, and does something before that ends. */
+    const sendSlow = async (
+      url: string,
+      key: string,
+      query: string,
+      { signal = null, meanwhile = () => Promise.resolve() } = {} as {
+        signal?: AbortSignal;
+        meanwhile?: () => Promise<void>;
+      },
+    ) => {
+      const client = await service.database.owner.connect();
+      const began = performance.now();
+      let answer: Promise<Response>;
+      try {
+        await client.query("begin; lock table app_public.needs in access exclusive mode");
+        answer = fetch(`${url}/graphql`, {
+          ...{ method: "POST", body: JSON.stringify({ query }), signal },
+          headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+        });
+        answer.catch(() => undefined);
+        await eventually(async () => {
+          const { rows } = await service.database.owner.query(
+            `select from pg_stat_activity
+             where datname = current_database() and usename = 'engagement_server' and wait_event_type = 'Lock'
+               and clock_timestamp() - query_start > interval '1 second'`,
+          );
+          expect(rows).toHaveLength(1);
+        });
+        await meanwhile();
+      } finally {
+        await client.query("rollback");
+        client.release();
+      }
+      const { headers } = await answer;
+      return { left: leftIn(headers), tookMs: performance.now() - began };
+    };
+    const leftIn = (headers: Headers) => Number(/r=(\d+);/.exec(headers.get("ratelimit")!)![1]);
+
+    test.each([
+      ["with two statements", of(SLOW, "accelerators { totalCount }")],
+      [
+        "with five aggregates, which it was counted as before",
+        of(SLOW, ...Array<string>(5).fill(AGGREGATES)),
+      ],
+    ])("counts as one for each part of it that a request may take: %s", async (_, query) => {
+      const { left, tookMs } = await sendSlow(brisk.url, await keyWith(1000), query);
+      expect(1000 - left).toBeGreaterThanOrEqual(1000 / MS_PER_REQUEST);
+      expect(1000 - left).toBeLessThanOrEqual(Math.ceil(tookMs / MS_PER_REQUEST));
+    });
+
+    test("counts as one where a request may take longer", async () => {
+      const { left } = await sendSlow(service.url, await keyWith(20), of(SLOW));
+      expect(left).toBe(19);
+    });
+
+    test("leaves nothing to what comes next, at no process", async () => {
+      const key = await keyWith(8);
+      const { left } = await sendSlow(brisk.url, key, of(SLOW));
+      expect(left).toBe(0);
+      await eventually(async () => expect(await counted(key)).toBeGreaterThanOrEqual(10));
+      for (const { url } of [brisk, service]) {
+        const next = await ask(url, key);
+        expect([next.status, leftIn(next.headers)]).toEqual([429, 0]);
+      }
+    });
+
+    test("counts for who hung up", async () => {
+      const key = await keyWith(8);
+      const hungUp = new AbortController();
+      const answer = sendSlow(brisk.url, key, of(SLOW), {
+        signal: hungUp.signal,
+        meanwhile: async () => {
+          hungUp.abort();
+          await eventually(async () => expect(await counted(key)).toBeGreaterThanOrEqual(10));
+        },
+      });
+      await expect(answer).rejects.toThrow("aborted");
+      expect((await ask(service.url, key)).status).toBe(429);
+    });
   });
 
   test("for which too little is left is 429 like any other, and only the request itself has counted", async () => {

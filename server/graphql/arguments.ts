@@ -13,7 +13,6 @@ import { problemOf, problemsOfInput } from "./forms.ts";
  * @param field its name, for the message
  * @param options.isMutation texts of mutations are left to the rules, which name the input at fault
  * @param options.body what the route of the same name takes, if there is one
- * @returns how many conditions it has, if it is a filter: the values of an `in` or `notIn` are one, a long text is several
  * @throws ApiError 400 naming the bound it exceeds, or every value that is not well-formed
  */
 export function checkArgument(
@@ -21,7 +20,7 @@ export function checkArgument(
   argument: GraphQLArgument,
   value: unknown,
   options: { isMutation: boolean; body?: z.ZodObject | undefined },
-): number {
+): void {
   const { name } = argument;
   const path = `${field}(${name}:)`;
   if ((name === "orderBy" || name === "groupBy") && Array.isArray(value)) {
@@ -31,7 +30,7 @@ export function checkArgument(
     if (name === "groupBy" && new Set(value).size < value.length)
       throw new ApiError("validation_failed", { message: `The items in ${path} must differ.` });
   }
-  const counts = { values: 0, links: 0, conditions: 0 };
+  const counts = { values: 0, links: 0 };
   const problems: ErrorDetail[] = [];
   const visit = (
     part: unknown,
@@ -49,7 +48,6 @@ export function checkArgument(
       // An empty object or list is a condition, too.
       if (++counts.values > BOUNDS.argumentValues)
         refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
-      counts.conditions += conditionsOf(part, at);
       if (typeof part === "string" && part.length > BOUNDS.argumentLength && !options.isMutation)
         refuse(
           `The number of characters of a text in ${path} must not exceed`,
@@ -73,17 +71,6 @@ export function checkArgument(
   const found =
     options.body && name === "input" ? problemsOfInput(options.body, argument.type, value) : problems;
   if (found.length > 0) throw validationFailed(found);
-  return name === "filter" ? counts.conditions : 0;
-}
-
-/** So many characters of a text take as long to look for as one short text. */
-const CHARACTERS_PER_CONDITION = 50;
-
-/** How many conditions a value is; the further ones of a list that is looked up as a whole are none. */
-function conditionsOf(value: unknown, at: readonly (string | number)[]): number {
-  const isFurther = Number(at.at(-1)) > 0 && (at.at(-2) === "in" || at.at(-2) === "notIn");
-  if (isFurther) return 0;
-  return typeof value === "string" ? Math.max(1, Math.ceil(value.length / CHARACTERS_PER_CONDITION)) : 1;
 }
 
 const COMBINATIONS = ["and", "or", "not"];

@@ -5,7 +5,7 @@ import type { PgClient, PgClientQuery } from "postgraphile/@dataplan/pg";
 import { ApiError } from "../errors.ts";
 import type { Repeatable } from "../repeatable.ts";
 import type { Lender, Lent as Connection } from "../postgres/reads.ts";
-import { StatementTimeout } from "../postgres/unavailable.ts";
+import { DatabaseUnavailable, StatementTimeout } from "../postgres/unavailable.ts";
 
 const CONTAINS = " @> ";
 /** Keys and answers are the server's own affair, which no caller's role has to do with. */
@@ -22,6 +22,8 @@ export class RequestConnection {
   readonly #stopping = new AbortController();
   #stopped: Error | undefined;
   #msLeft: number;
+  #tookMs = 0;
+  #countTaken: (tookMs: number) => void = () => undefined;
   readonly #answerMaxBytes: number;
   #bytesLeft: number;
   #lent: Lent | undefined;
@@ -51,6 +53,20 @@ export class RequestConnection {
   /** Bounds what may be read to a share of what an answer may have, because parts of it come more than once. */
   repeats(copies: number): void {
     this.#bytesLeft = this.#answerMaxBytes / copies;
+  }
+
+  /**
+   * Counts the request as one for each so many milliseconds that its statements take in all, as soon as they have.
+   * @param counted how many it has been counted as before
+   * @param count is told as how many more it counts
+   */
+  countTime(msPerRequest: number, counted: number, count: (requests: number) => void): void {
+    this.#countTaken = (tookMs) => {
+      const further = Math.ceil(tookMs / msPerRequest) - counted;
+      if (further <= 0) return;
+      counted += further;
+      count(further);
+    };
   }
 
   /** Has it ask somebody else from now on; before anything was asked. */
@@ -172,14 +188,19 @@ export class RequestConnection {
     };
     const settings = { ...this.#settings, ...role, statement_timeout: String(Math.ceil(this.#msLeft)) };
     const began = performance.now();
+    let isAway = false;
     try {
       return await this.#orStopped(connection.run<T>(query, settings, (bytes) => this.#count(bytes)));
     } catch (error) {
+      isAway = error instanceof DatabaseUnavailable;
       // In a transaction that has failed nothing else can be asked, which is nothing that a caller should be told.
       if (this.#isWhole) this.#failed = error as Error;
       throw error;
     } finally {
-      this.#msLeft -= performance.now() - began;
+      const tookMs = performance.now() - began;
+      this.#msLeft -= tookMs;
+      // For a database that does not answer nobody pays.
+      if (!isAway) this.#countTaken((this.#tookMs += tookMs));
     }
   }
 

@@ -39,6 +39,8 @@ export type GraphqlOptions = {
   logger: Pick<Logger, "error" | "warn">;
   /** of one answer */
   answerMaxBytes: number;
+  /** of the database's time, each of which counts as a request; any number by default */
+  msPerRequest?: number | undefined;
   /** that the server may have open; any number by default */
   maxConnections?: number | undefined;
   /** The routes of REST: a mutation that is named as one of them takes what its body takes. */
@@ -69,6 +71,7 @@ export async function createGraphql({
   reads,
   logger,
   answerMaxBytes,
+  msPerRequest,
   maxConnections,
   routes = [],
   documents = new Documents(),
@@ -76,7 +79,7 @@ export async function createGraphql({
   const publicError = publicErrors(logger);
   const connections = new RequestConnections(postgres.requests, answerMaxBytes, reads);
   const bodies = new Map(routes.flatMap(({ operationId, body }) => (body ? [[operationId, body]] : [])));
-  const execution = new Execution(publicError, connections, bodies);
+  const execution = new Execution(publicError, connections, bodies, msPerRequest);
   const instance = postgraphile(makePreset(postgres.pool, { execution, connections }));
   const server = instance.createServ(grafserv);
   const [schema] = await Promise.all([instance.getSchema(), server.ready()]);

@@ -21,18 +21,22 @@ export class Execution {
   readonly publicError: (error: unknown) => GraphQLError;
   readonly #connections: RequestConnections;
   readonly #bodies: Bodies;
+  readonly #msPerRequest: number | undefined;
   /** Without variables an operation is the same each time: what it is, or why it is refused. */
   readonly #constant = new WeakMap<OperationDefinitionNode, Measured | ApiError>();
   #made: { texts: TextCache; small: GraphQLSchema; large: GraphQLSchema } | undefined;
 
+  /** @param msPerRequest of the database's time, each of which counts as a request; any number by default */
   constructor(
     publicError: (error: unknown) => GraphQLError,
     connections: RequestConnections,
     bodies: Bodies = new Map(),
+    msPerRequest?: number,
   ) {
     this.publicError = publicError;
     this.#connections = connections;
     this.#bodies = bodies;
+    this.#msPerRequest = msPerRequest;
   }
 
   /** How texts of a schema are parsed. */
@@ -46,7 +50,7 @@ export class Execution {
     try {
       const operation = getOperationAST(args.document, args.operationName);
       const { document, variableValues } = args;
-      const { repeatable } = args.contextValue;
+      const { repeatable, countAs, countAfterwards } = args.contextValue;
       const asked =
         repeatable &&
         operation &&
@@ -56,10 +60,12 @@ export class Execution {
       const settings = args.contextValue.pgSettings!;
       const connection = this.#connections.of(settings);
       connection.repeats(copies);
+      if (this.#msPerRequest && countAfterwards)
+        connection.countTime(this.#msPerRequest, requests, countAfterwards);
       if (operation?.operation === OperationTypeNode.QUERY) this.#connections.readsOnly(settings);
       const run = () => execute({ ...args, schema: fields > SMALL.fields ? large : small });
       // The request has been counted as one of them.
-      const counted = requests > 1 ? args.contextValue.countAs?.(requests - 1) : undefined;
+      const counted = requests > 1 ? countAs?.(requests - 1) : undefined;
       if (!counted && !asked) return run();
       const runOnce = () => (asked ? once(connection, asked, run) : run());
       return Promise.resolve(counted).then(runOnce).catch(this.#refusal);

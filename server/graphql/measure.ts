@@ -33,15 +33,12 @@ export type Measured = {
   fields: number;
   /** How often the same part of an answer is asked for under other names, at most. */
   copies: number;
-  /** How many requests it counts as, for the rate limit. */
+  /** How many requests it counts as before it is run, for the rate limit. */
   requests: number;
 };
 
 /** Fields of a connection that are worked out over all of its records, so that each counts as a request. */
 const AGGREGATIONS = new Set(["aggregates", "groupedAggregates"]);
-// Each may have to be looked at for all records of a list.
-/** How many conditions of filters count as a request; the first ones are the request itself. */
-const CONDITIONS_PER_REQUEST = 50;
 
 /**
  * Measures an operation of a valid document.
@@ -104,7 +101,6 @@ class Measurement {
   #introspected = 0;
   #copies = 1;
   #aggregations = 0;
-  #conditions = 0;
   #largest: { records: number; lists: readonly string[] } = { records: 0, lists: [] };
 
   constructor(schema: GraphQLSchema, document: DocumentNode, variables: Variables, bodies: Bodies) {
@@ -142,9 +138,7 @@ class Measurement {
         this.#advice(),
       );
     }
-    const further = Math.max(0, Math.ceil(this.#conditions / CONDITIONS_PER_REQUEST) - 1);
-    const requests = Math.max(1, this.#aggregations) + further;
-    return { fields: this.#fields, copies: this.#copies, requests };
+    return { fields: this.#fields, copies: this.#copies, requests: Math.max(1, this.#aggregations) };
   }
 
   #each(fields: readonly Selected[], place: Place): void {
@@ -175,7 +169,7 @@ class Measurement {
     for (const argument of field?.args ?? []) {
       // A variable that is left out leaves its argument out.
       if (given[argument.name] !== undefined)
-        this.#conditions += checkArgument(name, argument, given[argument.name], { isMutation, body });
+        checkArgument(name, argument, given[argument.name], { isMutation, body });
     }
     if (AGGREGATIONS.has(name) && parent.name.endsWith("Connection")) this.#aggregations++;
     const type = field && getNamedType(field.type);

@@ -96,6 +96,7 @@ export function makePreset(
         pgSettings: connections.begin(expressv4!.req.identity, expressv4!.res),
         repeatable: expressv4!.req.repeatable,
         countAs: expressv4!.req.countAs,
+        countAfterwards: expressv4!.req.countAfterwards,
       }),
     },
     ruru: explorerConfig,

@@ -15,6 +15,8 @@ declare global {
       repeatable?: Repeatable | undefined;
       /** Counts the request as more than it is. */
       countAs?: ((requests: number) => Promise<void>) | undefined;
+      /** The same when that has turned out. */
+      countAfterwards?: ((requests: number) => void) | undefined;
     }
   }
   namespace GraphileBuild {

@@ -25,6 +25,8 @@ declare global {
        * @throws ApiError 429 rate_limited; 400 validation_failed for more than the limit itself
        */
       countAs: (requests: number) => Promise<void>;
+      /** Counts a request as more than it is once that has turned out, so that those which come next pay for it. */
+      countAfterwards: (requests: number) => void;
       /**
        * Counts what is asked later over the same connection, as if it had come with a request of its own.
        * @param gone aborted when nobody waits for it any more
@@ -123,8 +125,7 @@ export class RateLimit {
     const limit = ratePerMinute ?? this.#perMinute;
     const take = async (requests: number, gone: AbortSignal) => {
       const { share, admitted } = await this.#take(id, limit, requests);
-      const seconds = Math.max(1, Math.ceil((share.endsAt - performance.now()) / 1000));
-      tell(response, share, seconds);
+      const seconds = tell(response, share);
       if (admitted) return;
       if (++share.refused > REFUSED_AT_ONCE) await this.#holdBack.wait(id, gone);
       throw new ApiError("rate_limited", { headers: { [RESPONSE_HEADERS.retryAfter]: String(seconds) } });
@@ -134,6 +135,10 @@ export class RateLimit {
       counted += requests;
       if (counted > limit) throw tooMany(counted, limit);
       await take(requests, hungUp(response));
+    };
+    request.countAfterwards = (requests) => {
+      const share = this.#owe(id, limit, requests);
+      if (!response.headersSent) tell(response, share);
     };
     // A connection may last for days: it is not bound to what a minute allows.
     request.countAnother = (gone) => take(1, gone);
@@ -170,9 +175,20 @@ export class RateLimit {
         return { share, admitted: true };
       }
       if (share.taken >= limit && share.endsAt > performance.now()) return { share, admitted: false };
-      share.asking ??= this.#ask(key, share, requests).finally(() => (share.asking = undefined));
-      await share.asking;
+      await this.#askOnce(key, share, requests);
     }
+  }
+
+  /** Takes what is not there: of the limit that all processes share, as long as it lasts. */
+  #owe(key: string, limit: number, requests: number): Share {
+    const share = this.#shareOf(key, limit);
+    share.left -= requests;
+    if (share.left < 0) void this.#askOnce(key, share, 0);
+    return share;
+  }
+
+  #askOnce(key: string, share: Share, requests: number): Promise<void> {
+    return (share.asking ??= this.#ask(key, share, requests).finally(() => (share.asking = undefined)));
   }
 
   #shareOf(key: string, limit: number): Share {
@@ -223,10 +239,15 @@ function tooMany(counted: number, limit: number): ApiError {
   });
 }
 
-/** The header fields of draft-ietf-httpapi-ratelimit-headers-08. */
-function tell(response: Response, share: Share, seconds: number): void {
+/**
+ * Sets the header fields of draft-ietf-httpapi-ratelimit-headers-08.
+ * @returns the seconds until the window ends
+ */
+function tell(response: Response, share: Share): number {
+  const seconds = Math.max(1, Math.ceil((share.endsAt - performance.now()) / 1000));
   // Where something that counts as several is refused, there may be enough for something smaller.
-  const left = share.left + Math.max(0, share.limit - share.taken);
+  const left = Math.max(0, share.left + Math.max(0, share.limit - share.taken));
   response.setHeader(RESPONSE_HEADERS.rateLimitPolicy, share.policy);
   response.setHeader(RESPONSE_HEADERS.rateLimit, `"${share.limit}-in-1min"; r=${left}; t=${seconds}`);
+  return seconds;
 }
