@@ -35,7 +35,7 @@ export function registerOrgs(program: Command, context: AdminContext): void {
       const domain = options.domain === undefined ? null : checkedDomain(options.domain);
       const { rows } = await pool.query<{ orgUri: string; name: string }>(
         `insert into app_public.organizations (org_uri, name, domain, type, website)
-         values ($1, app_private.trimmed($2), $3, app_private.trimmed($4), $5)
+         values ($1, $2, $3, $4, $5)
          on conflict (org_uri) do nothing
          returning org_uri as "orgUri", name, type, website, domain`,
         [options.uri, options.name, domain, options.type ?? null, options.website ?? null],

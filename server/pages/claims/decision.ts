@@ -65,7 +65,7 @@ async function decide(
       `select to_json(app_public.review_organization_claim(($1 ->> 'id')::uuid,
          ($1 ->> 'action')::app_public.claim_review_action, null, $1 ->> 'notes',
          ($1 ->> 'role')::app_public.organization_role))::text`,
-      { id, action, notes, ...(action === "approve" && { role }) },
+      { id, action, notes, role },
     );
     return undefined;
   } catch (error) {
