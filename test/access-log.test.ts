@@ -1,7 +1,7 @@
 // One line for each request, and an id that leads from an answer to it.
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { once } from "node:events";
-import { Agent, get } from "node:http";
+import { Agent, get, request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { pino } from "pino";
 import { NO_CLAIM } from "./support/claim-queue.ts";
@@ -85,6 +85,29 @@ describe("each request is one line at info", () => {
       agent.destroy();
     }
     expect(bytes[1]).toBeLessThan(1.5 * bytes[0]!);
+  });
+
+  test("with how long it took, in milliseconds, until its answer had ended", async () => {
+    const now = performance.now();
+    const clock = jest.spyOn(performance, "now").mockReturnValue(now);
+    try {
+      const asked = request(`${service.url}/v0/needs`, {
+        method: "POST",
+        headers: {
+          ...{ authorization: `Bearer ${service.keys.write}`, "content-type": "application/json" },
+          ...{ "content-length": "2", expect: "100-continue", "x-request-id": "long-on-its-way" },
+        },
+      });
+      asked.flushHeaders();
+      await once(asked, "continue");
+      clock.mockReturnValue(now + 1_234.56);
+      asked.end("{}");
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      await answer.resume().toArray();
+      expect(await lineOf("long-on-its-way")).toMatchObject({ status: 400, durationMs: 1_234.6 });
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   test.each([

@@ -98,6 +98,22 @@ describe("the configuration", () => {
     });
   });
 
+  test.each([
+    ["SPARQL_QUERY_URL", "queryUrl"],
+    ["SPARQL_UPDATE_URL", "updateUrl"],
+    ["SPARQL_GRAPH_STORE_URL", "graphStoreUrl"],
+  ] as const)(
+    "goes by %s, which leaves the other endpoints of the graph store where they are",
+    (name, its) => {
+      const FUSEKI_URL = "http://store.example:3030/engagement";
+      const elsewhere = "http://writer.example/door";
+      expect(loadConfig({ FUSEKI_URL, [name]: elsewhere }).graphStore).toEqual({
+        ...loadConfig({ FUSEKI_URL }).graphStore,
+        ...{ [its]: elsewhere, takesTimeout: its !== "queryUrl" },
+      });
+    },
+  );
+
   test("splits the providers, and lets one of this machine speak plain http", () => {
     const OIDC_ISSUER = "https://a.example/, http://localhost:9/x,http://[::1]:9";
     expect(loadConfig({ OIDC_ISSUER, OIDC_AUDIENCE: "us" }).oidc).toEqual({
@@ -566,9 +582,15 @@ describe("admin config", () => {
     const { stdout } = await admin(["config"], {
       DATABASE_URL: "postgres://owner@db.example/x?PASSWORD=s3cret-d&sslmode=require",
       ...{ SMTP_URL: "smtp://mail.example?Token=s3cret-e", PLATFORM_URL: "https://app.example.org" },
+      DATABASE_LISTEN_URL: "postgres://owner@db.example/x?password=s3cret-f",
+      DATABASE_READ_URL: "postgres://owner@db.example/x?password=s3cret-g",
+      SPARQL_QUERY_URL: "http://store.example/query?access-token=s3cret-h",
+      SPARQL_UPDATE_URL: "http://store.example/update?access-token=s3cret-i",
+      SPARQL_GRAPH_STORE_URL: "http://store.example/data?access-token=s3cret-j",
     });
     expect(stdout).not.toContain("s3cret");
     expect(stdout).toContain("sslmode=require");
+    expect(stdout).toContain("SPARQL_GRAPH_STORE_URL=http://store.example/data?access-token=********\n");
   });
 
   test("is one JSON value with --json", async () => {

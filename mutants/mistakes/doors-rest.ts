@@ -240,6 +240,14 @@ export const REST: readonly Mistake[] = [
     tests: ["access-log"],
   },
   {
+    rule: "how long an answer took is told in milliseconds",
+    file: "server/access-log.ts",
+    before: "Math.round((performance.now() - start) * 10) / 10",
+    after: "Math.round(performance.now() - start) / 1_000",
+    tests: ["access-log"],
+    only: "with how long it took",
+  },
+  {
     rule: "a method that a caller makes up is counted as other",
     file: "server/metrics.ts",
     before: 'METHODS.has(request.method) ? request.method : "other"',

@@ -324,4 +324,28 @@ export const SETTINGS: readonly Mistake[] = [
     after: "",
     only: "look like a setting",
   },
+  {
+    ...FORM,
+    rule: "queries go where SPARQL_QUERY_URL leads, whatever FUSEKI_URL says",
+    file: "config.ts",
+    before: "e.SPARQL_QUERY_URL ?? fuseki?.queryUrl",
+    after: "fuseki?.queryUrl ?? e.SPARQL_QUERY_URL",
+    only: "goes by SPARQL",
+  },
+  {
+    ...FORM,
+    rule: "updates go where SPARQL_UPDATE_URL leads, whatever FUSEKI_URL says",
+    file: "config.ts",
+    before: "e.SPARQL_UPDATE_URL ?? fuseki?.updateUrl",
+    after: "fuseki?.updateUrl ?? e.SPARQL_UPDATE_URL",
+    only: "goes by SPARQL",
+  },
+  {
+    ...FORM,
+    rule: "graphs go where SPARQL_GRAPH_STORE_URL leads, whatever FUSEKI_URL says",
+    file: "config.ts",
+    before: "e.SPARQL_GRAPH_STORE_URL ?? fuseki?.graphStoreUrl",
+    after: "fuseki?.graphStoreUrl ?? e.SPARQL_GRAPH_STORE_URL",
+    only: "goes by SPARQL",
+  },
 ];
