@@ -101,6 +101,21 @@ describe("a validator", () => {
   });
 });
 
+test("what pages and makers of clients load is asked for again: an upgrade leaves nothing of the version before", async () => {
+  for (const path of [
+    ...["/docs/openapi.json", "/assets/style.css", "/assets/claims.js", "/assets/claims/hold.js"],
+    ...["/assets/modules/@codemirror/view.js", "/graphiql/files/ruru.js"],
+  ]) {
+    const { status, headers } = await call(`${service.url}${path}`, "GET", undefined);
+    const kept = headers.get("cache-control")!.split(", ");
+    expect({ path, status, kept }).toEqual({
+      ...{ path, status: 200 },
+      kept: expect.arrayContaining([expect.stringMatching(/^(no-cache|max-age=0)$/)]),
+    });
+    expect(kept).not.toContainEqual(expect.stringMatching(/^max-age=[1-9]|^immutable$/));
+  }
+});
+
 test("what is about persons is kept by nobody, and what differs by caller says so", async () => {
   const personal = new Set<string>(["not_your_identity", "permission_required"]);
   const routes = allRoutes({} as Parameters<typeof allRoutes>[0]).filter(

@@ -381,6 +381,23 @@ describe("a feed", () => {
     expect(places).toEqual(["2-1", "3-1", "4-1", "5-1"]);
   });
 
+  test("goes by the numbers of the places, which get another digit one day", async () => {
+    const ended = new AbortController();
+    const { feed } = feedOf((reading) => {
+      const { after, limit } = reading.input;
+      if (after === "11-1") ended.abort();
+      if (limit === OWN) return { changes: [changeAt(9)], position: "9-1", hasMore: false };
+      if (after === "now") return { changes: [], position: "8-1", hasMore: false };
+      const changes = [9, 10, 11].filter((place) => place > Number.parseInt(after, 10));
+      return { changes: changes.map((place) => changeAt(place)), position: "11-1", hasMore: false };
+    });
+    const places: string[] = [];
+    for await (const { position } of feed.changes({ after: "8-1" }, party("a"), ended.signal)) {
+      places.push(position);
+    }
+    expect(places).toEqual(["9-1", "10-1", "11-1"]);
+  });
+
   const NEED = "7b0cf2a4-52a6-4d0b-9e0b-0d3c0a6f7f21";
   test.each<[string, Topic, string[]]>([
     ["all", {}, ["2-1", "3-1", "4-1", "5-1"]],

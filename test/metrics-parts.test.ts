@@ -8,6 +8,7 @@ import type { Pool } from "pg";
 import { Gauge } from "prom-client";
 import { Metrics } from "../process/metrics.ts";
 import type { GraphHealth } from "../process/metrics.ts";
+import { addServerMetrics } from "../server/metrics.ts";
 import { addWorkerMetrics } from "../worker/metrics.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -232,6 +233,31 @@ describe("of connections", () => {
     metrics.watchPool("worker", failing);
     await expect(failing.connect()).rejects.toThrow("no room");
     expect(await waits()).toEqual({ [series]: 3 });
+  });
+});
+
+describe("of the server", () => {
+  test("who waits for the primary or the replica is counted where they wait, and not at the pool", async () => {
+    const metrics = new Metrics();
+    const told: ((seconds: number) => void)[] = [];
+    const place = (waiting: number) => ({
+      usage: { waiting },
+      onWait: (tell: (seconds: number) => void) => void told.push(tell),
+    });
+    const pool = { totalCount: 7, idleCount: 3, waitingCount: 2 };
+    addServerMetrics(metrics, {
+      postgres: { pool, requests: place(5), probes: undefined },
+      reads: { onRead: () => undefined },
+      replica: { pool, connections: place(6), isUsed: true, lag: () => Promise.resolve(8) },
+    } as unknown as Parameters<typeof addServerMetrics>[1]);
+    for (const tell of told) tell(0.5);
+    expect(await scrape(metrics, /^database_(pool_(waiting|wait_seconds_sum)|replica)/)).toEqual({
+      'database_pool_waiting{pool="server"}': 5,
+      'database_pool_waiting{pool="replica"}': 6,
+      'database_pool_wait_seconds_sum{pool="server"}': 0.5,
+      'database_pool_wait_seconds_sum{pool="replica"}': 0.5,
+      ...{ database_replica_used: 1, database_replica_lag_bytes: 8 },
+    });
   });
 });
 

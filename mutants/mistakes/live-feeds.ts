@@ -106,4 +106,12 @@ export const LIVE_FEEDS: readonly Mistake[] = [
     tests: ["live-parts"],
     only: "each organization and each need",
   },
+  {
+    rule: "places in the feed are compared as numbers, and not as texts",
+    file: "server/live/channel.ts",
+    before: 'return Number(position.split("-", 1)[0]);',
+    after: 'return position.split("-", 1)[0] as unknown as number;',
+    tests: ["live-parts"],
+    only: "another digit",
+  },
 ];
