@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals
 import { once } from "node:events";
 import { Agent, get, request } from "node:http";
 import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
 import { pino } from "pino";
+import { loadConfig } from "../config.ts";
+import { createGraphStore, GraphUnavailable, storeUrls } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { startServer } from "../server/main.ts";
 import { NO_CLAIM } from "./support/claim-queue.ts";
 import { eventually } from "./support/eventually.ts";
 import { send } from "./support/graphql.ts";
@@ -15,12 +20,14 @@ import { contributor, ORG } from "./support/world.ts";
 
 type Line = Record<string, unknown>;
 const lines: Line[] = [];
+const WARN = 40;
 const INFO = 30;
 const DEBUG = 20;
 
+const logger = pino({ level: "debug" }, { write: (line) => void lines.push(JSON.parse(line) as Line) });
+
 let service: TestService;
 beforeAll(async () => {
-  const logger = pino({ level: "debug" }, { write: (line) => void lines.push(JSON.parse(line) as Line) });
   service = await startTestService({ logger });
 });
 afterAll(() => service.stop());
@@ -294,4 +301,49 @@ describe("the request id", () => {
       { err: { code: "XX000" } },
     ]);
   });
+});
+
+test("an operator is told of a query's answer that broke off, and of a query that goes on when its time is over", async () => {
+  const before = lines.length;
+  const { setTimeout: later } = globalThis;
+  const overdue = Promise.withResolvers<() => void>();
+  const clock = jest
+    .spyOn(globalThis, "setTimeout")
+    .mockImplementation((told: () => void, ms?: number, ...given: []) => {
+      if (ms === 22_345) overdue.resolve(told);
+      return later(told, ms, ...given);
+    });
+  const store = createGraphStore(storeUrls("http://127.0.0.1:9"));
+  const broken = Promise.withResolvers<never>();
+  const query: GraphStore["query"] = async (_, call) => {
+    await call?.place?.(undefined);
+    const rows = async function* () {
+      yield Buffer.from("s\r\n");
+      await broken.promise;
+    };
+    return { body: Readable.from(rows()), contentType: "text/csv" } as Awaited<
+      ReturnType<GraphStore["query"]>
+    >;
+  };
+  const server = await startServer({
+    config: loadConfig({ PORT: "0", SPARQL_TIMEOUT_MS: "12345" }),
+    ...{ databaseUrl: service.database.serverUrl, store: { ...store, query }, logger, graphql: "on demand" },
+  });
+  try {
+    const headers = { authorization: `Bearer ${service.keys.read}`, accept: "text/csv" };
+    const ask = new URLSearchParams({ query: "SELECT ?s { ?s ?p ?o }" });
+    const answer = await fetch(`${server.url}/v0/sparql?${ask.toString()}`, { headers });
+    (await overdue.promise)();
+    broken.reject(new GraphUnavailable("The graph store's answer broke off."));
+    await expect(answer.text()).rejects.toThrow();
+    const warned = lines.slice(before).filter(({ level }) => level === WARN);
+    expect(warned.map(({ msg }) => msg)).toEqual([
+      expect.stringContaining("goes on with a query whose time is over"),
+      "a query's answer broke off",
+    ]);
+  } finally {
+    clock.mockRestore();
+    await server.stop();
+    store.close();
+  }
 });

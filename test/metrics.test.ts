@@ -1,5 +1,5 @@
 // Metrics of server and worker.
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
 import { Metrics } from "../process/metrics.ts";
@@ -19,6 +19,7 @@ let service: TestService;
 let server: RunningServer;
 let worker: Worker;
 const config = { ...loadConfig({ PORT: "0", GRAPH_VERIFY_SHARE: "0" }), metricsPort: 0 };
+const serving = jest.spyOn(Metrics.prototype, "serve");
 beforeAll(async () => {
   service = await startTestService({ graphql: "on demand" });
   const { store, database } = service;
@@ -29,6 +30,13 @@ afterAll(async () => {
   await worker.stop();
   await server.stop();
   await service.stop();
+});
+
+test("metrics are told on the address of HOST alone", () => {
+  expect(serving.mock.calls).toEqual([
+    [config.host, 0],
+    [config.host, 0],
+  ]);
 });
 
 const db = () => service.database.owner;
