@@ -81,16 +81,20 @@ test("each kind of record has its steps under its own name", async () => {
     acceleratorScope: ["PRA"],
   };
   const attestation = { claimedByEmail: contributor, engagementAccelerators: ["PRA"], countryCode: "NE" };
-  const routes: Record<string, [path: string, body: object]> = {
-    need: ["/v0/needs", need],
-    commitment: ["/v0/commitments", { ...by, ...commitment }],
-    engagement_claim: ["/v0/engagement-claims/submit", { ...by, ...attestation }],
+  const routes: Record<string, [path: string, status: string, body: object]> = {
+    need: ["/v0/needs", "open", need],
+    commitment: ["/v0/commitments", "declared", { ...by, ...commitment }],
+    engagement_claim: ["/v0/engagement-claims/submit", "active", { ...by, ...attestation }],
   };
-  for (const [kind, [path, body]] of Object.entries(routes)) {
+  for (const [kind, [path, status, body]] of Object.entries(routes)) {
     const declared = await call(`${service.url}${path}`, "POST", service.keys.write, body);
     const { needId, commitmentId, claimId } = declared.body;
     const id = needId ?? commitmentId ?? claimId;
-    expect([kind, id, await trailOf(kind, id)]).toEqual([kind, expect.any(String), [expect.anything()]]);
+    expect([kind, id, await trailOf(kind, id)]).toMatchObject([
+      kind,
+      expect.any(String),
+      [{ change: { status } }],
+    ]);
   }
 });
 
@@ -224,9 +228,11 @@ describe.each(DOORS)("through %s", (name) => {
       ...{ orgName: "River Mission", isNewOrg: false, orgUri: ORG },
     });
     await door.review({ claimId: value.claimId, action: "reject", adminEmail: admin, notes: "Unknown" });
-    expect((await trailOf("organization_claim", value.claimId)).map(({ key }) => key)).toEqual([
-      ...[keyIds.write, keyIds.write],
-      ...[keyIds.review, keyIds.review],
+    expect(
+      (await trailOf("organization_claim", value.claimId)).map(({ key, change }) => [key, change]),
+    ).toEqual([
+      ...["submitted", "pending_review"].map((status) => [keyIds.write, { status }]),
+      ...["reviewed", "rejected"].map((status) => [keyIds.review, { status }]),
     ]);
   });
 });

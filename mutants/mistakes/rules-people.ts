@@ -28,6 +28,22 @@ export const PEOPLE: readonly Mistake[] = [
     only: "through REST",
   },
   {
+    rule: "the trail tells to which status a claim came, not from which",
+    file: "db/rules/trail.sql",
+    before: "'organization_claim', h.claim_id::text, jsonb_build_object('status', h.to_status)",
+    after: "'organization_claim', h.claim_id::text, jsonb_build_object('status', h.from_status)",
+    tests: ["trail"],
+    only: "through REST",
+  },
+  {
+    rule: "the trail tells to which status a record came, not from which",
+    file: "db/rules/trail.sql",
+    before: "jsonb_build_object('status', h.to_status) as change",
+    after: "jsonb_build_object('status', h.from_status) as change",
+    tests: ["trail"],
+    only: "each kind of record",
+  },
+  {
     rule: "support does not assign roles",
     file: "db/rules/permissions.sql",
     before: "('support', 'claims:review'),",
