@@ -127,5 +127,6 @@ export function isTimezone(readings: readonly string[]): boolean {
 
 /** Whether a name, read in any way, is one by which an engine computes. */
 export function isComputing(readings: readonly string[]): boolean {
-  return readings.some((iri) => COMPUTING.some((start) => iri.toLowerCase().startsWith(start.toLowerCase())));
+  // One reading has scheme and host in small letters, and in the rest a capital makes another name.
+  return readings.some((iri) => COMPUTING.some((start) => iri.startsWith(start)));
 }

@@ -557,7 +557,11 @@ describe("without a store", () => {
       `SELECT * { ?x <http://jena.apache.org/spatial#nearby> (1 2 3) }`,
       `SELECT * { ?x <http://www.opengis.net/ont/geosparql#sfContains> ?y }`,
       `SELECT * { ?x <urn:p>/^<http://jena.apache.org/ARQ/property#str> ?y }`,
+      `SELECT * { ?x <http://www.dotnetrdf.org/leviathan#sin> ?y }`,
       `SELECT * { << ?x <java:a> ?y >> ?p ?o }`,
+      // Scheme and host are the same in capitals.
+      `SELECT * { ?x <JAVA:a> ?y }`,
+      `PREFIX p: <HTTP://Jena.Apache.ORG/ARQ/property#> SELECT * { ?x p:str ?y }`,
       // Jena takes an IRI to begin with the scheme of its own address, and leaves out its dots.
       `SELECT * { ?x <//jena.apache.org/ARQ/property#str> ?y }`,
       `SELECT * { ?x <http://jena.apache.org/a/../ARQ/property#str> ?y }`,
@@ -590,8 +594,34 @@ describe("without a store", () => {
       `PREFIX math: <http://www.w3.org/2005/xpath-functions/math#> ASK { FILTER(math:sqrt(2) < math:pi()) }`,
       `PREFIX afn: <${AFN}> ASK { ?s <http://jena.apache.org/> <http://jena.apache.org/documentation/> }`,
       `ASK { ?s <http://www.w3.org/2000/01/rdf-schema#member> "java:x" }`,
+      `ASK { ?s <http://jena.apache.org/arq/property#str> ?o }`,
     ])("but not: %s", async (text) => {
       expect(await query(text)).toMatchObject({ status: 503 });
+    });
+    test("but no function that is quick whatever it is given", async () => {
+      const namespaces = {
+        "http://www.w3.org/2001/XMLSchema#":
+          "double float decimal integer byte short int long unsignedByte unsignedShort unsignedInt unsignedLong positiveInteger " +
+          "nonNegativeInteger negativeInteger nonPositiveInteger boolean string anyURI dateTime date time gYear gYearMonth gMonth " +
+          "gMonthDay gDay",
+        "http://www.w3.org/2005/xpath-functions#":
+          "string-length upper-case lower-case normalize-space contains starts-with ends-with substring-before substring-after abs " +
+          "ceiling floor round not concat year-from-date month-from-date day-from-date timezone-from-date year-from-dateTime " +
+          "month-from-dateTime day-from-dateTime hours-from-dateTime minutes-from-dateTime seconds-from-dateTime " +
+          "timezone-from-dateTime hours-from-time minutes-from-time seconds-from-time timezone-from-time years-from-duration " +
+          "months-from-duration days-from-duration hours-from-duration minutes-from-duration seconds-from-duration",
+        "http://www.w3.org/2005/xpath-functions/math#":
+          "pi exp exp10 log log10 sqrt sin cos tan asin acos atan atan2",
+      };
+      const functions = Object.entries(namespaces).flatMap(([start, names]) =>
+        names.split(" ").map((name) => start + name),
+      );
+      const refused: string[] = [];
+      for (const iri of functions) {
+        const { status } = await query(`SELECT (<${iri}>(?o) AS ?x) { ?s ?p ?o }`);
+        if (status !== 503) refused.push(iri);
+      }
+      expect(refused).toEqual([]);
     });
   });
 

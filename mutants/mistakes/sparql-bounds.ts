@@ -79,6 +79,42 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     only: "functions of its own",
   },
   {
+    rule: "no name of Leviathan loads a class",
+    ...EXTENSIONS,
+    before: '  "http://www.dotnetrdf.org/leviathan#",\n',
+    after: "",
+  },
+  {
+    rule: "a property that computes does so in whatever letters its scheme and host are",
+    ...EXTENSIONS,
+    before: "return readings.some((iri) => COMPUTING",
+    after: "return readings.slice(0, 1).some((iri) => COMPUTING",
+  },
+  {
+    rule: "a path in other letters is another name",
+    ...EXTENSIONS,
+    before: "COMPUTING.some((start) => iri.startsWith(start))",
+    after: "COMPUTING.some((start) => iri.toLowerCase().startsWith(start.toLowerCase()))",
+  },
+  {
+    rule: "the seconds of a time may be asked for",
+    ...EXTENSIONS,
+    before: '...parts("time", "hours", "minutes", "seconds", "timezone")',
+    after: '...parts("time", "hours", "minutes", "timezone")',
+  },
+  {
+    rule: "a text may be asked for how it ends",
+    ...EXTENSIONS,
+    before: '"contains", "starts-with", "ends-with"]',
+    after: '"contains", "starts-with"]',
+  },
+  {
+    rule: "a value may be made a day of a month",
+    ...EXTENSIONS,
+    before: '    "gMonthDay",\n',
+    after: "",
+  },
+  {
     rule: "a prefix of which nothing is made is no extension",
     ...GUARD,
     before: '    if (node["type"] === "contextDef" && node["subType"] === "prefix") continue;\n',
