@@ -1,5 +1,8 @@
 // What is compared, replaced and removed in pages and portions: each record once, and the one after a full page too.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import type { Pool } from "pg";
+import { closePool } from "../db/close.ts";
+import { createPool } from "../db/pool.ts";
 import { GraphFailed } from "../graph/store.ts";
 import { drain } from "../worker/drain.ts";
 import { importPeopleGroups } from "../worker/imports.ts";
@@ -54,6 +57,48 @@ test.each([500, 501])("of %i subjects that no table contains each is found, and 
   expect((await compare()).differences).toEqual({ ...NONE, foreign: count });
   expect(await compare({ repair: true })).toMatchObject({ repaired: count, drift: 0 });
   expect((await compare()).differences).toEqual(NONE);
+});
+
+/** The same notes of the graph, the first record's at the end of them, for a database that looks for rows in ways like these. */
+async function firstNotedLast(settings: string): Promise<Pool> {
+  await graph.database.owner.query(`
+    create temporary table noted as table app_private.graph_records;
+    truncate app_private.graph_records;
+    insert into app_private.graph_records
+    select * from noted order by record_id = (select record_id from noted order by record_id limit 1), record_id`);
+  return createPool(graph.database.url, { options: settings });
+}
+
+test("each record is compared once, in whatever order the database finds what was noted of it", async () => {
+  await graph.declareNeeds(501);
+  await drain(graph.options);
+  const pool = await firstNotedLast("-c enable_nestloop=off -c enable_mergejoin=off");
+  try {
+    // As after years: those that are gone by far outnumber a page.
+    await pool.query(
+      `insert into app_private.graph_records (kind, record_id, synced_revision, state, dirty_since)
+       select 'need', gen_random_uuid(), 1, 'synced', null from generate_series(1, 5000);
+       analyze app_private.graph_records, app_public.needs`,
+    );
+    const { records, differences } = await verify({ ...graph.options, pool });
+    expect({ records, differences }).toEqual({ records: 501, differences: NONE });
+  } finally {
+    await closePool(pool);
+  }
+});
+
+test("a rebuild notes of each record that it is written, in whatever order the database finds them", async () => {
+  await graph.declareNeeds(1_001);
+  const pool = await firstNotedLast("-c enable_indexscan=off -c enable_bitmapscan=off");
+  try {
+    await rebuild({ ...graph.options, pool });
+    const { rows } = await pool.query(
+      "select state, count(*)::integer from app_private.graph_records group by state",
+    );
+    expect(rows).toEqual([{ state: "synced", count: 1_001 }]);
+  } finally {
+    await closePool(pool);
+  }
 });
 
 test("what still waits to be written cannot be compared, and is counted as that", async () => {
@@ -182,16 +227,22 @@ test("a list of 501 is in the graph whole", async () => {
 
 test("of more records than are marked in one step each is marked", async () => {
   const { owner } = graph.database;
+  const between = standBetween(owner);
   await owner.query(
     `insert into app_private.graph_records (kind, record_id, revision, synced_revision, state)
      select 'need', gen_random_uuid(), 1, 1, 'synced' from generate_series(1, 20001)`,
   );
-  const client = await owner.connect();
+  between.before = () => {
+    if (between.count("with step as") > 4) throw new Error("A step goes back behind the one before.");
+  };
+  const client = await between.pool.connect();
   try {
     await markRecords(client, "need");
   } finally {
     client.release();
   }
+  // The fourth finds no more.
+  expect(between.count("with step as")).toBe(4);
   const { rows } = await owner.query(
     "select revision::integer > 1 as marked, state, count(*)::integer from app_private.graph_records group by 1, 2",
   );
