@@ -125,6 +125,19 @@ describe("a type of which a literal is", () => {
   ])("and may be: %s", (text) => {
     expect(verdict(PREFIXES + text)).toBe(ACCEPTED);
   });
+  test("and may be each of XML Schema and RDF", () => {
+    const xsd =
+      "double float decimal integer byte short int long unsignedByte unsignedShort unsignedInt unsignedLong positiveInteger " +
+      "nonNegativeInteger negativeInteger nonPositiveInteger dateTime dateTimeStamp date time gYear gYearMonth gMonthDay gMonth " +
+      "gDay duration dayTimeDuration yearMonthDuration string boolean hexBinary base64Binary anyURI language normalizedString " +
+      "token NMTOKEN Name NCName QName ID IDREF ENTITY";
+    const types = [
+      ...xsd.split(" ").map((name) => `xsd:${name}`),
+      ...["langString", "dirLangString", "HTML", "XMLLiteral", "JSON"].map((name) => `rdf:${name}`),
+    ];
+    const refused = types.filter((type) => verdict(`${PREFIXES}ASK { ?s ?p "1"^^${type} }`) !== ACCEPTED);
+    expect(refused).toEqual([]);
+  });
   test("is quoted by its beginning", () => {
     expect(verdict(`ASK { ?s ?p "a"^^<urn:${"x".repeat(60_000)}> }`).length).toBeLessThan(400);
   });
