@@ -48,6 +48,20 @@ test("a word as it is spelt finds no church with one that is only like it", asyn
   await owner.query("delete from app_public.churches where church_id in ('spelt', 'alike')");
 });
 
+test("a program is found that is called as a language was before it, and a language as a program", async () => {
+  const { owner } = service.database;
+  const [twi, signing] = [["Twi"], ["Signing"]];
+  await insertChurches(owner, [
+    { church_id: "first", name: "Hall", service_languages: twi, ministry_names: signing },
+  ]);
+  await insertChurches(owner, [
+    { church_id: "second", name: "Hall", service_languages: signing, ministry_names: twi },
+  ]);
+  expect(ids(await found("programs=twi"))).toEqual(["second"]);
+  expect(ids(await found("languages=signing"))).toEqual(["second"]);
+  await owner.query("delete from app_public.churches where church_id in ('first', 'second')");
+});
+
 test("a word with an apostrophe is one word", async () => {
   const { owner } = service.database;
   await insertChurches(owner, [

@@ -125,6 +125,14 @@ export const CHURCHES: readonly Mistake[] = [
     only: "near a pole",
   },
   {
+    rule: "a program is remembered also when a language is called the same",
+    file: "db/rules/church-conditions.sql",
+    before: "known.kind = used.kind and known.tag = used.tag",
+    after: "known.tag = used.tag",
+    tests: ["churches"],
+    only: "called as a language",
+  },
+  {
     rule: "every one of the words is in a church",
     file: "db/rules/church-conditions.sql",
     before: "found := coalesce(found && lexeme::tsquery, lexeme::tsquery);",
