@@ -199,7 +199,11 @@ test("GeoJSON: places from the geometry, ids from the features, whatever the fil
   const collection = {
     type: "FeatureCollection",
     crs: { type: "name", properties: { name: "urn:ogc:def:crs:OGC:1.3:CRS84" } },
-    features: [feature("f1", "A } in a name", [3.4, 6.5]), feature("f2", "Two", [178.4, -18.1])],
+    features: [
+      feature("f1", "A } in a name", [3.4, 6.5]),
+      feature("f2", "Two", [178.4, -18.1]),
+      feature("f3", "Three", [0, 0]),
+    ],
   };
   for (const text of [
     JSON.stringify(collection),
@@ -211,7 +215,7 @@ test("GeoJSON: places from the geometry, ids from the features, whatever the fil
     await database.owner.query("delete from app_public.churches");
     const source = Readable.from([Buffer.from(text)]);
     const imported = await importChurches(database.owner, source, { format: "geojson" });
-    expect(imported).toMatchObject({ read: 2, added: 2, refused: 0 });
+    expect(imported).toMatchObject({ read: 3, added: 3, refused: 0 });
     expect(await churches("church_id, name, latitude, longitude, service_languages")).toEqual([
       {
         church_id: "f1",
@@ -221,6 +225,7 @@ test("GeoJSON: places from the geometry, ids from the features, whatever the fil
         service_languages: ["Yoruba"],
       },
       { church_id: "f2", name: "Two", latitude: -18.1, longitude: 178.4, service_languages: ["Yoruba"] },
+      { church_id: "f3", name: "Three", latitude: 0, longitude: 0, service_languages: ["Yoruba"] },
     ]);
   }
 });

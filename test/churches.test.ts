@@ -359,6 +359,15 @@ describe("by words and names", () => {
     expect((await search("id=w2&fields=geojson")).body.items).toEqual([{ church_id: "w2", geojson: null }]);
   });
 
+  test("a church where the equator meets the meridian of Greenwich has its place", async () => {
+    const { owner } = service.database;
+    await insertChurches(owner, [{ church_id: "nought", name: "Hall", latitude: 0, longitude: 0 }]);
+    const { body } = await search("id=nought&fields=latitude,longitude,geojson");
+    await owner.query("delete from app_public.churches where church_id = 'nought'");
+    const geojson = { type: "Point", coordinates: [0, 0] };
+    expect(body.items).toEqual([{ church_id: "nought", latitude: 0, longitude: 0, geojson }]);
+  });
+
   test("one church by its id, or 404", async () => {
     const one = await call(`${service.url}/v0/orgs/w1`, "GET", service.keys.read);
     expect(one).toMatchObject({

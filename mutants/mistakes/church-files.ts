@@ -80,6 +80,14 @@ export const CHURCH_FILES: readonly Mistake[] = [
     only: "whatever follows a feature",
   },
   {
+    rule: "a point on the meridian of Greenwich is a place",
+    file: "db/churches/read.ts",
+    before: "...(longitude !== undefined && { longitude, latitude }),",
+    after: "...(longitude ? { longitude, latitude } : {}),",
+    tests: ["church-import"],
+    only: "places from the geometry",
+  },
+  {
     rule: "a value that no index can hold costs its own row",
     file: "db/churches/lane.ts",
     before: "/^(2[23]|54)/",

@@ -125,6 +125,14 @@ export const CHURCHES: readonly Mistake[] = [
     only: "near a pole",
   },
   {
+    rule: "a church on the meridian of Greenwich has a geometry",
+    file: "db/rules/church-answers.sql",
+    before: "return case when church.latitude is not null then",
+    after: "return case when church.longitude <> 0 then",
+    tests: ["churches"],
+    only: "Greenwich has its place",
+  },
+  {
     rule: "a program is remembered also when a language is called the same",
     file: "db/rules/church-conditions.sql",
     before: "known.kind = used.kind and known.tag = used.tag",
