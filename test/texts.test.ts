@@ -234,6 +234,31 @@ test("the IRI that a concept gets is a text without hidden characters, and no lo
   );
 });
 
+test.each([
+  ["people_groups", "name"],
+  ["organizations", "name"],
+  ["organizations", "type"],
+  ["users", "firstName"],
+  ["users", "lastName"],
+])("of %s that have one, a %s is changed to none that cannot be read", async (table, field) => {
+  const column = field.replace("N", "_n");
+  const client = await service.database.owner.connect();
+  try {
+    await client.query(`begin;
+      insert into app_public.people_groups (rop3, name) values ('100999', 'Somali');
+      update app_public.${table} set ${column} = 'Readable'`);
+    await expect(
+      client.query(`update app_public.${table} set ${column} = U&'a\\202Eb'`),
+    ).rejects.toMatchObject({
+      code: "PT400",
+      message: expect.stringMatching(new RegExp(`^${field} .*U\\+202E`)) as unknown,
+    });
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
 test("a person has an address, and an organization a name, also where SQL alone adds them", async () => {
   const person = (email: string | null) => alone("insert into app_public.users (email) values ($1)", email);
   const organization = (name: string | null) =>
