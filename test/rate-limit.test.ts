@@ -156,10 +156,7 @@ describe("a GraphQL request", () => {
       url: string,
       key: string,
       query: string,
-      { signal = null, meanwhile = () => Promise.resolve() } = {} as {
-        signal?: AbortSignal;
-        meanwhile?: () => Promise<void>;
-      },
+      { signal, meanwhile }: { signal?: AbortSignal; meanwhile?: () => Promise<void> } = {},
     ) => {
       const client = await service.database.owner.connect();
       const began = performance.now();
@@ -167,7 +164,7 @@ describe("a GraphQL request", () => {
       try {
         await client.query("begin; lock table app_public.needs in access exclusive mode");
         answer = fetch(`${url}/graphql`, {
-          ...{ method: "POST", body: JSON.stringify({ query }), signal },
+          ...{ method: "POST", body: JSON.stringify({ query }), signal: signal ?? null },
           headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
         });
         answer.catch(() => undefined);
@@ -179,7 +176,7 @@ describe("a GraphQL request", () => {
           );
           expect(rows).toHaveLength(1);
         });
-        await meanwhile();
+        await meanwhile?.();
       } finally {
         await client.query("rollback");
         client.release();
