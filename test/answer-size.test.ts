@@ -247,9 +247,10 @@ describe("answers that nobody reads", () => {
       expect(given.length + refused.length).toBe(AT_ONCE);
       expect(refused.join("")).toMatch(/waiting to be read/);
       const bytes = given.map((answer) => Number(/^content-length: (\d+)\r$/im.exec(answer)![1]));
-      expect(bytes.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(
-        3 * ANSWER_BYTES + given.length * SYSTEM_BYTES,
-      );
+      const total = bytes.reduce((sum, each) => sum + each);
+      // Twice the longest answer may be unread before the next one is refused.
+      expect(total).toBeGreaterThan(2 * ANSWER_BYTES - given.length * 1_000);
+      expect(total).toBeLessThanOrEqual(3 * ANSWER_BYTES + given.length * SYSTEM_BYTES);
       for (const answer of refused) {
         expect(answer).toMatch(/^retry-after: 1\r$/im);
         expect(answer).toMatch(/service_busy/);

@@ -1,4 +1,5 @@
 // Reads on a streaming replica: whoever was told of a write sees it, on whichever server, and nobody notices where it was read.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { describeWithDistribution } from "./support/distribution.ts";
 import { eventually } from "./support/eventually.ts";
@@ -8,6 +9,7 @@ import { describeWithPgbouncer, startPgbouncer } from "./support/pgbouncer.ts";
 import { declare, NEED, readsOf, startReplicated } from "./support/replica.ts";
 import type { Replicated, ServerOnReplica } from "./support/replica.ts";
 import { call } from "./support/service.ts";
+import type { Answer } from "./support/service.ts";
 import { contributor } from "./support/world.ts";
 
 /** Writes through the one and reads through the other, at once and by every way, as often as asked. */
@@ -115,6 +117,23 @@ describe("beside a replica", () => {
     const mutation = `mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { status } } }`;
     const input = { ...NEED, needDescription: "Written" };
     expect(await counted(() => ask(service, mutation, { input }, "write"))).toEqual([false, 0]);
+  });
+
+  test("one that is behind is waited for as long as is configured", async () => {
+    const before = await readsOf(one);
+    await both.onReplica("select pg_wal_replay_pause()");
+    let answer: Promise<Answer>;
+    try {
+      const needId = await declare(one, both.keys.write, "Behind");
+      answer = call(`${one.url}/v0/needs/${needId}`, "GET", both.keys.read);
+      // Twice as long as by default.
+      await sleep(1_000);
+    } finally {
+      await both.onReplica("select pg_wal_replay_resume()");
+    }
+    expect(await answer).toMatchObject({ status: 200, body: { needDescription: "Behind" } });
+    const after = await readsOf(one);
+    expect([after.replica - before.replica > 0, after.primary - before.primary]).toEqual([true, 0]);
   });
 
   test("refusals are the same as without a replica", async () => {

@@ -50,4 +50,20 @@ export const SERVER_SETTINGS: readonly Mistake[] = [
     tests: ["metrics-parts"],
     only: "is asked once",
   },
+  {
+    rule: "a replica that is behind is waited for as long as is configured",
+    file: "server/main.ts",
+    before: "{ url: readUrl, maxLagMs, logger, ...connecting }",
+    after: "{ url: readUrl, maxLagMs: 500, logger, ...connecting }",
+    tests: ["replica"],
+    only: "waited for as long",
+  },
+  {
+    rule: "twice the longest answer may be unread",
+    file: "server/app.ts",
+    before: "UNDELIVERED_ANSWERS * config.answerMaxBytes",
+    after: "config.answerMaxBytes",
+    tests: ["answer-size"],
+    only: "are few",
+  },
 ];
