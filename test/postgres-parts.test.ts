@@ -136,6 +136,21 @@ describe("announcements", () => {
     await eventually(() => expect(heard.slice(6)).toEqual(["deaf", "listening"]));
   });
 
+  test("have to arrive by themselves: a pooler may have them for whoever asks just then", async () => {
+    const asked = pg.Client.prototype as unknown as { query: (text: unknown) => Promise<unknown> };
+    const query = jest.spyOn(asked, "query");
+    const times = () => query.mock.calls.filter(([text]) => text === "listen api_keys").length;
+    let before: number | undefined;
+    const borrow: Connections["borrow"] = (borrower, work) => {
+      before = times();
+      return postgres.probes.borrow(borrower, work);
+    };
+    await listen(database.serverUrl).start({ borrow } as Connections);
+    expect(before).toBe(1);
+    await eventually(() => expect(times()).toBeGreaterThan(1));
+    query.mockRestore();
+  });
+
   test("keep no connection on which nothing is answered, at the start or later", async () => {
     const { port } = new URL(database.serverUrl);
     line = await forwardTo(() => Number(port));

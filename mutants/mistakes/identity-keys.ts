@@ -154,6 +154,14 @@ export const IDENTITY_KEYS: readonly Mistake[] = [
     only: "the time that is configured",
   },
   {
+    rule: "announcements arrive by themselves, or a pooler is believed by chance",
+    file: "server/identity/announcements.ts",
+    before: "    await makeSure?.();\n    void this.#watch(client, lost);\n",
+    after: "    void this.#watch(client, lost);\n    await makeSure?.();\n",
+    only: "by themselves",
+    tests: ["postgres-parts"],
+  },
+  {
     ...LINE,
     rule: "a connection that was cut without a word is noticed",
     file: "server/identity/announcements.ts",

@@ -47,8 +47,18 @@ export class Announcements {
    * @throws NotAnnounced when it does not
    */
   async start(connections: Connections): Promise<void> {
-    await this.#listen();
+    await this.#listen(() => this.#arrive(connections));
     if (!this.#client) throw new NotAnnounced("the database cannot be reached for LISTEN");
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#retry);
+    if (this.#client) await closeClient(this.#client);
+  }
+
+  /** Without asking for them: a pooler tells who asks just then what it otherwise keeps to itself, and would pass by chance. */
+  async #arrive(connections: Connections): Promise<void> {
     const nonce = randomUUID();
     const arrival = Promise.withResolvers<boolean>();
     this.#arrived = (payload) => {
@@ -62,13 +72,8 @@ export class Announcements {
     if (!hasArrived) throw new NotAnnounced("what the database announces (NOTIFY) does not arrive");
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#retry);
-    if (this.#client) await closeClient(this.#client);
-  }
-
-  async #listen(): Promise<void> {
+  /** @param makeSure before it is watched */
+  async #listen(makeSure?: () => Promise<void>): Promise<void> {
     const client = new pg.Client({
       ...{ connectionString: this.#url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true },
     });
@@ -94,6 +99,7 @@ export class Announcements {
       client.connection.stream.destroy();
       return;
     }
+    await makeSure?.();
     void this.#watch(client, lost);
   }
 
