@@ -47,7 +47,7 @@ export class Announcements {
    * @throws NotAnnounced when it does not
    */
   async start(connections: Connections): Promise<void> {
-    await this.#listen(() => this.#arrive(connections));
+    await this.#listen(() => this.#requireArrival(connections));
     if (!this.#client) throw new NotAnnounced("the database cannot be reached for LISTEN");
   }
 
@@ -57,8 +57,11 @@ export class Announcements {
     if (this.#client) await closeClient(this.#client);
   }
 
-  /** Without asking for them: a pooler tells who asks just then what it otherwise keeps to itself, and would pass by chance. */
-  async #arrive(connections: Connections): Promise<void> {
+  /**
+   * Makes sure that what is announced arrives while the connection asks nothing: a pooler passes an announcement on to whoever
+   * asks something just then, and would be believed by chance.
+   */
+  async #requireArrival(connections: Connections): Promise<void> {
     const nonce = randomUUID();
     const arrival = Promise.withResolvers<boolean>();
     this.#arrived = (payload) => {
@@ -72,7 +75,7 @@ export class Announcements {
     if (!hasArrived) throw new NotAnnounced("what the database announces (NOTIFY) does not arrive");
   }
 
-  /** @param makeSure before it is watched */
+  /** @param makeSure that announcements arrive, before anything else is asked of the connection */
   async #listen(makeSure?: () => Promise<void>): Promise<void> {
     const client = new pg.Client({
       ...{ connectionString: this.#url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true },
