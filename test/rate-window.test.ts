@@ -1,6 +1,6 @@
 // The window of a rate limit by a clock that the test sets: what is left over at its end, and what a batch takes.
 import { EventEmitter } from "node:events";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Request, Response } from "express";
 import type { Pulse } from "../process/pulse.ts";
 import { HoldBack } from "../server/identity/hold-back.ts";
@@ -115,6 +115,49 @@ test("a batch takes what is left of a part and what it lacks, and is refused who
   expect(await ask(limit, 40, 35)).toMatchObject({ code: "", left: 4 });
   expect(await ask(limit, 40, 9)).toMatchObject({ code: "rate_limited" });
   expect(await ask(process(), 40)).toMatchObject({ code: "rate_limited" });
+});
+
+describe("what a request turned out to be", () => {
+  const turnsOut = async (
+    limit: RateLimit,
+    ratePerMinute: number,
+    requests: number,
+    { answered = false, meanwhile = () => {} } = {},
+  ) => {
+    const headers = new Map<string, string>();
+    const request = { identity: { id: "a", ratePerMinute } } as unknown as Request;
+    const response = Object.assign(answer(headers), { headersSent: answered });
+    await limit.count(request, response, () => undefined);
+    headers.clear();
+    meanwhile();
+    request.countAfterwards(requests);
+    return headers;
+  };
+
+  test("is taken from what is left, and what is not there keeps out until the window ends, and no longer", async () => {
+    const limit = process();
+    expect((await turnsOut(limit, 20, 4)).get("ratelimit")).toBe('"20-in-1min"; r=15; t=60');
+    expect(await ask(limit, 20)).toEqual({ code: "", left: 14, seconds: 60 });
+    await turnsOut(limit, 20, 100);
+    expect(await ask(limit, 20)).toMatchObject({ code: "rate_limited", left: 0 });
+    expect(await ask(process(), 20)).toMatchObject({ code: "rate_limited", left: 0 });
+    pass(60_000);
+    expect(await ask(limit, 20)).toEqual({ code: "", left: 19, seconds: 60 });
+  });
+
+  test.each([
+    ["little", 1, 18],
+    ["much", 15, 4],
+  ])("counts in the window in which it turned out, if it is %s", async (_, requests, left) => {
+    const limit = process();
+    const told = await turnsOut(limit, 20, requests, { meanwhile: () => pass(60_000) });
+    expect(told.get("ratelimit")).toBe(`"20-in-1min"; r=${left + 1}; t=60`);
+    expect(await ask(limit, 20)).toMatchObject({ code: "", left });
+  });
+
+  test("is not told in an answer that has begun", async () => {
+    expect((await turnsOut(process(), 20, 4, { answered: true })).size).toBe(0);
+  });
 });
 
 test("a batch takes no more of the limit than it lacks: the rest is there for another process", async () => {

@@ -544,8 +544,8 @@ export const LIVE: readonly Mistake[] = [
     ...WINDOW,
     rule: "when there is more is told in whole seconds, rounded up",
     file: "server/identity/rate-limit.ts",
-    before: "Math.max(1, Math.ceil((share.endsAt - performance.now()) / 1000))",
-    after: "Math.floor((share.endsAt - performance.now()) / 1000)",
+    before: "Math.max(1, Math.ceil((endsAt - performance.now()) / 1000))",
+    after: "Math.floor((endsAt - performance.now()) / 1000)",
     only: "sixty seconds",
   },
   {

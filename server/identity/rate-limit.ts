@@ -61,7 +61,7 @@ type Share = {
   taken: number;
   /** requests that this process has refused */
   refused: number;
-  /** on the clock of `performance.now()`, which nobody sets */
+  /** on the clock of `performance.now()`, which nobody sets; 0 until the window is known to have begun */
   endsAt: number;
   asking: Promise<void> | undefined;
   /** the header field, which is the same for every request */
@@ -168,8 +168,7 @@ export class RateLimit {
   async #take(key: string, limit: number, requests: number): Promise<{ share: Share; admitted: boolean }> {
     const share = this.#shareOf(key, limit);
     for (;;) {
-      if (share.endsAt <= performance.now())
-        Object.assign(share, { left: 0, taken: 0, refused: 0, endsAt: 0 });
+      endIfOver(share);
       if (share.left >= requests) {
         share.left -= requests;
         return { share, admitted: true };
@@ -182,6 +181,7 @@ export class RateLimit {
   /** Takes what is not there: of the limit that all processes share, as long as it lasts. */
   #owe(key: string, limit: number, requests: number): Share {
     const share = this.#shareOf(key, limit);
+    endIfOver(share);
     share.left -= requests;
     if (share.left < 0) void this.#askOnce(key, share, 0);
     return share;
@@ -232,6 +232,13 @@ export class RateLimit {
   }
 }
 
+/** What is left of a window is not added to the next. */
+function endIfOver(share: Share): void {
+  // What is owed while none is known to have begun is not of one that has ended.
+  if (share.endsAt !== 0 && share.endsAt <= performance.now())
+    Object.assign(share, { left: 0, taken: 0, refused: 0, endsAt: 0 });
+}
+
 /** To wait would not help. */
 function tooMany(counted: number, limit: number): ApiError {
   return new ApiError("validation_failed", {
@@ -244,7 +251,8 @@ function tooMany(counted: number, limit: number): ApiError {
  * @returns the seconds until the window ends
  */
 function tell(response: Response, share: Share): number {
-  const seconds = Math.max(1, Math.ceil((share.endsAt - performance.now()) / 1000));
+  const endsAt = share.endsAt || performance.now() + WINDOW_MS;
+  const seconds = Math.max(1, Math.ceil((endsAt - performance.now()) / 1000));
   // Where something that counts as several is refused, there may be enough for something smaller.
   const left = Math.max(0, share.left + Math.max(0, share.limit - share.taken));
   response.setHeader(RESPONSE_HEADERS.rateLimitPolicy, share.policy);
