@@ -173,6 +173,18 @@ describe("announcements", () => {
     }
   });
 
+  test("keep the service from starting as soon as the connection is lost on which they are to arrive", async () => {
+    const { port } = new URL(database.serverUrl);
+    const way = (line = await forwardTo(() => Number(port)));
+    const url = Object.assign(new URL(database.serverUrl), { port: String(way.port) });
+    const borrow = async () => {
+      way.sever();
+      await eventually(() => expect(heard).toContain("deaf"));
+    };
+    const starting = listen(url.href).start({ borrow } as unknown as Connections);
+    await expect(starting).rejects.toThrow("the connection for LISTEN was lost");
+  });
+
   test("that cannot be listened for keep the service from starting", async () => {
     const nobody = Object.assign(new URL(database.serverUrl), { port: "9" });
     await expect(listen(nobody.href).start(postgres.probes)).rejects.toThrow(NotAnnounced);

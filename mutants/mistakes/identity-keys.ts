@@ -154,10 +154,19 @@ export const IDENTITY_KEYS: readonly Mistake[] = [
     only: "the time that is configured",
   },
   {
+    rule: "what is announced at the start arrives on the connection that was made for it",
+    file: "server/identity/announcements.ts",
+    before:
+      '    client.once("end", () => arrival.reject(new NotAnnounced("the connection for LISTEN was lost")));\n',
+    after: "",
+    only: "as soon as the connection is lost",
+    tests: ["postgres-parts"],
+  },
+  {
     rule: "announcements arrive by themselves, or a pooler is believed by chance",
     file: "server/identity/announcements.ts",
-    before: "    await makeSure?.();\n    void this.#watch(client, lost);\n",
-    after: "    void this.#watch(client, lost);\n    await makeSure?.();\n",
+    before: "    await makeSure?.(client);\n    void this.#watch(client, lost);\n",
+    after: "    void this.#watch(client, lost);\n    await makeSure?.(client);\n",
     only: "by themselves",
     tests: ["postgres-parts"],
   },

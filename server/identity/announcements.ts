@@ -47,7 +47,7 @@ export class Announcements {
    * @throws NotAnnounced when it does not
    */
   async start(connections: Connections): Promise<void> {
-    await this.#listen(() => this.#requireArrival(connections));
+    await this.#listen((client) => this.#requireArrival(client, connections));
     if (!this.#client) throw new NotAnnounced("the database cannot be reached for LISTEN");
   }
 
@@ -61,9 +61,12 @@ export class Announcements {
    * Makes sure that what is announced arrives while the connection asks nothing: a pooler passes an announcement on to whoever
    * asks something just then, and would be believed by chance.
    */
-  async #requireArrival(connections: Connections): Promise<void> {
+  async #requireArrival(client: pg.Client, connections: Connections): Promise<void> {
     const nonce = randomUUID();
     const arrival = Promise.withResolvers<boolean>();
+    // The one that comes after it is asked again and again whether it is there.
+    client.once("end", () => arrival.reject(new NotAnnounced("the connection for LISTEN was lost")));
+    arrival.promise.catch(() => undefined);
     this.#arrived = (payload) => {
       if (payload === nonce) arrival.resolve(true);
     };
@@ -76,7 +79,7 @@ export class Announcements {
   }
 
   /** @param makeSure that announcements arrive, before anything else is asked of the connection */
-  async #listen(makeSure?: () => Promise<void>): Promise<void> {
+  async #listen(makeSure?: (client: pg.Client) => Promise<void>): Promise<void> {
     const client = new pg.Client({
       ...{ connectionString: this.#url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true },
     });
@@ -102,7 +105,7 @@ export class Announcements {
       client.connection.stream.destroy();
       return;
     }
-    await makeSure?.();
+    await makeSure?.(client);
     void this.#watch(client, lost);
   }
 
