@@ -10,7 +10,7 @@ import { callerWith } from "../server/identity/identity.ts";
 import { BorrowedConnection } from "../server/postgres/connections.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import type { Lender } from "../server/postgres/reads.ts";
-import { CallerGone, DatabaseUnavailable } from "../server/postgres/unavailable.ts";
+import { CallerGone } from "../server/postgres/unavailable.ts";
 import { issueTestKey } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { ask, refusal, send } from "./support/graphql.ts";
@@ -305,46 +305,32 @@ describe("the connection of a request", () => {
     expect(await Promise.allSettled([read(), read()])).toEqual([refused, refused]);
   });
 
-  test.each([
-    ["counts what fails", new Error("It failed."), [[1]]],
-    ["counts nothing where the database is away", new DatabaseUnavailable(), []],
-  ])("%s", async (_, failure, told) => {
+  test("counts the time of all of its statements together, each part of it once", async () => {
+    const took = [60, 60, 260, 10];
     const lender: Lender = {
       timeoutMs: 1_000,
-      take: () =>
+      take: (borrower) =>
         Promise.resolve({
-          run: () => Promise.reject(failure),
-          rest: () => Promise.resolve(),
-          release: () => undefined,
-        }),
-    };
-    const connection = new RequestConnection(lender, "key", {}, 10);
-    const count = jest.fn<(requests: number) => void>();
-    connection.countTime(10_000, 0, count);
-    await expect(connection.use((client) => client.query({ text: "select 1" }))).rejects.toBe(failure);
-    expect(count.mock.calls).toEqual(told);
-  });
-
-  test("counts the time of all of its statements together", async () => {
-    const PART_MS = 20;
-    let isOver = false;
-    const lender: Lender = {
-      timeoutMs: 1_000,
-      take: () =>
-        Promise.resolve({
-          run: async () => {
-            const until = performance.now() + PART_MS * 0.6;
-            while (performance.now() < until) await Promise.resolve();
-            return { rows: [] } as never;
+          run: () => {
+            borrower.took!(took.shift()!);
+            return Promise.resolve({ rows: [] } as never);
           },
           rest: () => Promise.resolve(),
           release: () => undefined,
         }),
     };
     const connection = new RequestConnection(lender, "key", {}, 10);
-    connection.countTime(PART_MS, 1, () => (isOver = true));
-    for (const _ of [1, 2]) await connection.use((client) => client.query({ text: "select 1" }));
-    expect(isOver).toBe(true);
+    const count = jest.fn<(requests: number) => void>();
+    connection.countTime(100, 1, count);
+    const told: number[] = [];
+    while (took.length > 0) {
+      await connection.use((client) => client.query({ text: "select 1" }));
+      told.push(count.mock.calls.length);
+    }
+    expect([told, count.mock.calls]).toEqual([
+      [0, 1, 2, 2],
+      [[1], [2]],
+    ]);
   });
 
   test("rests where a query reads", async () => {

@@ -174,6 +174,26 @@ test.each<[string, () => void, { isUnknown: boolean; isClosed: boolean }]>([
   expect({ isUnknown, isClosed: released[0] }).toEqual(expected);
 });
 
+test.each<[string, () => void, boolean, number[]]>([
+  ["that is answered", () => sent[0]!.handleReadyForQuery(), false, [1_200]],
+  ["that fails", () => sent[0]!.handleError(refusal("22P02")), false, [1_200]],
+  ["whose caller hung up", () => sent[0]!.handleError(refusal("57014")), true, [1_200]],
+  ["on which nothing is answered any more", () => lose(new Error("silent")), false, []],
+  ["on which nothing is answered to a caller who hung up", () => lose(new Error("silent")), true, []],
+])("tells for how long it kept the database: one %s", async (_, end, hangsUp, told) => {
+  const [took, gone]: [number[], AbortController] = [[], new AbortController()];
+  const lent = await connectionsOf().take({
+    ...{ caller: "a", gone: gone.signal },
+    took: (ms) => void took.push(ms),
+  });
+  const running = lent.run(QUERY).catch(() => undefined);
+  await jest.advanceTimersByTimeAsync(1_200);
+  if (hangsUp) gone.abort();
+  end();
+  await running;
+  expect(took).toEqual(told);
+});
+
 test("is not lent while the database is down, though one is open; nothing was done then", async () => {
   const connections = connectionsOf();
   pulse.isDown = true;

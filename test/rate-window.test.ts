@@ -7,6 +7,7 @@ import { HoldBack } from "../server/identity/hold-back.ts";
 import { RateLimit } from "../server/identity/rate-limit.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { forwardTo } from "./support/sick-postgres.ts";
 
 let database: TestDatabase;
@@ -134,6 +135,13 @@ describe("what a request turned out to be", () => {
     return headers;
   };
 
+  const taken = async () => {
+    const { rows } = await database.owner.query<{ points: number }>(
+      "select points from app_private.rate_limits where key = 'requests:a'",
+    );
+    return rows[0]?.points ?? 0;
+  };
+
   test("is taken from what is left, and what is not there keeps out until the window ends, and no longer", async () => {
     const limit = process();
     expect((await turnsOut(limit, 20, 4)).get("ratelimit")).toBe('"20-in-1min"; r=15; t=60');
@@ -153,6 +161,41 @@ describe("what a request turned out to be", () => {
     const told = await turnsOut(limit, 20, requests, { meanwhile: () => pass(60_000) });
     expect(told.get("ratelimit")).toBe(`"20-in-1min"; r=${left + 1}; t=60`);
     expect(await ask(limit, 20)).toMatchObject({ code: "", left });
+  });
+
+  test("is taken of all processes, also where it turned out while another was", async () => {
+    const limit = process();
+    await turnsOut(limit, 40, 10);
+    // Of the first nothing has been answered yet.
+    const request = { identity: { id: "a", ratePerMinute: 40 } } as unknown as Request;
+    await limit.count(request, answer(), () => undefined);
+    for (const requests of [8, 8]) request.countAfterwards(requests);
+    await eventually(async () => expect(await taken()).toBeGreaterThanOrEqual(28));
+    // Two at a time are taken, which may be left.
+    expect(await admitted(process(), 40, 40)).toBeGreaterThanOrEqual(40 - 28 - 2 * 4);
+    expect(await taken()).toBeLessThanOrEqual(28 + 40);
+  });
+
+  test("is taken once, however much of it there is", async () => {
+    const limit = process();
+    for (const requests of [100, 1, 1, 1, 1, 1]) {
+      const request = { identity: { id: "a", ratePerMinute: 10 } } as unknown as Request;
+      await Promise.resolve(limit.count(request, answer(), () => undefined)).catch(() => undefined);
+      request.countAfterwards(requests);
+    }
+    await eventually(async () => expect(await taken()).toBeGreaterThanOrEqual(106));
+    expect(await taken()).toBeLessThan(120);
+  });
+
+  test("is part of the limit that a caller has by then", async () => {
+    const limit = process();
+    const request = { identity: { id: "a", ratePerMinute: 100 } } as unknown as Request;
+    const headers = new Map<string, string>();
+    await limit.count(request, answer(headers), () => undefined);
+    await ask(limit, 50);
+    request.countAfterwards(7);
+    expect(headers.get("ratelimit")).toMatch(/^"50-in-1min"; r=/);
+    expect((await ask(limit, 50)).left).toBeLessThanOrEqual(50 - 1 - 1 - 7 - 1);
   });
 
   test("is not told in an answer that has begun", async () => {

@@ -85,7 +85,7 @@ export const GRAPHQL: readonly Mistake[] = [
   {
     rule: "the statements of a request share the time of one",
     file: "server/graphql/connection.ts",
-    before: "this.#msLeft -= tookMs;",
+    before: "this.#msLeft -= performance.now() - began;",
     after: "",
     tests: ["graphql-connections"],
     only: "have the time of one",

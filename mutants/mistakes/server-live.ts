@@ -512,8 +512,8 @@ export const LIVE: readonly Mistake[] = [
     ...WINDOW,
     rule: "of a part no more is handed out than the limit has",
     file: "server/identity/rate-limit.ts",
-    before: "share.left += Math.min(portion, Math.max(0, share.limit - before));",
-    after: "share.left += portion;",
+    before: "share.left += Math.max(0, Math.min(portion, share.limit - before) - owed);",
+    after: "share.left += portion - owed;",
     only: "takes what is left|refused for good",
   },
   {

@@ -326,8 +326,8 @@ export const UNSEEN: readonly Mistake[] = [
   {
     rule: "All processes together never admit more requests in a minute than the limit of a caller",
     file: "server/identity/rate-limit.ts",
-    before: "share.left += Math.min(portion, Math.max(0, share.limit - before));",
-    after: "share.left += before < share.limit ? portion : 0;",
+    before: "share.left += Math.max(0, Math.min(portion, share.limit - before) - owed);",
+    after: "share.left += before < share.limit ? portion - owed : 0;",
     tests: ["rate-limit", "rate-window"],
   },
   {

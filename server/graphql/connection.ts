@@ -5,7 +5,7 @@ import type { PgClient, PgClientQuery } from "postgraphile/@dataplan/pg";
 import { ApiError } from "../errors.ts";
 import type { Repeatable } from "../repeatable.ts";
 import type { Lender, Lent as Connection } from "../postgres/reads.ts";
-import { DatabaseUnavailable, StatementTimeout } from "../postgres/unavailable.ts";
+import { StatementTimeout } from "../postgres/unavailable.ts";
 
 const CONTAINS = " @> ";
 /** Keys and answers are the server's own affair, which no caller's role has to do with. */
@@ -134,7 +134,11 @@ export class RequestConnection {
   }
 
   #borrow(): Promise<Connection> {
-    return this.#orStopped(this.#connections.take({ caller: this.#caller, gone: this.#stopping.signal }));
+    const borrower = {
+      ...{ caller: this.#caller, gone: this.#stopping.signal },
+      took: (ms: number) => this.#countTaken((this.#tookMs += ms)),
+    };
+    return this.#orStopped(this.#connections.take(borrower));
   }
 
   #clientOn(connection: Connection): PgClient {
@@ -188,19 +192,14 @@ export class RequestConnection {
     };
     const settings = { ...this.#settings, ...role, statement_timeout: String(Math.ceil(this.#msLeft)) };
     const began = performance.now();
-    let isAway = false;
     try {
       return await this.#orStopped(connection.run<T>(query, settings, (bytes) => this.#count(bytes)));
     } catch (error) {
-      isAway = error instanceof DatabaseUnavailable;
       // In a transaction that has failed nothing else can be asked, which is nothing that a caller should be told.
       if (this.#isWhole) this.#failed = error as Error;
       throw error;
     } finally {
-      const tookMs = performance.now() - began;
-      this.#msLeft -= tookMs;
-      // For a database that does not answer nobody pays.
-      if (!isAway) this.#countTaken((this.#tookMs += tookMs));
+      this.#msLeft -= performance.now() - began;
     }
   }
 

@@ -57,6 +57,8 @@ const UNLIMITED = 2 ** 31 - 1;
 type Share = {
   limit: number;
   left: number;
+  /** of the limit, used up and not yet taken */
+  owed: number;
   /** of the limit, taken by all processes, when the database was last asked */
   taken: number;
   /** requests that this process has refused */
@@ -180,15 +182,26 @@ export class RateLimit {
 
   /** Takes what is not there: of the limit that all processes share, as long as it lasts. */
   #owe(key: string, limit: number, requests: number): Share {
-    const share = this.#shareOf(key, limit);
+    // Whose limit has been changed meanwhile has it of the new one.
+    const share = this.#shares.get(key) ?? this.#shareOf(key, limit);
     endIfOver(share);
-    share.left -= requests;
-    if (share.left < 0) void this.#askOnce(key, share, 0);
+    const here = Math.min(share.left, requests);
+    share.left -= here;
+    share.owed += requests - here;
+    this.#settle(key, share);
     return share;
   }
 
+  #settle(key: string, share: Share): void {
+    if (share.owed > 0) void this.#askOnce(key, share, 0);
+  }
+
   #askOnce(key: string, share: Share, requests: number): Promise<void> {
-    return (share.asking ??= this.#ask(key, share, requests).finally(() => (share.asking = undefined)));
+    return (share.asking ??= this.#ask(key, share, requests).finally(() => {
+      share.asking = undefined;
+      // More may have come since it was asked.
+      this.#settle(key, share);
+    }));
   }
 
   #shareOf(key: string, limit: number): Share {
@@ -196,16 +209,19 @@ export class RateLimit {
     if (known?.limit === limit) return known;
     const partition = createHash("sha256").update(key).digest("base64").slice(0, 16);
     const policy = `"${limit}-in-1min"; q=${limit}; w=${WINDOW_SECONDS}; pk=:${partition}:`;
-    const share = { limit, left: 0, taken: 0, refused: 0, endsAt: 0, asking: undefined, policy };
+    const share = { limit, left: 0, owed: 0, taken: 0, refused: 0, endsAt: 0, asking: undefined, policy };
     this.#shares.set(key, share);
     return share;
   }
 
   async #ask(key: string, share: Share, requests: number): Promise<void> {
-    const portion = Math.max(requests - share.left, Math.ceil(share.limit * PORTION));
+    const { owed } = share;
+    const portion = owed + Math.max(requests - share.left, Math.ceil(share.limit * PORTION));
     const { consumedPoints, msBeforeNext } = await this.#consume(key, share, portion);
     const before = consumedPoints - portion;
-    share.left += Math.min(portion, Math.max(0, share.limit - before));
+    // What is owed beyond the limit is not asked for again.
+    share.owed -= owed;
+    share.left += Math.max(0, Math.min(portion, share.limit - before) - owed);
     share.taken = consumedPoints;
     // A clock that was set back makes the window no longer.
     share.endsAt = performance.now() + Math.min(msBeforeNext, WINDOW_MS);
@@ -234,9 +250,7 @@ export class RateLimit {
 
 /** What is left of a window is not added to the next. */
 function endIfOver(share: Share): void {
-  // What is owed while none is known to have begun is not of one that has ended.
-  if (share.endsAt !== 0 && share.endsAt <= performance.now())
-    Object.assign(share, { left: 0, taken: 0, refused: 0, endsAt: 0 });
+  if (share.endsAt <= performance.now()) Object.assign(share, { left: 0, taken: 0, refused: 0, endsAt: 0 });
 }
 
 /** To wait would not help. */
@@ -254,7 +268,7 @@ function tell(response: Response, share: Share): number {
   const endsAt = share.endsAt || performance.now() + WINDOW_MS;
   const seconds = Math.max(1, Math.ceil((endsAt - performance.now()) / 1000));
   // Where something that counts as several is refused, there may be enough for something smaller.
-  const left = Math.max(0, share.left + Math.max(0, share.limit - share.taken));
+  const left = Math.max(0, share.left - share.owed + Math.max(0, share.limit - share.taken));
   response.setHeader(RESPONSE_HEADERS.rateLimitPolicy, share.policy);
   response.setHeader(RESPONSE_HEADERS.rateLimit, `"${share.limit}-in-1min"; r=${left}; t=${seconds}`);
   return seconds;

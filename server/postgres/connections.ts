@@ -31,6 +31,8 @@ export type Borrower = Readonly<{
   gone?: AbortSignal;
   /** How far a replica must have got. */
   position?: Position;
+  /** Told for how many milliseconds each statement has kept the database; nobody is told of one that does not answer. */
+  took?: (ms: number) => void;
 }>;
 
 /** A server may answer on open connections and take no new ones. */
@@ -139,7 +141,12 @@ export class Connections {
       const client = await this.#connect();
       return new BorrowedConnection({
         ...{ client, giveBack, pulse: this.#pulse, timeoutMs: this.#timeoutMs, preface: this.#preface },
-        ...{ gone: borrower.gone, position: borrower.position, madeAt: this.#madeAt.get(client) },
+        ...{
+          gone: borrower.gone,
+          position: borrower.position,
+          took: borrower.took,
+          madeAt: this.#madeAt.get(client),
+        },
         prepare: () => this.#prepare(client),
         hasCompany: () => this.#shares.hasCompany(caller),
         isInTheWay: () => this.#shares.isWantedBesides(caller),
@@ -195,6 +202,7 @@ type Parts = {
   preface: Preface;
   gone: AbortSignal | undefined;
   position: Position | undefined;
+  took: ((ms: number) => void) | undefined;
   madeAt: number | undefined;
   prepare: () => Promise<boolean>;
   hasCompany: () => boolean;
@@ -301,13 +309,15 @@ export class BorrowedConnection {
   }
 
   async #watch<T>(send: () => Promise<T>): Promise<T> {
-    const { client, pulse, gone, timeoutMs, madeAt } = this.#parts;
+    const { client, pulse, gone, timeoutMs, madeAt, took } = this.#parts;
     if (gone?.aborted) throw new CallerGone();
     const overdue = Promise.withResolvers<never>();
     const giveUp = () => overdue.reject(new StatementTimeout());
     // What came while this process stood still is read first.
     const deadline = setTimeout(() => setImmediate(giveUp), timeoutMs + GRACE_MS);
     let running: Promise<T> | undefined;
+    const began = performance.now();
+    let failure: unknown;
     const hangUp = () => {
       this.#cancelling = cancelUntil(client, (running ?? Promise.resolve()).then(noop, noop)).catch(
         () => (this.#isBroken = true),
@@ -324,12 +334,13 @@ export class BorrowedConnection {
         { isOutcomeUnknown: true, madeAt },
       );
     } catch (error) {
-      const failure = this.#failureOf(error);
+      failure = this.#failureOf(error);
       throw gone?.aborted ? new CallerGone() : failure;
     } finally {
       clearTimeout(deadline);
       overdue.promise.catch(() => undefined);
       gone?.removeEventListener("abort", hangUp);
+      if (!(failure instanceof DatabaseUnavailable)) took?.(performance.now() - began);
     }
   }
 
