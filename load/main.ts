@@ -6,8 +6,8 @@ import type { Outcome, Size } from "./phases.ts";
 import { startLoadedService } from "./service.ts";
 import type { LoadedService } from "./service.ts";
 
-const SHORT: Size = { warmUp: 5, steady: 20, overload: 10, attack: 4 };
-const LONG: Size = { warmUp: 20, steady: 600, overload: 60, attack: 15 };
+const SHORT: Size = { warmUp: 5, steady: 20, overload: 10, attack: 4, rounds: 1 };
+const LONG: Size = { warmUp: 20, steady: 600, overload: 60, attack: 10, rounds: 3 };
 const INTERRUPTED = 130;
 
 type Phase = (service: LoadedService, most: number, size: Size) => Promise<Outcome[]>;

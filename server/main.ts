@@ -180,7 +180,7 @@ async function bringUp(
   });
 
   const metrics = options.metrics ?? (metricsPort === undefined ? undefined : new Metrics());
-  const told = metrics && addServerMetrics(metrics, { postgres, reads, replica });
+  const told = metrics && addServerMetrics(metrics, { postgres, reads, replica, sparql });
   const metricsServer =
     metricsPort === undefined ? undefined : await metrics?.serve(config.host, metricsPort);
   up.defer(() => metricsServer?.stop());

@@ -10,6 +10,7 @@ import type { Postgres } from "./postgres/postgres.ts";
 import type { Reads } from "./postgres/reads.ts";
 import type { Replica } from "./postgres/replica.ts";
 import { currentRequest } from "./request-context.ts";
+import type { SparqlEndpoint } from "./sparql/endpoint.ts";
 
 /** What the server tells its metrics. */
 type ServerMetrics = {
@@ -25,10 +26,14 @@ type Told = {
   postgres: Postgres;
   reads: Reads;
   replica: Replica | undefined;
+  sparql: Pick<SparqlEndpoint, "usage">;
 };
 
 /** Adds the server's metrics to those of its process. */
-export function addServerMetrics(metrics: Metrics, { postgres, reads, replica }: Told): ServerMetrics {
+export function addServerMetrics(
+  metrics: Metrics,
+  { postgres, reads, replica, sparql }: Told,
+): ServerMetrics {
   const { pool, requests, probes } = postgres;
   const registers = [metrics.registry];
   const seconds = new Histogram({
@@ -47,6 +52,7 @@ export function addServerMetrics(metrics: Metrics, { postgres, reads, replica }:
   metrics.watchPool("server", pool, requests);
   metrics.watchGraph(() => readHealth(probes));
   watchReads(metrics, reads, replica);
+  watchSparql(metrics, sparql);
   const refused = (code: ErrorCode) => errors.inc({ code, status: ERRORS[code][0] });
   const measure: RequestHandler = (request, response, next) => {
     const stop = seconds.startTimer();
@@ -59,6 +65,20 @@ export function addServerMetrics(metrics: Metrics, { postgres, reads, replica }:
     next();
   };
   return { measure, refused };
+}
+
+function watchSparql(metrics: Metrics, sparql: Pick<SparqlEndpoint, "usage">): void {
+  const queries = new Gauge({
+    name: "sparql_queries",
+    help: "SPARQL queries of callers, by state: running, those included that the store has not ended since their callers left, or waiting.",
+    labelNames: ["state"],
+    registers: [metrics.registry],
+    collect() {
+      const { used, waiting } = sparql.usage;
+      queries.set({ state: "running" }, used);
+      queries.set({ state: "waiting" }, waiting);
+    },
+  });
 }
 
 function watchReads(metrics: Metrics, reads: Reads, replica: Replica | undefined): void {

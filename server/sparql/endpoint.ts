@@ -97,6 +97,11 @@ export class SparqlEndpoint {
     });
   }
 
+  /** Places that are taken, by queries whose callers have left as well, and callers who wait for one. */
+  get usage(): { used: number; waiting: number } {
+    return this.#shares.usage;
+  }
+
   /** Whether others could go on if this caller gave a place back. */
   isInTheWay(caller: string): boolean {
     return this.#shares.isWantedBesides(caller);

@@ -1,13 +1,27 @@
-// How much memory the server holds, as it says itself.
+// What the server tells of itself.
+import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "../bench/support.ts";
 
 const EVERY_MS = 1_000;
 
 /** Resident memory in MB. */
 export async function residentMemory(metricsUrl: string): Promise<number> {
-  const text = await (await fetch(metricsUrl)).text();
-  const bytes = /^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1];
-  return Number(bytes) / 1e6;
+  return (await told(metricsUrl, "process_resident_memory_bytes")) / 1e6;
+}
+
+/** Resolves once the store has ended what it was asked for: Fuseki goes on when its caller has left. */
+export async function queriesAreOver(metricsUrl: string): Promise<void> {
+  while ((await told(metricsUrl, 'sparql_queries{state="running"}')) > 0) await sleep(EVERY_MS);
+}
+
+async function told(metricsUrl: string, series: string): Promise<number> {
+  const lines = (await (await fetch(metricsUrl)).text()).split("\n");
+  return Number(
+    lines
+      .find((line) => line.startsWith(`${series} `))!
+      .split(" ")
+      .at(-1),
+  );
 }
 
 /** Watches the memory until it is stopped; the answer is the median of the first and of the last fifth, and the most. */
