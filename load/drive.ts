@@ -7,9 +7,9 @@ import type { LoadedService } from "./service.ts";
 export type Driven = {
   /** answers a second, by what became of the request */
   perSecond: { answered: number; refused: number };
-  /** how many were answered with 429 and 503 */
+  /** what was answered with 429 and 503: with which code, and what had been asked */
   refused: Record<string, number>;
-  /** how many had another status than 2xx, 429 and 503, and which */
+  /** the same of what had another status than 2xx, 429 and 503 */
   wrong: Record<string, number>;
   /** no answer at all: connections that broke, and requests that timed out */
   errors: number;
@@ -27,7 +27,13 @@ export async function drive(
   { seconds, connections, rate }: { seconds: number; connections: number; rate?: number },
 ): Promise<Driven> {
   const times: number[] = [];
-  const statuses = new Map<number, number>();
+  const refused: Record<string, number> = {};
+  const wrong: Record<string, number> = {};
+  const fail: Failed = (status, body, { method = "GET", path = "/" }) => {
+    const counts = REFUSED.includes(status) ? refused : wrong;
+    const what = `${status} ${codeOf(body)} for ${method} ${path.replace(/[?].*/, "")}`;
+    counts[what] = (counts[what] ?? 0) + 1;
+  };
   const { errors, duration } = await new Promise<autocannon.Result>((done, failed) => {
     const running = autocannon(
       {
@@ -35,7 +41,7 @@ export async function drive(
         connections,
         duration: seconds,
         timeout: TIMEOUT_S,
-        requests: mix().map((request) => withKey(request, service.keys)),
+        requests: mix().map((request) => watched(withKey(request, service.keys), fail)),
         // What a caller waits is counted here, from sending to answer.
         ...(rate !== undefined && {
           overallRate: Math.max(rate, connections),
@@ -45,22 +51,45 @@ export async function drive(
       (error: unknown, result) => (error ? failed(error) : done(result)),
     );
     running.on("response", (_client, status, _bytes, time) => {
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (status < 300) times.push(time);
     });
   });
-  const isRefusal = (status: number) => REFUSED.includes(status);
-  const refused = [...statuses].filter(([status]) => isRefusal(status));
   return {
     perSecond: {
       answered: times.length / duration,
-      refused: refused.reduce((sum, [, n]) => sum + n, 0) / duration,
+      refused: Object.values(refused).reduce((sum, n) => sum + n, 0) / duration,
     },
-    refused: Object.fromEntries(refused),
-    wrong: Object.fromEntries([...statuses].filter(([status]) => status >= 300 && !isRefusal(status))),
+    refused,
+    wrong,
     errors,
     p50: percentile(times, 0.5),
     p99: percentile(times, 0.99),
+  };
+}
+
+type Failed = (status: number, body: string, request: autocannon.Request) => void;
+
+/** At the doors of REST and SPARQL, and at GraphQL's. */
+type Refusal = { error?: string; errors?: [{ extensions: { code: string } }] };
+
+function codeOf(body: string): string {
+  try {
+    const { error, errors } = JSON.parse(body) as Refusal;
+    return error ?? errors![0]!.extensions.code;
+  } catch {
+    return "without a code";
+  }
+}
+
+/** Tells what a request became that did not succeed. */
+function watched(request: autocannon.Request, fail: Failed): autocannon.Request {
+  const { onResponse } = request;
+  return {
+    ...request,
+    onResponse: (status, body, context, headers) => {
+      if (status >= 300) fail(status, body, request);
+      if (typeof onResponse === "function") onResponse(status, body, context, headers);
+    },
   };
 }
 

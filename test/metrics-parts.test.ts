@@ -237,19 +237,35 @@ describe("of connections", () => {
 });
 
 describe("of the server", () => {
+  const pool = { totalCount: 7, idleCount: 3, waitingCount: 2 };
+  const place = (waiting: number, told: ((seconds: number) => void)[] = []) => ({
+    usage: { waiting },
+    onWait: (tell: (seconds: number) => void) => void told.push(tell),
+  });
+  const parts = (given: object) =>
+    ({
+      postgres: { pool, requests: place(5), probes: undefined },
+      reads: { onRead: () => undefined },
+      sparql: { usage: { used: 3, waiting: 4 } },
+      ...given,
+    }) as unknown as Parameters<typeof addServerMetrics>[1];
+
+  test("queries of the graph are told by what becomes of them", async () => {
+    const metrics = new Metrics();
+    addServerMetrics(metrics, parts({}));
+    expect(await scrape(metrics, /^sparql_/)).toEqual({
+      'sparql_queries{state="running"}': 3,
+      'sparql_queries{state="waiting"}': 4,
+    });
+  });
+
   test("who waits for the primary or the replica is counted where they wait, and not at the pool", async () => {
     const metrics = new Metrics();
     const told: ((seconds: number) => void)[] = [];
-    const place = (waiting: number) => ({
-      usage: { waiting },
-      onWait: (tell: (seconds: number) => void) => void told.push(tell),
-    });
-    const pool = { totalCount: 7, idleCount: 3, waitingCount: 2 };
-    addServerMetrics(metrics, {
-      postgres: { pool, requests: place(5), probes: undefined },
-      reads: { onRead: () => undefined },
-      replica: { pool, connections: place(6), isUsed: true, lag: () => Promise.resolve(8) },
-    } as unknown as Parameters<typeof addServerMetrics>[1]);
+    const postgres = { pool, requests: place(5, told), probes: undefined };
+    const lag = () => Promise.resolve(8);
+    const replica = { pool, connections: place(6, told), isUsed: true, lag };
+    addServerMetrics(metrics, parts({ postgres, replica }));
     for (const tell of told) tell(0.5);
     expect(await scrape(metrics, /^database_(pool_(waiting|wait_seconds_sum)|replica)/)).toEqual({
       'database_pool_waiting{pool="server"}': 5,

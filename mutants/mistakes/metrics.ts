@@ -219,4 +219,20 @@ export const METRICS: readonly Mistake[] = [
     tests: ["metrics-parts"],
     only: "a mail waits",
   },
+  {
+    ...PARTS,
+    rule: "queries that run and those that wait are told apart",
+    file: "server/metrics.ts",
+    before: 'queries.set({ state: "waiting" }, waiting);',
+    after: 'queries.set({ state: "waiting" }, used);',
+    only: "what becomes of them",
+  },
+  {
+    ...PARTS,
+    rule: "queries that run are told",
+    file: "server/metrics.ts",
+    before: 'queries.set({ state: "running" }, used);',
+    after: 'queries.set({ state: "running" }, waiting);',
+    only: "what becomes of them",
+  },
 ];
