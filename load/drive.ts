@@ -75,7 +75,7 @@ type Refusal = { error?: string; errors?: [{ extensions: { code: string } }] };
 function codeOf(body: string): string {
   try {
     const { error, errors } = JSON.parse(body) as Refusal;
-    return error ?? errors![0]!.extensions.code;
+    return error ?? errors![0].extensions.code;
   } catch {
     return "without a code";
   }
