@@ -33,8 +33,6 @@ export type LoadedService = Counted & {
 const CHURCHES = 100_000;
 const NEEDS = 20_000;
 const KEYS = 8;
-/** To processes what its `cpu_shares` in docker-compose.yml are to containers. */
-const FUSEKI_NICENESS = 10;
 
 /** Starts everything, fills it, and leaves it to `parts` to stop. */
 export async function startLoadedService(parts: AsyncDisposableStack): Promise<LoadedService> {
@@ -42,9 +40,7 @@ export async function startLoadedService(parts: AsyncDisposableStack): Promise<L
   parts.defer(() => rm(dir, { recursive: true, force: true }));
   const postgres = await startEmbeddedPostgres(join(dir, "postgres"), { shared_buffers: "512MB" });
   parts.defer(() => postgres.stop());
-  const fuseki = await launchFuseki({
-    ...{ dir: join(dir, "fuseki"), javaOptions: "-Xmx2g", niceness: FUSEKI_NICENESS },
-  });
+  const fuseki = await launchFuseki({ dir: join(dir, "fuseki"), javaOptions: "-Xmx2g" });
   parts.defer(() => fuseki.stop());
 
   const url = `http://127.0.0.1:${await freePort()}`;

@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { getPriority, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
@@ -139,7 +139,6 @@ async function program(name: string, script: string): Promise<void> {
     file,
     `import { mkdirSync, writeFileSync } from "node:fs";
      import { createServer } from "node:http";
-     import { getPriority } from "node:os";
      import { dirname } from "node:path";
      const given = process.argv.slice(2);
      ${script}`,
@@ -229,7 +228,6 @@ describe("launched", () => {
       `if (given[0] === "-version") process.exit();
        const option = given.find((each) => each.startsWith("--port="))?.slice(7) ?? given[given.indexOf("--port") + 1];
        writeFileSync(${JSON.stringify(join(dir, "given"))}, JSON.stringify(given));
-       writeFileSync(${JSON.stringify(join(dir, "niceness"))}, JSON.stringify(getPriority()));
        const sent = [];
        createServer(async (request, response) => {
          const chunks = [];
@@ -312,14 +310,12 @@ describe("launched", () => {
         system,
       );
     const at = await freePort();
-    const asked = { port: at, queryTimeoutMs: 7, password: "a b", javaOptions: "-Xmx2g -Da=b", niceness: 3 };
+    const asked = { port: at, queryTimeoutMs: 7, password: "a b", javaOptions: "-Xmx2g -Da=b" };
     const url = `http://localhost:${at}/engagement`;
     expect(await launch(asked)).toEqual({ url, port: at, user: "engagement", password: "a b" });
     expect(await noted("given")).toEqual(
       expect.arrayContaining(["-Xmx2g", "-Da=b", `--port=${at}`, "--localhost", "--timeout=7"]),
     );
-    const niceness = getPriority();
-    expect(await noted("niceness")).toBe(niceness + 3);
     const basic = (password: string) => `Basic ${Buffer.from(`engagement:${password}`).toString("base64")}`;
     expect(
       ((await noted("sent")) as Sent).map((each) => [each.method, each.url, each.authorization]),
@@ -333,6 +329,5 @@ describe("launched", () => {
       expect.arrayContaining(["-Xmx1g", `--port=${usual.port}`, "--localhost", "--timeout=3600000"]),
     );
     expect(((await noted("sent")) as Sent)[0]!.authorization).toBe(basic("engagement"));
-    expect(await noted("niceness")).toBe(niceness);
   });
 });

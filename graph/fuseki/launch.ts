@@ -11,8 +11,6 @@ export interface FusekiOptions {
   queryTimeoutMs?: number;
   password?: string;
   javaOptions?: string;
-  /** of its processes, as `nice -n`: 0 unless told otherwise, 19 has it run when nobody else wants to */
-  niceness?: number;
 }
 
 export interface Fuseki extends JavaServer {
@@ -37,8 +35,8 @@ export async function launchFuseki(options: FusekiOptions): Promise<Fuseki> {
   const authorization = `Basic ${Buffer.from(`${USER}:${password}`).toString("base64")}`;
   const server = await startJavaServer({
     name: "Fuseki",
-    command: "nice",
-    args: ["-n", String(options.niceness ?? 0), "sh", START_SCRIPT],
+    command: "sh",
+    args: [START_SCRIPT],
     env: {
       FUSEKI_JAR: jar,
       FUSEKI_DATA: options.dir,

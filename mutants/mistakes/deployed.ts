@@ -316,11 +316,4 @@ export const DEPLOYED: readonly Mistake[] = [
     tests: ["watching"],
     only: "each alert is about",
   },
-  deployed(
-    COMPOSE,
-    "everything has limits",
-    "what a query of the graph keeps busy is not what everybody else waits for",
-    "    cpu_shares: 128\n",
-    "",
-  ),
 ];

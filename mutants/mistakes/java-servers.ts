@@ -208,12 +208,4 @@ export const JAVA_SERVERS: readonly Mistake[] = [
     after: "",
     only: "this machine's alone",
   },
-  {
-    ...HERE,
-    rule: "Fuseki gives way as far as it is told to",
-    file: FUSEKI,
-    before: 'String(options.niceness ?? 0), "sh"',
-    after: '"0", "sh"',
-    only: "Fuseki is this machine's alone",
-  },
 ];
