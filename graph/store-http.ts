@@ -141,6 +141,9 @@ function fromUrl({ username, password }: URL): string | undefined {
   return username ? basic(decodeURIComponent(username), decodeURIComponent(password)) : undefined;
 }
 
+/** What is read of an answer that nobody waits for, to know when the store has ended it. */
+const MOST_UNREAD = 20_000_000;
+
 class ConnectionLost extends GraphUnreachable {}
 
 /** @param isFollowed whether the request stays open, once nobody waits for it, until the store has answered it */
@@ -193,6 +196,12 @@ function exchange(
       if (isFollowed) {
         // Whoever writes to nobody ends late, or never.
         incoming.unpipe(body);
+        let unread = 0;
+        incoming.on("data", ({ length }: Buffer) => {
+          unread += length;
+          // It writes, and so ends with its next line where nobody is connected any more.
+          if (unread > MOST_UNREAD) incoming.destroy();
+        });
         incoming.resume();
       } else {
         // Ends the connection to the store when the reader of the body gives up.

@@ -220,6 +220,23 @@ describe.each([
     ["a query", "{ accelerators { nodes { code } } }", {}, "validation_failed"],
     ["more names than a request may have", subscriptionOf(51), {}, "validation_failed"],
     ["what there is not", "subscription { x }", {}, "validation_failed"],
+    ["the same twice", "subscription { changes { id: changedId changedId } }", {}, "validation_failed"],
+    [
+      "the same twice in fragments",
+      "subscription { changes { ...a ... on Change { again: record } } } fragment a on Change { record }",
+      {},
+      "validation_failed",
+    ],
+    ...[
+      "changes @skip(if: true) { position }",
+      "... @include(if: true) { changes { position } }",
+      "...a",
+    ].map((text): [string, string, Record<string, unknown>, string] => [
+      `a condition (${text})`,
+      `subscription { ${text} } ${text === "...a" ? "fragment a on Subscription { changes @include(if: true) { position } }" : ""}`,
+      {},
+      "validation_failed",
+    ]),
   ])("refuses %s", async (_name, query, variables, code) => {
     const subscriber = listen(variables, query);
     await eventually(() => expect(subscriber.ended()).toBeDefined());
@@ -554,6 +571,40 @@ describe("who may connect", () => {
       ]),
     );
     socket.terminate();
+  });
+
+  test("for as long as they are let in, and ask as much as they may by then, also where nothing is told", async () => {
+    const [calmed, revoked] = await Promise.all([
+      issueTestKey(db, "api_read", { ratePerMinute: 1_000 }),
+      issueTestKey(db, "api_read"),
+    ]);
+    const [asking, silent] = [await connected(calmed), await connected(revoked)];
+    const closed = once(silent, "close");
+    const change = async (key: string, how: string) =>
+      db.query(`update app_private.api_keys set ${how} where key_id = $1`, [await keyIdOf(db, key)]);
+    await change(revoked, "revoked_at = now()");
+    await change(calmed, "rate_per_minute = 1");
+    await eventually(async () => {
+      expect(await call(`${service.url}/v0/accelerators`, "GET", calmed)).toMatchObject({ status: 429 });
+    });
+    expect([(await closed)[0], String((await closed)[1])]).toEqual([4419, "invalid_api_key"]);
+    await once(asking, "ping");
+    const told = once(asking, "message").then(([data]) => JSON.parse(String(data)) as object);
+    subscribed(asking, { query: CHANGES });
+    expect(await told).toMatchObject({ type: "error", payload: [{ extensions: { code: "rate_limited" } }] });
+    asking.terminate();
+  });
+
+  test("not while the server ends, though its schema is built by their asking", async () => {
+    const server = await startAnotherServer(
+      service,
+      { SHUTDOWN_DELAY_MS: "10000" },
+      { graphql: "on demand" },
+    );
+    const stopping = server.stop();
+    await expect(connected(service.keys.read, server.url)).rejects.toThrow("503");
+    expect(await streamStatus(server.url, { authorization: `Bearer ${service.keys.read}` })).toBe(503);
+    await stopping;
   });
 
   test("and ask without reading the answers until they are cut off", async () => {

@@ -714,6 +714,20 @@ describe("the place of a query", () => {
     await eventually(() => expect(back()).toBe(1));
   });
 
+  test("does not come back with an answer that goes on and on, which is read no further", async () => {
+    const { arrived, arrives, ask, back } = await slowStore();
+    const asked = ask();
+    await arrives();
+    const [response] = arrived as [ServerResponse];
+    response.writeHead(200, { "content-type": JSON_TYPE }).write(" ".repeat(1_000));
+    (await asked).body.destroy();
+    const closed = once(response, "close");
+    const goOn = () => response.destroyed || response.write(" ".repeat(1_000_000), goOn);
+    goOn();
+    await closed;
+    expect(back()).toBe(0);
+  });
+
   test("comes back at once from a store that refuses, and from one that is not there", async () => {
     const { arrived, arrives, ask, back } = await slowStore();
     const asked = ask();

@@ -14,6 +14,8 @@ import { Subscriptions } from "../server/graphql/subscriptions.ts";
 import type { Events } from "../server/graphql/subscriptions.ts";
 import { TextCache } from "../server/graphql/texts.ts";
 import { ApiError } from "../server/errors.ts";
+import { ServiceBusy } from "../server/postgres/unavailable.ts";
+import { LoopTurns } from "../server/loop-turns.ts";
 import type { Change } from "../server/live/channel.ts";
 import type { LiveFeed, Party, Topic } from "../server/live/feed.ts";
 
@@ -74,11 +76,13 @@ function subscriptions(
     error: (about: unknown) => void logged.push(about),
     warn: () => undefined,
   });
+  const turns = new LoopTurns();
   const made = new Subscriptions({
     ...{ feed: feed as unknown as LiveFeed, texts: new TextCache(schema, publicError) },
+    turns,
     ...{ schema, resolvedPreset, publicError },
   });
-  const party = { isReady: () => true } as Party;
+  const party = { isReady: () => true, identity: () => ({ id: "a" }) } as Party;
   async function begin(
     query = ASKED,
     variables: Record<string, unknown> = {},
@@ -91,7 +95,7 @@ function subscriptions(
     if (Symbol.asyncIterator in result) begun.push(result);
     return result;
   }
-  return { topics, sent, logged, party, begin, events: async () => (await begin()) as Events };
+  return { topics, sent, logged, party, turns, begin, events: async () => (await begin()) as Events };
 }
 
 /** What becomes of a promise by the time that whoever looks every few milliseconds has looked a hundred times. */
@@ -224,6 +228,28 @@ test("nothing is sent to who has not taken what came before, until it is taken",
   expect(sent.count).toBe(0);
   isReady = true;
   expect(await soon(first)).toMatchObject({ value: { data: { changes: { position: "1-1" } } } });
+});
+
+test("an event waits for its caller's turn, and for what others have sent over the connection by then", async () => {
+  const { begin, sent, party, turns } = subscriptions(3);
+  const turn = Promise.withResolvers<void>();
+  const taken = jest.spyOn(turns, "take").mockImplementation(() => turn.promise);
+  let isReady = true;
+  const events = (await begin(ASKED, {}, { ...party, isReady: () => isReady })) as Events;
+  const first = events.next();
+  expect(await soon(first)).toBe("nothing");
+  expect(taken.mock.calls).toEqual([["a"]]);
+  isReady = false;
+  turn.resolve();
+  expect(await soon(first)).toBe("nothing");
+  isReady = true;
+  expect(await soon(first)).toMatchObject({ value: { data: { changes: { position: "1-1" } } } });
+});
+
+test("an event whose turn does not come is told as what it is", async () => {
+  const { events, turns } = subscriptions(1);
+  jest.spyOn(turns, "take").mockRejectedValue(new ServiceBusy());
+  expect(await next(await events())).toMatchObject({ errors: [{ extensions: { code: "service_busy" } }] });
 });
 
 test("a subscription that is ended while nothing is taken of it is looked after no more", async () => {

@@ -76,7 +76,7 @@ export const GOING_ON: readonly Mistake[] = [
   {
     ...EVENTS,
     rule: "who is not ready is not waited for once the subscription is over",
-    before: "this.#isFull() && !this.#ended.aborted;",
+    before: "!this.#ended.aborted && this.#isFull();",
     after: "this.#isFull();",
     only: "ended while nothing",
   },

@@ -86,24 +86,27 @@ export async function createGraphql({
   const texts = new TextCache(schema, publicError);
   documents.check((text) => texts.parse(text).errors?.[0]?.message);
   const database = new Database(postgres.requests);
-  const subscriptions = new Subscriptions({
-    feed: new LiveFeed(new Database(postgres.requests, reads)),
-    texts,
-    ...{ schema: keeping(schema, SMALL), publicError, resolvedPreset: instance.getResolvedPreset() },
-  });
   // To read a text and to plan it keeps everybody waiting.
   const turns = new LoopTurns();
+  const subscriptions = new Subscriptions({
+    feed: new LiveFeed(new Database(postgres.requests, reads)),
+    ...{ texts, turns },
+    ...{ schema: keeping(schema, SMALL), publicError, resolvedPreset: instance.getResolvedPreset() },
+  });
   const inTurn: RequestHandler = async (request, response, next) => {
     await turns.take(request.identity.id, hungUp(response));
     next();
   };
   const opened: Transports[] = [];
+  let isClosing = false;
   const serve = express.Router();
   await server.addTo(serve as Express, null, false);
   return {
     door: withAllowed(allowedAt, (app, guards) => {
       const transports = new Transports({ subscriptions, documents, turns, maxConnections }, guards);
       opened.push(transports);
+      // Where the schema is built on demand, that may be asked for after the end has begun.
+      if (isClosing) transports.close();
       app.get("/graphql", transports.socket);
       app.post("/graphql/stream", ...guards.key, readStreamRequest(documents), inTurn, transports.stream);
       app.all("/graphql", ...guards.key, readRequest(documents), inTurn);
@@ -126,6 +129,7 @@ export async function createGraphql({
         expressv4: { req: request, res: response },
       }),
     hangUp: () => {
+      isClosing = true;
       for (const transports of opened) transports.close();
     },
     release: () => instance.release() as Promise<void>,

@@ -16,10 +16,13 @@ export function graphqlOnDemand(
 ): Pick<Graphql, "door" | "explorerDoor" | "ask" | "hangUp" | "release"> {
   const { pulse } = options.postgres;
   let building: Promise<Graphql> | undefined;
+  let isClosing = false;
 
   async function build(): Promise<Graphql> {
     const { createGraphql } = await import("./door.ts");
-    return createGraphql(options);
+    const made = await createGraphql(options);
+    if (isClosing) made.hangUp();
+    return made;
   }
 
   /** Everybody who asks meanwhile waits for the same one; after a failure the next request tries again. */
@@ -59,7 +62,11 @@ export function graphqlOnDemand(
     door: withAllowed(allowedAt, onDemand("/graphql", "door")),
     explorerDoor: onDemand(EXPLORER_PATH, "explorerDoor"),
     ask: async (...asked) => (await whileAlive(pulse, graphql)).ask(...asked),
-    hangUp: () => void building?.then(({ hangUp }) => hangUp()).catch(() => undefined),
+    // What is built after that begins with it.
+    hangUp: () => {
+      isClosing = true;
+      void building?.then(({ hangUp }) => hangUp()).catch(() => undefined);
+    },
     release: async () => (await building?.catch(() => undefined))?.release(),
   };
 }

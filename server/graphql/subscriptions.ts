@@ -2,9 +2,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { subscribe as subscribeWithGrafast } from "postgraphile/grafast";
 import type { ErrorBehavior } from "postgraphile/grafast";
-import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
-import type { ExecutionArgs, ExecutionResult, GraphQLError, GraphQLSchema } from "postgraphile/graphql";
+import { getOperationAST, Kind, OperationTypeNode } from "postgraphile/graphql";
+import type {
+  DocumentNode,
+  ExecutionArgs,
+  ExecutionResult,
+  FragmentDefinitionNode,
+  GraphQLError,
+  GraphQLSchema,
+  SelectionSetNode,
+} from "postgraphile/graphql";
 import { ApiError } from "../errors.ts";
+import type { LoopTurns } from "../loop-turns.ts";
 import type { LiveFeed, Party, Topic } from "../live/feed.ts";
 import { measure } from "./measure.ts";
 import type { TextCache } from "./texts.ts";
@@ -23,16 +32,26 @@ export type Asked = {
  */
 class Pace {
   readonly #party: Party;
+  readonly #turns: LoopTurns;
   readonly #ended: AbortSignal;
   #underWay = 0;
 
-  constructor(party: Party, ended: AbortSignal) {
+  constructor(party: Party, turns: LoopTurns, ended: AbortSignal) {
     this.#party = party;
+    this.#turns = turns;
     this.#ended = ended;
   }
 
+  /** @throws ServiceBusy */
   async next(): Promise<void> {
-    for (let waitMs = 0; this.#isFull() && !this.#ended.aborted; waitMs = PAUSE_MS) await sleep(waitMs);
+    do {
+      // A thousand may wait for one connection: to look each few milliseconds would be most of what the process does.
+      let waitMs = 0;
+      for (; !this.#ended.aborted && this.#isFull(); waitMs = longer(waitMs)) await sleep(waitMs);
+      if (this.#ended.aborted) return;
+      // One change may be a thousand events. What others have sent over the connection by then counts as well.
+      await this.#turns.take(this.#party.identity().id);
+    } while (this.#isFull());
     this.#underWay += 1;
   }
 
@@ -47,12 +66,37 @@ class Pace {
 
 const UNDER_WAY = 20;
 const PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 250;
+
+function longer(waitedMs: number): number {
+  return Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE_MS, 2 * waitedMs));
+}
+
+/** What is told of each change, to each of thousands, is bounded by what a record is. */
+const TWICE = "A subscription asks for each field once; give what it tells of the other names yourself.";
+const CONDITIONAL = "The field of a subscription is neither skipped nor included on a condition.";
+
+/** Whether it depends on variables that there is anything to subscribe to, which GraphQL does not allow. */
+function isConditional(document: DocumentNode, operationName: string | null | undefined): boolean {
+  const within = ({ selections }: SelectionSetNode): boolean =>
+    selections.some((node) => {
+      if (node.directives?.some(({ name }) => ["skip", "include"].includes(name.value))) return true;
+      if (node.kind === Kind.INLINE_FRAGMENT) return within(node.selectionSet);
+      if (node.kind !== Kind.FRAGMENT_SPREAD) return false;
+      const spread = document.definitions.find(
+        (each) => each.kind === Kind.FRAGMENT_DEFINITION && each.name.value === node.name.value,
+      );
+      return within((spread as FragmentDefinitionNode).selectionSet);
+    });
+  return within(getOperationAST(document, operationName)!.selectionSet);
+}
 
 /** The events of a subscription, or why there are none. */
 export type Events = AsyncGenerator<ExecutionResult, void, undefined>;
 
 export class Subscriptions {
   readonly #feed: LiveFeed;
+  readonly #turns: LoopTurns;
   readonly #texts: TextCache;
   readonly #schema: GraphQLSchema;
   readonly #resolvedPreset: GraphileConfig.ResolvedPreset;
@@ -60,12 +104,15 @@ export class Subscriptions {
 
   constructor(parts: {
     feed: LiveFeed;
+    /** in which events are made, as texts are prepared */
+    turns: LoopTurns;
     texts: TextCache;
     schema: GraphQLSchema;
     resolvedPreset: GraphileConfig.ResolvedPreset;
     publicError: (error: unknown) => GraphQLError;
   }) {
     this.#feed = parts.feed;
+    this.#turns = parts.turns;
     this.#texts = parts.texts;
     this.#schema = parts.schema;
     this.#resolvedPreset = parts.resolvedPreset;
@@ -91,7 +138,12 @@ export class Subscriptions {
           message: "Here are subscriptions; send queries and mutations to /graphql with POST.",
         });
       }
-      measure(this.#schema, document, operationName ?? undefined, variables ?? {}, new Map());
+      const { copies } = measure(
+        ...([this.#schema, document, operationName ?? undefined, variables ?? {}, new Map()] as const),
+      );
+      if (copies > 1) throw new ApiError("validation_failed", { message: TWICE });
+      if (isConditional(document, operationName))
+        throw new ApiError("validation_failed", { message: CONDITIONAL });
       return {
         schema: this.#schema,
         document,
@@ -111,7 +163,7 @@ export class Subscriptions {
     const ended = new AbortController();
     let failure: unknown;
     const feed = this.#feed;
-    const pace = new Pace(party, ended.signal);
+    const pace = new Pace(party, this.#turns, ended.signal);
     const changes = {
       // A failure must not be told by whatever lies between, which would not know its code.
       async *subscribe(topic: string) {

@@ -131,7 +131,7 @@ export class Transports {
       response.statusCode = 101;
       const conversation = new Conversation(socket, (refusal) => socket.close(...closing(refusal, OVER)));
       this.#conversations.set(socket, conversation);
-      serveWebSocket(this.#protocol, { socket, request });
+      serveWebSocket(this.#protocol, { socket, request }, () => this.#lookAgain(socket));
     });
   };
 
@@ -182,6 +182,14 @@ export class Transports {
       isReady: () => socket.bufferedAmount < EARLY_BYTES,
       cut: (error) => socket.close(...closing(error, OVER)),
     };
+  }
+
+  /** Whoever subscribes to nothing is looked at by nobody else, and would keep a place for ever. */
+  #lookAgain(socket: WebSocket): void {
+    const party = this.#parties.get(socket);
+    party?.recheck().catch((error: unknown) => {
+      if (apiErrorFrom(error).statusCode < 500) party.cut(error);
+    });
   }
 
   /** Who came with a request, and whether they are still let in as whom they came. */

@@ -12,8 +12,15 @@ export type Extra = { socket: WebSocket; request: Request };
 const PING_MS = 12_000;
 const PROTOCOL_ERROR = 1002;
 
-/** Has what is said over a WebSocket answered, each operation under an id of its own, until it is closed. */
-export function serveWebSocket(server: Server<Extra>, { socket, request }: Extra): void {
+/**
+ * Has what is said over a WebSocket answered, each operation under an id of its own, until it is closed.
+ * @param pinged is told of each ping
+ */
+export function serveWebSocket(
+  server: Server<Extra>,
+  { socket, request }: Extra,
+  pinged: () => void = () => undefined,
+): void {
   const ids = new OperationIds();
   const closed = server.opened(
     {
@@ -43,7 +50,9 @@ export function serveWebSocket(server: Server<Extra>, { socket, request }: Extra
   const pinging = setInterval(() => {
     if (!isThere) socket.terminate();
     isThere = false;
-    if (socket.readyState === socket.OPEN) socket.ping();
+    if (socket.readyState !== socket.OPEN) return;
+    socket.ping();
+    pinged();
   }, PING_MS);
   socket.on("pong", () => (isThere = true));
   socket.on("error", () => socket.close(PROTOCOL_ERROR));

@@ -123,9 +123,10 @@ export class RateLimit {
 
   /** A middleware that counts a request of request.identity, and says in headers what is left. */
   readonly count: RequestHandler = async (request, response, next) => {
-    const { id, ratePerMinute } = request.identity;
-    const limit = ratePerMinute ?? this.#perMinute;
-    const take = async (requests: number, gone: AbortSignal) => {
+    const { id } = request.identity;
+    const limitNow = () => request.identity.ratePerMinute ?? this.#perMinute;
+    const limit = limitNow();
+    const take = async (requests: number, gone: AbortSignal, limit = limitNow()) => {
       const { share, admitted } = await this.#take(id, limit, requests);
       const seconds = tell(response, share);
       if (admitted) return;
@@ -142,7 +143,7 @@ export class RateLimit {
       const share = this.#owe(id, limit, requests);
       if (!response.headersSent) tell(response, share);
     };
-    // A connection may last for days: it is not bound to what a minute allows.
+    // A connection may last for days: it is not bound to what a minute allows, nor to the limit with which it began.
     request.countAnother = (gone) => take(1, gone);
     await request.countAs(1);
     next();
