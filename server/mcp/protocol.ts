@@ -57,9 +57,8 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   const route = classifyInboundRequest({
     httpMethod: "POST",
     body: request,
+    // The other headers are compared with the message by whoever answers it.
     protocolVersionHeader: headers["mcp-protocol-version"],
-    mcpMethodHeader: headers["mcp-method"],
-    mcpNameHeader: headers["mcp-name"],
   });
   if (inBatch && route.kind !== "legacy") {
     return rpcError(
