@@ -219,6 +219,15 @@ describe("countries", () => {
       countryCodeAlpha3: "AFG",
       countryName: "Afghanistan",
     });
+    // In the order of their names, whatever signs are on them.
+    const codes = (countries as { countryCode: string }[]).map(({ countryCode }) => countryCode);
+    for (const order of [
+      ["AF", "AX", "AL"],
+      ["CR", "CI", "HR"],
+      ["CU", "CW", "CY"],
+      ["QA", "RE", "RO"],
+    ])
+      expect(codes.slice(codes.indexOf(order[0]!)).slice(0, 3)).toEqual(order);
   });
 });
 

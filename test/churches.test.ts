@@ -94,7 +94,7 @@ test("within a radius the nearest comes first, whatever words are asked for", as
   await owner.query("delete from app_public.churches where church_id in ('b-near', 'a-far')");
 });
 
-test("a number may have its exponent in capitals, as Java writes it", async () => {
+test("a number may be written in each way in which programs write it, such as Java its exponent in capitals", async () => {
   const { owner } = service.database;
   await insertChurches(owner, [
     { church_id: "within", name: "Gilead", latitude: -10, longitude: -20 },
@@ -104,6 +104,8 @@ test("a number may have its exponent in capitals, as Java writes it", async () =
     ["-10", "10"],
     ["-1.0E1", "1E1"],
     ["-1.0e1", "1e+1"],
+    ["-10.", "+10"],
+    ["-.1e2", ".1e2"],
   ]) {
     const around = { q: "gilead", center_lat: lat!, center_lng: "-20", radius_km: km! };
     expect([km, ids(await found(around))]).toEqual([km, ["within"]]);

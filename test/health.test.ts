@@ -45,6 +45,26 @@ test("a store that is away is degraded and has no triples, whatever it had befor
   expect(await ask()).toEqual({ status: "degraded", tripleCount: null, pending: 0 });
 });
 
+test("who has counted before waits less long for the next count than who has not, and tells the last", async () => {
+  const never: Count = () => new Promise(() => undefined);
+  let now = 0;
+  const clock = jest.spyOn(performance, "now").mockImplementation(() => now);
+  try {
+    let count = seven;
+    const known = healthOf(() => count());
+    await known();
+    [now, count] = [5_001, never];
+    const told: object[] = [];
+    await Promise.all([healthOf(never), known].map(async (ask) => told.push(await ask())));
+    expect(told).toEqual([
+      { status: "ok", tripleCount: 7, pending: 0 },
+      { status: "ok", tripleCount: null, pending: 0 },
+    ]);
+  } finally {
+    clock.mockRestore();
+  }
+});
+
 test("triples are counted again after five seconds, and until they are the last count stands", async () => {
   let now = 0;
   const clock = jest.spyOn(performance, "now").mockImplementation(() => now);

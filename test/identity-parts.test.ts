@@ -337,6 +337,38 @@ test("a token that many came with is verified once for all who are asked about a
   expect([await ask(), verified]).toEqual(["p", 2]);
 });
 
+test("sessions over which somebody is told are looked up together, each by the answer to its own question", async () => {
+  const personOf = (name: string) => ({ id: name, issuer: "i", subject: name, email: `${name}@b.example` });
+  const hash = (secret: string) => createHash("sha256").update(secret).digest();
+  const asked: (PromiseWithResolvers<{ rows: object[] }> & { hashes: Buffer[] })[] = [];
+  const connections = {
+    borrow: (_: unknown, work: (connection: unknown) => unknown) =>
+      work({
+        run: ({ values: [hashes] }: { values: [Buffer[]] }) => {
+          const answer = { ...Promise.withResolvers<{ rows: object[] }>(), hashes };
+          asked.push(answer);
+          return answer.promise;
+        },
+      }),
+  } as unknown as Connections;
+  const sessions = new Sessions(connections);
+  const first = sessions.findAgain("first");
+  const others = ["ana's", "over", "ben's", "ana's"].map((secret) => sessions.findAgain(secret));
+  expect(asked.map(({ hashes }) => hashes)).toEqual([[hash("first")]]);
+  asked[0]!.resolve({ rows: [{ number: 1, person: personOf("eva") }] });
+  expect(await first).toEqual(personOf("eva"));
+  await turn();
+  expect(asked.slice(1).map(({ hashes }) => hashes)).toEqual([["ana's", "over", "ben's"].map(hash)]);
+  asked[1]!.resolve({
+    rows: [
+      { number: 3, person: personOf("ben") },
+      { number: 2, person: null },
+      { number: 1, person: personOf("ana") },
+    ],
+  });
+  expect(await Promise.all(others)).toEqual([personOf("ana"), undefined, personOf("ben"), personOf("ana")]);
+});
+
 describe("what begins a session", () => {
   const network = "10.0.0.9";
   const browser = { secret: "of the browser", session: "that it has", network };

@@ -296,12 +296,12 @@ describe("a search that fails is a result that says so", () => {
 });
 
 describe("a failure of what speaks the protocol", () => {
-  const failing = (error: object | Error) =>
+  const failing = (error: object | Error, status = 200) =>
     jest
       .spyOn(WebStandardStreamableHTTPServerTransport.prototype, "handleRequest")
       .mockImplementation(async () => {
         if (error instanceof Error) throw error;
-        return Response.json({ jsonrpc: "2.0", id: 1, error });
+        return Response.json({ jsonrpc: "2.0", id: 1, error }, { status });
       });
   let ended: jest.SpiedFunction<McpServer["close"]>;
   beforeEach(() => {
@@ -336,8 +336,9 @@ describe("a failure of what speaks the protocol", () => {
   });
 
   test("to read the params is told in plain words, and is the caller's affair", async () => {
-    failing({ code: -32602, message: "[{ expected: string }]" });
-    const { body, headers } = await post(service, ping);
+    failing({ code: -32602, message: "[{ expected: string }]" }, 400);
+    const { status, body, headers } = await post(service, ping);
+    expect([status, body.id]).toEqual([400, 1]);
     expect(body.error).toEqual({
       ...{ code: -32602, message: "The params of ping do not follow the protocol." },
       data: { requestId: headers.get("x-request-id") },

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 describe("connections", () => {
   test("for requests are a quarter for each key, rounded up, and the others take none of them", async () => {
-    const { requests, lookups, probes } = postgres;
+    const { requests, lookups, probes, positions } = postgres;
     const taken = await Promise.all([requests.take({ caller: "a" }), requests.take({ caller: "a" })]);
     let isLent = false;
     const third = requests.take({ caller: "a" }).then((lent) => {
@@ -42,8 +42,10 @@ describe("connections", () => {
     const others = await Promise.all(["b", "b", "c"].map((caller) => requests.take({ caller })));
     expect([isLent, requests.usage]).toEqual([false, { used: 5, waiting: 1 }]);
     // All of them for one: the service itself.
-    const own = await Promise.all([lookups, lookups, probes].map((each) => each.take({ caller: "" })));
-    expect([lookups.usage.used, probes.usage.used]).toEqual([2, 1]);
+    const own = await Promise.all(
+      [lookups, lookups, probes, positions].map((each) => each.take({ caller: "" })),
+    );
+    expect([lookups, probes, positions].map(({ usage }) => usage.used)).toEqual([2, 1, 1]);
     for (const lent of [...taken, ...others, ...own]) lent.release();
     (await third).release();
     expect(requests.usage).toEqual({ used: 0, waiting: 0 });

@@ -355,6 +355,19 @@ describe("a listener", () => {
     expect({ status, taken }).toEqual({ status: isTaken ? 101 : 200, taken: [isTaken] });
   });
 
+  test.each([
+    ["/a?b=1", "/a?b=1"],
+    ["http://elsewhere.example/a?b=1", "/a?b=1"],
+    ["http://elsewhere.example", "/"],
+    ["http://[", "*"],
+    ["*", "*"],
+  ])("takes what is asked for as %s to be %s", async (target, path) => {
+    const port = await listen(({ url }, response) => void response.end(url));
+    const socket = await dial(port);
+    socket.write(`GET ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+    expect((await text(socket)).split("\r\n\r\n")[1]).toBe(path);
+  });
+
   test("that drains closes the connection of an answer that had begun before, once it has ended", async () => {
     const begun = Promise.withResolvers<() => void>();
     const port = await listen((_request, response) => {

@@ -351,6 +351,28 @@ describe("the cookie", () => {
     expect(await statusOf(planted)).toBe(401);
   });
 
+  test("is taken away with what it was given with: a browser would keep it otherwise", async () => {
+    for (const headers of [HTTPS, {}]) {
+      const visitor = new Visitor(service, headers);
+      const link = await visitor.linkFor("taken-away@river.example");
+      const given = [...(await visitor.open("/sign-in")).cookies, ...(await visitor.open(link)).cookies];
+      const left = await visitor.submit(await visitor.open("/sign-out"), "/sign-out", {});
+      const nameOf = (cookie: string) => cookie.split("=", 1)[0];
+      const flags = (cookie: string) =>
+        cookie
+          .split("; ")
+          .slice(1)
+          .filter((flag) => !/^(Max-Age|Expires)=/.test(flag))
+          .toSorted();
+      const taken = [...given, ...left.cookies].filter((cookie) => cookie.includes("=;"));
+      expect(taken).toHaveLength(2);
+      for (const cookie of taken) {
+        const before = given.find((each) => nameOf(each) === nameOf(cookie) && !each.includes("=;"));
+        expect(flags(cookie)).toEqual(flags(before!));
+      }
+    }
+  });
+
   test("is not given over http where the service is on https, nor to a proxy that nobody has vouched for", async () => {
     const https = await startAnotherServer(service, {
       PLATFORM_URL: "https://platform.example",

@@ -150,6 +150,10 @@ test.each([
   expect(answer.requestId).not.toBe("");
 });
 
+test("who speaks HTTP/1.0, as some probes do, need not say whom it asks", async () => {
+  expect((await drip("GET /healthz HTTP/1.0\r\n\r\n")).status).toBe(200);
+});
+
 test("an expectation that nobody knows is passed over", async () => {
   const { status } = await drip(
     "GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\nconnection: close\r\n\r\n",

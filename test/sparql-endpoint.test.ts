@@ -1,6 +1,7 @@
 // Whose turn a query is and what a store's failure is to its caller, before a store that does as it is told.
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { Piscina } from "piscina";
 import {
   GraphFailed,
   GraphRejected,
@@ -225,6 +226,25 @@ test("a long text waits to be read as a query does to run: eight of a caller, fo
   // A thread would read on, for a quarter of a minute: its time begins when it does, beside that of one that is idle.
   await eventually(() => expect(jest.getTimerCount()).toBe(2));
   jest.advanceTimersByTime(20_000);
+});
+
+test.each([
+  [
+    "a text that there is no room to read is too expensive",
+    "ERR_WORKER_OUT_OF_MEMORY",
+    "query_too_expensive",
+  ],
+  ["another end of the thread is no fault of the text", "ERR_WORKER_INIT_FAILED", "ERR_WORKER_INIT_FAILED"],
+])("%s", async (_, reason, told) => {
+  const { endpoint } = endpointWith();
+  const ended = Object.assign(new Error("The thread has ended."), { code: reason });
+  const running = jest.spyOn(Piscina.prototype, "run").mockRejectedValue(ended);
+  try {
+    const long = `ASK { ${"<urn:s> <urn:p> <urn:o> .".repeat(100)} }`;
+    expect(await code(endpoint.guard(long, { caller: "a", gone: new AbortController().signal }))).toBe(told);
+  } finally {
+    running.mockRestore();
+  }
 });
 
 test("the store is asked for what the caller takes, of the dataset that was asked for", async () => {

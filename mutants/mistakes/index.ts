@@ -145,6 +145,7 @@ import { OPERATOR_CONTEXT } from "./operator-context.ts";
 import { TRACES } from "./tracing.ts";
 import { WORKER_PARTS } from "./worker-parts.ts";
 import { WORKER_SLIPS } from "./worker-slips.ts";
+import { UNNOTICED } from "./unnoticed.ts";
 import { UNSEEN } from "./unseen.ts";
 
 export const MISTAKES: readonly Mistake[] = [
@@ -294,5 +295,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...WORKER_NOTED,
   ...LIVE_FEEDS,
   ...MORE_SLIPS,
+  ...UNNOTICED,
   ...UNSEEN,
 ];
