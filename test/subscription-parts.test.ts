@@ -231,7 +231,7 @@ test("nothing is sent to who has not taken what came before, until it is taken",
 });
 
 test("an event waits for its caller's turn, and for what others have sent over the connection by then", async () => {
-  const { begin, sent, party, turns } = subscriptions(3);
+  const { begin, party, turns } = subscriptions(3);
   const turn = Promise.withResolvers<void>();
   const taken = jest.spyOn(turns, "take").mockImplementation(() => turn.promise);
   let isReady = true;
