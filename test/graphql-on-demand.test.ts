@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { eventually } from "./support/eventually.ts";
 import { ask, send } from "./support/graphql.ts";
-import { call, startTestService } from "./support/service.ts";
+import { call, startAnotherServer, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
 const QUERY = "{ accelerators(first: 1) { nodes { code } } }";
@@ -52,4 +52,25 @@ test("what only begins like its path is nothing, and a caller without a key is r
   const answer = await call(`${service.url}/graphql`, "POST", undefined, { query: QUERY });
   expect(answer.status).toBe(401);
   expect(answer.body).toMatchObject({ errors: [{ extensions: { code: "missing_api_key" } }] });
+});
+
+test("who asks for a stream first of all is refused by a server that ends meanwhile, and keeps it from nothing", async () => {
+  const server = await startAnotherServer(service, { SHUTDOWN_TIMEOUT_MS: "60000" });
+  const client = await service.database.owner.connect();
+  let stopped: Promise<void> | undefined;
+  try {
+    await client.query("begin; lock table app_public.needs in access exclusive mode");
+    const query = "subscription { changes { position } }";
+    const answer = call(`${server.url}/graphql/stream`, "POST", service.keys.read, { query });
+    await eventually(async () => expect(await waiting()).toHaveLength(1));
+    stopped = server.stop();
+    await client.query("rollback");
+    expect(await answer).toMatchObject({
+      ...{ status: 503, body: { errors: [{ extensions: { code: "service_busy" } }] } },
+    });
+  } finally {
+    await client.query("rollback");
+    client.release();
+    await (stopped ?? server.stop());
+  }
 });

@@ -595,18 +595,6 @@ describe("who may connect", () => {
     asking.terminate();
   });
 
-  test("not while the server ends, though its schema is built by their asking", async () => {
-    const server = await startAnotherServer(
-      service,
-      { SHUTDOWN_DELAY_MS: "10000" },
-      { graphql: "on demand" },
-    );
-    const stopping = server.stop();
-    await expect(connected(service.keys.read, server.url)).rejects.toThrow("503");
-    expect(await streamStatus(server.url, { authorization: `Bearer ${service.keys.read}` })).toBe(503);
-    await stopping;
-  });
-
   test("and ask without reading the answers until they are cut off", async () => {
     const socket = await connected(service.keys.read);
     const count = 500;

@@ -181,22 +181,6 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
     only: "as long as they are let in",
   },
   {
-    file: "server/graphql/door.ts",
-    rule: "subscriptions that come while the server ends are refused, whenever their door was made",
-    before: "      if (isClosing) transports.close();\n",
-    after: "",
-    tests: ["graphql-subscriptions"],
-    only: "not while the server ends",
-  },
-  {
-    file: "server/graphql/on-demand.ts",
-    rule: "subscriptions that come while the server ends are refused, whenever the schema was built",
-    before: "    if (isClosing) made.hangUp();\n",
-    after: "",
-    tests: ["graphql-subscriptions"],
-    only: "not while the server ends",
-  },
-  {
     file: "graph/store-http.ts",
     rule: "what nobody waits for and does not end is read no further",
     before: "          if (unread > MOST_UNREAD) incoming.destroy();\n",

@@ -98,15 +98,12 @@ export async function createGraphql({
     next();
   };
   const opened: Transports[] = [];
-  let isClosing = false;
   const serve = express.Router();
   await server.addTo(serve as Express, null, false);
   return {
     door: withAllowed(allowedAt, (app, guards) => {
       const transports = new Transports({ subscriptions, documents, turns, maxConnections }, guards);
       opened.push(transports);
-      // Where the schema is built on demand, that may be asked for after the end has begun.
-      if (isClosing) transports.close();
       app.get("/graphql", transports.socket);
       app.post("/graphql/stream", ...guards.key, readStreamRequest(documents), inTurn, transports.stream);
       app.all("/graphql", ...guards.key, readRequest(documents), inTurn);
@@ -129,7 +126,6 @@ export async function createGraphql({
         expressv4: { req: request, res: response },
       }),
     hangUp: () => {
-      isClosing = true;
       for (const transports of opened) transports.close();
     },
     release: () => instance.release() as Promise<void>,

@@ -16,13 +16,11 @@ export function graphqlOnDemand(
 ): Pick<Graphql, "door" | "explorerDoor" | "ask" | "hangUp" | "release"> {
   const { pulse } = options.postgres;
   let building: Promise<Graphql> | undefined;
-  let isClosing = false;
+  let isEnding = false;
 
   async function build(): Promise<Graphql> {
     const { createGraphql } = await import("./door.ts");
-    const made = await createGraphql(options);
-    if (isClosing) made.hangUp();
-    return made;
+    return createGraphql(options);
   }
 
   /** Everybody who asks meanwhile waits for the same one; after a failure the next request tries again. */
@@ -47,10 +45,12 @@ export function graphqlOnDemand(
       app.use(async (request, response, next) => {
         if (request.path !== path && !request.path.startsWith(`${path}/`)) return next();
         if (!made) {
-          const { [name]: door } = await whileAlive(pulse, graphql);
+          const { [name]: door, hangUp } = await whileAlive(pulse, graphql);
           const router = express.Router();
           await door(router as Express, guards);
           made ??= router;
+          // What is asked for at a door that was made since would last for ever as well.
+          if (isEnding) hangUp();
         }
         made(request, response, next);
       });
@@ -62,9 +62,8 @@ export function graphqlOnDemand(
     door: withAllowed(allowedAt, onDemand("/graphql", "door")),
     explorerDoor: onDemand(EXPLORER_PATH, "explorerDoor"),
     ask: async (...asked) => (await whileAlive(pulse, graphql)).ask(...asked),
-    // What is built after that begins with it.
     hangUp: () => {
-      isClosing = true;
+      isEnding = true;
       void building?.then(({ hangUp }) => hangUp()).catch(() => undefined);
     },
     release: async () => (await building?.catch(() => undefined))?.release(),
