@@ -67,7 +67,6 @@ const STOP_PATIENCE_MS = 20_000;
 /**
  * Ends the process if it does not stop in time.
  * @param told prints what did not
- * @returns to be cleared once everything has stopped
  */
 export function endAnyway(config: Config | undefined, told: () => void): NodeJS.Timeout {
   const { delayMs, timeoutMs } = config?.shutdown ?? { delayMs: 0, timeoutMs: 0 };
@@ -124,6 +123,7 @@ export async function runPart(
   name: string,
   start: (options: PartOptions) => Promise<{ stop: () => Promise<void> }>,
 ): Promise<never> {
+  outliveOutputs();
   const orders = signalOrders();
   orders.hurry.addEventListener("abort", () => process.exit(1));
   let code = 0;
@@ -148,7 +148,6 @@ export async function runPart(
     });
     if (!orders.stop.aborted) {
       store = createGraphStore({ ...graphStore, timeoutMs: config.sparqlTimeoutMs });
-      outliveOutputs();
       const logger = openLog(config.logLevel, 1);
       const part = await start({ config, databaseUrl, store, logger });
       await aborted(orders.stop);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,6 +26,8 @@ import type { Running } from "./support/process.ts";
 
 const READY = "Ctrl-C stops it";
 const ORG = "https://data.example.org/org/northern-light";
+// Where nothing can be written.
+const FULL = "/dev/full";
 
 /** As `npm start` runs it, without npm. */
 function start(settings: Record<string, string>): Running {
@@ -643,6 +646,30 @@ describe("npm run server", () => {
       await server.prints("listening");
       await server.end("SIGTERM");
     } finally {
+      await database.drop();
+    }
+  });
+
+  (existsSync(FULL) ? test : test.skip)("waits though nobody can write down that it does", async () => {
+    const database = await createTestDatabase();
+    const { owner } = database;
+    await owner.query("update app_migrations.editions set edition = 'before ' || edition");
+    const server = launch("sh", ["-c", `exec "${process.execPath}" server/main.ts 2> ${FULL}`], {
+      ...{ DATABASE_URL: database.serverUrl, FUSEKI_URL: "http://127.0.0.1:9/engagement" },
+      ...{ PORT: String(await freePort()), MIGRATION_WAIT_MS: "86400000" },
+    });
+    try {
+      await eventually(async () => {
+        const { rows } = await owner.query(
+          `select from pg_stat_activity
+           where datname = current_database() and query like 'select app\\_private.lacking(%' and state = 'idle'`,
+        );
+        expect(rows).toHaveLength(1);
+      });
+      await owner.query("update app_migrations.editions set edition = replace(edition, 'before ', '')");
+      await server.prints("listening");
+    } finally {
+      await server.end("SIGTERM");
       await database.drop();
     }
   });
