@@ -273,7 +273,7 @@ async function openGraphStore(config: Config, logger: Logger): Promise<GraphStor
  * stores are waited for, which keep what they hold.
  */
 async function stop(config: Config | undefined): Promise<boolean> {
-  const impatience = endAnyway(config, () =>
+  endAnyway(config, () =>
     process.stderr.write(`${COMMAND}: ${up.at(-1)?.name ?? "something"} did not stop in time\n`),
   );
   let clean = true;
@@ -286,7 +286,6 @@ async function stop(config: Config | undefined): Promise<boolean> {
     }
     up.pop();
   }
-  clearTimeout(impatience);
   return clean;
 }
 
