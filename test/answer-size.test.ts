@@ -18,6 +18,7 @@ import { eventually } from "./support/eventually.ts";
 import { toolCall } from "./support/mcp.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
 
 const MAX_BYTES = 2_000_000;
 const CHURCHES = 1_000;
@@ -201,12 +202,15 @@ describe("answers that nobody reads", () => {
     await generous.stop();
   });
 
-  function askAndNotRead(key: string, door = "GET /v0/orgs/search?limit=10000", body = ""): Socket {
+  const SEARCH = "GET /v0/orgs/search?limit=10000";
+  const askAndNotRead = (key: string, door = SEARCH, body = "") =>
+    sendAndNotRead(`authorization: Bearer ${key}`, door, body);
+  function sendAndNotRead(credential: string, door: string, body = ""): Socket {
     const { port } = new URL(generous.url);
     const socket = connect(Number(port), "127.0.0.1").on("error", () => undefined);
     socket.pause();
     socket.write(
-      `${door} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+      `${door} HTTP/1.1\r\nhost: x\r\n${credential}\r\n` +
         `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
     sockets.push(socket);
@@ -278,5 +282,19 @@ describe("answers that nobody reads", () => {
     // Once they are read, or given up, the key may go on.
     for (const socket of sockets.splice(0)) socket.destroy();
     await eventually(async () => expect((await call(at, "GET", key)).status).toBe(200));
+  });
+
+  test("keep a person from pages too", async () => {
+    const visitor = new Visitor({ url: generous.url, database: service.database });
+    await visitor.signIn("ana@river.example");
+    const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
+    const open = async () => (await visitor.open("/organizations")).status;
+    expect(await open()).toBe(200);
+    await eventually(async () => {
+      if (sockets.length < 30) sendAndNotRead(`cookie: ${cookie}`, SEARCH);
+      expect(await open()).toBe(503);
+    });
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await eventually(async () => expect(await open()).toBe(200));
   });
 });

@@ -5,6 +5,8 @@ import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../server/errors.ts";
 import { HoldBack } from "../server/identity/hold-back.ts";
 import { orNobody } from "../server/identity/unknown-keys.ts";
+import { issueTestKey } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { Visitor } from "./support/visitor.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
 
@@ -181,10 +183,42 @@ test("who is not signed in sees so many pages a minute, and who is sees them all
     // The sign-in has taken some.
     expect(seen).toBeGreaterThan(590);
     expect(seen).toBeLessThanOrEqual(600);
+    // Fifty of those who are refused are so at once.
+    expect(waits).toHaveBeenCalledTimes(statuses.length - seen - 50);
     expect(await stranger()).toBe(429);
     expect((await visitor.open(path)).status).toBe(200);
   } finally {
     waits.mockRestore();
+    await service.stop();
+  }
+});
+
+test("who waits for a refusal is answered before the service ends, whatever has refused", async () => {
+  const service = await startTestService({ world: false });
+  const server = await startAnotherServer(service);
+  const limited = await issueTestKey(service.database.owner, "api_read", { ratePerMinute: 1 });
+  const waits = jest.spyOn(HoldBack.prototype, "wait");
+  const { setTimeout: later } = globalThis;
+  // Nobody has waited for long enough.
+  const clock = jest
+    .spyOn(globalThis, "setTimeout")
+    .mockImplementation((told: () => void, ms?: number, ...given: []) =>
+      later(told, ms === 500 ? 600_000 : ms, ...given),
+    );
+  let stopped: Promise<void> | undefined;
+  try {
+    const ask = async (key?: string) => (await call(`${server.url}/v0/accelerators`, "GET", key)).status;
+    const known = Array.from({ length: 52 }, () => ask(limited));
+    const unknown = Array.from({ length: 51 }, () => ask());
+    await eventually(() => expect(waits).toHaveBeenCalledTimes(2));
+    await (stopped = server.stop());
+    const refused = (status: number, times: number) => Array<number>(times).fill(status);
+    expect((await Promise.all(known)).toSorted((a, b) => a - b)).toEqual([200, ...refused(429, 51)]);
+    expect(await Promise.all(unknown)).toEqual(refused(401, 51));
+  } finally {
+    clock.mockRestore();
+    waits.mockRestore();
+    await (stopped ?? server.stop());
     await service.stop();
   }
 });

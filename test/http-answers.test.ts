@@ -396,6 +396,9 @@ describe("what is sent is named", () => {
         body: { error: "headers_too_large", message: `The header ${name} has more than 8192 characters.` },
       });
     }
+    // Whatever of it nobody would read.
+    const accept = "application/json; charset=utf-8,".repeat(300);
+    expect((await get("/v0/needs", { accept })).status).toBe(431);
     const asProblem = long("accept", "application/problem+json", 8_193);
     // Nor is a second one.
     for (const headers of [asProblem, { ...long("a-first", "", 8_193), ...asProblem }]) {

@@ -47,6 +47,14 @@ describe("two processes", () => {
     expect(await admitted(requests)).toBe(60);
   });
 
+  test("count together also while the graph is away", async () => {
+    for (const { url } of [service, second])
+      expect((await call(`${url}/v0/health`, "GET", service.keys.read)).body.status).toBe("degraded");
+    const key = await keyWith(20);
+    const requests = Array.from({ length: 50 }, (_, i) => ask(i % 2 ? service.url : second.url, key));
+    expect(await admitted(requests)).toBe(20);
+  });
+
   test("count for each other, but for the part that one of them has taken", async () => {
     const key = await keyWith(100);
     expect(await admitted(Array.from({ length: 51 }, () => ask(service.url, key)))).toBe(51);

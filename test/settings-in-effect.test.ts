@@ -1,23 +1,32 @@
 // What a server makes of its settings, and what is left of one that could not start.
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
-import { GraphTimeout } from "../graph/store.ts";
+import { createNames } from "../graph/namespaces.ts";
+import { GraphTimeout, GraphUnreachable } from "../graph/store.ts";
 import type { GraphStore, QueryOptions } from "../graph/store.ts";
+import { Metrics } from "../process/metrics.ts";
 import { startServer } from "../server/main.ts";
 import { createTestDatabase, issueTestKey } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
+import { freePort } from "./support/process.ts";
 import { call } from "./support/service.ts";
 
 let database: TestDatabase;
+const serving = jest.spyOn(Metrics.prototype, "serve");
 beforeAll(async () => {
   database = await createTestDatabase();
 });
-afterAll(() => database.drop());
+afterAll(async () => {
+  // Of a server that has left them open.
+  for (const { value } of serving.mock.results) await (await (value as ReturnType<Metrics["serve"]>)).stop();
+  await database.drop();
+});
 
 const serve = (
   environment: NodeJS.ProcessEnv,
@@ -30,6 +39,8 @@ const serve = (
     logger: pino({ level: "warn" }, { write: (line) => void log.push(line) }),
     graphql: "on demand",
   });
+const someKeys = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => issueTestKey(database.owner, "api_read")));
 const connections = async (names = "%") => {
   const { rows } = await database.owner.query<{ pid: number }>(
     `select pid from pg_stat_activity
@@ -61,7 +72,7 @@ test("as many SPARQL queries run at a time as are configured, each for as long a
     },
   );
   try {
-    const keys = await Promise.all(Array.from({ length: 6 }, () => issueTestKey(database.owner, "api_read")));
+    const keys = await someKeys(6);
     const ask = (key: string) => call(`${server.url}/v0/sparql?query=ASK%7B%7D`, "GET", key);
     const asked = keys.slice(1).map(ask);
     await eventually(() => expect(running).toHaveLength(5));
@@ -79,12 +90,89 @@ test("as many SPARQL queries run at a time as are configured, each for as long a
   }
 });
 
-test("a server that cannot start keeps no connection", async () => {
+test("as many lists are asked of the graph at a time as are configured, and who comes then has the table's", async () => {
+  const asked: PromiseWithResolvers<never>[] = [];
+  const select = () => {
+    const answer = Promise.withResolvers<never>();
+    asked.push(answer);
+    return answer.promise;
+  };
+  const store = { select, ask: () => Promise.resolve(true) };
+  const server = await serve({ SPARQL_CONCURRENCY: "5" }, { store });
+  try {
+    const [last, ...others] = await someKeys(6);
+    const list = async (key: string) => {
+      const { status, headers } = await call(`${server.url}/v0/commitments`, "GET", key);
+      return [status, headers.get("x-data-source")];
+    };
+    const lists = others.map(list);
+    await eventually(() => expect(asked).toHaveLength(5));
+    expect(await list(last!)).toEqual([200, "database"]);
+    expect(asked).toHaveLength(5);
+    for (const { reject } of asked) reject(new GraphTimeout("late"));
+    await Promise.all(lists);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("the description of the SPARQL endpoint names the graphs of the installation", async () => {
+  const texts: string[] = [];
+  const query = (text: string) => {
+    texts.push(text);
+    return Promise.reject(new GraphTimeout("late"));
+  };
+  const server = await serve(
+    { GRAPH_DATA_URL: "https://own.example" },
+    { store: { query, ask: () => Promise.resolve(true) } },
+  );
+  try {
+    const [key] = await someKeys(1);
+    expect((await call(`${server.url}/v0/sparql`, "GET", key)).status).toBe(504);
+  } finally {
+    await server.stop();
+  }
+  const { namedGraphs } = createNames(loadConfig({ GRAPH_DATA_URL: "https://own.example" }));
+  const named = [...texts.join("").matchAll(/sd:name <([^>]*)>/g)].map(([, name]) => name!);
+  expect(named.toSorted()).toEqual(namedGraphs.toSorted());
+});
+
+test("beyond as many connections as are configured, the one on which nothing was asked for longest is closed", async () => {
+  const server = await serve({ MAX_CONNECTIONS: "6" });
+  const sockets: Socket[] = [];
+  try {
+    for (let n = 0; n < 7; n += 1) {
+      const socket = connect(Number(new URL(server.url).port), "127.0.0.1").on("error", () => undefined);
+      sockets.push(socket.resume());
+      await once(socket, "connect");
+    }
+    const first = [true, ...Array<boolean>(6).fill(false)];
+    await eventually(() => expect(sockets.map(({ closed }) => closed)).toEqual(first), 5_000);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await server.stop();
+  }
+});
+
+const inIpv6 = networkInterfaces()["lo"]?.some(({ family }) => family === "IPv6") ? test : test.skip;
+inIpv6("a server on an address of IPv6 says where it is as a URL has it", async () => {
+  const server = await serve({ HOST: "::1" });
+  try {
+    expect(server.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect((await call(`${server.url}/healthz`, "GET", undefined)).status).toBe(200);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a server that cannot start keeps neither a connection nor the port of its metrics", async () => {
   const taken = createServer();
   await once(taken.listen(0, "127.0.0.1"), "listening");
   try {
     const { port } = taken.address() as AddressInfo;
-    await expect(serve({ PORT: String(port) })).rejects.toThrow("EADDRINUSE");
+    const METRICS_PORT = String(await freePort());
+    await expect(serve({ PORT: String(port), METRICS_PORT })).rejects.toThrow("EADDRINUSE");
+    await expect(fetch(`http://127.0.0.1:${METRICS_PORT}`)).rejects.toThrow("fetch failed");
     // Less than the ten seconds after which a pool closes what nobody uses.
     await eventually(async () => expect(await connections()).toEqual([]), 5_000);
   } finally {
@@ -110,4 +198,38 @@ test("a connection that the database breaks off is told of in the log, and by a 
     await server.stop();
   }
   await eventually(async () => expect(await connections()).toEqual([]));
+});
+
+test("a server that has stopped tells no metrics, and asks neither provider nor store any more", async () => {
+  const intervals = jest.spyOn(globalThis, "setInterval");
+  const timeouts = jest.spyOn(globalThis, "setTimeout");
+  const ended = [jest.spyOn(globalThis, "clearInterval"), jest.spyOn(globalThis, "clearTimeout")];
+  let isAway = true;
+  const ask = () => (isAway ? Promise.reject(new GraphUnreachable("gone")) : Promise.resolve(true));
+  try {
+    const server = await serve(
+      { METRICS_PORT: "0", OIDC_ISSUER: "http://127.0.0.1:9", OIDC_AUDIENCE: "here" },
+      { store: { ask, select: ask } },
+    );
+    const metrics = `http://127.0.0.1:${server.metricsPort}/metrics`;
+    expect((await fetch(metrics)).status).toBe(200);
+    const [key] = await someKeys(1);
+    // From now on it looks again and again whether the store is back.
+    expect((await call(`${server.url}/v0/health`, "GET", key)).status).toBe(200);
+    await server.stop();
+    await expect(fetch(metrics)).rejects.toThrow("fetch failed");
+    const isEnded = (timer: unknown) => ended.some(({ mock }) => mock.calls.some(([each]) => each === timer));
+    const looks = timeouts.mock.results.filter((_, call) => timeouts.mock.calls[call]![1] === 200);
+    expect(looks.length).toBeGreaterThan(0);
+    expect(isEnded(looks.at(-1)!.value)).toBe(true);
+    expect(intervals.mock.results.map(({ value }) => isEnded(value))).toEqual(
+      intervals.mock.results.map(() => true),
+    );
+    // Of the provider, whose keys are asked for by the clock.
+    expect(intervals.mock.calls.map(([, ms]) => ms)).toContain(600_000);
+  } finally {
+    // Whoever goes on asking is told, and comes to an end.
+    isAway = false;
+    for (const spied of [intervals, timeouts, ...ended]) spied.mockRestore();
+  }
 });

@@ -1,4 +1,5 @@
 // What npm start hands on to its parts of what it was told, and what it says when they end.
+import { existsSync } from "node:fs";
 import { access, mkdir, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -19,6 +20,8 @@ import { call } from "./support/service.ts";
 import { testStores } from "./support/stores.ts";
 
 const READY = "Ctrl-C stops it";
+// Where nothing can be written.
+const FULL = "/dev/full";
 // A store that is never asked.
 const FUSEKI_URL = "http://127.0.0.1:9/engagement";
 const DIGITS = Array.from({ length: 100 }, (_, i) => i).join(" ");
@@ -145,6 +148,14 @@ describe("npm start", () => {
       await owner.query(`drop role ${url.username}`);
       await letGo();
     }
+  });
+
+  (existsSync(FULL) ? test : test.skip)("serves though nobody can write what it prints", async () => {
+    service = launch("sh", ["-c", `exec "${process.execPath}" start.ts > ${FULL}`], settings);
+    const answers = eventually(() => fetch(`http://127.0.0.1:${settings["PORT"]}/readyz`));
+    answers.catch(() => undefined);
+    expect(await Promise.race([answers, service.ended])).toMatchObject({ status: 200 });
+    expect(await service.end("SIGTERM")).toBe(0);
   });
 
   test("does not say that it has stopped where a part could not, and stops the others all the same", async () => {

@@ -111,6 +111,8 @@ const PARTS: Record<string, (bytes: readonly number[]) => Promise<Answer>> = {
   "the address of GraphQL": (bytes) =>
     send({ method: "GET", path: `/graphql?query=${percent(bytes)}`, headers: { accept: JSON_TYPE } }),
   "a message of MCP": (bytes) => send({ path: "/v0/mcp", type: JSON_TYPE, body: withBytes(tool, bytes) }),
+  "the address of MCP": (bytes) =>
+    send({ path: `/v0/mcp?any=${percent(bytes)}`, type: JSON_TYPE, body: Buffer.from(tool) }),
   "a SPARQL query": (bytes) =>
     send({ path: "/v0/sparql", type: "application/sparql-query", body: withBytes(SELECT, bytes) }),
   "a SPARQL query in JSON": (bytes) =>
@@ -238,6 +240,15 @@ test("bytes in an address that are not encoded at all are refused", async () => 
   for (const bytes of Object.values(NOT_UTF8)) {
     expect((await sendRaw(`GET /v0/needs?orgUri=${PLACE} HTTP/1.1`, bytes)).status).toBe(400);
   }
+});
+
+test("bytes in the address of a page that are not UTF-8 are refused, whoever opens it", async () => {
+  for (const bytes of Object.values(NOT_UTF8)) {
+    const opened = await fetch(`${service.url}/search?q=caf${percent(bytes)}`, { redirect: "manual" });
+    expect(opened.status).toBe(400);
+  }
+  const opened = await fetch(`${service.url}/search?q=caf%C3%A9`, { redirect: "manual" });
+  expect(opened.status).toBe(303);
 });
 
 test("a stranger learns nothing of how a request is read", async () => {

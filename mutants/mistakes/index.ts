@@ -147,6 +147,7 @@ import { WORKER_PARTS } from "./worker-parts.ts";
 import { WORKER_SLIPS } from "./worker-slips.ts";
 import { UNNOTICED } from "./unnoticed.ts";
 import { UNSEEN } from "./unseen.ts";
+import { WIRING } from "./wiring.ts";
 
 export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
@@ -297,4 +298,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...MORE_SLIPS,
   ...UNNOTICED,
   ...UNSEEN,
+  ...WIRING,
 ];
