@@ -82,6 +82,16 @@ describe.each([
     expect(subscriber.events).toEqual([{ data: { changes: { ...shown, changedId: id } } }]);
   });
 
+  test("what several fragments ask for under one name, as clients that compose them do", async () => {
+    const query = `subscription ($after: String) { changes(after: $after) { __typename ...a ...b } }
+      fragment a on Change { __typename changedId } fragment b on Change { __typename changedId record }`;
+    const subscriber = listen({ after: await now() }, query);
+    const changedId = await insertNeed();
+    await eventually(() =>
+      expect(changesOf(subscriber)).toMatchObject([{ changedId, __typename: "Change" }]),
+    );
+  });
+
   test("of several subscriptions in a text the one that is named", async () => {
     const after = await now();
     const query = `subscription All($after: String) { changes(after: $after) { kind } }

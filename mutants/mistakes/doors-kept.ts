@@ -66,13 +66,13 @@ export const KEPT: readonly Mistake[] = [
   ...kept(MEASURE, "of an answer with", [
     [
       "the same within the same is there as often as both together",
-      "place.copies * Math.max(1, ...asked.values())",
-      "Math.max(place.copies, ...asked.values())",
+      "alike.length * this.#copiesIn(",
+      "alike.length + 0 * this.#copiesIn(",
     ],
     [
       "what is there most often counts, wherever it is",
-      "this.#copies = Math.max(this.#copies, copies);",
-      "this.#copies = copies;",
+      "return Math.max(1, ...copies);",
+      "return copies.at(-1) ?? 1;",
     ],
     ["the same is the same by whatever name", "alias: undefined, ", ""],
     ["the same is the same on whatever condition", "directives: undefined, ", ""],

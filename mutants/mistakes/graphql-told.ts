@@ -18,8 +18,8 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
   {
     ...SUBSCRIPTIONS,
     rule: "a subscription has the bounds of a query",
-    before: "      const { copies } = measure(\n",
-    after: "      const { copies } = ((..._: unknown[]) => ({ copies: 1 }))(\n",
+    before: "measure(this.#schema, document, named, variables ?? {}, new Map());",
+    after: "{ copies: named ? 1 : 1 };",
     only: "over WebSocket refuses more names",
   },
   {
@@ -151,7 +151,7 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
   {
     file: "server/graphql/subscriptions.ts",
     rule: "others have their turn between the events of a change",
-    before: "      await this.#turns.take(this.#party.identity().id);\n",
+    before: "      await this.#turns.take(this.#party.identity().id, this.#ended);\n",
     after: "",
     tests: ["subscription-parts"],
     only: "caller's turn",

@@ -81,8 +81,6 @@ export function withDefaults(operation: OperationDefinitionNode, variables: Vari
 type Place = {
   /** How often its parent occurs. */
   times: number;
-  /** How often its parent occurs under other names. */
-  copies: number;
   /** The size of the page that its parent is or belongs to. */
   page: number | undefined;
   /** The lists around it, with their sizes. */
@@ -99,7 +97,6 @@ class Measurement {
   #records = 0;
   #values = 0;
   #introspected = 0;
-  #copies = 1;
   #aggregations = 0;
   #largest: { records: number; lists: readonly string[] } = { records: 0, lists: [] };
 
@@ -121,7 +118,7 @@ class Measurement {
     const rootFields = this.#fieldsOf(root, selections);
     if (rootFields.length > BOUNDS.rootFields)
       refuse("The number of fields at the root of an operation must not exceed", BOUNDS.rootFields);
-    this.#each(rootFields, { times: 1, copies: 1, page: undefined, lists: [] });
+    this.#each(rootFields, { times: 1, page: undefined, lists: [] });
     if (this.#records > BOUNDS.records) {
       refuse(
         "The number of records that a request could return if all its lists were full must not exceed",
@@ -138,21 +135,31 @@ class Measurement {
         this.#advice(),
       );
     }
-    return { fields: this.#fields, copies: this.#copies, requests: Math.max(1, this.#aggregations) };
+    const copies = this.#copiesIn(rootFields);
+    return { fields: this.#fields, copies, requests: Math.max(1, this.#aggregations) };
+  }
+
+  /** What has one name is one part of the answer, however many fragments ask for it. */
+  #copiesIn(fields: readonly Selected[]): number {
+    const named = Map.groupBy(fields, ({ node }) => (node.alias ?? node.name).value);
+    const asked = Map.groupBy(named.values(), ([first]) => print(barely(first!.node)));
+    const copies = [...asked.values()].flatMap((alike) =>
+      alike.map((merged) => alike.length * this.#copiesIn(merged.flatMap((each) => this.#fieldsBelow(each)))),
+    );
+    return Math.max(1, ...copies);
+  }
+
+  #fieldsBelow({ parent, node }: Selected): Selected[] {
+    const field = "getFields" in parent ? parent.getFields()[node.name.value] : undefined;
+    const type = field && getNamedType(field.type);
+    return isCompositeType(type) && node.selectionSet ? this.#fieldsOf(type, node.selectionSet) : [];
   }
 
   #each(fields: readonly Selected[], place: Place): void {
-    const asked = new Map<string, number>();
-    for (const { node } of fields) {
-      const what = print(barely(node));
-      asked.set(what, (asked.get(what) ?? 0) + 1);
-    }
-    const copies = place.copies * Math.max(1, ...asked.values());
-    this.#copies = Math.max(this.#copies, copies);
-    for (const field of fields) this.#field(field, { ...place, copies });
+    for (const field of fields) this.#field(field, place);
   }
 
-  #field({ parent, node, given }: Selected, { times, copies, page, lists }: Place): void {
+  #field({ parent, node, given }: Selected, { times, page, lists }: Place): void {
     this.#fields++;
     if (node.alias && ++this.#aliases > BOUNDS.aliases)
       refuse("The number of aliases in an operation must not exceed", BOUNDS.aliases);
@@ -190,7 +197,6 @@ class Measurement {
     // Pages and their edges pass the size of the page down to the list within.
     this.#each(this.#fieldsOf(type, node.selectionSet), {
       times: occurrences,
-      copies,
       page: pageHere,
       lists: around,
     });

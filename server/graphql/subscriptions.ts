@@ -50,7 +50,7 @@ class Pace {
       for (; !this.#ended.aborted && this.#isFull(); waitMs = longer(waitMs)) await sleep(waitMs);
       if (this.#ended.aborted) return;
       // One change may be a thousand events. What others have sent over the connection by then counts as well.
-      await this.#turns.take(this.#party.identity().id);
+      await this.#turns.take(this.#party.identity().id, this.#ended);
     } while (this.#isFull());
     this.#underWay += 1;
   }
@@ -138,9 +138,8 @@ export class Subscriptions {
           message: "Here are subscriptions; send queries and mutations to /graphql with POST.",
         });
       }
-      const { copies } = measure(
-        ...([this.#schema, document, operationName ?? undefined, variables ?? {}, new Map()] as const),
-      );
+      const named = operationName ?? undefined;
+      const { copies } = measure(this.#schema, document, named, variables ?? {}, new Map());
       if (copies > 1) throw new ApiError("validation_failed", { message: TWICE });
       if (isConditional(document, operationName))
         throw new ApiError("validation_failed", { message: CONDITIONAL });
