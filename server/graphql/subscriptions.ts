@@ -73,7 +73,8 @@ function longer(waitedMs: number): number {
 }
 
 /** What is told of each change, to each of thousands, is bounded by what a record is. */
-const TWICE = "A subscription asks for each field once; give what it tells of the other names yourself.";
+const TWICE =
+  "A subscription asks for each field under one name; give what it tells of the other names yourself.";
 const CONDITIONAL = "The field of a subscription is neither skipped nor included on a condition.";
 
 /** Whether it depends on variables that there is anything to subscribe to, which GraphQL does not allow. */
