@@ -348,6 +348,65 @@ describe("a feed", () => {
     await reading.return(undefined);
   });
 
+  test("keeps five pages of what was before for a caller, however many wait for theirs, and others have their own", async () => {
+    const { feed, readings } = feedOf((reading) =>
+      reading.input.limit === OWN
+        ? { changes: [changeAt(9)], position: "9-1", hasMore: false }
+        : nothing(reading),
+    );
+    const ended = new AbortController();
+    const begin = (id: string, after: number) =>
+      feed.changes({ after: `${after}-1` }, party(id), ended.signal);
+    const own = Array.from({ length: 7 }, (_, n) => begin("a", n + 1));
+    const told: number[] = [];
+    const asked = own.map((each, n) =>
+      each.next().then(
+        () => told.push(n),
+        () => undefined,
+      ),
+    );
+    const other = begin("b", 1);
+    expect((await other.next()).value).toMatchObject({ position: "9-1" });
+    await eventually(() => expect(told).toEqual([0, 1, 2, 3, 4]));
+    const pages = () => readings.filter(({ input, id }) => input.limit === OWN && id === "a").length;
+    expect(pages()).toBe(5);
+    await own[2]!.return(undefined);
+    await eventually(() => expect(told).toEqual([0, 1, 2, 3, 4, 5]));
+    expect(pages()).toBe(6);
+    ended.abort();
+    await Promise.all(asked);
+    expect(pages()).toBe(6);
+    await Promise.all([other, ...own].map((each) => each.return(undefined)));
+  });
+
+  test("cuts who takes nothing of what was before for half a minute, and nobody who takes it", async () => {
+    const { feed } = feedOf((reading) =>
+      reading.input.limit === OWN
+        ? { changes: [7, 8, 9].map((place) => changeAt(place)), position: "9-1", hasMore: false }
+        : nothing(reading),
+    );
+    const cuts: unknown[] = [];
+    const ended = new AbortController();
+    const slow = { ...party("a"), cut: (error: unknown) => void cuts.push(error) };
+    const changes = feed.changes({ after: "1-1" }, slow, ended.signal);
+    // The first is asked for before time stands still, since more than timers is waited for.
+    expect((await changes.next()).value).toMatchObject({ position: "7-1" });
+    jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "performance"] });
+    try {
+      expect((await changes.next()).value).toMatchObject({ position: "8-1" });
+      jest.advanceTimersByTime(20_000);
+      expect((await changes.next()).value).toMatchObject({ position: "9-1" });
+      jest.advanceTimersByTime(29_999);
+      expect(cuts).toEqual([]);
+      jest.advanceTimersByTime(1);
+      expect(cuts).toEqual([expect.objectContaining({ code: "service_busy" })]);
+    } finally {
+      jest.useRealTimers();
+    }
+    ended.abort();
+    expect((await changes.next()).done).toBe(true);
+  });
+
   test("that is ended while it still reads what was before reads no further", async () => {
     const { feed, readings } = feedOf((reading) => {
       const place = Number.parseInt(reading.input.after, 10) + 1;

@@ -5,6 +5,7 @@
 import type { Database } from "../database.ts";
 import { ApiError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
+import { Shares } from "../shares.ts";
 import { Channel, placeOf } from "./channel.ts";
 import type { Change, Listener, Page, Subscriber } from "./channel.ts";
 import { Inbox } from "./inbox.ts";
@@ -34,6 +35,17 @@ const CLAIMS_TICK_MS = 1_000;
 const PAGE = 50;
 const LONGER_PAGE = 200;
 
+/**
+ * How many pages of what was before may wait to be told, each of fifty records of any length. They are no requests, whose callers may be
+ * too many or slow: whoever waits does so in order.
+ */
+const PAGES = {
+  ...{ slots: 100, perCaller: 5, slowMs: 1e9 },
+  ...{ patienceMs: 60_000, queuePerCaller: 1_000, queue: 10_000 },
+};
+/** How long who catches up may take nothing: others of the same caller wait for that. */
+const STUCK_MS = 30_000;
+
 /** Of one caller, in one process. */
 export const LIVE_BOUNDS = {
   subscriptions: { ofKey: 1_000, ofPerson: 100 },
@@ -45,6 +57,7 @@ export class LiveFeed {
   readonly #database: Database;
   readonly #channels = new Map<string, Channel>();
   readonly #places = new Places(LIVE_BOUNDS.subscriptions, "subscriptions");
+  readonly #pages = new Shares(PAGES);
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #waiting = new Map<string, Promise<Page>>();
 
@@ -55,7 +68,7 @@ export class LiveFeed {
   /**
    * The changes, as they come.
    * @param ended ends it
-   * @throws ApiError rate_limited, validation_failed, changes_expired, and what reading throws
+   * @throws ApiError rate_limited, validation_failed, changes_expired, ServiceBusy, CallerGone, and what reading throws
    */
   async *changes(topic: Topic, party: Party, ended: AbortSignal): AsyncGenerator<Change, void, undefined> {
     const giveBack = this.#places.take(party.identity());
@@ -74,9 +87,14 @@ export class LiveFeed {
       await channel.join(subscriber);
       let after = topic.after ?? "now";
       for (let hasMore = true; hasMore && !inbox.isClosed;) {
-        const page = await this.#readInTurn(topic, party.identity(), after);
-        yield* page.changes;
-        ({ position: after, hasMore } = page);
+        const giveBackPage = await this.#pages.take(party.identity().id, ended, true);
+        try {
+          const page = await this.#readInTurn(topic, party.identity(), after);
+          for (const change of page.changes) yield* cutIfStuck(change, party);
+          ({ position: after, hasMore } = page);
+        } finally {
+          giveBackPage();
+        }
       }
       const read = placeOf(after);
       for await (const change of inbox.read()) if (placeOf(change.position) > read) yield change;
@@ -101,11 +119,7 @@ export class LiveFeed {
       read: (after) => this.#read(claims ? { claims } : {}, reader, after, LONGER_PAGE),
       tickMs: claims ? CLAIMS_TICK_MS : TICK_MS,
       maxBytes: LIVE_BOUNDS.unreadBytes,
-      tooSlow: () =>
-        new ApiError("service_busy", {
-          message:
-            "More waits to be read than is kept for a subscription; subscribe again after the last position.",
-        }),
+      tooSlow,
     });
     this.#channels.set(name, channel);
     return channel;
@@ -143,6 +157,22 @@ export class LiveFeed {
     const input = { orgUri, needId, ...claims, after, limit };
     const feed = claims ? "claims" : "records";
     return JSON.parse(await readChanges(this.#database, feed, withoutGone(identity), input)) as Page;
+  }
+}
+
+function tooSlow(): ApiError {
+  return new ApiError("service_busy", {
+    message:
+      "More waits to be read than is kept for a subscription; subscribe again after the last position.",
+  });
+}
+
+function* cutIfStuck(change: Change, party: Party): Generator<Change, void, undefined> {
+  const stuck = setTimeout(() => party.cut(tooSlow()), STUCK_MS).unref();
+  try {
+    yield change;
+  } finally {
+    clearTimeout(stuck);
   }
 }
 
