@@ -23,6 +23,8 @@ export type ShareLimits = {
  * refused then, for those who came later; unless they have not waited for twice as long as their caller's requests take.
  */
 const FRESH_MS = 400;
+/** In a queue that has not been empty for two seconds, and will not be soon: who is served then is served within a second. */
+const ENDURING = { afterMs: 2_000, freshMs: 300 };
 /**
  * Of the time in which no slot comes back only so much counts: whoever waits for the database, which a migration may keep
  * for a second at a time, is not too many.
@@ -46,6 +48,8 @@ type Caller = {
   readonly continuing: Set<Waiting>;
   /** when the last of them came */
   latest: number;
+  /** when the first of them came to whom nobody was before */
+  queuedSince: number;
 };
 type Seen = { name: string; at: number };
 /** For how many milliseconds a slot is kept, and for how many of them something is done. */
@@ -179,6 +183,7 @@ export class Shares {
       const alone = setTimeout(() => this.#admitNext(), COMPANY_MS + 1);
       const hangUp = () => waiting.refuse(new CallerGone());
       gone?.addEventListener("abort", hangUp);
+      if (!isWaiting(caller)) caller.queuedSince = waiting.since;
       caller.latest = waiting.since;
       queue.add(waiting);
       this.#queued++;
@@ -220,10 +225,11 @@ export class Shares {
   }
 
   /** The first of those who wait, after those are refused who have waited for too long while others came. */
-  #firstOf(name: string, { waiting, continuing, latest }: Caller): Waiting | undefined {
+  #firstOf(name: string, { waiting, continuing, latest, queuedSince }: Caller): Waiting | undefined {
     for (const each of continuing) return each;
     const now = this.#now();
-    const freshMs = Math.max(FRESH_MS, 2 * (this.#typical.get(name)?.heldMs ?? 0));
+    const mostMs = now - queuedSince > ENDURING.afterMs ? ENDURING.freshMs : FRESH_MS;
+    const freshMs = Math.max(mostMs, 2 * (this.#typical.get(name)?.heldMs ?? 0));
     const isFresh = (since: number) => now - since <= freshMs;
     for (const each of waiting) {
       if (isFresh(each.since) || !isFresh(latest)) return each;
@@ -234,7 +240,7 @@ export class Shares {
 }
 
 function newCaller(): Caller {
-  return { running: 0, waiting: new Set(), continuing: new Set(), latest: 0 };
+  return { running: 0, waiting: new Set(), continuing: new Set(), latest: 0, queuedSince: 0 };
 }
 
 function isWaiting({ waiting, continuing }: Caller): boolean {

@@ -375,6 +375,44 @@ describe("by the clock", () => {
     expect(shares.lent()).toEqual(served);
   });
 
+  /** A queue that is not empty for so long: who has a slot and who waits in it then, and came at the end of that. */
+  async function enduring(ms: number, shares: ReturnType<typeof taker>, holder?: string) {
+    let holds = holder ?? "a0";
+    if (holder === undefined) await shares.take(holds);
+    let n = 1;
+    let waiting = shares.take("a1");
+    for (let passed = 0; passed < ms; passed += 50) {
+      await flow(50, shares);
+      waiting = shares.take(`a${n + 1}`);
+      await shares.give(holds);
+      holds = `a${n++}`;
+    }
+    return { waiting, holds, waits: `a${n}` };
+  }
+
+  test.each([
+    ["had somebody for two seconds, for 300 ms, is served", [1_750], 300, true],
+    ["had somebody for two seconds, for longer, is refused", [1_700], 301, false],
+    ["had somebody for almost two seconds, for longer, is served", [1_650], 301, true],
+    ["was empty within two seconds, for longer, is served", [1_650, 50], 301, true],
+  ])("who has waited in a queue that %s", async (_, times, ms, isServed) => {
+    const shares = taker(new Shares({ ...many, slots: 2, perCaller: 1 }));
+    await keepsFor(5, shares);
+    let holder: string | undefined;
+    for (const time of times.slice(0, -1)) {
+      const { holds, waits } = await enduring(time, shares);
+      await shares.give(holds);
+      holder = waits;
+    }
+    const { waiting: first, holds, waits } = await enduring(times.at(-1)!, shares, holder);
+    await flow(300, shares);
+    pass(ms - 300);
+    const second = shares.take("a");
+    await shares.give(holds);
+    expect(await refused([first, second])).toEqual([!isServed, false]);
+    expect(shares.lent()).toEqual([isServed ? waits : "a"]);
+  });
+
   test.each([
     ["and no more", 50, [false, false], ["a1"]],
     ["and no less", 51, [true, false], ["a2"]],
