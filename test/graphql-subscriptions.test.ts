@@ -636,6 +636,7 @@ describe("who may connect", () => {
   test.each<[string, (socket: WebSocket) => void]>([
     ["pings of the protocol", (socket) => socket.send(JSON.stringify({ type: "ping" }))],
     ["pings of WebSocket", (socket) => socket.ping()],
+    ["pongs of WebSocket that nobody asked for", (socket) => socket.pong()],
     ["ends of what was never begun", (socket) => socket.send(JSON.stringify({ type: "complete", id: "x" }))],
   ])("and say no more than a key may ask: %s", async (_, say) => {
     const socket = await connected(await issueTestKey(db, "api_read", { ratePerMinute: 20 }));

@@ -112,6 +112,19 @@ describe("a conversation", () => {
     expect(socket.take()).toEqual(["resume"]);
   });
 
+  test("has the answer to each ping free, and no other", async () => {
+    const { socket, conversation, counted } = begun();
+    for (let n = 0; n < 30; n++) {
+      conversation.pinged();
+      socket.emit("pong");
+    }
+    await turn();
+    expect(counted).toHaveLength(0);
+    for (let n = 0; n < 11; n++) socket.emit("pong");
+    await turn();
+    expect(counted).toHaveLength(1);
+  });
+
   test("has ten messages free and two more for each subscription that is begun, and none for one that is refused", async () => {
     const { socket, conversation, counted, refusals } = begun();
     const [good, bad] = [conversation.subscribe(), conversation.subscribe()];

@@ -152,6 +152,20 @@ export const GOING_ON: readonly Mistake[] = [
   },
   {
     ...CONVERSATION,
+    rule: "a pong that nobody asked for counts as a message",
+    before: '.on("ping", hear).on("pong", hear);',
+    after: '.on("ping", hear);',
+    only: "the answer to each ping",
+  },
+  {
+    ...CONVERSATION,
+    rule: "the answer to a ping is free",
+    before: "this.#free += 1;",
+    after: "",
+    only: "the answer to each ping",
+  },
+  {
+    ...CONVERSATION,
     rule: "a subscription that was refused gives no messages for free",
     before: "      this.#free -= FREE_WITH_SUBSCRIPTION;\n",
     after: "",

@@ -28,7 +28,7 @@ export class Conversation {
     socket.once("close", () => this.#gone.abort());
     // Whatever it says, and whoever they are: also before that is known.
     const hear = () => this.#hear();
-    socket.on("message", hear).on("ping", hear);
+    socket.on("message", hear).on("ping", hear).on("pong", hear);
   }
 
   /** @param count as a request of whoever it is found to be */
@@ -49,6 +49,11 @@ export class Conversation {
       this.#free -= FREE_WITH_SUBSCRIPTION;
       throw error;
     }
+  }
+
+  /** Has the answer to a ping free. */
+  pinged(): void {
+    this.#free += 1;
   }
 
   #hear(): void {

@@ -131,7 +131,10 @@ export class Transports {
       response.statusCode = 101;
       const conversation = new Conversation(socket, (refusal) => socket.close(...closing(refusal, OVER)));
       this.#conversations.set(socket, conversation);
-      serveWebSocket(this.#protocol, { socket, request }, () => this.#lookAgain(socket));
+      serveWebSocket(this.#protocol, { socket, request }, () => {
+        conversation.pinged();
+        this.#lookAgain(socket);
+      });
     });
   };
 
