@@ -23,7 +23,7 @@ let registered: RunningServer;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "once-"));
   await writeFile(join(dir, "all.json"), JSON.stringify({ [idOf(DECLARE)]: DECLARE }));
-  service = await startTestService({ config: { answerMaxBytes: ANSWER_BYTES } });
+  service = await startTestService({ config: { answerMaxBytes: ANSWER_BYTES, statementTimeoutMs: 60_000 } });
   registered = await startAnotherServer(service, { PERSISTED_DOCUMENTS: dir });
 });
 afterAll(async () => {
@@ -331,6 +331,31 @@ describe("of an answer with an error in it nothing is kept, told, or done:", () 
     }
     expect((await declare("large", {}, withAll(2))).body.errors).toBeUndefined();
     expect(await count()).toBe(before + 1);
+  });
+
+  test("where what it reads takes longer than a fifth of what other requests may take, for others wait for what it has locked", async () => {
+    const server = await startAnotherServer(service, { STATEMENT_TIMEOUT_MS: "10000" });
+    // Builds its schema, which looks at each table.
+    await ask(undefined, { query: NEEDS }, undefined, server.url);
+    const locker = await service.database.owner.connect();
+    const query =
+      "mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { needId commitments { nodes { status } } } } }";
+    const read = (key?: string) => ask(key, { query, variables: { input } }, undefined, server.url);
+    try {
+      await locker.query("begin; lock table app_public.commitments in access exclusive mode");
+      const before = await count();
+      const others = read();
+      const first = await Promise.race([read("slow"), others]);
+      expect(problemOf(first)).toMatchObject({ extensions: { code: "query_timeout", statusCode: 504 } });
+      await locker.query("rollback");
+      expect((await others).body.errors).toBeUndefined();
+      expect((await read("slow")).body.errors).toBeUndefined();
+      expect(await count()).toBe(before + 2);
+    } finally {
+      await locker.query("rollback");
+      locker.release();
+      await server.stop();
+    }
   });
 
   test("where the database is lost between the writing and the answer", async () => {

@@ -129,4 +129,12 @@ export const GRAPHQL_ONCE: readonly Mistake[] = [
     after: "",
     only: "may not be read",
   },
+  {
+    rule: "what has locked something reads for a fifth of the time that others may",
+    file: "server/graphql/connection.ts",
+    before: "          this.#msLeft *= WHOLE;\n",
+    after: "",
+    tests: ["graphql-once"],
+    only: "longer than a fifth",
+  },
 ];

@@ -69,6 +69,7 @@ import { PAGES_DRAWN } from "./pages-drawn.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
 import { CLAIMS_READ } from "./claims-read.ts";
+import { LATE_BODIES } from "./late-bodies.ts";
 import { LISTS_ORDERED } from "./lists-ordered.ts";
 import { LISTS_READ } from "./lists-read.ts";
 import { PAGES_READ } from "./pages-read.ts";
@@ -269,6 +270,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...PAGES_READ,
   ...LISTS_READ,
   ...SHOWN_AND_HIDDEN,
+  ...LATE_BODIES,
   ...LISTS_ORDERED,
   ...SPARQL_AT_ONCE,
   ...SPARQL_BOUNDS,

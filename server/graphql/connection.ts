@@ -10,6 +10,8 @@ import { StatementTimeout } from "../postgres/unavailable.ts";
 const CONTAINS = " @> ";
 /** Keys and answers are the server's own affair, which no caller's role has to do with. */
 const AS_SERVER = { role: "none" };
+/** Of the time of a request: others wait for what one has locked that is one transaction, until all that it asks for has been read. */
+const WHOLE = 1 / 5;
 
 /** A connection while it is borrowed, and how many ask something of it. */
 type Lent = { connection: Promise<Connection>; users: number };
@@ -104,6 +106,7 @@ export class RequestConnection {
         );
         let answer = rows[0]?.answer ?? undefined;
         if (answer === undefined) {
+          this.#msLeft *= WHOLE;
           answer = await work();
           await run("select app_private.keep_answer($1, $2, $3)", [this.#caller, key, answer]);
         }

@@ -6,6 +6,7 @@ import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
 import type { DocumentNode, GraphQLError } from "postgraphile/graphql";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
+import { reading } from "../late-bodies.ts";
 import { notRepeatable, repeatableOf } from "../repeatable.ts";
 import { parseJson, verifyJson } from "../text.ts";
 import { parseWithin } from "./bounds.ts";
@@ -19,7 +20,7 @@ const BEHAVIORS: readonly unknown[] = GraphQLSpecifiedErrorBehaviors;
 /** A media range as Grafserv reads it. */
 const RANGE =
   /^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))(?:;(?:q=(?:0(?:\.\d*)?|\.\d+|1(?:\.0*)?)|(?!q=)[\w!#$&^.+-]+=[\w!#$&^.+-]+))*$/;
-const parseBody = express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson });
+const parseBody = reading(express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson }));
 
 /**
  * Refuses anything that is not a GraphQL request, and parses the body of one that is.
@@ -66,7 +67,7 @@ function readBody(request: Request, response: Response, documents: Documents, ne
   if (!request.is("application/json")) {
     throw new ApiError("unsupported_media_type");
   }
-  parseBody(request, response, (error?: unknown) => {
+  void parseBody(request, response, (error?: unknown) => {
     if (error) return next(error);
     try {
       checkForm(request.body);

@@ -66,8 +66,9 @@ export function limitUnknownKeys(
     const claimed = claimedBy(request, expected);
     const gone = hungUp(response);
     const name = `${claimed.kind} ${createHash("sha256").update(claimed.text).digest("base64")}`;
-    const caller = await find(name, request, () => callerBy(claimed, credentials, request));
-    request.identity = { ...caller, gone };
+    const identify = () => callerBy(claimed, credentials, request);
+    request.identity = { ...(await find(name, request, identify)), gone };
+    if (!request.complete) request.identifyAgain = async () => ({ ...(await identify()), gone });
     next();
   };
 }

@@ -10,6 +10,7 @@ import type { Door } from "../door.ts";
 import { ApiError, apiErrorFrom, levelOf } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
+import { reading } from "../late-bodies.ts";
 import { parseJson, requireUtf8Charset } from "../text.ts";
 import { ACCEPTED, LONGEST_BATCH, RPC, rpcError } from "./messages.ts";
 import { readPage } from "./church-tool.ts";
@@ -54,7 +55,7 @@ type BatchCaller = Caller &
 
 /** The tool endpoint as a door of the application; its key may stand in the query. */
 export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
-  const readBytes = express.raw({ limit: BODY_LIMIT, type: () => true });
+  const readBytes = reading(express.raw({ limit: BODY_LIMIT, type: () => true }));
   const allowed = (path: string) => (path === MCP_PATH ? METHODS : undefined);
   const turns = new Shares(TURNS);
   return withAllowed(allowed, (app, guards) => {

@@ -18,7 +18,7 @@ import { recordPages } from "./record/page.ts";
 import { showError } from "./refusal.ts";
 import { search } from "./search.ts";
 import { users } from "./users.ts";
-import { noteVisitor, visitorOf } from "./visitor.ts";
+import { noteVisitor, noteVisitorStill, visitorOf } from "./visitor.ts";
 
 const PAGES: readonly Page[] = [claims, claim, organizations, organization, search, users, ...recordPages];
 
@@ -34,7 +34,8 @@ export function desk(database: Database, more: readonly Page[]): Door {
     for (const page of [...more, ...PAGES]) {
       const guarded = [...guards.page, noteVisitor(database)];
       router.get(page.path, guarded, page.open ? [] : requireVisitor, show(page, database));
-      if (page.act) router.post(page.path, guarded, readForm, keepWords, requireForm, act(page, database));
+      const form = [readForm, noteVisitorStill(database), keepWords, requireForm];
+      if (page.act) router.post(page.path, guarded, form, act(page, database));
     }
     router.use(showError);
     app.use(router);

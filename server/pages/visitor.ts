@@ -1,8 +1,10 @@
 // Who sits before a page.
 import type { Request, RequestHandler, Response } from "express";
 import type { Database } from "../database.ts";
+import { apiErrorFrom } from "../errors.ts";
 import { readCookie, SESSION } from "../identity/cookies.ts";
 import type { Identity } from "../identity/identity.ts";
+import { knowStill } from "../late-bodies.ts";
 
 /** Somebody who is signed in. */
 export type Visitor = Readonly<{
@@ -25,6 +27,20 @@ export function visitorOf(response: Response): Visitor | undefined {
 export function noteVisitor(database: Database): RequestHandler {
   return async (request, response, next) => {
     response.locals[VISITOR] = await find(database, request);
+    next();
+  };
+}
+
+/** Notes it anew once a form has come, which can take its time: their session may be over by then. */
+export function noteVisitorStill(database: Database): RequestHandler {
+  return async (request, response, next) => {
+    if (!request.identifyAgain) return next();
+    response.locals[VISITOR] = await knowStill(request).then(
+      () => find(database, request),
+      (error: unknown) => {
+        if (apiErrorFrom(error).statusCode !== 401) throw error;
+      },
+    );
     next();
   };
 }

@@ -5,21 +5,24 @@ import type { z } from "zod";
 import { ApiError, validationFailed } from "../errors.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
+import { reading } from "../late-bodies.ts";
 import { verifyJson } from "../text.ts";
 import { detailsOf, readAs } from "./body.ts";
 import { coercion } from "./coerce.ts";
 import type { Input, RestRoute } from "./route.ts";
 
-const parseBody = express.json({
-  limit: BODY_LIMIT,
-  // What is JSON and no object is refused in words of its own.
-  strict: false,
-  type: () => true,
-  verify: (request, response, body, charset) => {
-    if (body.length === 0) throw emptyBody();
-    verifyJson(request, response, body, charset);
-  },
-});
+const parseBody = reading(
+  express.json({
+    limit: BODY_LIMIT,
+    // What is JSON and no object is refused in words of its own.
+    strict: false,
+    type: () => true,
+    verify: (request, response, body, charset) => {
+      if (body.length === 0) throw emptyBody();
+      verifyJson(request, response, body, charset);
+    },
+  }),
+);
 
 /**
  * Makes the function that reads a route's input.
@@ -70,7 +73,7 @@ async function readBody(request: Request, response: Response): Promise<void> {
   if (request.get("transfer-encoding") === undefined && Number(length) === 0) throw emptyBody();
   if (!request.is("application/json")) throw new ApiError("unsupported_media_type");
   await new Promise<void>((done, failed) => {
-    parseBody(request, response, (error?: unknown) => (error ? failed(error) : done()));
+    void parseBody(request, response, (error?: unknown) => (error ? failed(error) : done()));
   });
   const body = request.body as unknown;
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return;

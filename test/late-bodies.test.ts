@@ -1,0 +1,164 @@
+// Whoever has been let in may take half a minute to send the rest: what they may do by then is what counts.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { once } from "node:events";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+import { issueTestKey, keyIdOf } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
+import { toolCall } from "./support/mcp.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
+import { addPlatformPeople, platformAdmin } from "./support/membership.ts";
+import { contributor, ORG } from "./support/world.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ graphql: "at the start" });
+  await addPlatformPeople(service.database.owner);
+});
+afterAll(() => service.stop());
+
+type Sent = { path: string; body: string; headers: Record<string, string> };
+
+/** Sends all of a request but the last byte of its body; returns what sends that, and what is answered. */
+async function begin({
+  path,
+  body,
+  headers,
+}: Sent): Promise<() => Promise<{ status: number; body: string }>> {
+  const sending = request(`${service.url}${path}`, {
+    method: "POST",
+    headers: { ...headers, "content-length": Buffer.byteLength(body), expect: "100-continue" },
+  });
+  // Comes when the request has been taken.
+  await once(sending, "continue");
+  sending.write(body.slice(0, -1));
+  return async () => {
+    const answered = once(sending, "response") as Promise<[IncomingMessage]>;
+    sending.end(body.slice(-1));
+    const [response] = await answered;
+    return { status: response.statusCode!, body: await text(response) };
+  };
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+const NEED = { actorEmail: contributor, orgUri: ORG, description: "Bibles for the river" };
+const graphql = (query: string) => JSON.stringify({ query });
+const needs = async () =>
+  (await service.database.owner.query<{ count: string }>("select count(*) from app_public.needs")).rows[0]!
+    .count;
+
+const DOORS: [door: string, Sent][] = [
+  ["REST", { path: "/v0/needs", body: JSON.stringify(NEED), headers: JSON_TYPE }],
+  ["GraphQL", { path: "/graphql", body: graphql("{ needs { totalCount } }"), headers: JSON_TYPE }],
+  [
+    "subscriptions",
+    {
+      path: "/graphql/stream",
+      body: graphql("subscription { changes { position } }"),
+      headers: { ...JSON_TYPE, accept: "text/event-stream" },
+    },
+  ],
+  ["the tool", { path: "/v0/mcp", body: JSON.stringify(toolCall({ q: "river" })), headers: JSON_TYPE }],
+  ["SPARQL", { path: "/v0/sparql", body: "ask {}", headers: { "content-type": "application/sparql-query" } }],
+];
+
+/** A key that the server knows, so that it is known whose the request is as soon as it has been taken. */
+async function knownKey(scope: "api_read" | "api_write" | "api_review") {
+  const key = await issueTestKey(service.database.owner, scope);
+  const headers = { authorization: `Bearer ${key}` };
+  const ask = async () => (await fetch(`${service.url}/v0/changes?limit=1`, { headers })).status;
+  expect(await ask()).toBe(200);
+  const change = async (set: string) =>
+    service.database.owner.query(`update app_private.api_keys set ${set} where key_id = $1`, [
+      await keyIdOf(service.database.owner, key),
+    ]);
+  return { headers, ask, change };
+}
+
+test.each(DOORS)("%s: a key that is revoked while its body is on its way is refused", async (_, sent) => {
+  const key = await knownKey("api_write");
+  const end = await begin({ ...sent, headers: { ...sent.headers, ...key.headers } });
+  await key.change("revoked_at = now()");
+  await eventually(async () => expect(await key.ask()).toBe(401));
+  const before = await needs();
+  const answer = await end();
+  expect([answer.status, answer.body]).toEqual([401, expect.stringContaining("invalid_api_key")]);
+  expect(await needs()).toBe(before);
+});
+
+test.each(DOORS.slice(0, 2))(
+  "%s: who is still let in is answered, however long they took",
+  async (_, sent) => {
+    const key = await knownKey("api_write");
+    const end = await begin({ ...sent, headers: { ...sent.headers, ...key.headers } });
+    await key.ask();
+    expect((await end()).status).not.toBe(401);
+  },
+);
+
+test("a key that may do less by then does no more than that", async () => {
+  const key = await knownKey("api_review");
+  const body = { adminEmail: platformAdmin, userEmail: "boss@elsewhere.example", role: "admin" };
+  const path = "/v0/admin/users/role";
+  const end = await begin({ path, body: JSON.stringify(body), headers: { ...JSON_TYPE, ...key.headers } });
+  await key.change("scope = 'api_read'");
+  await eventually(async () => {
+    const { status } = await fetch(`${service.url}/v0/admin/claims`, { headers: key.headers });
+    expect(status).toBe(403);
+  });
+  expect(await end()).toMatchObject({ status: 403, body: expect.stringContaining("insufficient_scope") });
+});
+
+test("a key that is for other networks by then is refused", async () => {
+  const key = await knownKey("api_write");
+  const end = await begin({ ...DOORS[0]![1], headers: { ...JSON_TYPE, ...key.headers } });
+  await key.change("networks = '{10.1.2.0/24}'");
+  await eventually(async () => expect(await key.ask()).toBe(403));
+  expect(await end()).toMatchObject({ status: 403, body: expect.stringContaining("key_not_for_address") });
+});
+
+async function signedIn() {
+  await service.database.owner.query(
+    "update app_private.settings set value = '1000' where name like 'sign_in%'",
+  );
+  const visitor = await new Visitor(service).signIn(platformAdmin);
+  const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
+  const headers = { cookie, "sec-fetch-site": "same-origin", "x-session-request": "1" };
+  const isOver = async () => {
+    const { text: told } = await visitor.open("/sign-in/session");
+    return told.includes("null");
+  };
+  return { visitor, headers, isOver };
+}
+
+const endAll = () => service.database.owner.query("delete from app_private.sessions");
+
+test("a session that ends while its body is on its way is refused", async () => {
+  const { headers, isOver } = await signedIn();
+  const end = await begin({ ...DOORS[1]![1], headers: { ...JSON_TYPE, ...headers } });
+  // By then it is known whose the one before is.
+  expect(await isOver()).toBe(false);
+  await endAll();
+  expect(await end()).toMatchObject({ status: 401, body: expect.stringContaining("invalid_session") });
+});
+
+test("a form of a page whose visitor's session ends meanwhile changes nothing, and they get back what they wrote", async () => {
+  const { visitor, headers, isOver } = await signedIn();
+  const page = await visitor.open("/admin/users");
+  const proof = /name="form" type="hidden" value="([^"]*)"/.exec(page.text)?.[1] ?? "";
+  const form = { form: proof, do: "grant", email: "words to keep", role: "admin" };
+  const end = await begin({
+    path: "/admin/users",
+    body: new URLSearchParams(form).toString(),
+    headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+  });
+  expect(await isOver()).toBe(false);
+  await endAll();
+  const answer = await end();
+  expect(answer.status).toBe(401);
+  expect(answer.body).toContain("Nothing was changed");
+  expect(answer.body).toContain("words to keep");
+});
