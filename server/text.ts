@@ -43,13 +43,16 @@ export function requireUtf8Encoding(encoded: string, what: string): void {
 
 /** Of arrays and objects within each other. Libraries walk through them by recursion, which has room for some thousand. */
 const DEEPEST_JSON = 100;
+/** The smallest take two bytes of a body, from which a few hundred can be unpacked, and up to two hundred of the heap for as long as a request waits. */
+const MOST_VALUES = 5_000;
 
 /**
- * Refuses JSON that is nested too deeply. Sign by sign: a regular expression for strings would look at all that follows, again
+ * Refuses JSON that is nested too deeply, or has too many values. Sign by sign: a regular expression for strings would look at all that follows, again
  * for each quotation mark of a text that is none.
  */
-function requireFlat(text: string, what: string): void {
+function requireSmall(text: string, what: string): void {
   let depth = 0;
+  let values = 0;
   let isString = false;
   for (let at = 0; at < text.length; at += 1) {
     const sign = text[at];
@@ -57,9 +60,16 @@ function requireFlat(text: string, what: string): void {
     else if (isString) at += sign === "\\" ? 1 : 0;
     else if (sign === "[" || sign === "{") depth += 1;
     else if (sign === "]" || sign === "}") depth -= 1;
+    // The first one of a list or an object is counted with it, which takes as much if it is empty.
+    if (!isString && (sign === "[" || sign === "{" || sign === ",")) values += 1;
     if (depth > DEEPEST_JSON) {
       throw new ApiError("validation_failed", {
         message: `${what} is nested too deeply; ${DEEPEST_JSON} levels are the most.`,
+      });
+    }
+    if (values > MOST_VALUES) {
+      throw new ApiError("validation_failed", {
+        message: `${what} has too many values; ${MOST_VALUES} are the most.`,
       });
     }
   }
@@ -72,7 +82,7 @@ function requireFlat(text: string, what: string): void {
  */
 export function parseJson(bytes: Uint8Array, what = "The body"): unknown {
   const text = decodeUtf8(bytes, what);
-  requireFlat(text, what);
+  requireSmall(text, what);
   try {
     // Looking at every text takes several times as long as parsing, and such escapes are rare.
     return JSON.parse(text, SURROGATE_ESCAPE.test(text) ? requireWellFormed : undefined);
@@ -91,7 +101,7 @@ export function verifyJson(
 ): void {
   if (charset !== "utf-8") throw otherCharset();
   const text = decodeUtf8(body, "The body");
-  requireFlat(text, "The body");
+  requireSmall(text, "The body");
   if (SURROGATE_ESCAPE.test(text)) parseJson(body);
 }
 

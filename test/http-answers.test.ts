@@ -340,6 +340,23 @@ describe("what is sent is named", () => {
     },
   );
 
+  test.each(["/v0/needs", "/v0/sparql", "/graphql"])(
+    "JSON of more than 5,000 values is refused by %s before any of it is kept, and commas in a text are none",
+    async (path) => {
+      // Each list counts once, whether or not there is anything in it.
+      const at = async (values: number) => {
+        const given = `{"x": "${"[{,".repeat(2_000)}", "y": [[]${",[]".repeat((values - 4) / 2)}]}`;
+        const body = path === "/graphql" ? `{"query": "{ __typename }", "variables": ${given}}` : given;
+        return JSON.stringify((await post(path, body)).body).includes(
+          "The body has too many values; 5000 are the most.",
+        );
+      };
+      // Those around it.
+      const around = path === "/graphql" ? 2 : 0;
+      expect([await at(5_000 - around), await at(5_002 - around)]).toEqual([false, true]);
+    },
+  );
+
   test("no body at all", async () => {
     expect(await post("/v0/needs", undefined)).toMatchObject({
       status: 400,

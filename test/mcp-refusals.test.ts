@@ -100,6 +100,18 @@ describe("errors of JSON-RPC", () => {
     }
   });
 
+  test("a message of more than 5,000 values", async () => {
+    const counted = (values: number) =>
+      post(service, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[0${",0".repeat(values - 6)}]}}`, {
+        "content-type": "application/json",
+      });
+    expect(await counted(5_000)).toMatchObject({ status: 200, body: { result: {} } });
+    expect(await counted(5_001)).toMatchObject({
+      status: 400,
+      body: { error: { code: -32700, message: "The body has too many values; 5000 are the most." } },
+    });
+  });
+
   test.each<[string, unknown, string]>([
     [
       "which methods there are",

@@ -5,13 +5,13 @@ import { get, lambda } from "postgraphile/grafast";
 import type { Step } from "postgraphile/grafast";
 import { CommonTypesPlugin, makeSchema, QueryPlugin, SubscriptionPlugin } from "postgraphile/graphile-build";
 import { parse } from "postgraphile/graphql";
-import type { ExecutionResult } from "postgraphile/graphql";
+import type { ExecutionArgs, ExecutionResult } from "postgraphile/graphql";
 import { extendSchema } from "postgraphile/utils";
 import "../server/graphql/environment.ts";
 import { publicErrors } from "../server/graphql/errors.ts";
 import { LivePlugin } from "../server/graphql/live.ts";
 import { Subscriptions } from "../server/graphql/subscriptions.ts";
-import type { Events } from "../server/graphql/subscriptions.ts";
+import type { Asked, Events } from "../server/graphql/subscriptions.ts";
 import { TextCache } from "../server/graphql/texts.ts";
 import { ApiError } from "../server/errors.ts";
 import { ServiceBusy } from "../server/postgres/unavailable.ts";
@@ -95,7 +95,17 @@ function subscriptions(
     if (Symbol.asyncIterator in result) begun.push(result);
     return result;
   }
-  return { topics, sent, logged, party, turns, begin, events: async () => (await begin()) as Events };
+  const prepare = (asked: Asked) => made.prepare(asked, party);
+  return {
+    topics,
+    sent,
+    logged,
+    party,
+    turns,
+    begin,
+    prepare,
+    events: async () => (await begin()) as Events,
+  };
 }
 
 /** What becomes of a promise by the time that whoever looks every few milliseconds has looked a hundred times. */
@@ -136,6 +146,16 @@ test.each<[string, string, Record<string, unknown>, Topic]>([
   const events = (await begin(`subscription ${head} { position changedId } }`, variables)) as Events;
   expect(await next(events)).toEqual({ data: { [name]: { position: "1-1", changedId: "id 1" } } });
   expect(topics).toEqual([topic]);
+});
+
+test("a subscription goes on with its own operation and variables, and nothing else that came with it", () => {
+  const { prepare } = subscriptions(1);
+  const query = `query Other { ...b } fragment a on Change { position } fragment b on Query { nothing }
+    subscription Own($after: String, $orgUri: String) { changes(after: $after, orgUri: $orgUri) { ...a } }`;
+  const variables = { after: "7-1", other: [{}] };
+  const prepared = prepare({ query, operationName: "Own", variables }) as ExecutionArgs;
+  expect(prepared.variableValues).toEqual({ after: "7-1" });
+  expect(prepared.document.definitions).toMatchObject([{ name: { value: "a" } }, { name: { value: "Own" } }]);
 });
 
 test("a field that fails within an event has a public code, and the events behind it come", async () => {

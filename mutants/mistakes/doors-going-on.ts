@@ -19,7 +19,7 @@ export const GOING_ON: readonly Mistake[] = [
   {
     ...EVENTS,
     rule: "a subscription has the variables that it was sent with",
-    before: "variableValues: variables ?? {},",
+    before: "variableValues: declaredOf(operation, variables ?? {}),",
     after: "variableValues: {},",
     only: "variables of a subscription",
   },

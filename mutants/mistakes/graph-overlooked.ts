@@ -342,7 +342,7 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   {
     rule: "bodies that express reads have their bound of levels too",
     file: "server/text.ts",
-    before: '  requireFlat(text, "The body");\n  if (SURROGATE',
+    before: '  requireSmall(text, "The body");\n  if (SURROGATE',
     after: "  if (SURROGATE",
     tests: ["http-answers"],
     only: "nested",

@@ -11,7 +11,7 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
   {
     ...SUBSCRIPTIONS,
     rule: "a query is not run where subscriptions are",
-    before: "if (operation !== OperationTypeNode.SUBSCRIPTION) {",
+    before: "if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) {",
     after: "if (operation === OperationTypeNode.MUTATION) {",
     only: "over WebSocket refuses a query",
   },

@@ -140,6 +140,7 @@ import { START } from "./start.ts";
 import { START_PARTS } from "./start-parts.ts";
 import { WORKER_NOTED } from "./worker-noted.ts";
 import { LIVE_FEEDS } from "./live-feeds.ts";
+import { LIVE_KEPT } from "./live-kept.ts";
 import { STATEMENTS } from "./statements.ts";
 import { PROCESS_TOLD } from "./process-told.ts";
 import { OPERATOR_CONTEXT } from "./operator-context.ts";
@@ -297,6 +298,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...START_PARTS,
   ...WORKER_NOTED,
   ...LIVE_FEEDS,
+  ...LIVE_KEPT,
   ...MORE_SLIPS,
   ...UNNOTICED,
   ...UNSEEN,

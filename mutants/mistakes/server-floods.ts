@@ -299,8 +299,8 @@ export const FLOODS: readonly Mistake[] = [
   {
     rule: "what is nested too deeply is its sender's mistake",
     file: "server/graphql/websocket.ts",
-    before: "error instanceof RangeError",
-    after: "error instanceof TypeError",
+    before: "error instanceof ApiError ?",
+    after: "error instanceof TypeError ?",
     tests: ["graphql-subscriptions"],
     only: "nested too deeply",
   },

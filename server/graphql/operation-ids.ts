@@ -3,7 +3,7 @@
 // could not be ended by its id then. So each has an id of its own here.
 
 /** One operation, as whoever asked for it calls it. */
-type Message = { type?: unknown; id?: unknown };
+type Message = { type?: unknown; id: string };
 
 const OWN_ID = /^\{"id":"(\d+)","type":"(\w+)"/;
 const LAST = ["complete", "error"];
@@ -18,9 +18,8 @@ export class OperationIds {
    * A message of the client, as the library is to have it.
    * @returns undefined for one that is about nothing that goes on
    */
-  heard(text: string): string | undefined {
-    const message = parsed(text);
-    if (typeof message?.id !== "string" || message.id === "") return text;
+  heard(message: unknown): unknown {
+    if (!isNamed(message)) return message;
     if (message.type === "subscribe") message.id = this.#ownOf(message.id);
     else if (message.type === "complete") {
       const own = this.#own.get(message.id);
@@ -28,7 +27,7 @@ export class OperationIds {
       this.#forget(own);
       message.id = own;
     }
-    return JSON.stringify(message);
+    return message;
   }
 
   /**
@@ -60,12 +59,8 @@ export class OperationIds {
   }
 }
 
-/** What is not well-formed is for the library to refuse. */
-function parsed(text: string): Message | undefined {
-  try {
-    const message: unknown = JSON.parse(text);
-    return typeof message === "object" && message !== null && !Array.isArray(message) ? message : undefined;
-  } catch {
-    return undefined;
-  }
+/** What is no operation is for the library to answer, or to refuse. */
+function isNamed(message: unknown): message is Message {
+  if (typeof message !== "object" || message === null || !("id" in message)) return false;
+  return typeof message.id === "string" && message.id !== "";
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { subscribe as subscribeWithGrafast } from "postgraphile/grafast";
 import type { ErrorBehavior } from "postgraphile/grafast";
-import { getOperationAST, Kind, OperationTypeNode } from "postgraphile/graphql";
+import { getOperationAST, Kind, OperationTypeNode, separateOperations } from "postgraphile/graphql";
 import type {
   DocumentNode,
   ExecutionArgs,
@@ -10,6 +10,7 @@ import type {
   FragmentDefinitionNode,
   GraphQLError,
   GraphQLSchema,
+  OperationDefinitionNode,
   SelectionSetNode,
 } from "postgraphile/graphql";
 import { ApiError } from "../errors.ts";
@@ -92,6 +93,12 @@ function isConditional(document: DocumentNode, operationName: string | null | un
   return within(getOperationAST(document, operationName)!.selectionSet);
 }
 
+/** Others may come with a request, and would be kept as long as the subscription. */
+function declaredOf(operation: OperationDefinitionNode, given: Record<string, unknown>) {
+  const names = new Set(operation.variableDefinitions?.map(({ variable }) => variable.name.value));
+  return Object.fromEntries(Object.entries(given).filter(([name]) => names.has(name)));
+}
+
 /** The events of a subscription, or why there are none. */
 export type Events = AsyncGenerator<ExecutionResult, void, undefined>;
 
@@ -133,8 +140,8 @@ export class Subscriptions {
     const { document, errors } = this.#texts.parse(query);
     if (errors) return errors;
     try {
-      const operation = getOperationAST(document, operationName)?.operation;
-      if (operation !== OperationTypeNode.SUBSCRIPTION) {
+      const operation = getOperationAST(document, operationName);
+      if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) {
         throw new ApiError("validation_failed", {
           message: "Here are subscriptions; send queries and mutations to /graphql with POST.",
         });
@@ -146,9 +153,9 @@ export class Subscriptions {
         throw new ApiError("validation_failed", { message: CONDITIONAL });
       return {
         schema: this.#schema,
-        document,
+        document: separateOperations(document)[operation.name?.value ?? ""]!,
         operationName: operationName ?? null,
-        variableValues: variables ?? {},
+        variableValues: declaredOf(operation, variables ?? {}),
         contextValue: { party },
         ...(onError && { onError }),
       };

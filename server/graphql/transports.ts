@@ -56,6 +56,13 @@ function closing(error: unknown, unidentified: number): [code: number, reason: s
   return [statusCode === 403 ? FORBIDDEN : TRY_AGAIN_LATER, code];
 }
 
+/** Takes what came out of what the library keeps, for as long as what was begun with it goes on, without looking at it again. */
+function takenFrom<T extends object>(kept: T): T {
+  const taken = { ...kept };
+  for (const name of Object.keys(kept)) Reflect.deleteProperty(kept, name);
+  return taken;
+}
+
 type Parts = {
   subscriptions: Subscriptions;
   documents: Documents;
@@ -91,8 +98,8 @@ export class Transports {
     this.#places = new Places(most, "connections for subscriptions");
     this.#guards = guards;
     this.#protocol = makeServer<ConnectionInitMessage["payload"], Extra>({
-      onConnect: async ({ connectionParams, extra: { socket, request } }) => {
-        const given = connectionParams?.["authorization"];
+      onConnect: async ({ connectionParams = {}, extra: { socket, request } }) => {
+        const { authorization: given } = takenFrom(connectionParams);
         try {
           this.#parties.set(socket, await this.#enter(request, socket, given));
           return true;
@@ -101,7 +108,8 @@ export class Transports {
           return false;
         }
       },
-      onSubscribe: async ({ extra: { socket } }, _id, asked) => {
+      onSubscribe: async ({ extra: { socket } }, _id, payload) => {
+        const asked = takenFrom(payload);
         try {
           // As if it had come with a request of its own, before it costs anything.
           await this.#conversations.get(socket)!.subscribe();
@@ -154,6 +162,8 @@ export class Transports {
     const handle = createHandler({
       onSubscribe: (_, asked) => {
         const prepared = this.#subscriptions.prepare(asked, party);
+        // It would be kept as long as the stream.
+        request.body = undefined;
         return "schema" in prepared
           ? { ...prepared, contextValue: { party } }
           : { data: null, errors: prepared };

@@ -2,7 +2,9 @@
 import type { Request } from "express";
 import { CloseCode } from "graphql-ws";
 import type { Server } from "graphql-ws";
-import type { RawData, WebSocket } from "ws";
+import type { WebSocket } from "ws";
+import { ApiError } from "../errors.ts";
+import { parseJson } from "../text.ts";
 import { OperationIds } from "./operation-ids.ts";
 
 /** What the library keeps with a connection. */
@@ -22,6 +24,8 @@ export function serveWebSocket(
   pinged: () => void = () => undefined,
 ): void {
   const ids = new OperationIds();
+  const failed = (error: unknown) =>
+    socket.close(error instanceof ApiError ? CloseCode.BadRequest : CloseCode.InternalServerError);
   const closed = server.opened(
     {
       protocol: socket.protocol,
@@ -36,11 +40,14 @@ export function serveWebSocket(
       onMessage: (hear) => {
         socket.on("message", (data) => {
           // Whatever it is: what is thrown where the socket tells of it would end the process.
-          heard(data, ids, hear).catch((error: unknown) => {
-            // It is nested more deeply than JavaScript can go.
-            const isTooDeep = error instanceof RangeError;
-            socket.close(isTooDeep ? CloseCode.BadRequest : CloseCode.InternalServerError);
-          });
+          try {
+            // What `ws` gives unless it is told otherwise.
+            const message = ids.heard(parseJson(data as Buffer, "The message"));
+            // The library takes what has been parsed as well, and would keep a text as long as what it asks for goes on.
+            if (message !== undefined) hear(message as string).catch(failed);
+          } catch (error) {
+            failed(error);
+          }
         });
       },
     },
@@ -60,10 +67,4 @@ export function serveWebSocket(
     clearInterval(pinging);
     closed(code, reason.toString()).catch(() => undefined);
   });
-}
-
-async function heard(data: RawData, ids: OperationIds, hear: (text: string) => Promise<void>): Promise<void> {
-  // What `ws` gives unless it is told otherwise.
-  const text = ids.heard((data as Buffer).toString());
-  if (text !== undefined) await hear(text);
 }
