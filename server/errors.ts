@@ -15,6 +15,7 @@ import {
   ServiceBusy,
   StatementTimeout,
 } from "./postgres/unavailable.ts";
+import { quoted } from "./quoted.ts";
 import { currentRequest } from "./request-context.ts";
 
 type Registered = readonly [statusCode: number, sentence: string];
@@ -90,6 +91,13 @@ type ErrorBody = {
 /** One input at fault: its wire name and what is wrong with it. */
 export type ErrorDetail = { path: string; message: string };
 
+/** Inputs at fault that one refusal names: who has more of them mends these first. */
+export const MOST_DETAILS = 50;
+/** In characters, of a message, whoever made it and whatever it quotes; long enough for those of as many details. */
+const LONGEST_MESSAGE = 10_000;
+/** In characters, of a path: as the longest that the inputs of this service have, and of the others enough to know them by. */
+const LONGEST_PATH = 100;
+
 /** A refusal or failure with its public status, code and message. */
 export class ApiError extends Error {
   override name = "ApiError";
@@ -108,7 +116,7 @@ export class ApiError extends Error {
       cause?: unknown;
     } = {},
   ) {
-    super(options.message ?? ERRORS[code][1], { cause: options.cause });
+    super(quoted(options.message ?? ERRORS[code][1], LONGEST_MESSAGE), { cause: options.cause });
     this.statusCode = ERRORS[code][0];
     this.code = code;
     this.details = options.details?.length ? options.details : undefined;
@@ -171,10 +179,24 @@ export function levelOf({ code }: ApiError): "error" | "warn" {
   return BY_CALLERS.has(code) ? "warn" : "error";
 }
 
-/** The 400 validation_failed that names every input at fault. */
-export function validationFailed(problems: ErrorDetail[]): ApiError {
-  const message = problems.map(({ path, message }) => (path ? `${path} ${message}` : message)).join("; ");
-  return new ApiError("validation_failed", { message: `${message}.`, details: problems });
+/**
+ * The 400 validation_failed that names every input at fault; of more than a refusal names, the first, and how many there are.
+ * @param options.count how many there are, where not all were made
+ */
+export function validationFailed(
+  problems: readonly ErrorDetail[],
+  { count = problems.length, cause }: { count?: number; cause?: unknown } = {},
+): ApiError {
+  const details = problems
+    .slice(0, MOST_DETAILS)
+    .map(({ path, message }) => ({ path: quoted(path, LONGEST_PATH), message }));
+  const told = details.map(({ path, message }) => (path ? `${path} ${message}` : message)).join("; ");
+  const first = `Of ${count.toLocaleString("en")} problems the first ${MOST_DETAILS}: `;
+  return new ApiError("validation_failed", {
+    message: `${count > MOST_DETAILS ? first : ""}${told}.`,
+    details,
+    cause,
+  });
 }
 
 /** The media type of RFC 9457. */
@@ -224,6 +246,8 @@ function fromDatabase(error: DatabaseError): ApiError {
   if (raised) {
     const hint = parseJson(error.hint);
     const parsed = details.safeParse(hint);
+    if (parsed.success && raised === "validation_failed")
+      return validationFailed(parsed.data, { cause: error });
     return new ApiError(raised, {
       message: error.message,
       cause: error,

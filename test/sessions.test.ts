@@ -236,7 +236,8 @@ describe("the end of a session", () => {
       expect(await Promise.all([here, there, elsewhere].map(statusAt))).toEqual([401, 200, 200]);
       const waiting = new Visitor(service);
       const link = await waiting.linkFor(email.toLowerCase());
-      await there.submit(await there.open("/sign-out"), "/sign-out", { everywhere: "yes" });
+      const ended = await there.submit(await there.open("/sign-out"), "/sign-out", { everywhere: "yes" });
+      expect(ended.location).toBe("/sign-out");
       expect(await Promise.all([there, elsewhere, other].map(statusAt))).toEqual([401, 401, 200]);
       // Nor is there a way back in that was open before.
       expect((await waiting.open(link)).status).toBe(403);
@@ -247,6 +248,23 @@ describe("the end of a session", () => {
     } finally {
       await second.stop();
     }
+  });
+
+  test("is told to have changed nothing where all were to end and this one is over", async () => {
+    const email = "ended-before@river.example";
+    const [here, there] = [await signedIn(email), await signedIn(email)];
+    const page = await here.open("/sign-out");
+    const end =
+      "update app_private.sessions set last_used_at = now() - interval '13 hours' where secret_hash = sha256($1)";
+    await db().query(end, [here.cookies.get(COOKIE)]);
+    const cookies = [...here.cookies];
+    const answer = await here.submit(page, "/sign-out", { everywhere: "yes" });
+    expect(answer.status).toBe(401);
+    expect(answer.text).toMatch(/Nothing was changed.*href="\/sign-in"/s);
+    expect((await there.call("/v0/needs")).status).toBe(200);
+    // Which it is for who only signs out here, as often as they like.
+    for (const [name, value] of cookies) here.cookies.set(name, value);
+    expect((await here.submit(page, "/sign-out", {})).location).toBe("/sign-out");
   });
 
   test("is not for another site to order", async () => {

@@ -175,19 +175,24 @@ begin atomic
 end;
 comment on function app_private.end_session_of_id is 'Ends one session, by its id; returns whether there was one, as 1 or 0.';
 
-create function app_private.end_session(secret_hash bytea, everywhere boolean) returns void
+create function app_private.end_session(secret_hash bytea, everywhere boolean) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  done boolean := true;
 begin
   if everywhere then
     perform app_private.end_sessions(s.email) from app_private.sessions as s
     where s.secret_hash = end_session.secret_hash and app_private.session_is_live(s);
+    done := found;
   end if;
   delete from app_private.sessions as s where s.secret_hash = end_session.secret_hash;
+  return done;
 end
 $$;
-comment on function app_private.end_session is 'Signs out: this session, or all of its person.';
+comment on function app_private.end_session is
+  'Signs out: this session, or all of its person; returns false for all where this one is over already.';
 
 create function app_private.forget_old_sessions() returns void
 language sql

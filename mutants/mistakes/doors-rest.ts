@@ -77,8 +77,8 @@ export const REST: readonly Mistake[] = [
   {
     rule: "an error of JSON-RPC names its request",
     file: "server/mcp/messages.ts",
-    before: "error: { code, message, data: told },",
-    after: "error: { code, message, data },",
+    before: "error: { code, message, data: told } }",
+    after: "error: { code, message, data } }",
     tests: ["mcp-refusals"],
     only: "errors of JSON-RPC",
   },
@@ -109,8 +109,8 @@ export const REST: readonly Mistake[] = [
   {
     rule: "all that is wrong with a request is told at once",
     file: "server/rest/input.ts",
-    before: "if (problems.length > 0) throw validationFailed(problems);",
-    after: "if (problems.length > 0) throw validationFailed(problems.slice(0, 1));",
+    before: "if (issues.length > 0) throw malformed(issues);",
+    after: "if (issues.length > 0) throw malformed(issues.slice(0, 1));",
     tests: ["input"],
     only: "REST refuses what does not have the shape",
   },

@@ -1,7 +1,81 @@
 // Mistakes in what a refusal says, to whom and in whose name, and in examples of answers.
 import type { Mistake } from "../mistake.ts";
 
+const BOUNDED = { tests: ["long-refusals"] };
+
 export const DOORS_SAID: readonly Mistake[] = [
+  {
+    ...BOUNDED,
+    rule: "a refusal names fifty inputs at fault at most",
+    file: "server/errors.ts",
+    before: "    .slice(0, MOST_DETAILS)\n",
+    after: "",
+  },
+  {
+    ...BOUNDED,
+    rule: "a refusal names as many as fifty inputs at fault",
+    file: "server/errors.ts",
+    before: "export const MOST_DETAILS = 50;",
+    after: "export const MOST_DETAILS = 49;",
+  },
+  {
+    ...BOUNDED,
+    rule: "a refusal says how many inputs at fault there are, of which it names the first",
+    file: "server/rest/body.ts",
+    before: ".take(MOST_DETAILS).toArray(), { count });",
+    after: ".take(MOST_DETAILS).toArray());",
+  },
+  {
+    rule: "of thousands of fields those that a refusal does not name are only counted",
+    file: "server/rest/body.ts",
+    before: "detailsOf(issues).take(MOST_DETAILS).toArray()",
+    after: "detailsOf(issues).toArray()",
+    tests: ["long-refusals"],
+    survives: "it only takes longer: what is made too much is cut where the refusal is made",
+  },
+  {
+    ...BOUNDED,
+    rule: "what the database refuses is told as briefly",
+    file: "server/errors.ts",
+    before: "return validationFailed(parsed.data, { cause: error });",
+    after: "return new ApiError(raised, { message: error.message, cause: error, details: parsed.data });",
+  },
+  {
+    ...BOUNDED,
+    rule: "a long name of a field is cut",
+    file: "server/errors.ts",
+    before: "path: quoted(path, LONGEST_PATH)",
+    after: "path",
+  },
+  {
+    ...BOUNDED,
+    rule: "a text is not cut within a character",
+    file: "server/quoted.ts",
+    before: '.replace(/[\\ud800-\\udbff]$/, "")',
+    after: "",
+  },
+  {
+    ...BOUNDED,
+    rule: "what GraphQL quotes of a text or a value is cut",
+    file: "server/graphql/errors.ts",
+    before: "message: quoted(message, LONGEST_SAID)",
+    after: "message",
+    only: "a refusal by GraphQL",
+  },
+  {
+    ...BOUNDED,
+    rule: "what the library of the tool endpoint quotes is cut",
+    file: "server/mcp/messages.ts",
+    before: 'name !== "id" && typeof value === "string"',
+    after: 'name === "id" && typeof value === "string"',
+  },
+  {
+    ...BOUNDED,
+    rule: "what a page gives back to who is not signed in is no longer than a form of ours",
+    file: "server/pages/desk.ts",
+    before: " && (left -= text.length) >= 0",
+    after: "",
+  },
   {
     rule: "an example shows what the demo answers",
     file: "server/openapi/examples.ts",

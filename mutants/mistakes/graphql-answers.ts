@@ -92,7 +92,7 @@ export const GRAPHQL_ANSWERS: readonly Mistake[] = [
   {
     ...ERRORS,
     rule: "an error of syntax is told with its place",
-    before: "      positions: at?.positions,\n",
+    before: "      positions: at?.positions?.slice(0, MOST_PLACES),\n",
     after: "",
     only: "with its line and column",
   },

@@ -224,8 +224,14 @@ export const AGREED: readonly Mistake[] = [
     [
       "get /v0/orgs/search",
       "of languages a hundred may be named",
-      '.max(100, "must have at most 100 items")',
-      '.max(50, "must have at most 100 items")',
+      '.array(textUpTo(MAX_TEXT), { error: "must be a list" })\n    .max(100, "must have at most 100 items")',
+      '.array(textUpTo(MAX_TEXT), { error: "must be a list" })\n    .max(50, "must have at most 100 items")',
+    ],
+    [
+      "get /v0/orgs/search",
+      "of traditions a hundred may be named",
+      '.array(churchBelief, { error: "must be a list" })\n    .max(100, "must have at most 100 items")',
+      '.array(churchBelief, { error: "must be a list" })\n    .max(50, "must have at most 100 items")',
     ],
     ["ChurchFeatures", "where a church is may be unknown", "geometry: point.nullable()", "geometry: point"],
     [

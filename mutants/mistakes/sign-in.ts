@@ -191,6 +191,30 @@ export const SIGN_IN: readonly Mistake[] = [
   },
   {
     ...DOOR,
+    rule: "who signs out everywhere with a session that is over is told that nothing was changed",
+    before: "if (isEverywhere && !isDone)",
+    after: "if (isEverywhere && session === undefined)",
+    tests: ["sessions"],
+    only: "is told to have changed nothing",
+  },
+  {
+    ...DOOR,
+    rule: "who signs out everywhere and is out is told so",
+    before: "if (isEverywhere && !isDone)",
+    after: "if (isEverywhere)",
+    tests: ["sessions"],
+    only: "is at once and in every process",
+  },
+  {
+    rule: "a session that is over ends no others, and says so",
+    file: "db/rules/sessions.sql",
+    before: "    done := found;\n",
+    after: "",
+    tests: ["sessions"],
+    only: "is told to have changed nothing",
+  },
+  {
+    ...DOOR,
     rule: "signing out ends the other sessions only when that was asked for",
     before: 'everywhere === "yes"',
     after: "true",
@@ -199,9 +223,8 @@ export const SIGN_IN: readonly Mistake[] = [
   {
     ...DOOR,
     rule: "signing out ends the session, not only the cookie",
-    before:
-      '    if (session !== undefined) await sessions.end(session, networkOf(request), everywhere === "yes");\n',
-    after: "",
+    before: "(await sessions.end(session, networkOf(request), isEverywhere))",
+    after: "isEverywhere",
     tests: ["sessions"],
   },
   {

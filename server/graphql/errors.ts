@@ -7,7 +7,11 @@ import { ApiError, apiErrorFrom, levelOf } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
+import { LONGEST_SAID, quoted } from "../quoted.ts";
 import { currentRequest } from "../request-context.ts";
+
+/** Places in a text that one error names. */
+const MOST_PLACES = 20;
 
 /** Turns whatever went wrong into what the caller is told, and logs what is our own fault. */
 export function publicErrors(logger: Pick<Logger, "error" | "warn">): (error: unknown) => GraphQLError {
@@ -49,9 +53,9 @@ function toldErrors(logger: Pick<Logger, "error" | "warn">): (error: unknown) =>
     }
     // Without originalError, which a serializer might reveal.
     const answer = new GraphQLError(told.message, {
-      nodes: at?.nodes,
+      nodes: at?.nodes?.slice(0, MOST_PLACES),
       source: at?.source,
-      positions: at?.positions,
+      positions: at?.positions?.slice(0, MOST_PLACES),
       path: at?.path,
       extensions,
     });
@@ -70,7 +74,8 @@ function causeOf(error: unknown): unknown {
 }
 
 function toldOf(at: GraphQLError | undefined, cause: unknown): ApiError {
-  const invalid = (message: string) => new ApiError("validation_failed", { message, cause });
+  const invalid = (message: string) =>
+    new ApiError("validation_failed", { message: quoted(message, LONGEST_SAID), cause });
   // Syntax, validation and the values of variables: reported by GraphQL itself, before anything ran.
   if (cause instanceof GraphQLError && at?.path === undefined) return invalid(cause.message);
   // PostGraphile makes a text of the value first, and what has a toString of its own is none.

@@ -41,5 +41,5 @@ export function problemsOfInput(body: z.ZodObject, type: GraphQLInputType, input
     const isList = isListType(getNullableType(named.getFields()[name]?.type));
     if (isList && value !== null && !Array.isArray(value)) given[name] = [value];
   }
-  return (readAs(body, given).error?.issues ?? []).flatMap(detailsOf);
+  return [...detailsOf(readAs(body, given).error?.issues ?? [])];
 }

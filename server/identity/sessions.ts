@@ -135,9 +135,12 @@ export class Sessions {
     );
   }
 
-  /** @param everywhere all sessions of the same person too */
-  async end(secret: string, network: string, everywhere: boolean): Promise<void> {
-    await this.#call(network, "app_private.end_session($1, $2)", [hashOf(secret), everywhere]);
+  /**
+   * @param everywhere all sessions of the same person too
+   * @returns whether that was done, which it is not for whoever's own is over
+   */
+  end(secret: string, network: string, everywhere: boolean): Promise<boolean> {
+    return this.#call(network, "app_private.end_session($1, $2)", [hashOf(secret), everywhere]);
   }
 
   async #findAll(hashes: readonly Buffer[]): Promise<Map<number, Person>> {

@@ -5,6 +5,7 @@ import type { CallToolResult, McpServer, StandardSchemaWithJSON } from "@modelco
 import { z } from "zod";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
+import { quotedNames } from "../quoted.ts";
 import { currentRequest } from "../request-context.ts";
 import { churchFeatures, churchPage, churchQuery } from "../resources/church-schemas.ts";
 import { isObject } from "./messages.ts";
@@ -162,7 +163,7 @@ function checkInput(input: unknown): { query: Record<string, unknown> } | { prob
   const misplaced = Object.keys(beside);
   if (misplaced.length > 0) {
     return {
-      problem: `${names(misplaced)} must not be outside queryParams: put every input inside it, as in {"queryParams": {"locality": "El Cajon"}}. ${VALID}`,
+      problem: `${quotedNames(misplaced)} must not be outside queryParams: put every input inside it, as in {"queryParams": {"locality": "El Cajon"}}. ${VALID}`,
     };
   }
   if (!isObject(queryParams)) {
@@ -181,15 +182,9 @@ const VALID = `The inputs are ${Object.keys(INPUTS).join(", ")}.`;
 
 function sentence(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {
   if (issue.code === "unrecognized_keys") {
-    return `There is no input ${names(issue.keys)}. ${VALID}`;
+    return `There is no input ${quotedNames(issue.keys)}. ${VALID}`;
   }
   const [name, item] = issue.path.map(String);
   const place = Array.isArray(given[name ?? ""]) && item !== undefined ? `[${item}]` : "";
   return `${name}${place} ${issue.message}.`;
-}
-
-/** Names that a caller wrote, no more of them and no longer than a message should quote. */
-function names(written: string[]): string {
-  const some = written.slice(0, 5).map((name) => (name.length > 60 ? `${name.slice(0, 60)}…` : name));
-  return [...some, ...(written.length > some.length ? ["…"] : [])].join(", ");
 }

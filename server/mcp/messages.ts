@@ -1,5 +1,6 @@
 // JSON-RPC 2.0 as the tool endpoint speaks it: what a message is, and how one is refused in words.
 
+import { LONGEST_SAID, quoted } from "../quoted.ts";
 import { currentRequest } from "../request-context.ts";
 import type { Piece } from "../rest/answer.ts";
 
@@ -41,12 +42,13 @@ export function rpcError(
   const told = { ...(isObject(data) && data), requestId: currentRequest()?.id };
   return {
     status,
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id,
-      error: { code, message, data: told },
-    }),
+    body: JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data: told } }, shortened),
   };
+}
+
+/** By its id, of whatever length, a caller knows its message again. */
+function shortened(name: string, value: unknown): unknown {
+  return name !== "id" && typeof value === "string" ? quoted(value, LONGEST_SAID) : value;
 }
 
 /** Acknowledges a message that expects no answer. */

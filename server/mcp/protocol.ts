@@ -13,6 +13,7 @@ import {
 } from "@modelcontextprotocol/server";
 import packageJson from "../../package.json" with { type: "json" };
 import type { ApiError } from "../errors.ts";
+import { quoted } from "../quoted.ts";
 import { addChurchTool, CHURCH_TOOL, withPage } from "./church-tool.ts";
 import type { Page, Search } from "./church-tool.ts";
 import { isObject, readMessage, RPC, rpcError } from "./messages.ts";
@@ -41,7 +42,6 @@ const METHODS: Record<Era, readonly string[]> = {
 };
 const META = `params._meta does not follow the protocol: revision 2026-07-28 needs ${[PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY].join(", ")}; the revisions of 2025 need none.`;
 const HOUR_MS = 3_600_000;
-const LONGEST_QUOTE = 60;
 
 /**
  * Answers one message.
@@ -185,5 +185,5 @@ function inPlainWords(reply: Reply, { id, method }: RpcRequest, { failed }: Call
 }
 
 function quote(text: string): string {
-  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text);
+  return JSON.stringify(quoted(text));
 }

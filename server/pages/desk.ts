@@ -6,6 +6,7 @@ import type { RequestHandler } from "express";
 import { html } from "hono/html";
 import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
+import { longestText } from "../../db/catalog.ts";
 import { isFromOwnPage } from "../identity/own-page.ts";
 import { claim, claims } from "./claims/page.ts";
 import { readForm, requireForm } from "./form.ts";
@@ -47,11 +48,16 @@ const requireVisitor: RequestHandler = (request, response, next) => {
   response.redirect(303, signInFor(request.originalUrl));
 };
 
+/** In characters, of all that is given back: a note of the longest, and what a form has besides. */
+const MOST_WORDS = 3 * longestText.text;
+
 /** Whose session has ended meanwhile is shown what they wrote: by way of the sign-in it would be lost. */
 const keepWords: RequestHandler = async (request, response, next) => {
   if (visitorOf(response)) return next();
   const fields = Object.values((request.body ?? {}) as Record<string, string | string[]>).flat();
-  const words = isFromOwnPage(request) ? fields.filter((text) => /\s/.test(text.trim())) : [];
+  let left = MOST_WORDS;
+  const isKept = (text: string) => /\s/.test(text.trim()) && (left -= text.length) >= 0;
+  const words = isFromOwnPage(request) ? fields.filter(isKept) : [];
   await sendPage(request, response, {
     title: "You are not signed in",
     status: 401,

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import type { ChurchColumn } from "../../db/churches/columns.ts";
+import { quotedNames } from "../quoted.ts";
 import { wholeNumber } from "../rest/schemas.ts";
 
 const MAX_TEXT = 200;
@@ -95,7 +96,7 @@ const fields = z
     const unknown = names.filter((name) => !CHURCH_FIELDS.includes(name));
     if (unknown.length > 0) {
       context.addIssue(
-        `contains the unknown column ${unknown.join(", ")}; the columns are ${CHURCH_FIELDS.join(", ")}`,
+        `contains the unknown column ${quotedNames(unknown)}; the columns are ${CHURCH_FIELDS.join(", ")}`,
       );
     }
   })
@@ -119,6 +120,7 @@ export const churchQuery = z.object({
   ),
   belief: z
     .array(churchBelief, { error: "must be a list" })
+    .max(100, "must have at most 100 items")
     .optional()
     .meta({ description: "Tradition; any of those given.", examples: [["protestant"]] }),
   trinitarian: z

@@ -1,7 +1,8 @@
 // What the bodies of all routes have in common, for REST and for the mutations of GraphQL that have the same name as a
 // route: the same judgement in the same words.
 import type { z } from "zod";
-import type { ErrorDetail } from "../errors.ts";
+import { MOST_DETAILS, validationFailed } from "../errors.ts";
+import type { ApiError, ErrorDetail } from "../errors.ts";
 
 /** The body of a route as callers may send it: what may be left out may also be null, which means the same. */
 export function withNullable(body: z.ZodObject): z.ZodObject {
@@ -23,13 +24,24 @@ export function readAs(body: z.ZodObject, value: unknown): ReturnType<z.ZodObjec
   return body.safeParse(given);
 }
 
+/** The refusal of what a schema has found wrong. Of thousands of fields those that it does not name are only counted. */
+export function malformed(issues: readonly z.core.$ZodIssue[]): ApiError {
+  const count = issues.reduce((sum, issue) => sum + (isOfKeys(issue) ? issue.keys.length : 1), 0);
+  return validationFailed(detailsOf(issues).take(MOST_DETAILS).toArray(), { count });
+}
+
 /** What a schema has found wrong, field by field. */
-export function detailsOf(issue: z.core.$ZodIssue): ErrorDetail[] {
-  if (issue.code !== "unrecognized_keys") return [{ path: pathOf(issue.path), message: issue.message }];
-  return issue.keys.map((key) => ({
-    path: pathOf([...issue.path, key]),
-    message: "is not a field of this request",
-  }));
+export function* detailsOf(issues: readonly z.core.$ZodIssue[]): Generator<ErrorDetail> {
+  for (const issue of issues) {
+    if (!isOfKeys(issue)) yield { path: pathOf(issue.path), message: issue.message };
+    else
+      for (const key of issue.keys)
+        yield { path: pathOf([...issue.path, key]), message: "is not a field of this request" };
+  }
+}
+
+function isOfKeys(issue: z.core.$ZodIssue): issue is z.core.$ZodIssueUnrecognizedKeys {
+  return issue.code === "unrecognized_keys";
 }
 
 /** A path as refusals write it: filter.needId.in[0]. */

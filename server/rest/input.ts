@@ -2,12 +2,12 @@
 import express from "express";
 import type { Request, Response } from "express";
 import type { z } from "zod";
-import { ApiError, validationFailed } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { reading } from "../late-bodies.ts";
 import { verifyJson } from "../text.ts";
-import { detailsOf, readAs } from "./body.ts";
+import { malformed, readAs } from "./body.ts";
 import { coercion } from "./coerce.ts";
 import type { Input, RestRoute } from "./route.ts";
 
@@ -41,12 +41,12 @@ export function inputReader(route: RestRoute): (request: Request, response: Resp
       schema,
       result: parse(schema, read(request)),
     }));
-    const problems = results.flatMap(({ schema, result }) =>
-      (result.error?.issues ?? [])
-        .flatMap(detailsOf)
-        .map(({ path, message }) => ({ path: schema === headers ? headerOf(path) : path, message })),
+    const issues = results.flatMap(({ schema, result }) =>
+      (result.error?.issues ?? []).map((issue) =>
+        schema === headers ? { ...issue, path: issue.path.map((name) => headerOf(String(name))) } : issue,
+      ),
     );
-    if (problems.length > 0) throw validationFailed(problems);
+    if (issues.length > 0) throw malformed(issues);
     return Object.assign({}, ...results.map(({ result }) => result.data)) as Input;
   };
 }

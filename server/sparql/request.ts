@@ -4,7 +4,7 @@ import { getRawBody } from "raw-body";
 import { z } from "zod";
 import { mediaType } from "../../graph/media-types.ts";
 import { ApiError, validationFailed } from "../errors.ts";
-import { detailsOf } from "../rest/body.ts";
+import { malformed } from "../rest/body.ts";
 import { decodeUtf8, parseJson, requireUtf8Charset, requireUtf8Encoding } from "../text.ts";
 
 /** A query as it was sent, not yet checked. */
@@ -87,7 +87,7 @@ function fromForm(form: URLSearchParams, ...others: URLSearchParams[]): SparqlRe
 function fromJson(value: unknown, address: URLSearchParams): SparqlRequest {
   if (typeof value === "object" && value !== null && "update" in value) throw new ApiError("read_only");
   const parsed = jsonBody.safeParse(value);
-  if (!parsed.success) throw validationFailed(parsed.error.issues.flatMap(detailsOf));
+  if (!parsed.success) throw malformed(parsed.error.issues);
   const dataset = new URLSearchParams();
   for (const name of ["default-graph-uri", "named-graph-uri"] as const) {
     for (const graph of [parsed.data[name] ?? []].flat()) dataset.append(name, graph);

@@ -198,12 +198,17 @@ function signOut({ sessions }: SignInParts): RequestHandler {
   return async (request, response) => {
     const { everywhere } = request.body as Record<string, unknown>;
     const session = readCookie(request, SESSION);
-    if (session !== undefined) await sessions.end(session, networkOf(request), everywhere === "yes");
+    const isEverywhere = everywhere === "yes";
+    const isDone = session !== undefined && (await sessions.end(session, networkOf(request), isEverywhere));
     clearCookie(response, SESSION);
+    // Whose session is over is out here, and nobody knows any more where else they are signed in.
+    if (isEverywhere && !isDone) throw new ApiError("invalid_session", { message: STILL_ELSEWHERE });
     response.redirect(303, SIGN_OUT);
   };
 }
 
+const STILL_ELSEWHERE =
+  "Nothing was changed: this session was over already. To end the others, sign in again, and then sign out everywhere.";
 const BEGIN_HERE = "Sign-in begins on this service's own page: /sign-in.";
 
 /** Where the service is on https, nobody signs in over http, nor where the proxy's word for it is not believed. */
