@@ -3,6 +3,7 @@ import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../server/errors.ts";
+import { SESSION } from "../server/identity/cookies.ts";
 import { HoldBack } from "../server/identity/hold-back.ts";
 import { orNobody } from "../server/identity/unknown-keys.ts";
 import { issueTestKey } from "./support/database.ts";
@@ -168,6 +169,31 @@ test("who is not known waits as well, at every door, and those who are do not", 
   // Who waits for a refusal keeps neither of them from stopping.
   expect(ends).toHaveBeenCalledTimes(2);
   ends.mockRestore();
+});
+
+test("a session that is made up for a page counts among the keys that nobody knows, and its refusals wait like theirs", async () => {
+  const service = await startTestService({ world: false });
+  const server = await startAnotherServer(service, { UNKNOWN_KEYS_PER_MINUTE: "10" });
+  const waits = jest.spyOn(HoldBack.prototype, "wait").mockResolvedValue();
+  try {
+    let made = 0;
+    const open = async () => {
+      const cookie = `${SESSION}=${String((made += 1)).padStart(43, "x")}`;
+      return (await fetch(`${server.url}/docs`, { headers: { cookie } })).status;
+    };
+    const wrong = async (n: number) => (await call(`${server.url}/v0/needs`, "GET", `ek_${n}`)).status;
+    for (let n = 0; n < 5; n += 1) expect([await open(), await wrong(n)]).toEqual([200, 401]);
+    expect([await open(), await wrong(5)]).toEqual([429, 429]);
+    // The fifty that are refused at once are those of all doors.
+    for (let n = 0; n < 43; n += 1) expect(await open()).toBe(429);
+    expect(waits).not.toHaveBeenCalled();
+    expect(await open()).toBe(429);
+    expect(waits.mock.calls.map(([caller]) => caller)).toEqual(["network 127.0.0.1"]);
+  } finally {
+    waits.mockRestore();
+    await server.stop();
+    await service.stop();
+  }
 });
 
 test("who is not signed in sees so many pages a minute, and who is sees them all the same", async () => {

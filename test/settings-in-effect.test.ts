@@ -137,6 +137,23 @@ test("the description of the SPARQL endpoint names the graphs of the installatio
   expect(named.toSorted()).toEqual(namedGraphs.toSorted());
 });
 
+test("the description of REST says where the service is for everybody, and what its graph is called", async () => {
+  const server = await serve({
+    ...{ PLATFORM_URL: "http://own.example", GRAPH_DATA_URL: "https://data.own.example" },
+    NAMESPACE_URL: "https://words.own.example/core#",
+  });
+  try {
+    const { body } = await call(`${server.url}/docs/openapi.json`, "GET", undefined);
+    const { servers } = body as { servers: { url: string }[] };
+    expect(servers.map(({ url }) => url)).toEqual(["/", "http://own.example"]);
+    const text = JSON.stringify(body);
+    for (const name of ["https://data.own.example/", "https://words.own.example/core#"])
+      expect(text).toContain(name);
+  } finally {
+    await server.stop();
+  }
+});
+
 test("beyond as many connections as are configured, the one on which nothing was asked for longest is closed", async () => {
   const server = await serve({ MAX_CONNECTIONS: "6" });
   const sockets: Socket[] = [];

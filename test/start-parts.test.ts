@@ -109,6 +109,25 @@ describe("npm start", () => {
     expect(await findEmbeddedStore(join(data.dir, "graph"))).toBeDefined();
   });
 
+  test("takes the place of a query back as soon as its caller has left, whom its own store answers no more", async () => {
+    const port = await freePort();
+    await start({ ...settings, METRICS_PORT: String(port), SPARQL_TIMEOUT_MS: "600000" });
+    const key = await issueTestKey(database.owner, "api_read");
+    const running = async (many: number) => {
+      const told = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      expect(told).toContain(`\nsparql_queries{state="running"} ${many}\n`);
+    };
+    const caller = new AbortController();
+    const asked = fetch(
+      `http://127.0.0.1:${settings["PORT"]}/v0/sparql?${new URLSearchParams({ query: ENDLESS }).toString()}`,
+      { headers: { authorization: `Bearer ${key}` }, signal: caller.signal },
+    ).catch(() => undefined);
+    await eventually(() => running(1), 30_000);
+    caller.abort();
+    await asked;
+    await eventually(() => running(0), 15_000);
+  });
+
   test("serves callers by a login that owns the tables and is no superuser", async () => {
     const letGo = await holdRoles();
     const { owner } = database;

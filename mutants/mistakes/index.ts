@@ -135,6 +135,7 @@ import { SLIPS_OF_SQL } from "./sql-borders.ts";
 import { SLIPS_OF_VALUES } from "./slips-values.ts";
 import { TASKS } from "./worker-tasks.ts";
 import { WATCH } from "./worker-watch.ts";
+import { SAMPLED_PARTS } from "./sampled-parts.ts";
 import { SERVER_PARTS } from "./server-parts.ts";
 import { START } from "./start.ts";
 import { START_PARTS } from "./start-parts.ts";
@@ -260,6 +261,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNSPOKEN,
   ...UNSPOKEN_BORDERS,
   ...SERVER_PARTS,
+  ...SAMPLED_PARTS,
   ...START,
   ...STATEMENTS,
   ...TRACES,
