@@ -148,12 +148,14 @@ test("requests are taken for SHUTDOWN_DELAY_MS, while /readyz says that it ends"
   await start({ SHUTDOWN_DELAY_MS: "86400000" });
   expect((await get("/readyz")).status).toBe(200);
   server.child.kill("SIGTERM");
-  await eventually(async () =>
-    expect(await get("/readyz")).toEqual({
-      status: 503,
-      connection: "close",
-      body: '{"status":"not_ready"}',
-    }),
+  await eventually(
+    async () =>
+      expect(await get("/readyz")).toEqual({
+        status: 503,
+        connection: "close",
+        body: '{"status":"not_ready"}',
+      }),
+    15_000,
   );
   expect(await get("/v0/needs")).toMatchObject({ status: 200, connection: "close" });
   expect(await isRefused()).toBe(false);
@@ -163,8 +165,10 @@ test("requests are taken for SHUTDOWN_DELAY_MS, while /readyz says that it ends"
 test("who wants a WebSocket meanwhile is refused, and not left waiting", async () => {
   await start({ SHUTDOWN_DELAY_MS: "86400000" });
   server.child.kill("SIGTERM");
-  await eventually(async () => expect((await get("/readyz")).status).toBe(503));
+  await eventually(async () => expect((await get("/readyz")).status).toBe(503), 15_000);
   const socket = connect(port, "127.0.0.1");
+  // Who is taken on is told nothing.
+  socket.setTimeout(15_000, () => socket.destroy());
   socket.write(
     "GET /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n" +
       "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",

@@ -10,7 +10,7 @@ import { DeliveryPlugin } from "../server/graphql/delivery.ts";
 import { ApiError } from "../server/errors.ts";
 import { ifKnown, ifNobody } from "../server/identity/guards.ts";
 import { readCookie, SESSION } from "../server/identity/cookies.ts";
-import { credentialOf, requireIdentityAgain } from "../server/identity/identify.ts";
+import { callerBy, credentialOf, requireIdentityAgain } from "../server/identity/identify.ts";
 import type { Credential, Credentials, LastingCredentials } from "../server/identity/identify.ts";
 import { callerAs, callerWith, named } from "../server/identity/identity.ts";
 import { KeyLookup } from "../server/identity/lookup.ts";
@@ -312,6 +312,21 @@ describe("what one request with a credential is refused for is not what comes of
       expect(await refused).toBe(code);
     }
   });
+});
+
+test("whose a session is, is asked in the share of their network, and whose a key is, for their very address", async () => {
+  const asked: unknown[] = [];
+  const person = { id: "p", issuer: "i", subject: "s", email: "a@b.example" };
+  const note = (answer: object) => (_: string, place: string) => (asked.push(place), Promise.resolve(answer));
+  const credentials = {
+    keys: { identify: note({ keyId: "k", scope: "api_read", ratePerMinute: null }) },
+    sessions: { find: note(person) },
+  } as unknown as Credentials;
+  const from = (ip: string) => ({ ip }) as Request;
+  for (const kind of ["session", "key"] as const)
+    for (const ip of ["2001:db8:1:2:3::4", "10.0.0.9"])
+      await callerBy({ kind, text: "x" }, credentials, from(ip));
+  expect(asked).toEqual(["2001:db8:1:2", "10.0.0.9", "2001:db8:1:2:3::4", "10.0.0.9"]);
 });
 
 test("a token that many came with is verified once for all who are asked about at the same time", async () => {

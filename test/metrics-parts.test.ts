@@ -97,6 +97,30 @@ describe("of whoever asks", () => {
     }
   });
 
+  test("who asks nothing, or has not all of its answer, keeps nobody from stopping", async () => {
+    const metrics = new Metrics();
+    const begun = Promise.withResolvers<void>();
+    new Gauge({
+      ...{ name: "asked", help: "x", registers: [metrics.registry] },
+      // It is never told.
+      collect: () => (begun.resolve(), new Promise<void>(() => undefined)),
+    });
+    const { port, stop } = await metrics.serve("127.0.0.1", 0);
+    const open = async () => {
+      const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+      sockets.push(socket.resume());
+      await once(socket, "connect");
+      return socket;
+    };
+    const silent = await open();
+    (await open()).write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await begun.promise;
+    let hasStopped = false;
+    void stop().then(() => (hasStopped = true));
+    await eventually(() => expect(hasStopped).toBe(true), 5_000);
+    await eventually(() => expect(silent.closed).toBe(true), 5_000);
+  });
+
   test("there are fifty connections, and no more", async () => {
     const { port } = await serve(new Metrics());
     const open = async () => {
@@ -257,6 +281,18 @@ describe("of the server", () => {
       'sparql_queries{state="running"}': 3,
       'sparql_queries{state="waiting"}': 4,
     });
+  });
+
+  test("how the graph is doing is asked over a connection that no request can have", async () => {
+    const health = {
+      ...{ graphState: "current", pending: 3, oldestPendingSeconds: 0, rejected: 0, pendingLists: [] },
+      ...{ verifiedAt: null, drift: null },
+    };
+    const run = () => Promise.resolve({ rows: [{ answer: JSON.stringify(health) }] });
+    const probes = { borrow: (_: unknown, work: (connection: object) => unknown) => work({ run }) };
+    const metrics = new Metrics();
+    addServerMetrics(metrics, parts({ postgres: { pool, requests: place(5), probes } }));
+    expect(await scrape(metrics, /^graph_records_pending/)).toEqual({ graph_records_pending: 3 });
   });
 
   test("who waits for the primary or the replica is counted where they wait, and not at the pool", async () => {

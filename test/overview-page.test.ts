@@ -81,6 +81,19 @@ test("who is not signed in sees the doors and no number", async () => {
   expect(text).not.toMatch(/<svg|<table|graphiql\?query/);
 });
 
+test("who is signed in is led to the review of claims if it is for them, and everybody else is told that there is one", async () => {
+  const leads = (text: string) =>
+    /<section class="card" aria-labelledby="pages">[\s\S]*\/admin\/claims/.test(text);
+  expect(leads((await new Visitor(service).open("/")).text)).toBe(true);
+  expect(leads(overview)).toBe(false);
+  await service.database.owner.query(
+    "select from app_private.change_platform_role(app_private.remember_user($1, null, null), 'support', 'grant')",
+    ["support@elsewhere.example"],
+  );
+  const reviewer = await new Visitor(service).signIn("support@elsewhere.example");
+  expect(leads((await reviewer.open("/")).text)).toBe(true);
+});
+
 test("an API key is not somebody who is signed in", async () => {
   const headers = { authorization: `Bearer ${service.keys.review}` };
   expect((await new Visitor(service).open("/", { headers })).text).not.toContain("<svg");

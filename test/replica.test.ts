@@ -136,6 +136,31 @@ describe("beside a replica", () => {
     expect([after.replica - before.replica > 0, after.primary - before.primary]).toEqual([true, 0]);
   });
 
+  test("it is asked while requests have all connections to the primary: how far that is has one of its own", async () => {
+    const narrow = await both.serve({ DATABASE_POOL_SIZE: "1", DATABASE_READ_MAX_LAG_MS: "10000" });
+    await eventually(async () => expect(await narrow.metric("database_replica_used")).toBe(1), 30_000);
+    const needId = await declare(one, both.keys.write, "Held");
+    const holder = await both.owner.connect();
+    let write: Promise<Answer> | undefined;
+    try {
+      await holder.query("begin");
+      await holder.query("select from app_public.needs where need_id = $1 for update", [needId]);
+      const set = { needId, status: "partially_met", actorEmail: contributor };
+      write = call(`${narrow.url}/v0/needs/status`, "POST", both.keys.write, set);
+      await eventually(async () => {
+        const { rowCount } = await both.owner.query(
+          `select from pg_stat_activity where usename = 'engagement_server' and wait_event_type = 'Lock'`,
+        );
+        expect(rowCount).toBe(1);
+      }, 30_000);
+      expect((await call(`${narrow.url}/v0/accelerators`, "GET", both.keys.read)).status).toBe(200);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    expect((await write).status).toBe(200);
+  });
+
   test("refusals are the same as without a replica", async () => {
     const alone = await both.serve({ DATABASE_READ_URL: "" });
     const { read } = both.keys;

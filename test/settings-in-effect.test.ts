@@ -214,7 +214,7 @@ test("a connection that the database breaks off is told of in the log, and by a 
   } finally {
     await server.stop();
   }
-  await eventually(async () => expect(await connections()).toEqual([]));
+  await eventually(async () => expect(await connections()).toEqual([]), 15_000);
 });
 
 test("a server that has stopped tells no metrics, and asks neither provider nor store any more", async () => {

@@ -4,10 +4,12 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isTracing, startTracing } from "../process/tracing.ts";
+import { keyIdOf } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { send } from "./support/graphql.ts";
 import { call, startTestServiceWithGraph } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
+import { Visitor } from "./support/visitor.ts";
 import { contributor, ORG } from "./support/world.ts";
 
 type Attribute = { key: string; value: { stringValue?: string; intValue?: number } };
@@ -130,6 +132,36 @@ test("a GraphQL mutation too", async () => {
   expect(trace.find(({ name }) => name === "job project_records")!.parentSpanId).toBe(request.spanId);
   const texts = trace.map((span) => attribute(span, "db.query.text")?.stringValue ?? "");
   expect(texts.join("\n")).toContain("declare_need");
+});
+
+test("a request says who has sent it, by no address, and what they were refused", async () => {
+  const about = async (id: string | null) => {
+    const span = await eventually(() => {
+      const found = spans().find((each) => attribute(each, "app.request_id")?.stringValue === id);
+      expect(found).toBeDefined();
+      return found!;
+    }, 15_000);
+    const errors = attribute(span, "app.errors") as { arrayValue?: unknown } | undefined;
+    return {
+      key: attribute(span, "app.key_id")?.stringValue,
+      person: attribute(span, "app.person_id")?.stringValue,
+      errors: errors?.arrayValue,
+    };
+  };
+  const ask = (headers: Record<string, string>) => fetch(`${service.url}/v0/needs/x`, { headers });
+  const byKey = await ask({ authorization: `Bearer ${service.keys.read}` });
+  expect(await about(byKey.headers.get("x-request-id"))).toEqual({
+    key: await keyIdOf(service.database.owner, service.keys.read),
+    person: undefined,
+    errors: { values: [{ stringValue: "validation_failed" }] },
+  });
+  const visitor = await new Visitor(service).signIn(contributor);
+  const byPerson = await visitor.open("/organizations");
+  expect(await about(byPerson.headers.get("x-request-id"))).toEqual({
+    key: undefined,
+    person: expect.stringMatching(/^[\da-f-]{36}$/),
+    errors: { values: [] },
+  });
 });
 
 test("what a drain does is a trace of its own, with its statements", async () => {
