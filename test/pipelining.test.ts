@@ -1,12 +1,14 @@
 // Callers who send more over a connection before what they have sent is answered.
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { WebSocket } from "ws";
 import { Listener } from "../server/listener.ts";
+import { Pipelining } from "../server/pipelining.ts";
 import { eventually } from "./support/eventually.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -66,6 +68,20 @@ test("one request after the other is begun, and others have their turn meanwhile
   await eventually(() => expect(paths()).toHaveLength(4));
   begun[3]!.response.end("third");
   expect(await answers).toMatch(/first[^]*second[^]*third/);
+});
+
+test("what waits begins in a turn of its own, however soon what came before is answered", async () => {
+  const pipelining = new Pipelining();
+  const socket = new PassThrough();
+  const order: string[] = [];
+  const [first, second] = [1, 2].map(() => Object.assign(new EventEmitter(), { closed: false }));
+  const take = (response: object, name: string) =>
+    pipelining.take(socket, response as ServerResponse, () => void order.push(name));
+  expect([take(first!, "first"), take(second!, "second")]).toEqual([true, true]);
+  first!.emit("close");
+  order.push("somebody else");
+  await new Promise(setImmediate);
+  expect(order).toEqual(["first", "somebody else", "second"]);
 });
 
 test("twenty may wait on a connection; with one more it is cut, and that is told", async () => {

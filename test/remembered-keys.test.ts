@@ -78,3 +78,39 @@ test("a key that nobody knew is known as soon as it is issued", async () => {
   );
   await eventually(async () => expect(await isKnown(key)).toBe(true));
 });
+
+test("once nobody listens, nothing counts that was known before: neither that a key is good nor that nobody knows it", async () => {
+  const good = await issueTestKey(database.owner, "api_read");
+  const key = "ek_while-nobody-listened";
+  await eventually(async () => {
+    expect([await isKnown(good), await isKnown(key)]).toEqual([true, false]);
+    lookups.mockClear();
+    expect([await isKnown(good), await isKnown(key), lookups.mock.calls]).toEqual([true, false, []]);
+  });
+  const client = await database.owner.connect();
+  try {
+    // Of neither is anything announced.
+    await client.query("begin");
+    await client.query("set local session_replication_role = replica");
+    await client.query(
+      `insert into app_private.api_keys (label, key_hash, scope)
+       values ('unannounced', sha256(convert_to($1, 'utf8')), 'api_read')`,
+      [key],
+    );
+    await client.query(
+      "update app_private.api_keys set revoked_at = now() where key_hash = sha256(convert_to($1, 'utf8'))",
+      [good],
+    );
+    await client.query("commit");
+  } finally {
+    client.release();
+  }
+  expect([await isKnown(good), await isKnown(key)]).toEqual([true, false]);
+  await database.owner.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = 'listen api_keys'",
+  );
+  await eventually(
+    async () => expect([await isKnown(good), await isKnown(key)]).toEqual([false, true]),
+    10_000,
+  );
+});

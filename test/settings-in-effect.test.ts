@@ -171,6 +171,32 @@ test("beyond as many connections as are configured, the one on which nothing was
   }
 });
 
+test("of as many connections as are configured one key has half for being told", async () => {
+  const server = await serve({ MAX_CONNECTIONS: "4" });
+  const told = new AbortController();
+  try {
+    const [key, other] = await someKeys(2);
+    const listen = async (by: string) => {
+      const { status, body } = await fetch(`${server.url}/graphql/stream`, {
+        method: "POST",
+        headers: {
+          ...{ authorization: `Bearer ${by}`, accept: "text/event-stream" },
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ query: "subscription { changes { position } }" }),
+        signal: told.signal,
+      });
+      if (status !== 200) await body?.cancel();
+      return status;
+    };
+    expect([await listen(key!), await listen(key!)]).toEqual([200, 200]);
+    expect([await listen(key!), await listen(other!)]).toEqual([429, 200]);
+  } finally {
+    told.abort();
+    await server.stop();
+  }
+});
+
 const inIpv6 = networkInterfaces()["lo"]?.some(({ family }) => family === "IPv6") ? test : test.skip;
 inIpv6("a server on an address of IPv6 says where it is as a URL has it", async () => {
   const server = await serve({ HOST: "::1" });
