@@ -20,6 +20,7 @@ import type { Credentials } from "../server/identity/identify.ts";
 import { networkOf } from "../server/identity/network.ts";
 import { orNobody } from "../server/identity/unknown-keys.ts";
 import { Listener, takeOver } from "../server/listener.ts";
+import { currentRequest, nameRequest } from "../server/request-context.ts";
 import { sendAnswer } from "../server/rest/answer.ts";
 import type { Packed } from "../server/rest/answer.ts";
 import {
@@ -417,4 +418,19 @@ describe("a listener", () => {
     expect(await answer).toContain("all of it");
     await drained;
   });
+});
+
+test("a caller is told when to try again as long as there is nothing yet of the answer", () => {
+  const told: unknown[] = [];
+  const response = {
+    headersSent: false,
+    set: (name: string, value: string) => void (name === "retry-after" && told.push(value)),
+  };
+  const request = { get: () => undefined } as unknown as Request;
+  void nameRequest(request, response as unknown as Response, () => {
+    currentRequest()!.retryAfter(2);
+    response.headersSent = true;
+    currentRequest()!.retryAfter(3);
+  });
+  expect(told).toEqual(["2"]);
 });

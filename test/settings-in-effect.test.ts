@@ -197,6 +197,30 @@ test("of as many connections as are configured one key has half for being told",
   }
 });
 
+test("a key is looked up over connections that no request can have", async () => {
+  const server = await serve({ DATABASE_POOL_SIZE: "1" });
+  const holder = await database.owner.connect();
+  try {
+    const [key] = await someKeys(1);
+    const list = (by: string) => call(`${server.url}/v0/accelerators`, "GET", by);
+    await holder.query("begin; lock table app_public.accelerators in access exclusive mode");
+    const held = list(key!);
+    await eventually(async () => {
+      const { rowCount } = await database.owner.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      expect(rowCount).toBe(1);
+    }, 30_000);
+    expect((await list("ek_nobody")).status).toBe(401);
+    await holder.query("rollback");
+    expect((await held).status).toBe(200);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+    await server.stop();
+  }
+});
+
 const inIpv6 = networkInterfaces()["lo"]?.some(({ family }) => family === "IPv6") ? test : test.skip;
 inIpv6("a server on an address of IPv6 says where it is as a URL has it", async () => {
   const server = await serve({ HOST: "::1" });
@@ -241,6 +265,14 @@ test("a connection that the database breaks off is told of in the log, and by a 
     await server.stop();
   }
   await eventually(async () => expect(await connections()).toEqual([]), 15_000);
+});
+
+test("a server that has stopped has no connection to its replica left", async () => {
+  const server = await serve({ DATABASE_URL: database.serverUrl, DATABASE_READ_URL: database.serverUrl });
+  expect(await connections()).not.toEqual([]);
+  await server.stop();
+  // Less than the ten seconds after which a pool closes what nobody uses.
+  await eventually(async () => expect(await connections()).toEqual([]), 5_000);
 });
 
 test("a server that has stopped tells no metrics, and asks neither provider nor store any more", async () => {

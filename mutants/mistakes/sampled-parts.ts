@@ -203,4 +203,28 @@ export const SAMPLED_PARTS: readonly Mistake[] = [
     tests: ["pipelining"],
     only: "in a turn of its own",
   },
+  {
+    rule: "a key is looked up while requests have all of their connections",
+    file: "server/main.ts",
+    before: "new KeyRing({ connections: postgres.lookups,",
+    after: "new KeyRing({ connections: postgres.requests,",
+    tests: ["settings-in-effect"],
+    only: "a key is looked up over connections",
+  },
+  {
+    rule: "a server that has stopped asks its replica nothing",
+    file: "server/main.ts",
+    before: "  up.defer(() => replica?.stop());\n",
+    after: "",
+    tests: ["settings-in-effect"],
+    only: "no connection to its replica left",
+  },
+  {
+    rule: "to say when to try again breaks off no answer that has begun",
+    file: "server/request-context.ts",
+    before: "if (!response.headersSent) response.set(",
+    after: "response.set(",
+    tests: ["server-parts"],
+    only: "a caller is told when to try again",
+  },
 ];
