@@ -37,7 +37,7 @@ const linesOf = (requestId: string) =>
     const found = lines.filter((line) => line["requestId"] === requestId);
     expect(found.length).toBeGreaterThan(0);
     return Promise.resolve(found);
-  });
+  }, 3_000);
 
 async function counted(code: string, { registry } = metrics): Promise<number> {
   const { values } = await registry.getSingleMetric("http_errors_total")!.get();
@@ -84,7 +84,7 @@ test.each([
       expect.objectContaining({ msg: "request", route, status: 408, errors: ["request_timeout"] }),
     ]);
     expect(await counted("request_timeout", metricsOfImpatient)).toBe(before + 1);
-  });
+  }, 1_000);
 });
 
 test.each([

@@ -227,4 +227,20 @@ export const SAMPLED_PARTS: readonly Mistake[] = [
     tests: ["server-parts"],
     only: "a caller is told when to try again",
   },
+  {
+    rule: "what was refused before it was a request is counted",
+    file: "server/main.ts",
+    before: "      told?.refused(refusal.code);\n",
+    after: "",
+    tests: ["slow-callers"],
+    only: "more headers than there may be",
+  },
+  {
+    rule: "what was refused before it was a request has a line in the log",
+    file: "server/main.ts",
+    before: "      logRefused(logger, refusal, requestId);\n",
+    after: "",
+    tests: ["slow-callers"],
+    only: "more headers than there may be",
+  },
 ];
