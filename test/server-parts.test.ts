@@ -6,6 +6,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { connect } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { text } from "node:stream/consumers";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import express from "express";
 import type { Request, Response } from "express";
@@ -367,6 +369,29 @@ describe("a listener", () => {
     const socket = await dial(port);
     socket.write(`GET ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
     expect((await text(socket)).split("\r\n\r\n")[1]).toBe(path);
+  });
+
+  test("keeps nothing of the answers that have ended, nor of their connections", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const ended: WeakRef<ServerResponse>[] = [];
+    const connections: WeakRef<Socket>[] = [];
+    const port = await listen((request, response) => {
+      ended.push(new WeakRef(response));
+      connections.push(new WeakRef(request.socket));
+      response.end();
+    });
+    for (let n = 0; n < 50; n += 1) {
+      const socket = await dial(port);
+      socket.write("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+      await text(socket);
+    }
+    // Node itself keeps some for what comes next.
+    await eventually(() => {
+      collect();
+      for (const each of [ended, connections])
+        expect(each.filter((kept) => kept.deref() !== undefined).length).toBeLessThan(25);
+    }, 5_000);
   });
 
   test("that drains closes the connection of an answer that had begun before, once it has ended", async () => {

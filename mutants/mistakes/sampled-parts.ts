@@ -243,4 +243,20 @@ export const SAMPLED_PARTS: readonly Mistake[] = [
     tests: ["slow-callers"],
     only: "more headers than there may be",
   },
+  {
+    rule: "a server keeps nothing of the answers that have ended",
+    file: "server/listener.ts",
+    before: "      this.#answering.delete(response);\n",
+    after: "",
+    tests: ["server-parts"],
+    only: "keeps nothing of the answers",
+  },
+  {
+    rule: "a server keeps nothing of the connections that have ended",
+    file: "server/listener.ts",
+    before: 'socket.once("close", () => this.#sockets.delete(socket));',
+    after: "",
+    tests: ["server-parts"],
+    only: "keeps nothing of the answers",
+  },
 ];
