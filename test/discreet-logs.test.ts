@@ -101,7 +101,7 @@ const logged = (like: object) =>
   eventually(() => {
     expect(lines()).toContainEqual(expect.objectContaining(like));
     return Promise.resolve();
-  });
+  }, 20_000);
 const err = (like: object) => ({ err: expect.objectContaining(like) });
 
 function expectSilence(): void {

@@ -100,11 +100,9 @@ describe("of whoever asks", () => {
   test("who asks nothing, or has not all of its answer, keeps nobody from stopping", async () => {
     const metrics = new Metrics();
     const begun = Promise.withResolvers<void>();
-    new Gauge({
-      ...{ name: "asked", help: "x", registers: [metrics.registry] },
-      // It is never told.
-      collect: () => (begun.resolve(), new Promise<void>(() => undefined)),
-    });
+    // What is never told.
+    const collect = () => (begun.resolve(), new Promise<void>(() => undefined));
+    metrics.registry.registerMetric(new Gauge({ name: "asked", help: "x", registers: [], collect }));
     const { port, stop } = await metrics.serve("127.0.0.1", 0);
     const open = async () => {
       const socket = connect(port, "127.0.0.1").on("error", () => undefined);

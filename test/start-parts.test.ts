@@ -1,6 +1,6 @@
 // What npm start hands on to its parts of what it was told, and what it says when they end.
 import { existsSync } from "node:fs";
-import { access, mkdir, rm } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -107,6 +107,25 @@ describe("npm start", () => {
     }
     await service.prints(READY);
     expect(await findEmbeddedStore(join(data.dir, "graph"))).toBeDefined();
+  });
+
+  test("says in its log what was damaged in its own store, and where that is now", async () => {
+    const before = await joinEmbeddedStore(data.dir, { queryTimeoutMs: 30_000 });
+    const client = createGraphStore(storeUrls(before.url));
+    await client.update("INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 1 } }");
+    client.close();
+    await before.leave();
+    const folder = join(data.dir, "graph");
+    const journal = join(
+      folder,
+      (await readdir(folder)).find((name) => /^journal-.*\.log$/.test(name))!,
+    );
+    // Of its last line, which nothing follows.
+    const bytes = await readFile(journal);
+    bytes[bytes.length - 1]! ^= 0x10;
+    await writeFile(journal, bytes);
+    await start(settings);
+    expect(service!.output().stderr).toMatch(/"level":40.*journal-.*\.damaged-/);
   });
 
   test("takes the place of a query back as soon as its caller has left, whom its own store answers no more", async () => {

@@ -259,4 +259,20 @@ export const SAMPLED_PARTS: readonly Mistake[] = [
     tests: ["server-parts"],
     only: "keeps nothing of the answers",
   },
+  {
+    rule: "an operator is told what was damaged in the embedded store",
+    file: "start.ts",
+    before: "            onFailure: fail,\n            onWarning: (message) => logger.warn(message),\n",
+    after: "            onFailure: fail,\n",
+    tests: ["start-parts"],
+    only: "damaged in its own store",
+  },
+  {
+    rule: "the log of the worker has no texts of errors",
+    file: "worker/main.ts",
+    before: "const logger = discreet(givenLogger);",
+    after: "const logger = givenLogger;",
+    tests: ["discreet-logs"],
+    only: "of what a mail server says",
+  },
 ];
