@@ -379,6 +379,52 @@ describe("a feed", () => {
     await Promise.all([other, ...own].map((each) => each.return(undefined)));
   });
 
+  test("has those who wait for what was before wait in order, and refuses none of them because others come", async () => {
+    const { feed } = feedOf((reading) =>
+      reading.input.limit === OWN
+        ? { changes: [changeAt(9)], position: "9-1", hasMore: false }
+        : nothing(reading),
+    );
+    const ended = new AbortController();
+    const begin = (id: string) => feed.changes({ after: "1-1" }, party(id), ended.signal);
+    const readOne = async (id: string) => {
+      const changes = begin(id);
+      await changes.next();
+      await changes.return(undefined);
+    };
+    let now = 0;
+    const clock = jest.spyOn(performance, "now").mockImplementation(() => now);
+    try {
+      await readOne("a");
+      const told: number[] = [];
+      const failures: unknown[] = [];
+      const own = Array.from({ length: 7 }, () => begin("a"));
+      const ask = (n: number) =>
+        own[n]!.next().then(
+          ({ value }) => value && told.push(n),
+          (error: unknown) => failures.push(error),
+        );
+      const asked = [0, 1, 2, 3, 4, 5].map(ask);
+      await eventually(() => expect(told).toEqual([0, 1, 2, 3, 4]));
+      // Time passes for those who wait as others go on.
+      for (let n = 0; n < 10; n++) {
+        now += 100;
+        await readOne("b");
+      }
+      asked.push(ask(6));
+      await turn();
+      await own[0]!.return(undefined);
+      await eventually(() => expect(told.length + failures.length).toBeGreaterThan(5), 5_000);
+      expect({ told, failures }).toEqual({ told: [0, 1, 2, 3, 4, 5], failures: [] });
+      ended.abort();
+      await Promise.all(asked);
+      await Promise.all(own.map((each) => each.return(undefined)));
+    } finally {
+      clock.mockRestore();
+      ended.abort();
+    }
+  });
+
   test("cuts who takes nothing of what was before for half a minute, and nobody who takes it", async () => {
     const { feed } = feedOf((reading) =>
       reading.input.limit === OWN
