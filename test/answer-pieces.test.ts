@@ -48,6 +48,24 @@ test("others have a turn after each piece that is written", async () => {
   expect(new Set(at).size).toBe(5);
 });
 
+test("others have a turn after each piece that is made, before the next one is", async () => {
+  const loop = countTurns();
+  const at: number[] = [];
+  async function* pieces() {
+    for (const piece of ["1", "2", "3", "4", "5"]) {
+      at.push(loop.turns());
+      yield piece;
+    }
+  }
+  const { text } = await ask((request, response) => sendAnswer(request, response, pieces()), {
+    "accept-encoding": "identity",
+  });
+  loop.stop();
+  expect(text).toBe("12345");
+  // Whether there is more than one is to be known first.
+  expect(new Set(at.slice(1)).size).toBe(4);
+});
+
 test("a page whose packing breaks off after its second piece gives back its turn, and the caller's next long one is made", async () => {
   const END = '],"limit":5000,"has_more":false,"next_cursor":null}';
   let asked = 0;

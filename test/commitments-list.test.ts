@@ -125,6 +125,19 @@ describe.each(testStores.filter(({ available }) => available))("with $name", (ki
     expect(page.commitments.map(({ graphStatus }) => graphStatus)).toEqual(["pending", "synced"]);
   });
 
+  test("a page of what the graph has says how many there are in all, and where the next one is", async () => {
+    const ids = [await declare(), await declare(), await declare()].toReversed();
+    await project();
+    const page = await listFromGraph("limit=2");
+    expect(page.commitments.map(({ commitmentId }) => commitmentId)).toEqual(ids.slice(0, 2));
+    expect(page.total).toBe(3);
+    const { headers } = await call(`${service.url}/v0/commitments?limit=2`, "GET", service.keys.read);
+    const [, next] = /^<\/v0\/commitments\?(.*)>; rel="next"$/.exec(headers.get("link") ?? "") ?? [];
+    const last = await listFromGraph(next);
+    expect(last.commitments.map(({ commitmentId }) => commitmentId)).toEqual(ids.slice(2));
+    expect(last.total).toBe(3);
+  });
+
   test("a status is the one that was set last, whatever the graph still says", async () => {
     const id = await declare();
     await project();
