@@ -248,6 +248,16 @@ describe("REST refuses what does not have the shape of the request", () => {
     expect(named(await call(`${service.url}${path}`, "POST", service.keys.write, nobodys))).toEqual([actor]);
   });
 
+  test("what is at fault in the address and in a header is named as it was sent, all of it", async () => {
+    const [claims, headers] = ["/v0/admin/claims?status=odd&limit=0", { "x-admin-email": "nobody" }];
+    const { body } = await call(service.url + claims, "GET", service.keys.review, undefined, headers);
+    expect(body.details).toEqual([
+      { path: "status", message: expect.stringMatching(/^must be one of pending, /) },
+      { path: "limit", message: "must be at least 1" },
+      { path: "x-admin-email", message: "must be an e-mail address" },
+    ]);
+  });
+
   test("each unknown field is named", async () => {
     const unknown = { ...valid, status: "met", needDescriptions: "x" };
     const { body } = await call(`${service.url}${path}`, "POST", service.keys.write, unknown);
