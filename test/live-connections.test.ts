@@ -1,9 +1,11 @@
 // The connections that subscriptions come over: how long one is kept, how much may be said over it, and how it ends.
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { describe, expect, jest, test } from "@jest/globals";
+import express from "express";
 import type { Request, RequestHandler, Response } from "express";
+import { parse } from "graphql";
 import type { Server } from "graphql-ws";
-import type { WebSocket } from "ws";
+import { WebSocket } from "ws";
 import { ApiError } from "../server/errors.ts";
 import { Conversation } from "../server/graphql/conversation.ts";
 import { Documents } from "../server/graphql/documents.ts";
@@ -12,6 +14,10 @@ import { OperationIds } from "../server/graphql/operation-ids.ts";
 import { Transports } from "../server/graphql/transports.ts";
 import { serveWebSocket } from "../server/graphql/websocket.ts";
 import type { Extra } from "../server/graphql/websocket.ts";
+import type { Identity } from "../server/identity/identity.ts";
+import { Listener } from "../server/listener.ts";
+import type { Party } from "../server/live/feed.ts";
+import { eventually } from "./support/eventually.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
@@ -78,6 +84,102 @@ describe("a WebSocket", () => {
     expect(closed).not.toHaveBeenCalled();
     socket.emit("close", 1001, Buffer.from("leaving"));
     expect(closed.mock.calls).toEqual([[1001, "leaving"]]);
+  });
+});
+
+/** A WebSocket of somebody who is known, and what the server has to do with it. */
+async function connected(subscribe: () => unknown = () => undefined) {
+  const known: RequestHandler = (request, _response, next) => {
+    request.identity = { id: "a", keyId: "a", role: "api_read" } as Identity;
+    request.countAnother = () => Promise.resolve();
+    next();
+  };
+  const looks: { refusal?: ApiError; number: number } = { number: 0 };
+  const again: RequestHandler = (_request, _response, next) => {
+    looks.number += 1;
+    next(looks.refusal);
+  };
+  const parties: Party[] = [];
+  const subscriptions = {
+    prepare: (_asked: unknown, party: Party) => {
+      parties.push(party);
+      return { schema: {}, document: parse("subscription { a }"), contextValue: {} };
+    },
+    subscribe,
+  };
+  const parts = { subscriptions, documents: new Documents(), turns: { take: () => Promise.resolve() } };
+  const transports = new Transports(parts as unknown as ConstructorParameters<typeof Transports>[0], {
+    ...{ key: [known], again, keyInQuery: [], page: [] },
+  });
+  const app = express().get("/graphql", transports.socket);
+  const listener = new Listener(app, { keepAliveMs: 60_000, onRefused: () => undefined });
+  const port = await listener.listen(0, "127.0.0.1");
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, "graphql-transport-ws");
+  await once(socket, "open");
+  const say = (message: object) => socket.send(JSON.stringify(message));
+  say({ type: "connection_init" });
+  await once(socket, "message");
+  const stop = async () => {
+    socket.terminate();
+    await listener.drain({ delayMs: 0, timeoutMs: 0 });
+  };
+  return { socket, say, looks, parties, stop };
+}
+
+describe("a WebSocket of somebody who is known", () => {
+  test("is ready for more but for what its client leaves where it is, and again once that is taken", async () => {
+    const begin = Promise.withResolvers<void>();
+    const { socket, say, parties, stop } = await connected(async function* () {
+      await begin.promise;
+      yield { data: { a: "x".repeat(1_000_000) } };
+    });
+    try {
+      socket.pause();
+      const count = 30;
+      for (let n = 0; n < count; n++)
+        say({ id: `${n}`, type: "subscribe", payload: { query: "subscription { a }" } });
+      await eventually(() => expect(parties).toHaveLength(count), 5_000);
+      const isReady = () => parties[0]!.isReady();
+      expect(isReady()).toBe(true);
+      begin.resolve();
+      await eventually(() => expect(isReady()).toBe(false), 5_000);
+      socket.resume();
+      await eventually(() => expect(isReady()).toBe(true), 5_000);
+    } finally {
+      await stop();
+    }
+  });
+
+  test("is kept while nobody can say whether they are still let in, and closed when they are not", async () => {
+    // All but what pings.
+    const others = ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "nextTick"] as const;
+    const clocks = ["Date", "hrtime", "performance", "queueMicrotask"] as const;
+    jest.useFakeTimers({ doNotFake: [...others, ...clocks] });
+    try {
+      const { socket, say, looks, stop } = await connected();
+      try {
+        const closed = once(socket, "close").then(([code, reason]) => `${String(code)} ${String(reason)}`);
+        for (const code of ["database_unavailable", "internal_error"] as const) {
+          looks.refusal = new ApiError(code);
+          const [before, pinged] = [looks.number, once(socket, "ping")];
+          jest.advanceTimersByTime(12_000);
+          expect(looks.number).toBe(before + 1);
+          // What answers the ping is there before the answer to this.
+          const heard = pinged.then(() => {
+            say({ type: "ping" });
+            return once(socket, "message").then(([data]) => String(data));
+          });
+          expect(await Promise.race([closed, heard])).toBe('{"type":"pong"}');
+        }
+        looks.refusal = new ApiError("invalid_api_key");
+        jest.advanceTimersByTime(12_000);
+        expect(await closed).toBe("4419 invalid_api_key");
+      } finally {
+        await stop();
+      }
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });
 
