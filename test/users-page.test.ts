@@ -126,7 +126,7 @@ test("where somebody belongs is told, and in which they are not active; five of 
   expect([linked(six), six.includes("and 1 more organizations")]).toEqual([5, true]);
 });
 
-test("in pages, also of what was found", async () => {
+test("in pages, also of what was found, of which programs say how long they are", async () => {
   await service.database.owner.query(
     `insert into app_public.users (email, first_name, last_name, created_at)
      select 'paged' || n || '@pages.example', 'Paged', 'Person', now() - n * interval '1 day' from generate_series(1, 60) as n`,
@@ -136,6 +136,17 @@ test("in pages, also of what was found", async () => {
     pages.push(peopleIn(await open(m.support, `${PATH}?q=pages.example&page=${page}`)));
   expect(pages.map((page) => page.length)).toEqual([25, 25, 10]);
   expect(pages.flat()).toEqual(Array.from({ length: 60 }, (_, n) => `paged${n + 1}@pages.example`));
+  const { body } = await call(
+    `${service.url}/v0/admin/users?q=pages.example&limit=2&offset=30`,
+    "GET",
+    service.keys.review,
+    undefined,
+    { "x-admin-email": m.support },
+  );
+  expect([body.total, body.users.map(({ email }: { email: string }) => email)]).toEqual([
+    60,
+    ["paged31@pages.example", "paged32@pages.example"],
+  ]);
   const all = [];
   for (const page of ["1", "2", "3"]) all.push(...peopleIn(await open(m.support, `${PATH}?page=${page}`)));
   expect(new Set(all).size).toBe(all.length);
