@@ -10,6 +10,7 @@ import { declare, NEED, readsOf, startReplicated } from "./support/replica.ts";
 import type { Replicated, ServerOnReplica } from "./support/replica.ts";
 import { call } from "./support/service.ts";
 import type { Answer } from "./support/service.ts";
+import { overServerSentEvents } from "./support/subscriber.ts";
 import { contributor } from "./support/world.ts";
 
 /** Writes through the one and reads through the other, at once and by every way, as often as asked. */
@@ -113,7 +114,14 @@ describe("beside a replica", () => {
     };
     expect(await counted(search)).toEqual([true, 0]);
     expect(await counted(() => ask(service, "{ needs { totalCount } }"))).toEqual([true, 0]);
+    const { position } = (await call(`${one.url}/v0/changes?after=now`, "GET", read)).body;
     expect(await counted(() => declare(one, write, "Written"))).toEqual([false, 0]);
+    const follow = async () => {
+      const query = "subscription ($after: String) { changes(after: $after) { position } }";
+      const subscriber = overServerSentEvents(one.url, read, query, { after: position });
+      await eventually(() => expect(subscriber.events).toHaveLength(1)).finally(subscriber.stop);
+    };
+    expect(await counted(follow)).toEqual([true, 0]);
     const mutation = `mutation ($input: DeclareNeedInput!) { declareNeed(input: $input) { need { status } } }`;
     const input = { ...NEED, needDescription: "Written" };
     expect(await counted(() => ask(service, mutation, { input }, "write"))).toEqual([false, 0]);
