@@ -225,6 +225,22 @@ describe("while a page is made", () => {
     expect(await next).toEqual([END]);
   });
 
+  test("who hangs up waits no longer for a turn, and nothing is asked for them", async () => {
+    const pages = new ChurchPages(database);
+    const gone = new AbortController();
+    const first = begin(pages, identity("a"));
+    const told: unknown[] = [];
+    begin(pages, identity("a", gone.signal)).catch((error: unknown) => told.push(error));
+    await turn();
+    gone.abort();
+    await turn();
+    expect(told).toEqual([expect.any(CallerGone)]);
+    asked[0]!.answer([END]);
+    expect(await first).toEqual([END]);
+    await turn();
+    expect(asked).toHaveLength(1);
+  });
+
   test("who reads no further leaves its turn to the next", async () => {
     const pages = new ChurchPages(database);
     const reader = pages.page(identity("a"), { limit: 5_000 }, 1);

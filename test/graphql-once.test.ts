@@ -70,6 +70,17 @@ test("replays the first answer to the same request, and writes once", async () =
   expect(await count()).toBe(before + 1);
 });
 
+test("replays also what counts as more requests than one", async () => {
+  const aggregates = "aggregates { count } groupedAggregates(groupBy: [STATUS]) { count }";
+  const query = `mutation ($input: DeclareNeedInput!) {
+    declareNeed(input: $input) { need { needId organization { needs { ${aggregates} } } } } }`;
+  const before = await count();
+  const first = await declare("several", {}, query);
+  expect(problemOf(first)).toBeUndefined();
+  expect((await declare("several", {}, query)).body).toEqual(first.body);
+  expect(await count()).toBe(before + 1);
+});
+
 test("answers as without one", async () => {
   const [once, often] = [await declare("as without"), await declare(undefined)];
   const apart = (answer: Answer) => JSON.stringify(answer.body).replace(needIdOf(answer), "");
