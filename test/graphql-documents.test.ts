@@ -162,7 +162,10 @@ describe.each<[string, Subscribe]>([
     );
     const after = body.position as string;
     const subscriber = subscribe(url, service.keys.read, { documentId: idOf(CHANGES) }, { after });
-    await eventually(() => expect(subscriber.events).toEqual([{ data: { changes: { change: "created" } } }]));
+    await eventually(
+      () => expect(subscriber.events).toEqual([{ data: { changes: { change: "created" } } }]),
+      20_000,
+    );
     subscriber.stop();
   });
 });
@@ -174,7 +177,7 @@ test("what is not registered is refused over WebSocket, with its code", async ()
   ] as const;
   for (const [{ url }, query, code] of asked) {
     const subscriber = overWebSocket(url, service.keys.read, query);
-    await eventually(() => expect(subscriber.events).toHaveLength(1));
+    await eventually(() => expect(subscriber.events).toHaveLength(1), 20_000);
     expect(subscriber.events).toEqual([
       { errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })] },
     ]);
