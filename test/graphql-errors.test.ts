@@ -273,6 +273,12 @@ describe("over HTTP", () => {
     ).toMatchObject([{ locations: at(3, 3), path: ["b"] }]);
   });
 
+  test("nothing but null is an answer, where nothing went wrong", async () => {
+    const query = `{ need(needId: "00000000-0000-4000-8000-000000000000") { status } }`;
+    const { status, body } = await call(`${service.url}/graphql`, "POST", service.keys.read, { query });
+    expect([status, body]).toEqual([200, { data: { need: null } }]);
+  });
+
   test("a client of the older media type gets 200 and reads the errors", async () => {
     const answer = await post('{"query": "{ nothing }"}', { accept: "application/json" });
     expect(answer.status).toBe(200);
