@@ -299,6 +299,38 @@ test("a stream that began is ended with the server, and no other begins", async 
   expect(await Promise.race([late, Promise.resolve("begun")])).toBe("service_busy");
 });
 
+test("a stream is ready for more once what was written has been taken, and ends for who is not let in any more", async () => {
+  const parties: Party[] = [];
+  const subscriptions = {
+    prepare: (_asked: unknown, party: Party) => {
+      parties.push(party);
+      return [];
+    },
+    subscribe: () => undefined,
+  };
+  const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
+  const { stream } = new Transports(parts, { key: [], again: () => undefined, keyInQuery: [], page: [] });
+  const request = {
+    ...{ method: "POST", body: { query: "subscription { a }" }, socket: {}, identity: {} },
+    headers: { accept: "text/event-stream", "content-type": "application/json" },
+  };
+  const response = Object.assign(new EventEmitter(), {
+    ...{ writable: true, writeHead: () => undefined, write: () => true, end: () => undefined },
+    ...{ writableLength: 0, destroy: jest.fn() },
+  });
+  void stream(request as never, response as never, () => undefined);
+  await eventually(() => expect(parties).toHaveLength(1), 5_000);
+  const ready: boolean[] = [];
+  for (const length of [0, 1, 100, 0]) {
+    response.writableLength = length;
+    ready.push(parties[0]!.isReady());
+  }
+  expect(ready).toEqual([true, false, false, true]);
+  expect(response.destroy).not.toHaveBeenCalled();
+  parties[0]!.cut(new ApiError("invalid_api_key"));
+  expect(response.destroy).toHaveBeenCalledTimes(1);
+});
+
 test("a subscription is streamed to who takes a stream of events, and to nobody else", () => {
   const read = readStreamRequest(new Documents());
   const asked = (accepts: boolean) => () =>
