@@ -150,6 +150,7 @@ import { WORKER_PARTS } from "./worker-parts.ts";
 import { WORKER_SLIPS } from "./worker-slips.ts";
 import { UNNOTICED } from "./unnoticed.ts";
 import { UNSEEN } from "./unseen.ts";
+import { SAMPLED_DOORS } from "./sampled-doors.ts";
 import { WIRING } from "./wiring.ts";
 
 export const MISTAKES: readonly Mistake[] = [
@@ -305,4 +306,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNNOTICED,
   ...UNSEEN,
   ...WIRING,
+  ...SAMPLED_DOORS,
 ];
