@@ -278,6 +278,19 @@ test("how many are in some statuses, and which part they are; of none there is n
   expect(none.aggregates).toEqual({ count: 0, met: 0, share: null });
 });
 
+test("statuses that are null are left out, also those of a variable: all records count", async () => {
+  const counts = "count none: count(status: null) variable: count(status: $statuses)";
+  const { few, every } = await ask(
+    service,
+    `query ($statuses: [NeedStatus!]) {
+       few: needs(filter: { status: { in: [open, met] } }) { aggregates { ${counts} } }
+       every: needs { aggregates { ${counts} sent: count(status: [met]) } } }`,
+    { statuses: null },
+  );
+  expect(few.aggregates).toEqual({ count: 3, none: 3, variable: 3 });
+  expect(every.aggregates).toEqual({ ...few.aggregates, sent: 1 });
+});
+
 test("groups of changes follow one another by when something changed", async () => {
   await service.database.owner.query(
     `update app_public.status_history set changed_at = created_at from app_public.engagement_claims

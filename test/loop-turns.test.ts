@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { LoopTurns } from "../server/loop-turns.ts";
 import { CallerGone, ServiceBusy } from "../server/postgres/unavailable.ts";
+import { eventually } from "./support/eventually.ts";
 import { startTestService } from "./support/service.ts";
 
 describe("turns", () => {
@@ -108,6 +109,28 @@ function post(socket: Socket, key: string, path: string, type: string, body: str
       `content-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
+
+test("who hangs up waits no longer for a turn of GraphQL", async () => {
+  const service = await startTestService({ world: false });
+  const signals: (AbortSignal | undefined)[] = [];
+  const take = jest.spyOn(LoopTurns.prototype, "take").mockImplementation((_caller, gone) => {
+    signals.push(gone);
+    return new Promise((_begin, refuse) => gone?.addEventListener("abort", () => refuse(new CallerGone())));
+  });
+  const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    post(socket, service.keys.read, "/graphql", "application/json", '{"query":"{ __typename }"}');
+    await eventually(() => expect(signals).toHaveLength(1));
+    expect(signals[0]?.aborted).toBe(false);
+    socket.destroy();
+    await eventually(() => expect(signals[0]?.aborted).toBe(true), 10_000);
+  } finally {
+    socket.destroy();
+    take.mockRestore();
+    await service.stop();
+  }
+});
 
 test.each<[string, string, string, (n: number) => string]>([
   [
