@@ -5,6 +5,7 @@ import { Agent, get, request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pino } from "pino";
+import { WebSocket } from "ws";
 import { loadConfig } from "../config.ts";
 import { createGraphStore, GraphUnavailable, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
@@ -182,6 +183,15 @@ describe("each request is one line at info", () => {
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
     expect(answer.resume().statusCode).toBe(400);
     expect(await lineOf("no-upgrade")).toMatchObject({ level: INFO, status: 400 });
+  });
+
+  test("an upgrade that is made as one, once it is over", async () => {
+    const headers = { authorization: `Bearer ${service.keys.read}`, "x-request-id": "upgrade" };
+    const address = `${service.url.replace("http", "ws")}/graphql`;
+    const socket = new WebSocket(address, "graphql-transport-ws", { headers });
+    await once(socket, "open");
+    socket.close();
+    expect(await lineOf("upgrade")).toMatchObject({ level: INFO, status: 101 });
   });
 
   test("a caller who hangs up before the answer is told apart", async () => {

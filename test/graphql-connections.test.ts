@@ -305,6 +305,25 @@ describe("the connection of a request", () => {
     expect(await Promise.allSettled([read(), read()])).toEqual([refused, refused]);
   });
 
+  test("may read exactly as many bytes as an answer may have, over all of its statements", async () => {
+    const lender: Lender = {
+      timeoutMs: 1_000,
+      take: () =>
+        Promise.resolve({
+          run: (_query, _settings, onRow) => {
+            onRow?.(5);
+            return Promise.resolve({ rows: [] } as never);
+          },
+          rest: () => Promise.resolve(),
+          release: () => undefined,
+        }),
+    };
+    const connection = new RequestConnection(lender, "key", {}, 10);
+    const read = () => connection.use((client) => client.query({ text: "select 1" }));
+    const outcomes = await Promise.allSettled([read(), read(), read()]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+  });
+
   test("counts the time of all of its statements together, each part of it once", async () => {
     const took = [60, 60, 260, 10];
     const lender: Lender = {

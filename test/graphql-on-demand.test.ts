@@ -1,5 +1,11 @@
 // GraphQL where its schema is built with the first request, as npm start does it.
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import express from "express";
+import type { Request, Response } from "express";
+import { graphqlOnDemand } from "../server/graphql/on-demand.ts";
+import { DatabaseUnavailable } from "../server/postgres/unavailable.ts";
 import { eventually } from "./support/eventually.ts";
 import { ask, send } from "./support/graphql.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
@@ -43,6 +49,32 @@ test("whoever asks first is told what went wrong, others notice nothing, and the
   }
   expect(await ask(service, QUERY)).toEqual({ accelerators: { nodes: [{ code: expect.any(String) }] } });
   expect((await call(`${service.url}/graphiql`, "GET", undefined)).status).toBe(200);
+});
+
+test("while the database is known to be down nobody waits for the schema", async () => {
+  const postgres = {
+    pulse: { isDown: true },
+    get requests(): never {
+      throw new Error("It is built.");
+    },
+  };
+  const logger = { error: () => undefined, warn: () => undefined };
+  const { door, ask: askWithin } = graphqlOnDemand({
+    ...{ postgres, logger, answerMaxBytes: 1 },
+  } as unknown as Parameters<typeof graphqlOnDemand>[0]);
+  const app = express();
+  await door(app, { key: [], again: (_request, _response, next) => next(), keyInQuery: [], page: [] });
+  const server = app.listen(0, "127.0.0.1");
+  try {
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const answer = await call(`http://127.0.0.1:${port}/graphql`, "POST", undefined, { query: QUERY });
+    expect([answer.status, answer.body.errors?.[0].extensions.code]).toEqual([503, "database_unavailable"]);
+    const within = askWithin({} as Request, {} as Response, QUERY);
+    await expect(within).rejects.toThrow(DatabaseUnavailable);
+  } finally {
+    server.close();
+  }
 });
 
 test("what only begins like its path is nothing, and a caller without a key is refused as ever", async () => {

@@ -215,3 +215,28 @@ describe.each(Object.entries(LISTS))("%s", (_name, list) => {
       await expectPagesOf(list, [ordering, orderings[(n * 7 + 3) % orderings.length]!]);
   });
 });
+
+test("a list has fifty records where nothing is said, and one within something else twenty", async () => {
+  const { owner } = service.database;
+  const uri = "https://data.example.org/org/many";
+  await owner.query("insert into app_public.organizations (org_uri, name) values ($1, 'Many')", [uri]);
+  try {
+    await owner.query(
+      `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+       select $1, 'Many', $2, 'Wells', '{PRA}' from generate_series(1, 60)`,
+      [uri, admin],
+    );
+    const few = "nodes { needId }";
+    const { needs, organization } = await ask(
+      service,
+      `query ($uri: String!) { needs(filter: { orgUri: { equalTo: $uri } }) { ${few} totalCount }
+         organization(orgUri: $uri) { needs { ${few} } last: needs(last: 30) { ${few} } } }`,
+      { uri },
+    );
+    const lengths = [needs, organization.needs, organization.last].map(({ nodes }) => nodes.length as number);
+    expect([needs.totalCount, ...lengths]).toEqual([60, 50, 20, 30]);
+  } finally {
+    await owner.query("delete from app_public.needs where org_uri = $1", [uri]);
+    await owner.query("delete from app_public.organizations where org_uri = $1", [uri]);
+  }
+});
