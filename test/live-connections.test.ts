@@ -150,6 +150,44 @@ describe("a WebSocket of somebody who is known", () => {
     }
   });
 
+  test("has the next event of a subscription made when the one before is on its way", async () => {
+    const count = 30;
+    let made = 0;
+    const { socket, say, parties, stop } = await connected(async function* () {
+      while (made < count) {
+        made += 1;
+        yield { data: { a: "x".repeat(1_000_000) } };
+        await turn();
+      }
+    });
+    try {
+      socket.pause();
+      say({ id: "x", type: "subscribe", payload: { query: "subscription { a }" } });
+      await eventually(() => expect(parties[0]?.isReady()).toBe(false), 5_000);
+      for (let n = 0; n < 10 * count; n++) await turn();
+      expect(made).toBeLessThan(count);
+      socket.resume();
+      await eventually(() => expect(made).toBe(count), 5_000);
+    } finally {
+      await stop();
+    }
+  });
+
+  test("is told what it was closed for, also by the protocol", async () => {
+    const { socket, say, stop } = await connected(async function* () {
+      await new Promise(() => undefined);
+      yield {};
+    });
+    try {
+      const closed = once(socket, "close").then(([code, reason]) => `${String(code)} ${String(reason)}`);
+      for (let n = 0; n < 2; n++)
+        say({ id: "x", type: "subscribe", payload: { query: "subscription { a }" } });
+      expect(await closed).toMatch(/^4409 Subscriber for \w+ already exists$/);
+    } finally {
+      await stop();
+    }
+  });
+
   test("is kept while nobody can say whether they are still let in, and closed when they are not", async () => {
     // All but what pings.
     const others = ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "nextTick"] as const;

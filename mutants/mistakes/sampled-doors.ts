@@ -187,4 +187,20 @@ export const SAMPLED_DOORS: readonly Mistake[] = [
     tests: ["graphql-on-demand"],
     only: "known to be down",
   },
+  {
+    rule: "the next event is made when the one before is on its way",
+    file: "server/graphql/websocket.ts",
+    before: "else socket.send(said, () => sent());",
+    after: "else socket.send(said, sent());",
+    tests: ["live-connections"],
+    only: "has the next event",
+  },
+  {
+    rule: "who is closed by the protocol is told what for",
+    file: "server/graphql/websocket.ts",
+    before: "close: (code, reason) => socket.close(code, reason),",
+    after: "close: (code) => socket.close(code),",
+    tests: ["live-connections"],
+    only: "told what it was closed for",
+  },
 ];
