@@ -39,7 +39,7 @@ async function lineOf(requestId: string): Promise<Line> {
     const line = lines.find((each) => each["msg"] === "request" && each["requestId"] === requestId);
     expect(line).toBeDefined();
     return Promise.resolve(line!);
-  });
+  }, 20_000);
 }
 const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id")!;
 

@@ -203,4 +203,12 @@ export const SAMPLED_DOORS: readonly Mistake[] = [
     tests: ["live-connections"],
     only: "told what it was closed for",
   },
+  {
+    rule: "the log has a line of each upgrade that is refused",
+    file: "server/graphql/transports.ts",
+    before: '    taken.socket.once("close", () => response.emit("close"));\n',
+    after: "",
+    tests: ["access-log"],
+    only: "an upgrade that is refused",
+  },
 ];
