@@ -113,6 +113,13 @@ describe.each([
     expect(new Set(seen).size).toBe(seen.length);
   });
 
+  test("what is null as what is left out", async () => {
+    const after = await now();
+    const id = await insertNeed();
+    const subscriber = listen({ orgUri: null, needId: null, after });
+    await eventually(() => expect(idsOf(subscriber)).toEqual([id]), 20_000);
+  });
+
   test("concurrent writers, one that commits late, one that rolls back", async () => {
     const after = await now();
     const subscriber = listen({ after });

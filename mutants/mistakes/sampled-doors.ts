@@ -211,4 +211,12 @@ export const SAMPLED_DOORS: readonly Mistake[] = [
     tests: ["access-log"],
     only: "an upgrade that is refused",
   },
+  {
+    rule: "what is null is as good as left out, and of every form",
+    file: "server/graphql/forms.ts",
+    before: "if (!type || value === null) return undefined;",
+    after: "if (!type) return undefined;",
+    tests: ["graphql-subscriptions"],
+    only: "what is null as what is left out",
+  },
 ];
