@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-type Property = { type?: string; items?: Property; anyOf?: Property[] };
+type Property = { type?: string; items?: Property };
 
 /**
  * Turns the strings of a query or a path into the types that a schema asks for. A string that does not
@@ -22,11 +22,10 @@ export function coercion(schema: z.ZodObject): (query: Record<string, unknown>) 
   };
 }
 
-function coerce(value: unknown, property: Property): unknown {
-  const array = [property, ...(property.anyOf ?? [])].find((option) => option.type === "array");
-  if (array) return [value].flat().map((item) => coerce(item, array.items ?? {}));
+function coerce(value: unknown, { type, items = {} }: Property): unknown {
+  if (type === "array") return [value].flat().map((item) => coerce(item, items));
   if (typeof value !== "string") return value;
-  switch (property.type) {
+  switch (type) {
     case "integer":
     case "number":
       return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? Number(value) : value;
