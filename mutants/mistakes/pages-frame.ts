@@ -29,8 +29,8 @@ export const PAGES_FRAME: readonly Mistake[] = [
   {
     rule: "a form from elsewhere does nothing",
     file: "server/pages/desk.ts",
-    before: "readForm, keepWords, requireForm, act(",
-    after: "readForm, keepWords, act(",
+    before: "noteVisitorStill(database), keepWords, requireForm]",
+    after: "noteVisitorStill(database), keepWords]",
     tests: ["organization-page"],
     only: "form that the visitor was shown",
   },

@@ -93,8 +93,8 @@ export const SAMPLED_DOORS: readonly Mistake[] = [
   {
     rule: "what is not well-formed in a header is named as the header",
     file: "server/rest/input.ts",
-    before: "path: schema === headers ? headerOf(path) : path, message",
-    after: "path, message",
+    before: "path: issue.path.map((name) => headerOf(String(name)))",
+    after: "path: issue.path",
     tests: ["input"],
     only: "named as it was sent",
   },
