@@ -97,24 +97,6 @@ test("who comes again as many seconds later as the refusal says is let in", asyn
   expect((await send()).status).toBe(200);
 });
 
-test("no claim waits for another that has not been committed", async () => {
-  await allow(100, 100);
-  const client = await db().connect();
-  try {
-    await client.query("begin");
-    const claim = m.claimOf(await m.addOrganization(db(), { boss: "org_admin" }), somebody());
-    await client.query(
-      `select app_public.claim_organization(user_email => $1, first_name => 'Ana', last_name => 'Silva', roles => '{}',
-         is_new_org => false, org_name => $2, org_uri => $3)`,
-      [claim["userEmail"], claim["orgName"], claim["orgUri"]],
-    );
-    expect((await claimOverHttp(somebody())).status).toBe(200);
-  } finally {
-    await client.query("rollback");
-    client.release();
-  }
-});
-
 test("a second use does not put off the end of the day", async () => {
   await allow(2, 1000);
   const email = somebody();

@@ -10,6 +10,8 @@ import { keyIdOf } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { call, startAnotherServer, startTestService } from "./support/service.ts";
 import type { Answer, TestService } from "./support/service.ts";
+import { addOrganization, claimOf } from "./support/membership.ts";
+import type { TestOrganization } from "./support/membership.ts";
 import { contributor, ORG } from "./support/world.ts";
 
 const DECLARE =
@@ -52,6 +54,75 @@ const count = async (): Promise<number> =>
 const needIdOf = ({ body }: Answer): string => body.data.declareNeed.need.needId;
 const problemOf = ({ body }: Answer) => body.errors?.[0];
 const REUSED = { extensions: { code: "idempotency_key_reused", statusCode: 409 } };
+
+describe("a claim to an organization", () => {
+  const claim = (organization: TestOrganization) =>
+    claimOf(organization, `ana@elsewhere-${organization.domain}`);
+  const overGraphql = (key: string, organization: TestOrganization, more = "") =>
+    ask(key, {
+      query: `mutation ($input: ClaimOrganizationInput!) { claimOrganization(input: $input) { claim { status ${more} } } }`,
+      variables: { input: claim(organization) },
+    });
+
+  test("no claim waits for what another reads of what it has made", async () => {
+    const { owner } = service.database;
+    const [slow, other] = [await addOrganization(owner, { boss: "org_admin" }), await addOrganization(owner)];
+    await count();
+    const locker = await owner.connect();
+    try {
+      await locker.query("begin; lock table app_public.commitments in access exclusive mode");
+      const reading = overGraphql("reads", slow, "organization { commitments { nodes { status } } }");
+      await eventually(async () => {
+        const { rowCount } = await owner.query(
+          "select from pg_locks where relation = 'app_public.commitments'::regclass and not granted",
+        );
+        expect(rowCount).toBe(1);
+      });
+      // With another key: those of one are counted, one after the other.
+      const claimed = call(
+        `${service.url}/v0/onboarding/claim-org`,
+        "POST",
+        service.keys.review,
+        claim(other),
+      );
+      expect(await Promise.race([reading, claimed])).toMatchObject({ body: { status: "pending" } });
+      await locker.query("rollback");
+      expect(problemOf(await reading)).toBeUndefined();
+    } finally {
+      await locker.query("rollback");
+      locker.release();
+    }
+  });
+
+  test("where what counts the mails is locked for too long it is refused, and nothing was done", async () => {
+    const { owner } = service.database;
+    const organization = await addOrganization(owner);
+    const server = await startAnotherServer(service, { STATEMENT_TIMEOUT_MS: "5000" });
+    const locker = await owner.connect();
+    const query =
+      "mutation ($input: ClaimOrganizationInput!) { claimOrganization(input: $input) { claim { status } } }";
+    try {
+      await ask(undefined, { query: NEEDS }, undefined, server.url);
+      await locker.query("select pg_advisory_lock(hashtextextended('app_private.claim_mails', 0))");
+      const refused = await ask(
+        "counted",
+        { query, variables: { input: claim(organization) } },
+        undefined,
+        server.url,
+      );
+      expect(problemOf(refused)).toMatchObject({ extensions: { code: "query_timeout" } });
+      await locker.query("select pg_advisory_unlock_all()");
+      const { rows } = await owner.query("select from app_public.organization_claims where org_uri = $1", [
+        organization.uri,
+      ]);
+      expect(rows).toEqual([]);
+    } finally {
+      await locker.query("select pg_advisory_unlock_all()");
+      locker.release();
+      await server.stop();
+    }
+  });
+});
 
 test("replays the first answer to the same request, and writes once", async () => {
   const before = await count();

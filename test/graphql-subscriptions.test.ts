@@ -669,6 +669,16 @@ describe("who may connect", () => {
     expect(answers).toBe(10);
   });
 
+  test("and say nothing that is a text within a text", async () => {
+    const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+    await once(socket, "open");
+    const closed = once(socket, "close");
+    const payload = { authorization: `Bearer ${service.keys.read}` };
+    socket.send(JSON.stringify(JSON.stringify({ type: "connection_init", payload })));
+    const [code, reason] = (await closed) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([4400, "validation_failed"]);
+  });
+
   test.each<[string, object]>([
     ["a subscription", { id: "1", type: "subscribe", payload: { query: CHANGES, variables: { a: "deep" } } }],
     ["a ping", { type: "ping", payload: { a: "deep" } }],

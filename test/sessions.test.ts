@@ -260,7 +260,7 @@ describe("the end of a session", () => {
     const cookies = [...here.cookies];
     const answer = await here.submit(page, "/sign-out", { everywhere: "yes" });
     expect(answer.status).toBe(401);
-    expect(answer.text).toMatch(/Nothing was changed.*href="\/sign-in"/s);
+    expect(answer.text).toMatch(/nothing was changed.*href="\/sign-in"/s);
     expect((await there.call("/v0/needs")).status).toBe(200);
     // Which it is for who only signs out here, as often as they like.
     for (const [name, value] of cookies) here.cookies.set(name, value);

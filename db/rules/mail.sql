@@ -88,12 +88,11 @@ begin
 end
 $$;
 comment on function app_private.mail_claim_step is
-  'Deferred row trigger: tells the claimant of a decision, those who manage the organization''s members of a request, and the '
+  'Row trigger: tells the claimant of a decision, those who manage the organization''s members of a request, and the '
   'platform''s reviewers of a claim in their queue; has the claimant prove an address that was only stated. The mail is written in the same transaction as the step it reports.';
--- At the end of the transaction: a caller may read for seconds in the one that made the claim, and all other claims wait for what it
--- has locked.
+-- Where a transaction goes on to read for its caller it is put off until that is done: all other claims wait for what this locks.
 create constraint trigger mail_step after update on app_public.organization_claims
-  deferrable initially deferred
+  deferrable
   for each row when (old.status is distinct from new.status and new.status <> 'reviewed')
   execute function app_private.mail_claim_step();
 

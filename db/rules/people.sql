@@ -221,8 +221,6 @@ begin
     where c.user_id = person and c.org_uri = closed and c.status = 'reviewed';
     perform app_private.settle_proposal(closed);
   end loop;
-  -- Now, and not at the end, when what they would be told of that would come after their mails have been deleted.
-  set constraints app_public.mail_step immediate;
 end
 $$;
 comment on function app_private.close_claims is 'Rejects what a person has claimed and nobody has decided.';

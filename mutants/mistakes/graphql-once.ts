@@ -137,4 +137,21 @@ export const GRAPHQL_ONCE: readonly Mistake[] = [
     tests: ["graphql-once"],
     only: "longer than a fifth",
   },
+  {
+    rule: "no claim waits for what another reads",
+    file: "server/graphql/connection.ts",
+    before: '          await run("set constraints all deferred");\n',
+    after: "",
+    tests: ["graphql-once"],
+    only: "no claim waits",
+  },
+  {
+    rule: "what is put off to the end of a transaction has its time limit, and is refused as what was asked",
+    file: "server/graphql/connection.ts",
+    before:
+      '          await this.#inTurn(() => this.#run(connection, { text: "set constraints all immediate" }));\n',
+    after: "",
+    tests: ["graphql-once"],
+    only: "what counts the mails is locked",
+  },
 ];

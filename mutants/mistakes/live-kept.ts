@@ -90,4 +90,12 @@ export const LIVE_KEPT: readonly Mistake[] = [
     tests: ["live-kept"],
     only: "without its tokens",
   },
+  {
+    rule: "what is a text within a text is refused, for the library would parse it again",
+    file: "server/graphql/websocket.ts",
+    before: 'if (typeof message !== "string") return message;',
+    after: "return message;",
+    tests: ["graphql-subscriptions"],
+    only: "text within a text",
+  },
 ];

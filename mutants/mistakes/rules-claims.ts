@@ -331,12 +331,4 @@ export const CLAIMS: readonly Mistake[] = [
     tests: ["own-standing"],
     only: "through GraphQL.*no role is said, or null",
   },
-  {
-    rule: "what counts the mails of a day is locked at the end of a transaction, and no claim waits for what another reads",
-    file: "db/rules/mail.sql",
-    before: "  deferrable initially deferred\n",
-    after: "",
-    tests: ["claim-limits"],
-    only: "no claim waits",
-  },
 ];

@@ -337,12 +337,4 @@ export const PEOPLE: readonly Mistake[] = [
     tests: ["trail"],
     only: "each job of a request that is traced",
   },
-  {
-    rule: "who is erased is sent no mail of what is taken from them by that",
-    file: "db/rules/people.sql",
-    before: "  set constraints app_public.mail_step immediate;\n",
-    after: "",
-    tests: ["people"],
-    only: "what was used at every door",
-  },
 ];

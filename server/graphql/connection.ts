@@ -107,7 +107,10 @@ export class RequestConnection {
         let answer = rows[0]?.answer ?? undefined;
         if (answer === undefined) {
           this.#msLeft *= WHOLE;
+          await run("set constraints all deferred");
           answer = await work();
+          // And not with the commit, which no time limit ends.
+          await this.#inTurn(() => this.#run(connection, { text: "set constraints all immediate" }));
           await run("select app_private.keep_answer($1, $2, $3)", [this.#caller, key, answer]);
         }
         await run("commit");

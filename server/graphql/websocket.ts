@@ -24,8 +24,10 @@ export function serveWebSocket(
   pinged: () => void = () => undefined,
 ): void {
   const ids = new OperationIds();
-  const failed = (error: unknown) =>
-    socket.close(error instanceof ApiError ? CloseCode.BadRequest : CloseCode.InternalServerError);
+  const failed = (error: unknown) => {
+    if (error instanceof ApiError) socket.close(CloseCode.BadRequest, error.code);
+    else socket.close(CloseCode.InternalServerError);
+  };
   const closed = server.opened(
     {
       protocol: socket.protocol,
@@ -42,7 +44,7 @@ export function serveWebSocket(
           // Whatever it is: what is thrown where the socket tells of it would end the process.
           try {
             // What `ws` gives unless it is told otherwise.
-            const message = ids.heard(parseJson(data as Buffer, "The message"));
+            const message = ids.heard(parsed(data as Buffer));
             // The library takes what has been parsed as well, and would keep a text as long as what it asks for goes on.
             if (message !== undefined) hear(message as string).catch(failed);
           } catch (error) {
@@ -67,4 +69,11 @@ export function serveWebSocket(
     clearInterval(pinging);
     closed(code, reason.toString()).catch(() => undefined);
   });
+}
+
+/** The library takes a text for one that is still to be parsed. */
+function parsed(data: Buffer): unknown {
+  const message = parseJson(data, "The message");
+  if (typeof message !== "string") return message;
+  throw new ApiError("validation_failed", { message: "The message must be an object." });
 }

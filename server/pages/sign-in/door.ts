@@ -208,7 +208,7 @@ function signOut({ sessions }: SignInParts): RequestHandler {
 }
 
 const STILL_ELSEWHERE =
-  "Nothing was changed: this session was over already. To end the others, sign in again, and then sign out everywhere.";
+  "This session was over already, and nothing was changed now. If others may go on, sign in again, and then sign out everywhere.";
 const BEGIN_HERE = "Sign-in begins on this service's own page: /sign-in.";
 
 /** Where the service is on https, nobody signs in over http, nor where the proxy's word for it is not believed. */
