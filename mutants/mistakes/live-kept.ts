@@ -40,8 +40,8 @@ export const LIVE_KEPT: readonly Mistake[] = [
   {
     rule: "what is said over WebSocket has the bounds of a body",
     file: "server/graphql/websocket.ts",
-    before: 'parseJson(data as Buffer, "The message")',
-    after: "JSON.parse((data as Buffer).toString()) ?? parseJson(data as Buffer)",
+    before: 'const message = parseJson(data, "The message");',
+    after: 'const message = (JSON.parse(data.toString()) as unknown) ?? parseJson(data, "The message");',
     tests: ["live-kept"],
     only: "over WebSocket has 5,000",
   },

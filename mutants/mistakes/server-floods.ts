@@ -299,8 +299,8 @@ export const FLOODS: readonly Mistake[] = [
   {
     rule: "what is nested too deeply is its sender's mistake",
     file: "server/graphql/websocket.ts",
-    before: "error instanceof ApiError ?",
-    after: "error instanceof TypeError ?",
+    before: "if (error instanceof ApiError) socket.close",
+    after: "if (error instanceof TypeError) socket.close",
     tests: ["graphql-subscriptions"],
     only: "nested too deeply",
   },
