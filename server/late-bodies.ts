@@ -1,6 +1,7 @@
 // A body may take half a minute to come, after it is known whose it is. What is taken from a caller meanwhile, their key or
 // their session or a part of what either may do, is taken from what they are still sending.
 import type { Request, RequestHandler } from "express";
+import { pass } from "./identity/guards.ts";
 import type { Identity } from "./identity/identity.ts";
 
 declare global {
@@ -22,9 +23,9 @@ export async function knowStill(request: Request): Promise<void> {
 
 /** Has a body read, and hands on what is still its caller's to do. */
 export function reading(read: RequestHandler): RequestHandler {
-  return (request, response, next) =>
-    read(request, response, (error?: unknown) => {
-      if (error) next(error);
-      else knowStill(request).then(() => next(), next);
-    });
+  return async (request, response, next) => {
+    await pass(read, request, response);
+    await knowStill(request);
+    next();
+  };
 }

@@ -12,8 +12,8 @@ export const GRAPHQL_ONCE: readonly Mistake[] = [
       tests: ["graphql-once"],
     },
     before:
-      "      request.body = withText(request.body, documents);\n      request.repeatable = repeatableOf(request);",
-    after: "      request.body = withText(request.body, documents);",
+      "  request.body = withText(request.body, documents);\n  request.repeatable = repeatableOf(request);",
+    after: "  request.body = withText(request.body, documents);",
     only: "replays the first answer",
   },
   {

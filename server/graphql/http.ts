@@ -4,6 +4,7 @@ import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Respon
 import { GraphQLSpecifiedErrorBehaviors } from "postgraphile/grafast";
 import { getOperationAST, OperationTypeNode } from "postgraphile/graphql";
 import type { DocumentNode, GraphQLError } from "postgraphile/graphql";
+import { pass } from "../identity/guards.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { reading } from "../late-bodies.ts";
@@ -40,7 +41,7 @@ export function readRequest(documents: Documents): RequestHandler {
       request.repeatable = repeatableOf(request);
       return next();
     }
-    readBody(request, response, documents, next);
+    return readBody(request, response, documents, next);
   };
 }
 
@@ -59,25 +60,24 @@ export function readStreamRequest(documents: Documents): RequestHandler {
     if (repeatableOf(request)) throw notRepeatable("goes with a request that has exactly one mutation");
     // The library of the transport knows no other way of saying so.
     request.headers.accept = "text/event-stream";
-    readBody(request, response, documents, next);
+    return readBody(request, response, documents, next);
   };
 }
 
-function readBody(request: Request, response: Response, documents: Documents, next: NextFunction): void {
+async function readBody(
+  request: Request,
+  response: Response,
+  documents: Documents,
+  next: NextFunction,
+): Promise<void> {
   if (!request.is("application/json")) {
     throw new ApiError("unsupported_media_type");
   }
-  void parseBody(request, response, (error?: unknown) => {
-    if (error) return next(error);
-    try {
-      checkForm(request.body);
-      request.body = withText(request.body, documents);
-      request.repeatable = repeatableOf(request);
-    } catch (refusal) {
-      return next(refusal);
-    }
-    next();
-  });
+  await pass(parseBody, request, response);
+  checkForm(request.body);
+  request.body = withText(request.body, documents);
+  request.repeatable = repeatableOf(request);
+  next();
 }
 
 /** The request with the text that it means, as if it had been sent. */

@@ -4,6 +4,7 @@ import type { Request, Response } from "express";
 import type { z } from "zod";
 import { ApiError } from "../errors.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
+import { pass } from "../identity/guards.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { reading } from "../late-bodies.ts";
 import { verifyJson } from "../text.ts";
@@ -72,9 +73,7 @@ async function readBody(request: Request, response: Response): Promise<void> {
   const length = request.get("content-length") ?? "0";
   if (request.get("transfer-encoding") === undefined && Number(length) === 0) throw emptyBody();
   if (!request.is("application/json")) throw new ApiError("unsupported_media_type");
-  await new Promise<void>((done, failed) => {
-    void parseBody(request, response, (error?: unknown) => (error ? failed(error) : done()));
-  });
+  await pass(parseBody, request, response);
   const body = request.body as unknown;
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return;
   const given = body === null ? "null" : Array.isArray(body) ? "a list" : `a ${typeof body}`;
