@@ -188,11 +188,29 @@ describe("a WebSocket of somebody who is known", () => {
     }
   });
 
-  test("is kept while nobody can say whether they are still let in, and closed when they are not", async () => {
-    // All but what pings.
+  /** Takes into its hands what pings, and nothing else. */
+  const takePings = () => {
     const others = ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "nextTick"] as const;
     const clocks = ["Date", "hrtime", "performance", "queueMicrotask"] as const;
     jest.useFakeTimers({ doNotFake: [...others, ...clocks] });
+  };
+
+  test("has as many answers free as it is pinged", async () => {
+    takePings();
+    const pinged = jest.spyOn(Conversation.prototype, "pinged");
+    const { stop } = await connected();
+    try {
+      jest.advanceTimersByTime(12_000);
+      expect(pinged).toHaveBeenCalledTimes(1);
+    } finally {
+      await stop();
+      pinged.mockRestore();
+      jest.useRealTimers();
+    }
+  });
+
+  test("is kept while nobody can say whether they are still let in, and closed when they are not", async () => {
+    takePings();
     try {
       const { socket, say, looks, stop } = await connected();
       try {

@@ -151,6 +151,13 @@ export const GOING_ON: readonly Mistake[] = [
     only: "breaks the rules",
   },
   {
+    ...STREAMS,
+    rule: "each ping of the server has its answer free",
+    before: "        conversation.pinged();\n",
+    after: "",
+    only: "as many answers free",
+  },
+  {
     ...CONVERSATION,
     rule: "a pong that nobody asked for counts as a message",
     before: '.on("ping", hear).on("pong", hear);',

@@ -10,7 +10,7 @@ export const LATE_BODIES: readonly Mistake[] = [
     file: "server/late-bodies.ts",
     before: "if (request.identifyAgain) request.identity = await request.identifyAgain();",
     after: "",
-    only: "a key that is revoked",
+    only: "every door",
   },
   {
     ...LATE,
@@ -23,10 +23,10 @@ export const LATE_BODIES: readonly Mistake[] = [
   {
     ...LATE,
     rule: "SPARQL that comes late is its caller's still",
-    file: "server/sparql/door.ts",
+    file: "server/sparql/request.ts",
     before: "  await knowStill(request);\n",
     after: "",
-    only: "SPARQL",
+    only: "every door",
   },
   {
     ...LATE,
@@ -34,7 +34,7 @@ export const LATE_BODIES: readonly Mistake[] = [
     file: "server/rest/input.ts",
     before: 'import { reading } from "../late-bodies.ts";',
     after: "const reading = <T>(read: T): T => read;",
-    only: "REST",
+    only: "every door",
   },
   {
     ...LATE,
@@ -42,7 +42,7 @@ export const LATE_BODIES: readonly Mistake[] = [
     file: "server/graphql/http.ts",
     before: 'import { reading } from "../late-bodies.ts";',
     after: "const reading = <T>(read: T): T => read;",
-    only: "GraphQL|subscriptions",
+    only: "every door",
   },
   {
     ...LATE,
@@ -50,7 +50,7 @@ export const LATE_BODIES: readonly Mistake[] = [
     file: "server/mcp/door.ts",
     before: "reading(express.raw({ limit: BODY_LIMIT, type: () => true }))",
     after: "express.raw({ limit: BODY_LIMIT, type: () => true })",
-    only: "the tool",
+    only: "every door",
   },
   {
     ...LATE,

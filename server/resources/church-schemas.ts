@@ -6,7 +6,7 @@ import { enums } from "../../db/catalog.ts";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import type { ChurchColumn } from "../../db/churches/columns.ts";
 import { quotedNames } from "../quoted.ts";
-import { wholeNumber } from "../rest/schemas.ts";
+import { list, wholeNumber } from "../rest/schemas.ts";
 
 const MAX_TEXT = 200;
 
@@ -29,11 +29,7 @@ const text = (description: string, ...examples: string[]) =>
     .meta({ description, ...(examples.length > 0 && { examples }) });
 
 const texts = (description: string, ...examples: string[][]) =>
-  z
-    .array(textUpTo(MAX_TEXT), { error: "must be a list" })
-    .max(100, "must have at most 100 items")
-    .optional()
-    .meta({ description, examples });
+  list(textUpTo(MAX_TEXT)).optional().meta({ description, examples });
 
 const degrees = (limit: number, description: string, example: number) =>
   z
@@ -118,9 +114,7 @@ export const churchQuery = z.object({
     "US",
     "CAN",
   ),
-  belief: z
-    .array(churchBelief, { error: "must be a list" })
-    .max(100, "must have at most 100 items")
+  belief: list(churchBelief)
     .optional()
     .meta({ description: "Tradition; any of those given.", examples: [["protestant"]] }),
   trinitarian: z

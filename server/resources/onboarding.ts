@@ -10,9 +10,8 @@ const organizationClaim = z.strictObject({
   userEmail: s.actingEmail,
   firstName: s.requiredName,
   lastName: s.requiredName,
-  roles: z
-    .array(s.requiredText.max(64, "must be a code of 1 to 64 characters"), { error: "must be a list" })
-    .max(100, "must have at most 100 items")
+  roles: s
+    .list(s.requiredText.max(64, "must be a code of 1 to 64 characters"))
     .describe("What the person says they do there; shown to the reviewer."),
   orgName: s.requiredName,
   isNewOrg: z.boolean({ error: "must be true or false" }),

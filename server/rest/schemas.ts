@@ -99,7 +99,8 @@ const acceleratorCode = z
   .refine((value) => !value.includes("\0"), NUL)
   .meta({ maxLength: 64, examples: ["PRA-INT"] });
 
-const list = <T extends z.ZodType>(item: T) =>
+/** As many as the rules allow of any list. */
+export const list = <T extends z.ZodType>(item: T) =>
   z.array(item, { error: "must be a list" }).max(100, "must have at most 100 items");
 
 const acceleratorCodes = list(acceleratorCode).min(1, "must name at least one item");

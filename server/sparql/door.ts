@@ -8,7 +8,6 @@ import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
-import { knowStill } from "../late-bodies.ts";
 import { descriptionQuery } from "./description.ts";
 import { DOWNLOADS } from "./downloads.ts";
 import type { SparqlEndpoint } from "./endpoint.ts";
@@ -51,7 +50,6 @@ async function answer(
 ): Promise<void> {
   const gone = hungUp(response);
   const asked = await readSparqlRequest(request, endpoint.maxBytes);
-  await knowStill(request);
   const caller = request.identity.id;
   const query = asked
     ? await endpoint.guard(asked.text, { caller, gone })

@@ -4,6 +4,7 @@ import { getRawBody } from "raw-body";
 import { z } from "zod";
 import { mediaType } from "../../graph/media-types.ts";
 import { ApiError, validationFailed } from "../errors.ts";
+import { knowStill } from "../late-bodies.ts";
 import { malformed } from "../rest/body.ts";
 import { decodeUtf8, parseJson, requireUtf8Charset, requireUtf8Encoding } from "../text.ts";
 
@@ -41,7 +42,7 @@ const ABSOLUTE_IRI = /^[a-z][a-z0-9+.-]*:[^<>"{}|^`\\\s]*$/i;
  * Reads the query and its dataset from the address and, of a POST, the body.
  * @param maxBytes the longest body, and the longest address, in bytes
  * @returns undefined for an address with neither query nor dataset: it asks for the service description
- * @throws ApiError 400, 403 read_only, 413 or 415
+ * @throws ApiError 400, 403 read_only, 413 or 415; what identifying throws
  */
 export async function readSparqlRequest(
   request: Request,
@@ -56,6 +57,7 @@ export async function readSparqlRequest(
   }
   const type = requireKnownType(request);
   const body = await readBody(request, maxBytes);
+  await knowStill(request);
   if (type === DIRECT) return withDataset(decodeUtf8(body, "The query"), address);
   if (type === FORM) return fromForm(decodeForm(body), address);
   return fromJson(parseJson(body), address);
