@@ -1,12 +1,15 @@
 // Whoever has been let in may take half a minute to send the rest: what they may do by then is what counts.
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
+import { LoopTurns } from "../server/loop-turns.ts";
 import { issueTestKey, keyIdOf } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
+import { toolCall } from "./support/mcp.ts";
 import type { Document } from "./support/openapi.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -117,6 +120,60 @@ test.each([
   const end = await begin({ ...sent, headers: { ...sent.headers, ...key.headers } });
   await key.ask();
   expect((await end()).status).toBeLessThan(300);
+});
+
+test("a key that is revoked while a request waits for its turn is refused", async () => {
+  const key = await knownKey("api_write");
+  const [taken, turn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const take = jest.spyOn(LoopTurns.prototype, "take").mockImplementationOnce(() => {
+    taken.resolve();
+    return turn.promise;
+  });
+  try {
+    const asked = fetch(`${service.url}/graphql`, {
+      method: "POST",
+      body: QUERY.body,
+      headers: { ...JSON_TYPE, ...key.headers },
+    });
+    await taken.promise;
+    await key.change("revoked_at = now()");
+    await eventually(async () => expect(await key.ask()).toBe(401));
+    // Who was found out a moment ago is not asked again.
+    await pause(1_100);
+    turn.resolve();
+    expect((await asked).status).toBe(401);
+  } finally {
+    take.mockRestore();
+  }
+});
+
+test("of a batch of messages those are refused that are looked at when the key is revoked", async () => {
+  const key = await knownKey("api_read");
+  const locker = await service.database.owner.connect();
+  try {
+    await locker.query("begin; lock table app_public.churches in access exclusive mode");
+    const asked = fetch(`${service.url}/v0/mcp`, {
+      method: "POST",
+      body: JSON.stringify([1, 2].map((id) => ({ ...toolCall({ q: "river" }), id }))),
+      headers: { ...JSON_TYPE, ...key.headers, "mcp-protocol-version": "2025-03-26" },
+    });
+    await eventually(async () => {
+      const waiting = "select from pg_locks where relation = 'app_public.churches'::regclass and not granted";
+      expect((await service.database.owner.query(waiting)).rowCount).toBe(1);
+    });
+    await key.change("revoked_at = now()");
+    await eventually(async () => expect(await key.ask()).toBe(401));
+    await pause(1_100);
+    await locker.query("rollback");
+    const [first, second] = (await (await asked).json()) as object[];
+    expect([JSON.stringify(first), JSON.stringify(second)]).toEqual([
+      expect.not.stringContaining("API key"),
+      expect.stringContaining("API key"),
+    ]);
+  } finally {
+    await locker.query("rollback");
+    locker.release();
+  }
 });
 
 test("a key that may do less by then does no more than that", async () => {

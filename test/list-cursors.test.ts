@@ -197,6 +197,7 @@ describe.each(LISTS)("$path", (list) => {
       [mark, at, null],
     ];
     const texts = forged.map((value) => Buffer.from(JSON.stringify(value)).toString("base64url"));
+    texts.push(Buffer.from("[".repeat(5_000) + "]".repeat(5_000)).toString("base64url"));
     texts.push(
       "",
       "!",

@@ -109,6 +109,15 @@ test("a browser is shown a page where there is nothing, and a program is told so
   }
 });
 
+test.each([
+  ["20,000 characters", (length: number) => `x=${"y".repeat(length)}`, 20_000 - "/search?x=".length],
+  ["1,000 parameters", (count: number) => Array.from({ length: count }, () => "x").join("&"), 1_000],
+])("the address of a page has at most %s, for each of its links has them too", async (_, query, most) => {
+  const visitor = await new Visitor(service).signIn("long@pages.example");
+  const status = async (size: number) => (await visitor.open(`/search?${query(size)}`)).status;
+  expect([await status(most), await status(most + 1)]).toEqual([200, 431]);
+});
+
 test("each page lets in nothing from elsewhere, is in no other page, and says where its forms come from", async () => {
   const visitor = await new Visitor(service).signIn(m.platformAdmin);
   for (const path of ["/", "/sign-in", "/organizations", "/admin/claims", "/nowhere"]) {

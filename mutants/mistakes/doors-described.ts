@@ -27,6 +27,14 @@ export const DESCRIBED: readonly Mistake[] = [
     only: "a cursor is of its list",
   },
   {
+    rule: "a cursor is as long as one, and what is nested in one fails nobody",
+    file: "server/rest/cursor.ts",
+    before: "  if (cursor.length > LONGEST) return undefined;\n",
+    after: "",
+    tests: ["list-cursors"],
+    only: "a cursor is of its list",
+  },
+  {
     rule: "a cursor holds a moment that PostgreSQL has",
     file: "server/rest/cursor.ts",
     before: "Math.abs(at as number) <= LATEST &&",

@@ -1,4 +1,4 @@
-// Mistakes in what becomes of a request whose body is still on its way.
+// Mistakes in what becomes of a request whose body, or whose turn, is still to come.
 import type { Mistake } from "../mistake.ts";
 
 const LATE = { tests: ["late-bodies"] } as const;
@@ -7,17 +7,17 @@ export const LATE_BODIES: readonly Mistake[] = [
   {
     ...LATE,
     rule: "whose body has come late is identified once more",
-    file: "server/late-bodies.ts",
-    before: "if (request.identifyAgain) request.identity = await request.identifyAgain();",
-    after: "",
+    file: "server/identity/still-known.ts",
+    before: "(known.at !== undefined && performance.now() - known.at < FRESH_MS)",
+    after: "true",
     only: "every door",
   },
   {
     ...LATE,
     rule: "what a caller may do by then is what counts",
-    file: "server/late-bodies.ts",
-    before: "request.identity = await request.identifyAgain();",
-    after: "await request.identifyAgain();",
+    file: "server/identity/still-known.ts",
+    before: "request.identity = await known.identify();",
+    after: "await known.identify();",
     only: "a key that may do less",
   },
   {
@@ -32,7 +32,7 @@ export const LATE_BODIES: readonly Mistake[] = [
     ...LATE,
     rule: "REST that comes late is its caller's still",
     file: "server/rest/input.ts",
-    before: 'import { reading } from "../late-bodies.ts";',
+    before: 'import { reading } from "../identity/still-known.ts";',
     after: "const reading = <T>(read: T): T => read;",
     only: "every door",
   },
@@ -40,7 +40,7 @@ export const LATE_BODIES: readonly Mistake[] = [
     ...LATE,
     rule: "GraphQL that comes late is its caller's still",
     file: "server/graphql/http.ts",
-    before: 'import { reading } from "../late-bodies.ts";',
+    before: 'import { reading } from "../identity/still-known.ts";',
     after: "const reading = <T>(read: T): T => read;",
     only: "every door",
   },
@@ -64,8 +64,24 @@ export const LATE_BODIES: readonly Mistake[] = [
     ...LATE,
     rule: "whose session is over is nobody, and not who they were",
     file: "server/pages/visitor.ts",
-    before: "    response.locals[VISITOR] = await knowStill(request).then(",
-    after: "    await knowStill(request).then(",
+    before: "      response.locals[VISITOR] = undefined;\n",
+    after: "",
     only: "a form",
+  },
+  {
+    ...LATE,
+    rule: "who has waited for a turn is still who they were",
+    file: "server/graphql/door.ts",
+    before: "    await knowStill(request);\n",
+    after: "",
+    only: "waits for its turn",
+  },
+  {
+    ...LATE,
+    rule: "each message of a batch is its caller's still",
+    file: "server/mcp/door.ts",
+    before: "          await knowStill(request);\n",
+    after: "",
+    only: "a batch",
   },
 ];

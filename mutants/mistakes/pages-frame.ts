@@ -35,6 +35,14 @@ export const PAGES_FRAME: readonly Mistake[] = [
     only: "form that the visitor was shown",
   },
   {
+    rule: "the address of a page is bounded, for each of its links has it",
+    file: "server/pages/desk.ts",
+    before: "const guarded = [boundAddress, ",
+    after: "const guarded = [",
+    tests: ["pages"],
+    only: "the address of a page has",
+  },
+  {
     rule: "a form of another browser does nothing",
     file: "server/pages/form.ts",
     before: "if (!isFromOwnPage(request) || !isOurs) throw notOurs();",

@@ -10,6 +10,7 @@ import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { Database } from "../database.ts";
 import { hungUp } from "../hang-up.ts";
+import { knowStill } from "../identity/still-known.ts";
 import { LoopTurns } from "../loop-turns.ts";
 import { Execution, keeping, SMALL } from "./execution.ts";
 import { LiveFeed } from "../live/feed.ts";
@@ -95,6 +96,8 @@ export async function createGraphql({
   });
   const inTurn: RequestHandler = async (request, response, next) => {
     await turns.take(request.identity.id, hungUp(response));
+    // Others may have had theirs for half a minute before.
+    await knowStill(request);
     next();
   };
   const opened: Transports[] = [];

@@ -7,7 +7,7 @@ import type { DocumentNode, GraphQLError } from "postgraphile/graphql";
 import { pass } from "../identity/guards.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
-import { reading } from "../late-bodies.ts";
+import { reading } from "../identity/still-known.ts";
 import { notRepeatable, repeatableOf } from "../repeatable.ts";
 import { parseJson, verifyJson } from "../text.ts";
 import { parseWithin } from "./bounds.ts";

@@ -9,6 +9,7 @@ import { callerBy, claimedBy } from "./identify.ts";
 import type { Credential, Credentials } from "./identify.ts";
 import type { Caller } from "./identity.ts";
 import { addressOf, NetworkLimit, refuse } from "./network.ts";
+import { keepKnowing } from "./still-known.ts";
 
 const REMEMBERED_KEYS = 10_000;
 
@@ -68,7 +69,7 @@ export function limitUnknownKeys(
     const name = `${claimed.kind} ${createHash("sha256").update(claimed.text).digest("base64")}`;
     const identify = () => callerBy(claimed, credentials, request);
     request.identity = { ...(await find(name, request, identify)), gone };
-    if (!request.complete) request.identifyAgain = async () => ({ ...(await identify()), gone });
+    keepKnowing(request, async () => ({ ...(await identify()), gone }));
     next();
   };
 }

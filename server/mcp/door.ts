@@ -10,7 +10,7 @@ import type { Door } from "../door.ts";
 import { ApiError, apiErrorFrom, levelOf } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
-import { reading } from "../late-bodies.ts";
+import { knowStill, reading } from "../identity/still-known.ts";
 import { parseJson, requireUtf8Charset } from "../text.ts";
 import { ACCEPTED, LONGEST_BATCH, RPC, rpcError } from "./messages.ts";
 import { readPage } from "./church-tool.ts";
@@ -67,7 +67,8 @@ export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: Mc
       const caller: BatchCaller = {
         headers: protocolHeaders(request),
         search: async (query) => {
-          const pieces = churchPages.page(identity, query, Math.floor(left / COPIES));
+          await knowStill(request);
+          const pieces = churchPages.page(request.identity, query, Math.floor(left / COPIES));
           const page = await readPage(pieces);
           left = Math.max(0, left - COPIES * page.bytes);
           return page;

@@ -7,6 +7,7 @@ import { html } from "hono/html";
 import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
 import { longestText } from "../../db/catalog.ts";
+import { ApiError } from "../errors.ts";
 import { isFromOwnPage } from "../identity/own-page.ts";
 import { claim, claims } from "./claims/page.ts";
 import { readForm, requireForm } from "./form.ts";
@@ -17,6 +18,7 @@ import { sendPage, visitOf } from "./page.ts";
 import type { Page, Shown, Visit } from "./page.ts";
 import { recordPages } from "./record/page.ts";
 import { showError } from "./refusal.ts";
+import { LONGEST_ADDRESS } from "./sign-in/own-path.ts";
 import { search } from "./search.ts";
 import { users } from "./users.ts";
 import { noteVisitor, noteVisitorStill, visitorOf } from "./visitor.ts";
@@ -33,7 +35,7 @@ export function desk(database: Database, more: readonly Page[]): Door {
     router.use("/assets", express.static(join(import.meta.dirname, "assets")));
     serveModules(router);
     for (const page of [...more, ...PAGES]) {
-      const guarded = [...guards.page, noteVisitor(database)];
+      const guarded = [boundAddress, ...guards.page, noteVisitor(database)];
       router.get(page.path, guarded, page.open ? [] : requireVisitor, show(page, database));
       const form = [readForm, noteVisitorStill(database), keepWords, requireForm];
       if (page.act) router.post(page.path, guarded, form, act(page, database));
@@ -46,6 +48,21 @@ export function desk(database: Database, more: readonly Page[]): Door {
 const requireVisitor: RequestHandler = (request, response, next) => {
   if (visitorOf(response)) return next();
   response.redirect(303, signInFor(request.originalUrl));
+};
+
+/** As many as a form may have fields. */
+const MOST_PARAMETERS = 1_000;
+
+/** Each link of a page has what its address has, and there may be a hundred. */
+const boundAddress: RequestHandler = ({ originalUrl }, _response, next) => {
+  if (
+    originalUrl.length <= LONGEST_ADDRESS &&
+    originalUrl.split("&", MOST_PARAMETERS + 1).length <= MOST_PARAMETERS
+  )
+    return next();
+  throw new ApiError("headers_too_large", {
+    message: `The address of a page has at most ${LONGEST_ADDRESS} characters and ${MOST_PARAMETERS} parameters.`,
+  });
 };
 
 /** In characters, of all that is given back: a note of the longest, and what a form has besides. */

@@ -4,7 +4,7 @@ import type { Database } from "../database.ts";
 import { apiErrorFrom } from "../errors.ts";
 import { readCookie, SESSION } from "../identity/cookies.ts";
 import type { Identity } from "../identity/identity.ts";
-import { knowStill } from "../late-bodies.ts";
+import { knowStill } from "../identity/still-known.ts";
 
 /** Somebody who is signed in. */
 export type Visitor = Readonly<{
@@ -34,13 +34,12 @@ export function noteVisitor(database: Database): RequestHandler {
 /** Notes it anew once a form has come, which can take its time: their session may be over by then. */
 export function noteVisitorStill(database: Database): RequestHandler {
   return async (request, response, next) => {
-    if (!request.identifyAgain) return next();
-    response.locals[VISITOR] = await knowStill(request).then(
-      () => find(database, request),
-      (error: unknown) => {
-        if (apiErrorFrom(error).statusCode !== 401) throw error;
-      },
-    );
+    try {
+      if (await knowStill(request)) response.locals[VISITOR] = await find(database, request);
+    } catch (error) {
+      if (apiErrorFrom(error).statusCode !== 401) throw error;
+      response.locals[VISITOR] = undefined;
+    }
     next();
   };
 }

@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 /** A record's place in the order of its list: when it was created, or updated, in microseconds since 1970, and its id. */
 export type Place = { at: number; id: string };
 
+/** In characters: a mark, a time and an id. */
+const LONGEST = 200;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 // Within what PostgreSQL and JavaScript both count exactly.
 const LATEST = 8e15;
@@ -15,6 +17,7 @@ export function cursorOf({ at, id }: Place, filtered: unknown): string {
 
 /** @returns undefined for what is not a cursor of this list */
 export function readCursor(cursor: string, filtered: unknown): Place | undefined {
+  if (cursor.length > LONGEST) return undefined;
   let read: unknown;
   try {
     read = JSON.parse(Buffer.from(cursor, "base64url").toString());

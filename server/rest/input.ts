@@ -6,7 +6,7 @@ import { ApiError } from "../errors.ts";
 import { REQUEST_HEADERS } from "../headers.ts";
 import { pass } from "../identity/guards.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
-import { reading } from "../late-bodies.ts";
+import { reading } from "../identity/still-known.ts";
 import { verifyJson } from "../text.ts";
 import { malformed, readAs } from "./body.ts";
 import { coercion } from "./coerce.ts";

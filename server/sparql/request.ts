@@ -4,7 +4,7 @@ import { getRawBody } from "raw-body";
 import { z } from "zod";
 import { mediaType } from "../../graph/media-types.ts";
 import { ApiError, validationFailed } from "../errors.ts";
-import { knowStill } from "../late-bodies.ts";
+import { knowStill } from "../identity/still-known.ts";
 import { malformed } from "../rest/body.ts";
 import { decodeUtf8, parseJson, requireUtf8Charset, requireUtf8Encoding } from "../text.ts";
 
