@@ -139,6 +139,7 @@ export const longestText = { name: 200, text: 10000 } as const;
 /** The errors that the rules raise: status and sentence by code. */
 export const errors = {
   validation_failed: [400, "The input is not valid."],
+  invalid_api_key: [401, "This API key is unknown, expired or revoked."],
   membership_required: [
     403,
     "The acting user is not an active member of this organization and has no approved claim to it.",

@@ -24,7 +24,6 @@ type Registered = readonly [statusCode: number, sentence: string];
 const RAISED_HERE = {
   malformed_query: [400, "The query is not well-formed SPARQL."],
   missing_api_key: [401, "Send an API key, or a person's token: Authorization: Bearer <key or token>."],
-  invalid_api_key: [401, "This API key is unknown, expired or revoked."],
   invalid_token: [401, "This token of a person is not one that this service can verify."],
   invalid_session: [401, "You are signed out, or were away for too long; sign in again."],
   insufficient_scope: [403, "The scope of this API key, or of persons, does not allow this."],

@@ -334,15 +334,21 @@ test("a change of bounds takes effect at once in every process", async () => {
   await both("declared");
 });
 
-test("a key that there is no more acts for nobody", async () => {
+test.each([
+  ["revoked", "update app_private.api_keys set revoked_at = now() where key_id = $1"],
+  ["expired", "update app_private.api_keys set expires_at = now() where key_id = $1"],
+  ["deleted", "delete from app_private.api_keys where key_id = $1"],
+])("a key that was %s while its request waited acts for nobody", async (_how, statement) => {
   const { owner } = service.database;
+  const keyId = await keyIdOf(owner, await issueTestKey(owner, "api_write"));
+  await owner.query(statement, [keyId]);
   const client = await owner.connect();
   try {
     await client.query("begin; set local role api_write");
-    await client.query("select set_config('app.key_id', $1, true)", [randomUUID()]);
+    await client.query("select set_config('app.key_id', $1, true)", [keyId]);
     await expect(
       client.query("select app_public.update_need_status($1, 'met', $2)", [randomUUID(), admin]),
-    ).rejects.toMatchObject({ code: "PT403", detail: "key_not_for_person" });
+    ).rejects.toMatchObject({ code: "PT401", detail: "invalid_api_key" });
   } finally {
     await client.query("rollback");
     client.release();

@@ -6,6 +6,8 @@ begin atomic
   values
     (400, 'validation_failed', 'The input is not valid.'),
 
+    (401, 'invalid_api_key', 'This API key is unknown, expired or revoked.'),
+
     (403, 'membership_required',
       'The acting user is not an active member of this organization and has no approved claim to it.'),
     (403, 'insufficient_role', 'The acting user''s role in this organization does not allow this.'),

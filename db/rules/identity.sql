@@ -138,17 +138,17 @@ as $$
 begin
   if app_private.current_key() is not null then
     select k.organizations, k.persons into organizations, persons
-    from app_private.api_keys as k where k.key_id = app_private.current_key();
+    from app_private.api_keys as k where k.key_id = app_private.current_key() and app_private.key_state(k) = 'live';
+    -- Revoked since the server asked: a request may have waited for its connection.
     if not found then
-      organizations := '{}';
-      persons := '{}';
+      perform app_private.refuse('invalid_api_key');
     end if;
   end if;
 end
 $$;
 comment on function app_private.key_bounds is
-  'For which organizations, and as which persons, the calling key may act: null for any, which is so without a key; a key that '
-  'there is not may act for nobody.';
+  'For which organizations, and as which persons, the calling key may act: null for any, which is so without a key. '
+  'A key that is live no more acts for nobody. Errors: 401 invalid_api_key.';
 
 create function app_private.is_within(bounds text[], item text) returns boolean
 language sql immutable

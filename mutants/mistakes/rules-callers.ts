@@ -69,10 +69,18 @@ export const CALLERS: readonly Mistake[] = [
   {
     rule: "a key that there is no more acts for nobody",
     file: "db/rules/identity.sql",
-    before: "organizations := '{}';\n      persons := '{}';",
-    after: "organizations := null;",
+    before: "perform app_private.refuse('invalid_api_key');",
+    after: "persons := null;",
     tests: ["key-bounds"],
-    only: "there is no more",
+    only: "that was deleted",
+  },
+  {
+    rule: "a key that was revoked while its request waited acts for nobody",
+    file: "db/rules/identity.sql",
+    before: "where k.key_id = app_private.current_key() and app_private.key_state(k) = 'live';",
+    after: "where k.key_id = app_private.current_key();",
+    tests: ["key-bounds"],
+    only: "that was (revoked|expired)",
   },
   {
     rule: "a key for organizations does nothing that concerns all of them",
