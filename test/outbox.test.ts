@@ -1,4 +1,5 @@
 // In which order mails go out, and what a mail leaves behind that did not.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { pino } from "pino";
@@ -42,7 +43,7 @@ async function wait(
 
 async function send(
   answer: (name: string) => Error | undefined = () => undefined,
-  more: Pick<MailOptions, "reached" | "isForReached"> = {},
+  more: Pick<MailOptions, "reached" | "isForReached" | "stopping"> = {},
   logger = pino({ level: "silent" }),
 ) {
   const tried: string[] = [];
@@ -203,8 +204,59 @@ test("where a server falls silent at one mail, only those of the same domain wai
   const { rowCount } = await db().query(`${later} where delayed_since is not null`);
   expect(rowCount).toBe(2);
   expect(await send()).toMatchObject({ tried: ["b", "d"], sent: 2, delayedSeconds: undefined });
-  const waiting = { attempts: 0, due: 3_601 };
-  expect(await left()).toMatchObject({ a: waiting, c: waiting });
+  expect(await left()).toMatchObject({ c: { attempts: 0, due: 3_601 } });
+});
+
+test("a mail at which a server fell silent, which may have taken it, comes again as seldom as a refused one, and not for ever", async () => {
+  const day = 86_400;
+  await wait({ a: { age: 60 }, b: { age: 50 } });
+  await wait({ c: { attempts: 7, to: "c.example" }, d: { age: 3 * day + 60, to: "d.example" } });
+  // Of those that go to other places another job takes care.
+  for (let time = 0; time < 3; time++) await send(() => new MailServerSilent("x"));
+  expect(await left()).toMatchObject({
+    a: { attempts: 1, failed: false, due: 60 },
+    b: { attempts: 0, failed: false, due: 1 },
+    c: { attempts: 8, failed: false, due: 7_680 },
+    d: { attempts: 1, failed: true },
+  });
+});
+
+test("a database that lets no transaction wait has no mail sent again", async () => {
+  await wait({ a: {} });
+  const pool = new pg.Pool({
+    connectionString: database.url,
+    options: "-c idle_in_transaction_session_timeout=20",
+  });
+  pool.on("error", () => undefined);
+  let sent = 0;
+  const mailer: Mailer = {
+    send: async () => {
+      sent++;
+      await sleep(500);
+    },
+  };
+  const options = { pool, mailer, platformUrl: "https://a.example", logger: pino({ level: "silent" }) };
+  await expect(sendMails(options)).resolves.toMatchObject({ sent: 1 });
+  await pool.end();
+  expect(await left()).toEqual({});
+  expect(sent).toBe(1);
+});
+
+test("a worker that is stopped sends what it has begun to, and leaves the rest to the next", async () => {
+  await wait({ a: { due: -2 }, b: { due: -1 } });
+  await db().query("delete from graphile_worker._private_jobs");
+  const stopping = new AbortController();
+  const stop = () => {
+    stopping.abort();
+    return undefined;
+  };
+  expect(await send(stop, { stopping: stopping.signal })).toMatchObject({ tried: ["a"], sent: 1 });
+  expect(await send(stop, { stopping: stopping.signal })).toMatchObject({ tried: [] });
+  expect(Object.keys(await left())).toEqual(["b"]);
+  const { rows } = await db().query(
+    "select task_identifier as task from graphile_worker.jobs where run_at <= now()",
+  );
+  expect(rows).toContainEqual({ task: "send_mails" });
 });
 
 test("what could not be sent waits from when that was known, however long the mail server was asked before", async () => {

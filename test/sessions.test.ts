@@ -71,6 +71,40 @@ describe("a session", () => {
   });
 });
 
+test("what a person is called in logs is no digest of their address that others could find by trying", async () => {
+  const address = "called@river.example";
+  await signedIn(address);
+  const called = async () => {
+    const { rows } = await db().query<{ id: string }>(
+      "select app_private.session_person(s) ->> 'id' as id from app_private.sessions as s where s.email = $1",
+      [address],
+    );
+    return rows[0]!.id.replaceAll("-", "");
+  };
+  const digests = ["", " ", "mail ", "null "].map((before) =>
+    createHash("sha256")
+      .update(before + address)
+      .digest("hex")
+      .slice(0, 32),
+  );
+  const here = await called();
+  expect(digests).not.toContain(here);
+  // In another installation they are called otherwise.
+  const key = "app_private.settings where name = 'person_digest_key'";
+  const { rows } = await db().query<{ value: string }>(`select value #>> '{}' as value from ${key}`);
+  const rename = (to: string) =>
+    db().query(
+      "update app_private.settings set value = to_jsonb($1::text) where name = 'person_digest_key'",
+      [to],
+    );
+  await rename("another");
+  try {
+    expect(await called()).not.toBe(here);
+  } finally {
+    await rename(rows[0]!.value);
+  }
+});
+
 describe("what somebody else does with it", () => {
   test("the database has nothing in it that signs anybody in", async () => {
     const visitor = await signedIn(contributor);

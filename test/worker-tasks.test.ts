@@ -150,6 +150,24 @@ describe("a mail that nobody is to get", () => {
   });
   afterAll(() => database.drop());
 
+  test("is not looked at by a worker that has been stopped", async () => {
+    const { owner: pool } = database;
+    await pool.query(
+      `delete from app_private.mails;
+       insert into app_private.mails (unique_key, kind, recipient, data) values ('a', 'confirm_claim', 'a@b.example', '{"link": "/confirm"}')`,
+    );
+    const drainer = { wake: () => Promise.resolve(), stop: () => Promise.resolve() };
+    const tasks = taskList({ pool, config: loadConfig({}), drainer, logger: pino({ level: "silent" }) });
+    const run = (helpers: Partial<JobHelpers>) =>
+      tasks["send_mails"]!({}, helpers as JobHelpers) as Promise<unknown>;
+    const kept = async () =>
+      (await pool.query("select from app_private.mails where kept_at is not null")).rowCount;
+    await run({ abortSignal: AbortSignal.abort() });
+    expect(await kept()).toBe(0);
+    await run({ abortSignal: new AbortController().signal });
+    expect(await kept()).toBe(1);
+  });
+
   /** What the log says of a mail, and where its link leads. */
   async function kept(environment: NodeJS.ProcessEnv) {
     const { owner: pool } = database;

@@ -26,6 +26,8 @@ export type MailOptions = {
   reached?: Reached;
   /** Sends nothing else. */
   isForReached?: boolean;
+  /** Ends it after the mail that is being handed over. */
+  stopping?: AbortSignal;
 };
 
 const REMEMBERED_DOMAINS = 10_000;
@@ -65,7 +67,9 @@ export class Reached {
 /** How a run ended. */
 export type MailResult = { sent: number; kept: number; refused: number; delayedSeconds: number | undefined };
 
-const GIVE_UP_AFTER = "3 days";
+// In SQL, of a mail that was tried once more: minutes, then hours, for three days.
+const GIVEN_UP = "created_at < now() - interval '3 days'";
+const NEXT_TRY_IN = "least(interval '1 minute' * 2 ^ attempts, interval '4 hours')";
 
 /**
  * Sends every mail that is due. A server that is down is not an error: the mails are postponed, for longer the longer
@@ -78,7 +82,10 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
   const client = await options.pool.connect();
   let broken = false;
   try {
-    while (result.delayedSeconds === undefined && (await sendNext(client, options, result)));
+    const mayGoOn = () => result.delayedSeconds === undefined && !options.stopping?.aborted;
+    while (mayGoOn() && (await sendNext(client, options, result)));
+    // There may be another worker.
+    if (options.stopping?.aborted) await client.query("select graphile_worker.add_job('send_mails')");
     return result;
   } catch (error) {
     broken = true;
@@ -97,14 +104,16 @@ type MailRow = {
   subject: string | null;
   text_body: string | null;
   html_body: string | null;
+  is_stale: boolean;
 };
 
 /** Deals with one mail, in one transaction; false when none is due. */
 async function sendNext(client: pg.PoolClient, options: MailOptions, result: MailResult): Promise<boolean> {
-  await client.query("begin");
+  // The mail server has longer to take a mail than some databases let a transaction wait.
+  await client.query("begin; set local idle_in_transaction_session_timeout = 0");
   const { rows } = await client.query<MailRow>(
-    `select mail_id, kind, recipient, recipient_name, data, subject, text_body, html_body
-     from app_private.mails
+    `select mail_id, kind, recipient, recipient_name, data, subject, text_body, html_body, app_private.is_stale(m) as is_stale
+     from app_private.mails as m
      where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
        -- Of a kind that came with a later version, its own worker knows what to write.
        and kind = any ($1)
@@ -128,8 +137,16 @@ async function deliver(
   result: MailResult,
 ): Promise<void> {
   const { mailer, logger } = options;
-  const mail = await composed(client, row, options.platformUrl);
   const about = { mailId: row.mail_id, kind: row.kind };
+  if (row.is_stale) {
+    await client.query("delete from app_private.mails where mail_id = $1", [row.mail_id]);
+    logger.info(
+      about,
+      "mail not sent: it asks for what has been decided, or is somebody else's to decide now",
+    );
+    return;
+  }
+  const mail = await composed(client, row, options.platformUrl);
   if (!mailer) {
     const shown = options.showKept && { to: mail.to, subject: mail.subject, text: mail.text };
     logger.info({ ...about, ...shown }, "mail kept: SMTP_URL is not set");
@@ -176,13 +193,13 @@ async function composed(client: pg.PoolClient, row: MailRow, platformUrl: string
   return { ...address, ...mail };
 }
 
-/** A mail that the server may still accept later is tried again after minutes, then hours. */
+/** A mail that the server may still accept later is tried again. */
 async function noteRefusal(client: pg.PoolClient, row: MailRow, refusal: MailRefused): Promise<void> {
   await client.query(
     `update app_private.mails set
        attempts = attempts + 1, last_error = $2,
-       failed_at = case when $3 or created_at < now() - interval '${GIVE_UP_AFTER}' then now() end,
-       next_attempt_at = now() + least(interval '1 minute' * 2 ^ attempts, interval '4 hours')
+       failed_at = case when $3 or ${GIVEN_UP} then now() end,
+       next_attempt_at = now() + ${NEXT_TRY_IN}
      where mail_id = $1`,
     [row.mail_id, refusal.message, refusal.forGood],
   );
@@ -198,14 +215,15 @@ function domainOf(recipient: string): string {
  * others stay in their order, or several such mails would change places before them for ever.
  *
  * Of a server that was there and fell silent only those that go where this one goes: it may wait for the server there. Another job
- * sees to the others.
+ * sees to the others. And it may have taken the mail, without having said so in time: this one is tried as seldom as a refused
+ * one, or its recipient would get it every minute.
  */
 async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promise<number> {
   const to = reason instanceof MailServerSilent ? domainOf(row.recipient) : "";
   if (to !== "") await client.query("select graphile_worker.add_job('send_mails')");
   const { rows } = await client.query<{ seconds: number }>(
     `with due as (
-       select mail_id, delayed_since, next_attempt_at, created_at from app_private.mails
+       select mail_id, mail_id = $2 and $3 <> '' as is_doubtful, delayed_since, next_attempt_at, created_at from app_private.mails
        where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
          and right(lower(recipient), length($3::text)) = $3
        for update skip locked
@@ -218,14 +236,17 @@ async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promi
        from due
      ),
      in_order as (
-       select mail_id,
+       select mail_id, is_doubtful,
          row_number() over (order by mail_id = $2, delayed_since is not null, next_attempt_at, created_at) as place
        from due
      ),
      put_off as (
        update app_private.mails as m set
          delayed_since = coalesce(m.delayed_since, now()), last_error = $1,
-         next_attempt_at = delay.failed_at + make_interval(secs => delay.seconds) + in_order.place * interval '1 microsecond'
+         attempts = m.attempts + in_order.is_doubtful::integer,
+         failed_at = case when in_order.is_doubtful and m.${GIVEN_UP} then now() end,
+         next_attempt_at = delay.failed_at + case when in_order.is_doubtful then ${NEXT_TRY_IN}
+           else make_interval(secs => delay.seconds) + in_order.place * interval '1 microsecond' end
        from in_order, delay where m.mail_id = in_order.mail_id
      )
      select seconds, graphile_worker.add_job('send_mails',

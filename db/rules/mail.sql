@@ -27,6 +27,22 @@ begin atomic
 end;
 comment on function app_private.claim_mail_data is 'The data that mails about a claim are composed from.';
 
+create function app_private.told_of_claim(claim app_public.organization_claims) returns setof app_public.users
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select u from app_public.users as u
+  where u.user_id <> claim.user_id and u.user_id in (
+    select m.user_id from app_private.organization_managers as m
+    where claim.routed_to = 'organization' and m.org_uri = claim.org_uri
+    union
+    select r.user_id from app_public.platform_roles as r
+    join app_public.platform_permissions as p on p.role = r.role and p.permission = 'claims:review'
+    where claim.routed_to = 'platform');
+end;
+comment on function app_private.told_of_claim is
+  'Who is told that a claim waits: whoever manages the members of its organization, or the platform''s reviewers, but not the claimant.';
+
 create function app_private.claim_mails_left(address text) returns integer
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -62,24 +78,13 @@ begin
     from app_public.users as u
     where u.user_id = new.user_id
     on conflict (unique_key) do nothing;
-  elsif new.routed_to = 'organization' then
+  elsif new.routed_to in ('organization', 'platform') then
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
-    select format('claim:%s:request:%s', new.claim_id, u.user_id), 'claim_request', u.email, u.first_name,
+    select format('claim:%s:%s:%s', new.claim_id, word, u.user_id), 'claim_' || word, u.email, u.first_name,
       app_private.claim_mail_data(new) || case when mails_left = 1 then '{"isLast": true}'::jsonb else '{}' end
-    from app_private.organization_managers as m
-    join app_public.users as u on u.user_id = m.user_id,
-    app_private.claim_mails_left(u.email) as mails_left
-    where m.org_uri = new.org_uri and u.user_id <> new.user_id and mails_left > 0
-    on conflict (unique_key) do nothing;
-  elsif new.routed_to = 'platform' then
-    insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
-    select format('claim:%s:queue:%s', new.claim_id, u.user_id), 'claim_queue', u.email, u.first_name,
-      app_private.claim_mail_data(new) || case when mails_left = 1 then '{"isLast": true}'::jsonb else '{}' end
-    from app_public.users as u, app_private.claim_mails_left(u.email) as mails_left
-    where u.user_id in (
-        select r.user_id from app_public.platform_roles as r
-        join app_public.platform_permissions as p on p.role = r.role and p.permission = 'claims:review')
-      and u.user_id <> new.user_id and mails_left > 0
+    from (values ('organization', 'request'), ('platform', 'queue')) as w (routed_to, word),
+      app_private.told_of_claim(new) as u, app_private.claim_mails_left(u.email) as mails_left
+    where w.routed_to = new.routed_to::text and mails_left > 0
     on conflict (unique_key) do nothing;
   else
     raise exception 'nobody is told of a claim that is routed to %', new.routed_to;
@@ -95,6 +100,18 @@ create constraint trigger mail_step after update on app_public.organization_clai
   deferrable
   for each row when (old.status is distinct from new.status and new.status <> 'reviewed')
   execute function app_private.mail_claim_step();
+
+create function app_private.is_stale(mail app_private.mails) returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select mail.kind in ('claim_request', 'claim_queue') and mail.data ? 'claimId' and not exists (
+    select from app_public.organization_claims as c, app_private.told_of_claim(c) as u
+    where c.claim_id = (mail.data ->> 'claimId')::uuid and c.status = 'pending_review' and u.email = mail.recipient);
+end;
+comment on function app_private.is_stale is
+  'Whether a mail that waits asks for a decision that has been made since, or that its recipient may make no more: it says who '
+  'the claimant is, and is not sent then.';
 
 create function app_private.forget_mailed_link() returns trigger
 language plpgsql

@@ -16,6 +16,12 @@ return begun.created_at > now() - case
 end;
 comment on function app_private.sign_in_is_open is 'Whether a link, or the answer of a provider, is still in time.';
 
+-- Made once for each installation, and in no log: of an address alone the digest could be found by trying.
+insert into app_private.settings as s (name, value, description)
+values ('person_digest_key', to_jsonb(gen_random_uuid()),
+        'Goes into what persons without a provider are called in limits and logs, so that nobody finds their address by trying.')
+on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
+
 create function app_private.session_person(session app_private.sessions) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -23,7 +29,9 @@ begin atomic
   select jsonb_build_object(
     -- What limits are counted by: for a person of a provider the same as with their token (server/identity/tokens.ts).
     'id', left(encode(sha256(convert_to(
-      coalesce(session.issuer || ' ' || session.subject, 'mail ' || lower(session.email)), 'utf8')), 'hex'), 32)::uuid,
+      coalesce(session.issuer || ' ' || session.subject,
+        (select s.value #>> '{}' from app_private.settings as s where s.name = 'person_digest_key') || ' ' || lower(session.email)),
+      'utf8')), 'hex'), 32)::uuid,
     'issuer', coalesce(session.issuer, 'session'),
     'subject', coalesce(session.subject, session.session_id::text),
     'email', session.email);

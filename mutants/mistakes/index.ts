@@ -70,6 +70,7 @@ import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
 import { CLAIMS_READ } from "./claims-read.ts";
 import { LATE_BODIES } from "./late-bodies.ts";
+import { STALE_MAILS } from "./stale-mails.ts";
 import { LISTS_ORDERED } from "./lists-ordered.ts";
 import { LISTS_READ } from "./lists-read.ts";
 import { PAGES_READ } from "./pages-read.ts";
@@ -275,6 +276,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...LISTS_READ,
   ...SHOWN_AND_HIDDEN,
   ...LATE_BODIES,
+  ...STALE_MAILS,
   ...LISTS_ORDERED,
   ...SPARQL_AT_ONCE,
   ...SPARQL_BOUNDS,

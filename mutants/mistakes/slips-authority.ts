@@ -102,8 +102,8 @@ export const SLIPS_OF_AUTHORITY: readonly Mistake[] = [
   {
     rule: "those are told of a request who manage the organization",
     file: "db/rules/mail.sql",
-    before: "where m.org_uri = new.org_uri and u.user_id <> new.user_id",
-    after: "where u.user_id <> new.user_id",
+    before: "where claim.routed_to = 'organization' and m.org_uri = claim.org_uri",
+    after: "where claim.routed_to = 'organization'",
     tests: ["mail"],
     only: "administrators of a request",
   },

@@ -167,8 +167,8 @@ export const SLIPS_OF_PEOPLE: readonly Mistake[] = [
   {
     rule: "a session's limits are those of a person in any case of the address",
     file: "db/rules/sessions.sql",
-    before: "'mail ' || lower(session.email)",
-    after: "'mail ' || session.email",
+    before: "|| ' ' || lower(session.email)),",
+    after: "|| ' ' || session.email),",
     tests: ["sessions"],
     only: "limited as its person",
   },

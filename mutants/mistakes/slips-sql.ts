@@ -61,9 +61,8 @@ export const SLIPS_IN_SQL: readonly Mistake[] = [
   {
     rule: "who is asked about a claim is greeted by name",
     file: "db/rules/mail.sql",
-    before:
-      "select format('claim:%s:request:%s', new.claim_id, u.user_id), 'claim_request', u.email, u.first_name,",
-    after: "select format('claim:%s:request:%s', new.claim_id, u.user_id), 'claim_request', u.email, null,",
+    before: "'claim_' || word, u.email, u.first_name,",
+    after: "'claim_' || word, u.email, null,",
     tests: ["mail"],
     only: "all that is known",
   },

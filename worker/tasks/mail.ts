@@ -18,27 +18,27 @@ export const sendWaitingMails: TaskDefinition = {
     // Two, of the four jobs that run at a time: a mail server that is silent must not keep all other jobs waiting. And the second for
     // mails that are known to get through, so that those which do not are in nobody's way but their own.
     const looks = [
-      whoeverAsks(() => sendMails(options)),
-      whoeverAsks(() => sendMails({ ...options, isForReached: true })),
+      whoeverAsks((stopping) => sendMails({ ...options, stopping })),
+      whoeverAsks((stopping) => sendMails({ ...options, stopping, isForReached: true })),
     ];
-    return async () => {
-      await Promise.all(looks.map((look) => look()));
+    return async (_payload, { abortSignal }) => {
+      await Promise.all(looks.map((look) => look(abortSignal)));
     };
   },
 };
 
 /** Has something done for all who ask: for those who do while it is being done, once more. */
-function whoeverAsks(work: () => Promise<unknown>): () => Promise<void> {
+function whoeverAsks(work: (stopping: AbortSignal) => Promise<unknown>): typeof work {
   let isWorking = false;
   let isAsked = false;
-  return async () => {
+  return async (stopping) => {
     isAsked = true;
     if (isWorking) return;
     isWorking = true;
     try {
       while (isAsked) {
         isAsked = false;
-        await work();
+        await work(stopping);
       }
     } finally {
       isWorking = false;
