@@ -1,11 +1,12 @@
 // Whether a URL leads to a database that the service can work with, and what is said where it does not.
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { AddressInfo, Socket } from "node:net";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { requireDatabase, requireSession } from "../db/reach.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { ROOT, run } from "./support/process.ts";
 
 let database: TestDatabase;
@@ -66,6 +67,33 @@ test("a connection that keeps its session is good for one, and what cannot be re
   await requireSession(database.url);
   const nobody = Object.assign(new URL(database.url), { port: "9" });
   await expect(requireSession(nobody.href)).rejects.toThrow(/^127\.0\.0\.1:9\/\w+: .*connect ECONNREFUSED/);
+});
+
+test.each([
+  ["for its version", requireDatabase],
+  ["for a session", requireSession],
+])("a database that is asked %s and says nothing is given up after ten seconds", async (_, ask) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const sockets: Socket[] = [];
+  server.on("connection", (socket) => sockets.push(socket.on("error", () => undefined).resume()));
+  const { port } = server.address() as AddressInfo;
+  let outcome = "is waited for";
+  jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask", "performance"] });
+  try {
+    const url = `postgres://owner:s3cret@127.0.0.1:${port}/engagement`;
+    ask(url).catch(({ message }: Error) => (outcome = message));
+    await once(server, "connection");
+    await jest.advanceTimersByTimeAsync(9_999);
+    expect(outcome).toBe("is waited for");
+    jest.advanceTimersByTime(1);
+    jest.useRealTimers();
+    await eventually(() => expect(outcome).toMatch(/127\.0\.0\.1:\d+\/engagement: timeout expired$/), 5_000);
+  } finally {
+    jest.useRealTimers();
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  }
 });
 
 test("of a host with several addresses it is told in one line what came of each", async () => {

@@ -115,6 +115,7 @@ describe("filters make no plan of more than a hundred thousand parts", () => {
       283,
       (n) => `{ SELECT ${many(n, (i) => `(1 + 1 AS ?w${i})`)} { ?a ?b ?c } } FILTER(${any(200)})`,
     ],
+    ["and bound", 198, (n) => `{ ?a ?b ?c ${many(n, (i) => `BIND(1 + 1 AS ?w${i})`)} } FILTER(${any(200)})`],
     [
       "and sorted by",
       1_979,

@@ -161,6 +161,20 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
     ]);
   });
 
+  test("a group of a SKOS file that has a problem is named and left out, or stops the import with --strict", async () => {
+    const group = (code: string) =>
+      `<urn:g${code}> a <${SKOS}Concept> ; <${SKOS}notation> "${code}" ; <${SKOS}prefLabel> "Group ${code}"@en .`;
+    const groups = [group("100001"), group("12")].join("\n");
+    const known = async () =>
+      (await database.owner.query("select rop3 from app_public.people_groups")).rows.map(({ rop3 }) => rop3);
+    const strict = await importFile("people-groups", "groups.ttl", groups, "--strict");
+    expect([strict.code, await known()]).toEqual([2, []]);
+    expect(strict.stderr).toMatch(/urn:g12: .*\n.*1 concepts have a problem; nothing was changed/s);
+    const partly = await importFile("people-groups", "groups.ttl", groups);
+    expect([partly.code, await known()]).toEqual([1, ["100001"]]);
+    expect(partly.stderr).toMatch(/urn:g12: .*; left out/);
+  });
+
   test("a code that is in a later edition again may be used again", async () => {
     const list = [concept("PRA"), concept("PRA-NEW", "PRA")];
     await importFile("vocabulary", "new.ttl", edition(...list));

@@ -81,6 +81,24 @@ export const DATABASE_PARTS: readonly Mistake[] = [
     tests: ["reach"],
   },
   {
+    rule: "a database that does not say its version is given up",
+    file: "db/reach.ts",
+    before: `const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  client.on`,
+    after: "const client = new pg.Client({ connectionString });\n  client.on",
+    tests: ["reach"],
+    only: "asked for its version",
+  },
+  {
+    rule: "a database that does not begin a session is given up",
+    file: "db/reach.ts",
+    before: `const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+    return`,
+    after: "const client = new pg.Client({ connectionString });\n    return",
+    tests: ["reach"],
+    only: "asked for a session",
+  },
+  {
     rule: "the password is not printed",
     file: "db/reach.ts",
     before: "  return `${host}${pathname}`;",

@@ -231,6 +231,14 @@ export const GRAPH_PARTS: readonly Mistake[] = [
   },
   {
     ...PARTS,
+    rule: "a snapshot is read whatever its checksum is",
+    file: "graph/embedded/format.ts",
+    before: '.toString(16).padStart(8, "0")',
+    after: ".toString(16)",
+    only: "whatever its checksum",
+  },
+  {
+    ...PARTS,
     rule: "only space after the records is no damage",
     file: "graph/embedded/format.ts",
     before: "damaged: !isBlank(bytes.subarray(end))",

@@ -149,6 +149,14 @@ export const OPERATOR_GRAPH: readonly Mistake[] = [
     only: "people groups come",
   },
   {
+    rule: "a group of a SKOS file that has a problem stops a strict import",
+    file: "admin/people-groups.ts",
+    before: "reportProblems(context, problems, strict);",
+    after: "reportProblems(context, problems, false);",
+    tests: ["vocabulary"],
+    only: "of a SKOS file",
+  },
+  {
     rule: "one concept with a problem stops a strict import",
     file: "admin/vocabulary.ts",
     before: "if (strict && problems.length > 0)",

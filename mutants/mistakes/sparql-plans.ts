@@ -49,6 +49,7 @@ const FILTER_SLIPS: typeof JOIN_SLIPS = [
   ["NOT IN is many filters", "parts += (args as readonly Node[]).length;", "parts += 1;"],
   ["what an operation is given counts", 'if (type === "term") parts += 1 / OF_AN_OPERATION;\n', ""],
   ["a literal is one part with its type", 'if (subType === "literal") continue;\n', ""],
+  ["what is bound counts", 'parts: 1 + partsOf(node["expression"])', "parts: 1"],
   ["what EXISTS has in it counts twice", "1 + 2 * planOf", "1 + planOf"],
   ["what cannot be counted is more than any", "Math.min(copies * places, INNUMERABLE)", "copies * places"],
 ];
