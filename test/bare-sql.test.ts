@@ -202,6 +202,19 @@ describe("in bare SQL", () => {
       person,
     ]);
     expect(await said()).toEqual(before);
+    // Who confirms claims is known by a link, or a session.
+    for (const known of ["sign_ins", "sessions"]) {
+      await database.owner.query(
+        `insert into app_private.${known} (secret_hash, email) values (sha256(convert_to($1, 'utf8')), $2)`,
+        [known, member],
+      );
+      const { rows } = await client.query(
+        "select app_private.confirm_claims(sha256(convert_to($1, 'utf8')), '{}') as outcomes",
+        [known],
+      );
+      expect(rows).toEqual([{ outcomes: [] }]);
+      expect(await said()).toEqual(before);
+    }
     await client.end();
   });
 

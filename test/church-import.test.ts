@@ -510,6 +510,16 @@ test("long rows are written before they have filled the memory", async () => {
   expect(progress.reduce((sum, done) => sum + done, 0)).toBe(200);
 });
 
+test("of long rows those behind the first 16 MiB are written together as well", async () => {
+  const rows = Array.from({ length: 200 }, (_, i) => `v${i},V,${"s".repeat(100_000)}\n`);
+  const progress: number[] = [];
+  const source = Readable.from(["church_id,name,church_summary\n", ...rows].map((row) => Buffer.from(row)));
+  await importChurches(database.owner, source, {
+    ...{ format: "csv", strict: true, onProgress: (done) => void progress.push(done) },
+  });
+  expect(progress).toEqual([168, 32]);
+});
+
 test("an import that fails says so, and leaves nothing open", async () => {
   const noted = "select from app_private.administration_history where subject = 'churches'";
   const before = await database.owner.query(noted);

@@ -329,6 +329,10 @@ describe("by words and names", () => {
     );
     // Parsed, a name that stands there twice is one.
     expect(rows[0]!.page).toContain('[{"church_id":"w1","name":"Grace Chapel","country":"US"}]');
+    const { rows: named } = await service.database.owner.query<{ page: string }>(
+      `select app_private.church_page('{"id": "w1", "fields": ["name", "church_id"]}') as page`,
+    );
+    expect(named[0]!.page).toContain('[{"name":"Grace Chapel","church_id":"w1"}]');
   });
 
   test("GeoJSON", async () => {

@@ -334,6 +334,20 @@ describe("the state of the graph", () => {
     expect(await reason()).toEqual(["Changes have been waiting for more than half a minute."]);
   });
 
+  test.each(["unavailable", "lagging", "rebuilding"])(
+    "is that of the store, and as old, where that is more than that changes wait: %s",
+    async (is) => {
+      await state(`state = '${is}', since = now() - interval '1 hour'`);
+      await client.query("update app_public.needs set status = 'met'");
+      await client.query(
+        "update app_private.graph_records set dirty_since = now() - interval '31 seconds' where kind = 'need'",
+      );
+      expect(
+        await values("select concat(state, ' for ', now() - since) from app_private.graph_condition"),
+      ).toEqual([`${is} for 01:00:00`]);
+    },
+  );
+
   test("counts as pending what was never marked", async () => {
     await client.query("delete from app_private.graph_records where kind = 'need'");
     const { rows } = await client.query(

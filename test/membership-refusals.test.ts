@@ -205,4 +205,21 @@ test("nobody can write the history, and a claim moves only along the lifecycle",
       claimId,
     ]),
   ).rejects.toMatchObject({ code: "PT409", detail: "already_reviewed" });
+  // Before it has been seen to whether it needs a review.
+  const { rows } = await db().query<{ id: string }>(
+    `insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status)
+     select user_id, org_uri, org_name, email_domain, 'submitted'
+     from app_public.organization_claims where claim_id = $1 returning claim_id as id`,
+    [claimId],
+  );
+  for (const status of ["reviewed", "rejected", "withdrawn"]) {
+    const moved = db().query(
+      "update app_public.organization_claims set status = $2::app_public.organization_claim_status, review_notes = 'x' where claim_id = $1",
+      [rows[0]!.id, status],
+    );
+    await expect(moved).rejects.toMatchObject({
+      code: "23514",
+      message: `an organization claim cannot go submitted → ${status}`,
+    });
+  }
 });

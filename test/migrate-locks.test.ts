@@ -162,10 +162,7 @@ describe("while a session keeps a table of the job queue, which an earlier relea
   test("the migration waits, says for whom, lets others read, and goes on", async () => {
     const lines: string[] = [];
     const migration = migrate(database.url, { onWait: (line) => lines.push(`migrate: ${line}\n`) });
-    await eventually(() => {
-      expect(lines).toEqual([expect.stringMatching(WAITING)]);
-      return Promise.resolve();
-    });
+    await eventually(() => expect(lines).toEqual([expect.stringMatching(WAITING)]), 60_000);
     for (let times = 0; times < 20; times += 1)
       await database.owner.query("select from graphile_worker.jobs");
     await holder.query("commit");
@@ -174,7 +171,10 @@ describe("while a session keeps a table of the job queue, which an earlier relea
   });
 
   test("the migration gives up in the end", async () => {
-    await expect(migrate(database.url, { patienceMs: 0 })).rejects.toThrow(OutOfPatience);
+    let outcome: unknown;
+    const given = migrate(database.url, { patienceMs: 0 }).catch((error: unknown) => (outcome = error));
+    await eventually(() => expect(outcome).toBeInstanceOf(OutOfPatience), 60_000);
+    await given;
     await holder.query("commit");
     await migrate(database.url);
   });

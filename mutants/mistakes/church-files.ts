@@ -348,4 +348,12 @@ export const CHURCH_FILES: readonly Mistake[] = [
     tests: ["church-import"],
     only: "a long file names again",
   },
+  {
+    rule: "the length of a batch is counted anew behind the one before",
+    file: "db/churches/lane.ts",
+    before: "    this.#length = 0;\n",
+    after: "",
+    tests: ["church-import"],
+    only: "of long rows",
+  },
 ];

@@ -115,4 +115,12 @@ export const CHURCH_VALUES: readonly Mistake[] = [
     after: "/^(false|f|no|n)$/i",
     tests: ["church-files"],
   },
+  {
+    rule: "the id of a church is once in a record, also where it was asked for",
+    file: "db/rules/church-answers.sql",
+    before: "return case when 'church_id' = any (wanted) then wanted else array['church_id'] || wanted end;",
+    after: "return array['church_id'] || wanted;",
+    tests: ["churches"],
+    only: "asked for twice",
+  },
 ];

@@ -352,4 +352,12 @@ export const MIGRATING: readonly Mistake[] = [
     tests: ["migrate-plan"],
     only: "of everything that changes|asks for it is told with its name|migration is tried together",
   },
+  {
+    rule: "the migrations of the job queue wait for others in turns, as ours do",
+    file: "db/migrate.ts",
+    before: "migrationPool(connectionString, { lock_timeout });",
+    after: "migrationPool(connectionString);",
+    tests: ["migrate-locks"],
+    only: "a table of the job queue, which an earlier release has made the migration gives up",
+  },
 ];

@@ -315,4 +315,12 @@ export const CLAIMS: readonly Mistake[] = [
     tests: ["own-standing"],
     only: "through GraphQL.*no role is said, or null",
   },
+  {
+    rule: "a claim is not rejected before it has been seen to whether it needs a review",
+    file: "db/rules/organization-claims.sql",
+    before: "'submitted → approved', 'submitted → pending_review',",
+    after: "'submitted → approved', 'submitted → pending_review', 'submitted → rejected',",
+    tests: ["membership-refusals"],
+    only: "moves only along",
+  },
 ];

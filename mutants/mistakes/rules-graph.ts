@@ -167,4 +167,12 @@ export const GRAPH_RULES: readonly Mistake[] = [
     tests: ["graph-marking"],
     only: "the worker is woken for",
   },
+  {
+    rule: "a store that is away is told of as such, however long changes have waited for it",
+    file: "db/rules/graph-store.sql",
+    before: "when s.state = 'current' and waiting.since is not null then 'behind'",
+    after: "when waiting.since is not null then 'behind'",
+    tests: ["graph-marking"],
+    only: "is that of the store",
+  },
 ];

@@ -246,4 +246,12 @@ export const BARE: readonly Mistake[] = [
     ...{ rule, file: "db/rules/identity.sql", before, after },
     ...{ tests: ["bare-sql"], only: "what is said of a transaction" },
   })),
+  {
+    rule: "who confirms claims is not who calls next over the connection",
+    file: "db/rules/address-proofs.sql",
+    before: "else app_private.session_person(session) end::text, true);",
+    after: "else app_private.session_person(session) end::text, false);",
+    tests: ["bare-sql"],
+    only: "is said of no other",
+  },
 ];
