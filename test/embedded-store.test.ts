@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -257,6 +257,32 @@ test("what listens where a store was that is gone is not taken for it", async ()
   } finally {
     stranger.close();
   }
+});
+
+test("what listens where a store was that is gone, and says nothing, is waited for two seconds", async () => {
+  await store.stop();
+  const sockets: Socket[] = [];
+  const stranger = createServer(() => undefined).on("connection", (socket) => sockets.push(socket));
+  await new Promise<void>((resolve) => void stranger.listen(0, "127.0.0.1", resolve));
+  const limits = jest.spyOn(AbortSignal, "timeout");
+  let outcome: unknown = "is looked for";
+  try {
+    const { port } = stranger.address() as AddressInfo;
+    const claim = {
+      url: `http://127.0.0.1:${port}`,
+      instance: "the one that was killed",
+      password: "its own",
+    };
+    await writeFile(join(dir, "server.json"), JSON.stringify(claim));
+    void findEmbeddedStore(dir).then((found) => (outcome = found));
+    await eventually(() => expect(outcome).toBeUndefined(), 15_000);
+    expect(limits.mock.calls).toEqual([[2_000]]);
+  } finally {
+    jest.restoreAllMocks();
+    for (const socket of sockets) socket.destroy();
+    stranger.close();
+  }
+  await start();
 });
 
 test("another start has another password", async () => {

@@ -4,6 +4,7 @@ import type { Quad } from "@rdfjs/types";
 import { createNames } from "../graph/namespaces.ts";
 import { tripleText } from "../graph/ntriples.ts";
 import { createSession, requireUpdates } from "../graph/session.ts";
+import { readAll } from "../graph/store-http.ts";
 import { GraphUnconfirmed } from "../graph/store.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
 import { markTriples, readMark, readMarks, turnOf } from "../graph/turns.ts";
@@ -53,6 +54,25 @@ test.each([
   const { graphs } = await readMarks(store, names);
   expect(graphs.get("need")).toEqual(says);
   expect(graphs.get("commitment")).toEqual({ turn: FIRST, run: "first" });
+});
+
+test("a graph that names several drains is taken for none's", async () => {
+  const { store } = await start();
+  const other = markTriples(names, "need", FIRST, "other").map(tripleText).join("\n");
+  await store.update(`INSERT DATA { GRAPH <${names.contents.need}> { ${other} } }`);
+  expect((await readMarks(store, names)).graphs.get("need")).toEqual({ turn: FIRST, run: undefined });
+});
+
+test("of an update that has ended nothing says that it has only begun", async () => {
+  const { store, second } = await start();
+  await second.update(["need"], note);
+  const whole = await store.getGraph(names.turnsGraph);
+  const said = (await readAll(whole!.body)).trim().split("\n");
+  expect(said.map((line) => line.split(" ")[1]!.slice(names.ns("").length + 1, -1)).toSorted()).toEqual([
+    "projectionRun",
+    "projectionStore",
+    "projectionTurn",
+  ]);
 });
 
 test("what follows a graph that was sent whole has an effect on that one", async () => {

@@ -1,6 +1,7 @@
 // What each metric says, of numbers that are all different, and what is left out while nobody knows it.
 import { once } from "node:events";
-import { connect, Socket } from "node:net";
+import { connect, createServer, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { JobHelpers, TaskList } from "graphile-worker";
@@ -77,6 +78,20 @@ describe("of whoever asks", () => {
     expect(await ask()).toEqual([503, false]);
     isBroken = false;
     expect(await ask()).toEqual([200, true]);
+  });
+
+  test("a port that is taken is said to be", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    try {
+      const { port } = taken.address() as AddressInfo;
+      await expect(new Metrics().serve("127.0.0.1", port)).rejects.toMatchObject({
+        code: "EADDRINUSE",
+        port,
+      });
+    } finally {
+      taken.close();
+    }
   });
 
   test("who says nothing for fifteen seconds makes room", async () => {

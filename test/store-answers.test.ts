@@ -324,6 +324,17 @@ describe("what is sent to a store", () => {
     expect(query!.headers["content-type"]).toBe("application/sparql-query; charset=utf-8");
   });
 
+  test("past every cache goes also what asks for a graph, or sends one", async () => {
+    const { store, all } = await storeThat(200, "application/n-triples", "");
+    await readAll((await store.getGraph("urn:g"))!.body);
+    await store.putGraph("urn:g", "", "application/n-triples");
+    await store.postGraph("urn:g", "", "application/n-triples");
+    await store.deleteGraph("urn:g");
+    expect(all.map(({ headers }) => [headers["cache-control"], headers["pragma"]])).toEqual(
+      Array.from({ length: 4 }, () => ["no-cache, no-store", "no-cache"]),
+    );
+  });
+
   test("names its graphs", async () => {
     const { store, all } = await storeThat(200, JSON_TYPE, '{"boolean":true}');
     const graphs = { defaultGraphs: ["urn:a", "urn:b"], namedGraphs: ["urn:c"] };

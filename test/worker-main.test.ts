@@ -1,4 +1,7 @@
 // How a worker begins and ends: what it takes up, and what it gives back.
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { parseCrontab } from "graphile-worker";
@@ -49,6 +52,31 @@ test("what the last one has left behind is written without anything that says so
     await eventually(async () => expect(await graph.described()).toBe(3), 20_000);
   } finally {
     await worker.stop();
+  }
+});
+
+test("a database that says nothing is given up after ten seconds, at the start too", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const sockets: Socket[] = [];
+  server.on("connection", (socket) => sockets.push(socket.on("error", () => undefined).resume()));
+  const { port } = server.address() as AddressInfo;
+  let outcome = "is waited for";
+  jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask", "performance"] });
+  try {
+    start({}, { databaseUrl: `postgres://worker@127.0.0.1:${port}/engagement` }).catch(
+      ({ message }: Error) => (outcome = message),
+    );
+    await once(server, "connection");
+    await jest.advanceTimersByTimeAsync(9_999);
+    expect(outcome).toBe("is waited for");
+    await jest.advanceTimersByTimeAsync(1);
+    jest.useRealTimers();
+    await eventually(() => expect(outcome).toMatch(/timeout/), 5_000);
+  } finally {
+    jest.useRealTimers();
+    for (const socket of sockets) socket.destroy();
+    server.close();
   }
 });
 

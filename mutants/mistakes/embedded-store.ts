@@ -285,4 +285,12 @@ export const EMBEDDED_STORE: readonly Mistake[] = [
     tests: onDisk,
     only: "behind one that was not",
   },
+  {
+    rule: "what listens where a store was, and says nothing, is not waited for without end",
+    file: "graph/embedded/lock.ts",
+    before: "      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),\n",
+    after: "",
+    tests: ["embedded-store"],
+    only: "says nothing, is waited for",
+  },
 ];

@@ -284,4 +284,28 @@ export const STORES: readonly Mistake[] = [
     tests: ["store-answers"],
     only: "refuses an update",
   },
+  {
+    rule: "no cache answers for a named graph, or keeps one that was sent",
+    file: "graph/store.ts",
+    before: "headers: { ...content.headers, ...UNCACHED } }",
+    after: "headers: { ...content.headers } }",
+    tests: ["store-answers"],
+    only: "past every cache goes also",
+  },
+  {
+    rule: "a named graph that names several drains is taken for none's",
+    file: "graph/turns.ts",
+    before: 'said.set(name, { turn, run: onlyOne(own, "run") });',
+    after: "said.set(name, { turn, run: own[0]?.run?.value });",
+    tests: ["graph-sessions"],
+    only: "names several drains",
+  },
+  {
+    rule: "of an update that has ended nothing says that it has only begun",
+    file: "graph/turns.ts",
+    before: "close: `DELETE { ${begun} } INSERT",
+    after: "close: `INSERT",
+    tests: ["graph-sessions"],
+    only: "has only begun",
+  },
 ];

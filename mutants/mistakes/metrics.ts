@@ -235,4 +235,12 @@ export const METRICS: readonly Mistake[] = [
     after: 'queries.set({ state: "running" }, waiting);',
     only: "what becomes of them",
   },
+  {
+    rule: "a port of the metrics that is taken is an error of whoever starts them",
+    file: "process/metrics.ts",
+    before: '      server.once("error", failed);\n',
+    after: "",
+    tests: ["metrics-parts"],
+    only: "a port that is taken",
+  },
 ];

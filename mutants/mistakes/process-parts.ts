@@ -330,4 +330,12 @@ export const PROCESS: readonly Mistake[] = [
       "  process.stdout.write(`${seconds(performance.now() - start)}  ${done}\\n`);\n  const result = await work();\n",
     only: "a step",
   },
+  {
+    rule: "a server or worker that is told a second time ends at once",
+    file: "process/part.ts",
+    before: '  orders.hurry.addEventListener("abort", () => process.exit(1));\n',
+    after: "",
+    tests: ["draining"],
+    only: "a second signal",
+  },
 ];

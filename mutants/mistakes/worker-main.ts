@@ -32,4 +32,12 @@ export const WORKER_MAIN: readonly Mistake[] = [
     tests: ["metrics"],
     only: "one process|times jobs",
   },
+  {
+    rule: "a worker does not wait without end for a database that says nothing",
+    file: "worker/main.ts",
+    before: "    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,\n",
+    after: "",
+    tests: ["worker-main"],
+    only: "says nothing is given up",
+  },
 ];
