@@ -145,6 +145,10 @@ describe("a drain", () => {
     graph.store.before = () => undefined;
     await drain(graph.options, undefined, 0);
     expect([(await states())[0]!.state, await graph.described()]).toEqual(["rejected", 0]);
+    const { rows } = await graph.database.owner.query(
+      "select retry_at > now() as is_later, refusals::integer from app_private.graph_records",
+    );
+    expect(rows).toEqual([{ is_later: true, refusals: 1 }]);
     await graph.database.owner.query("update app_private.graph_records set retry_at = now()");
     await drain(graph.options, undefined, 0);
     expect([(await states())[0]!.state, await graph.described()]).toEqual(["synced", 1]);

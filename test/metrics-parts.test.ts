@@ -85,10 +85,9 @@ describe("of whoever asks", () => {
     await once(taken, "listening");
     try {
       const { port } = taken.address() as AddressInfo;
-      await expect(new Metrics().serve("127.0.0.1", port)).rejects.toMatchObject({
-        code: "EADDRINUSE",
-        port,
-      });
+      let outcome: unknown;
+      new Metrics().serve("127.0.0.1", port).catch((error: unknown) => (outcome = error));
+      await eventually(() => expect(outcome).toMatchObject({ code: "EADDRINUSE", port }), 5_000);
     } finally {
       taken.close();
     }

@@ -110,6 +110,16 @@ const LOSSES: Loss[] = [
     NEEDS,
   ],
   [
+    "lacks the end of its last update, and a list beside",
+    ({ turns, run }) =>
+      update(
+        `DELETE WHERE { ${inGraph(turns, `${run} ?run`)} } ;
+         DROP GRAPH <${graph.options.projector.names.countriesGraph}>`,
+      ),
+    "An update was applied in part.",
+    { ...NEEDS, lists: ["countries"] },
+  ],
+  [
     "has drains that the database has not",
     () => query("update app_private.graph_runs set run = gen_random_uuid()"),
     "The database was set back to an earlier state than the graph's, or the graph to one that is forgotten.",

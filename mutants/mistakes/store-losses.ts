@@ -71,6 +71,14 @@ export const STORE_LOSSES: readonly Mistake[] = [
     only: "before its last update",
   },
   {
+    rule: "where an update was applied in part, what else is lost is written as well",
+    file: "worker/watch.ts",
+    before: "new Map([...behind, ...changedLast(mark, graphs)])",
+    after: "changedLast(mark, graphs)",
+    tests: ["store-losses"],
+    only: "and a list beside",
+  },
+  {
     ...WATCH,
     rule: "a graph that is behind is not replaced",
     before: "(kind) => loss.foreign && loss.what.has(kind) && loss.what.get(kind) === undefined,",

@@ -612,4 +612,12 @@ export const STEPS: readonly Mistake[] = [
     tests: ["drain-steps"],
     only: "the graph that it sends",
   },
+  {
+    rule: "what a store has refused is tried again later",
+    file: "worker/projection.ts",
+    before: '"rejected", [refusal]), byStore: true }',
+    after: '"rejected", [refusal]) }',
+    tests: ["drain-steps"],
+    only: "takes up again what the store has refused",
+  },
 ];
