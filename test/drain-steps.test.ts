@@ -11,11 +11,13 @@ import {
   GraphUnconfirmed,
 } from "../graph/store.ts";
 import { requireUpdates } from "../graph/session.ts";
+import { compareRecords } from "../worker/compare.ts";
 import { drain } from "../worker/drain.ts";
 import { hold, tryHold } from "../worker/hold.ts";
 import type { Hold } from "../worker/hold.ts";
 import { rebuild, rebuildNext } from "../worker/rebuild.ts";
 import type { RebuildProgress } from "../worker/rebuild.ts";
+import { readRecords } from "../worker/records.ts";
 import { projectionStatus } from "../worker/status.ts";
 import { watch } from "../worker/watch.ts";
 import { eventually } from "./support/eventually.ts";
@@ -614,6 +616,22 @@ describe("a rebuild", () => {
     await expect(rebuild(graph.options)).rejects.toThrow(GraphUnconfirmed);
     expect(await requested()).toEqual(["commitment", "engagement_claim", "need"]);
   });
+});
+
+test("a record that the load check keeps out of the graph is a difference only where it counts as being in it", async () => {
+  const [id] = await graph.declareNeeds(1);
+  const check: typeof graph.options.projector.check = (records) =>
+    Promise.resolve(new Map(records.map(({ iri }) => [iri, [{ path: "", message: "No." }]])));
+  const options = { ...graph.options, projector: { ...graph.options.projector, check } };
+  await drain(options);
+  const compared = async () =>
+    compareRecords("need", await readRecords(options.pool, "need", [id!]), options);
+  expect([(await states())[0]!.state, await compared()]).toEqual([
+    "rejected",
+    { differing: new Map(), pending: 0 },
+  ]);
+  await graph.database.owner.query("update app_private.graph_records set state = 'synced'");
+  expect(await compared()).toEqual({ differing: new Map([[id, "foreign"]]), pending: 0 });
 });
 
 test("what the graph holds is counted for each kind; a graph that is not there has nothing", async () => {

@@ -620,4 +620,12 @@ export const STEPS: readonly Mistake[] = [
     tests: ["drain-steps"],
     only: "takes up again what the store has refused",
   },
+  {
+    rule: "a record that the load check keeps out, and that is not in the graph, is no difference",
+    file: "worker/compare.ts",
+    before: 'rows.filter(({ state }) => state === "synced")',
+    after: 'rows.filter(({ state }) => state !== "pending")',
+    tests: ["drain-steps"],
+    only: "keeps out of the graph is a difference only",
+  },
 ];
