@@ -203,6 +203,22 @@ test("is not lent while the database is down, though one is open; nothing was do
   expect([pooled, connections.usage.used]).toEqual([0, 0]);
 });
 
+test("is waited for no longer by who hangs up, and goes to nobody of theirs when it comes back", async () => {
+  const limits = { slots: 1, perCaller: 1, queuePerCaller: 1, queue: 1, patienceMs: 1_000, slowMs: 1_000 };
+  const connections = connectionsOf({ shares: new Shares(limits) });
+  const lent = await connections.take({ caller: "a" });
+  const gone = new AbortController();
+  let refused: unknown;
+  connections.take({ caller: "b", gone: gone.signal }).catch((error: unknown) => (refused = error));
+  expect(connections.usage).toEqual({ used: 1, waiting: 1 });
+  gone.abort();
+  await jest.advanceTimersByTimeAsync(0);
+  expect([refused, connections.usage]).toEqual([expect.any(CallerGone), { used: 1, waiting: 0 }]);
+  lent.release();
+  await jest.advanceTimersByTimeAsync(0);
+  expect([pooled, connections.usage.used]).toEqual([1, 0]);
+});
+
 test("is waited for as long as is told, also by who waits in vain", async () => {
   const connections = connectionsOf();
   const told: number[] = [];

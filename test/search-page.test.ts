@@ -82,6 +82,19 @@ test("one word finds records of each kind, and organizations", async () => {
   expect(linksOf(await open("zebra", { in: "nonsense" }))).toHaveLength(4);
 });
 
+test("of a long text that somebody pastes the first 200 characters are looked for, and all of it as a URI", async () => {
+  const long = "zebra ".repeat(34).slice(0, 199);
+  expect(linksOf(await open(`${long} elsewhere`))).toHaveLength(4);
+  expect(linksOf(await open(`${long.slice(0, 188)} elsewhere`))).toEqual([]);
+  const uri = `https://data.example.org/org/${"x".repeat(200)}`;
+  await service.database.owner.query(
+    "insert into app_public.organizations (org_uri, name) values ($1, 'Long')",
+    [uri],
+  );
+  const { status, location } = await visitor.open(address(uri), AS_A_BROWSER);
+  expect([status, location]).toEqual([303, `/organizations/${encodeURIComponent(uri)}`]);
+});
+
 test("as many as the lists of REST find", async () => {
   for (const [list, path] of Object.entries({ Needs: "needs", Commitments: "commitments" })) {
     const { body } = await call(`${service.url}/v0/${path}?q=zebra`, "GET", service.keys.read);
