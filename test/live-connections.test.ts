@@ -76,6 +76,27 @@ describe("a WebSocket", () => {
     socket.emit("close", 1002, Buffer.alloc(0));
   });
 
+  test.each([
+    ["what the library refuses as an error of ours", new ApiError("validation_failed"), "close 4400"],
+    ["anything else", new Error("no"), "close 4500"],
+  ])(
+    "on which a message fails later on, by %s, is closed, and the process goes on",
+    async (_, error, closed) => {
+      const socket = new FakeSocket();
+      const opened: Server<Extra>["opened"] = ({ onMessage }) => {
+        onMessage(() => Promise.reject(error));
+        return () => Promise.resolve();
+      };
+      serveWebSocket({ opened } as Server<Extra>, {
+        ...{ socket: socket as unknown as WebSocket, request: {} as Request },
+      });
+      socket.emit("message", Buffer.from('{"type":"connection_init"}'));
+      await turn();
+      expect(socket.take()).toEqual([closed]);
+      socket.emit("close", 1006, Buffer.alloc(0));
+    },
+  );
+
   test("that closes takes all that goes over it with it, and no failure of that ends the process", () => {
     const socket = new FakeSocket();
     const closed = jest.fn(() => Promise.reject(new Error("a subscription does not end")));
@@ -350,6 +371,8 @@ test("a stream that began is ended with the server, and no other begins", async 
   over.response.emit("close");
   transports.close();
   expect([open.ends, over.ends]).toEqual([["end"], []]);
+  // What comes after that was for nobody, which is no reason to end the process.
+  open.response.emit("error", new Error("write after end"));
   const late = begin().streaming.catch(({ code }: ApiError) => code);
   await turn();
   expect(await Promise.race([late, Promise.resolve("begun")])).toBe("service_busy");

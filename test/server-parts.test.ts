@@ -371,6 +371,16 @@ describe("a listener", () => {
     expect((await text(socket)).split("\r\n\r\n")[1]).toBe(path);
   });
 
+  test("outlives a connection that breaks while it is looked at whether it may go on in another protocol", async () => {
+    const taken = Promise.withResolvers<IncomingMessage>();
+    const port = await listen((request: IncomingMessage) => taken.resolve(request));
+    const socket = await dial(port);
+    socket.write("GET /graphql HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+    const { socket: held } = await taken.promise;
+    socket.resetAndDestroy();
+    await eventually(() => expect(held.destroyed).toBe(true), 5_000);
+  });
+
   test("keeps nothing of the answers that have ended, nor of their connections", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
