@@ -256,7 +256,7 @@ describe.each([
     ]),
   ])("refuses %s", async (_name, query, variables, code) => {
     const subscriber = listen(variables, query);
-    await eventually(() => expect(subscriber.ended()).toBeDefined());
+    await eventually(() => expect(subscriber.ended()).toBeDefined(), 20_000);
     expect({ events: subscriber.events, ended: subscriber.ended() }).toMatchObject({
       events: [{ errors: [{ extensions: { code } }] }],
     });

@@ -123,6 +123,22 @@ test("by the clock a key is forgotten within ten minutes that the provider no lo
   expect(ended).toHaveBeenCalledWith(clock[0]!.timer as never);
 });
 
+test("a provider that is away, at the start or by the clock, is told of in the log and ends no process", async () => {
+  delete answers[CONFIGURATION];
+  const passed = () => new Promise(setImmediate);
+  provider.start();
+  await passed();
+  expect(warned).toBe(1);
+  clock[0]!.work();
+  await passed();
+  expect(warned).toBe(2);
+  answers[CONFIGURATION] = right;
+  clock[0]!.work();
+  await passed();
+  expect(await find("one")).toBeDefined();
+  expect(warned).toBe(2);
+});
+
 test("those who ask at once share the answer, and a provider that is away is told of and tried again", async () => {
   answers[CONFIGURATION] = 500;
   const both = await Promise.allSettled([find("one"), find("one")]);

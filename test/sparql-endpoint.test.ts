@@ -201,20 +201,28 @@ describe("a place", () => {
   });
 });
 
-test("a long text waits to be read as a query does to run: eight of a caller, for five seconds; who has gone is told nothing", async () => {
+test("a long text waits to be read as a query does to run: eight of a caller, for five seconds, and none of who has gone", async () => {
   const { endpoint } = endpointWith();
   const long = `ASK { ${"<urn:s> <urn:p> <urn:o> .".repeat(100)} }`;
   const leaving = new AbortController();
   const reads = (caller: string, text = long, gone = new AbortController().signal) =>
     code(endpoint.guard(text, { caller, gone }));
   const first = reads("a", `${"a.".repeat(22_000)}:a`, leaving.signal);
-  const others = Array.from({ length: 9 }, () => reads("a"));
+  const hangingUp = new AbortController();
+  const others = [reads("a", long, hangingUp.signal), ...Array.from({ length: 8 }, () => reads("a"))];
   await turn();
   const underWay = Promise.resolve("under way");
   const outcomes = () => Promise.all(others.map((each) => Promise.race([each, underWay])));
   const waiting = Array<string>(8).fill("under way");
   expect(await outcomes()).toEqual([...waiting, "ServiceBusy"]);
   expect(await reads("b")).toBe("answered");
+  // In the place of one who has gone another one waits.
+  hangingUp.abort();
+  await turn();
+  others.push(reads("a"));
+  await turn();
+  expect(await outcomes()).toEqual(["CallerGone", ...waiting.slice(1), "ServiceBusy", "under way"]);
+  others.splice(0, 1, others.pop()!);
   jest.advanceTimersByTime(4_999);
   await turn();
   expect(await outcomes()).toEqual([...waiting, "ServiceBusy"]);

@@ -273,4 +273,20 @@ export const GOING_ON: readonly Mistake[] = [
     tests: ["live-connections"],
     only: "an operation that the library",
   },
+  {
+    rule: "a message that fails late closes its connection, and ends no process",
+    file: "server/graphql/websocket.ts",
+    before: "hear(message as string).catch(failed)",
+    after: "void hear(message as string)",
+    tests: ["live-connections"],
+    only: "on which a message fails",
+  },
+  {
+    rule: "a stream that is written to after its end ends no process",
+    file: "server/graphql/transports.ts",
+    before: '    response.on("error", () => undefined);\n',
+    after: "",
+    tests: ["live-connections"],
+    only: "a stream that began",
+  },
 ];

@@ -279,6 +279,12 @@ export const OVERLOOKED_GRAPH: readonly Mistake[] = [
   },
   {
     ...READER,
+    rule: "who hangs up waits no more to have a long text read",
+    before: "await this.#shares.take(caller, gone);",
+    after: "await this.#shares.take(caller);",
+  },
+  {
+    ...READER,
     rule: "that a caller has gone while a text was read is no failure",
     before: "Promise.race([reading, whenGone(gone)])",
     after: "reading",

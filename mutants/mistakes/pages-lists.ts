@@ -338,4 +338,12 @@ export const PAGES_LISTS: readonly Mistake[] = [
     tests: ["organization-page"],
     only: "with a way to its chain",
   },
+  {
+    rule: "of a long text that is searched for the first 200 characters count",
+    file: "server/pages/search.ts",
+    before: "q: atMost(q, 200)",
+    after: "q",
+    tests: ["search-page"],
+    only: "of a long text",
+  },
 ];

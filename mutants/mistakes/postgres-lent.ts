@@ -162,4 +162,12 @@ export const POSTGRES_LENT: readonly Mistake[] = [
     ...{ rule, before, after, file: "server/postgres/connections.ts" },
     ...{ tests: ["lent-connections"], only: "rests before" },
   })),
+  {
+    rule: "who hangs up waits for no connection any more",
+    file: "server/postgres/connections.ts",
+    before: "this.#shares.take(caller, gone, isUnderWay)",
+    after: "this.#shares.take(caller, undefined, isUnderWay)",
+    tests: ["lent-connections"],
+    only: "waited for no longer",
+  },
 ];

@@ -107,4 +107,52 @@ export const UNNOTICED: readonly Mistake[] = [
     after: "url.pathname",
     tests: ["server-parts"],
   },
+  ...[
+    [
+      "what REST asks of the database ends with its caller",
+      "server/database.ts",
+      "take({ caller: identity.id, gone: identity.gone })",
+      "take({ caller: identity.id })",
+      "what is read by REST",
+    ],
+    [
+      "what GraphQL asks of the database ends with its caller",
+      "server/graphql/connection.ts",
+      "...{ caller: this.#caller, gone: this.#stopping.signal },",
+      "...{ caller: this.#caller },",
+      "what is read by GraphQL",
+    ],
+    [
+      "of a request whose caller is found out once more it is still known when they hang up",
+      "server/identity/unknown-keys.ts",
+      "async () => ({ ...(await identify()), gone })",
+      "async () => identify()",
+      "what is changed by REST",
+    ],
+    [
+      "of a request whose caller is known it is known when they hang up",
+      "server/identity/unknown-keys.ts",
+      "request.identity = { ...(await find(name, request, identify)), gone };",
+      "request.identity = await find(name, request, identify);",
+      "what is read by REST",
+    ],
+  ].map(([rule, file, before, after, only]) => ({
+    ...{ rule: rule!, file: file!, before: before!, after: after!, tests: ["hang-ups"], only: only! },
+  })),
+  {
+    rule: "a connection that breaks while it is looked at whether it may be taken over ends no process",
+    file: "server/listener.ts",
+    before: '      socket.on("error", () => socket.destroy());\n',
+    after: "",
+    tests: ["server-parts"],
+    only: "outlives a connection",
+  },
+  {
+    rule: "a provider that is away when nobody asks for its keys ends no process",
+    file: "server/identity/provider.ts",
+    before: "void this.#fetch().catch(() => undefined);",
+    after: "void this.#fetch();",
+    tests: ["provider-keys"],
+    only: "a provider that is away, at the start",
+  },
 ];

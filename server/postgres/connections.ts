@@ -338,7 +338,6 @@ export class BorrowedConnection {
       throw gone?.aborted ? new CallerGone() : failure;
     } finally {
       clearTimeout(deadline);
-      overdue.promise.catch(() => undefined);
       gone?.removeEventListener("abort", hangUp);
       if (!(failure instanceof DatabaseUnavailable)) took?.(performance.now() - began);
     }

@@ -103,15 +103,12 @@ export async function whileAlive<T>(
   const lost = Promise.withResolvers<never>();
   const fail = (cause: Error) => lost.reject(new DatabaseUnavailable({ ...options, cause }));
   const attendance = pulse.attend(fail, madeAt);
-  const working = work();
   try {
-    const result = await Promise.race([working, lost.promise]);
+    // What comes of the other one after that concerns nobody.
+    const result = await Promise.race([work(), lost.promise]);
     attendance.answered();
     return result;
   } finally {
     attendance.end();
-    // Whoever waited has the error already; what comes of the work after that concerns nobody.
-    working.catch(() => undefined);
-    lost.promise.catch(() => undefined);
   }
 }
