@@ -305,6 +305,25 @@ describe("the connection of a request", () => {
     expect(await Promise.allSettled([read(), read()])).toEqual([refused, refused]);
   });
 
+  test("that cannot even be rolled back any more fails for the reason for which it was to be", async () => {
+    const lender: Lender = {
+      timeoutMs: 1_000,
+      take: () =>
+        Promise.resolve({
+          run: ({ text }) =>
+            text === "rollback"
+              ? Promise.reject(new Error("the connection is broken"))
+              : Promise.resolve({ rows: [] } as never),
+          rest: () => Promise.resolve(),
+          release: () => undefined,
+        }),
+    };
+    const connection = new RequestConnection(lender, "key", {}, 1_000);
+    const repeatable = { key: "k", request: { method: "POST", path: "/graphql", body: {} } };
+    const failing = connection.once(repeatable, () => Promise.reject(new Error("the mutation is refused")));
+    await expect(failing).rejects.toThrow("the mutation is refused");
+  });
+
   test("may read exactly as many bytes as an answer may have, over all of its statements", async () => {
     const lender: Lender = {
       timeoutMs: 1_000,

@@ -77,6 +77,27 @@ test("while the database is known to be down nobody waits for the schema", async
   }
 });
 
+test("a server that ends while its schema cannot be built ends in good order", async () => {
+  const postgres = {
+    pulse: { isDown: false, attend: () => ({ answered: () => undefined, end: () => undefined }) },
+    get requests(): never {
+      throw new Error("It cannot be built.");
+    },
+  };
+  const logger = { error: () => undefined, warn: () => undefined };
+  const {
+    ask: askWithin,
+    hangUp,
+    release,
+  } = graphqlOnDemand({
+    ...{ postgres, logger, answerMaxBytes: 1 },
+  } as unknown as Parameters<typeof graphqlOnDemand>[0]);
+  const asked = expect(askWithin({} as Request, {} as Response, QUERY)).rejects.toThrow("cannot be built");
+  hangUp();
+  await expect(release()).resolves.toBeUndefined();
+  await asked;
+});
+
 test("what only begins like its path is nothing, and a caller without a key is refused as ever", async () => {
   for (const path of ["/graphqlx", "/graphql/x", "/graphiqlx"]) {
     expect((await call(service.url + path, "GET", undefined)).status).toBe(404);

@@ -124,6 +124,24 @@ describe("a refusal", () => {
     expect(waits).toHaveBeenCalledTimes(1);
   });
 
+  test("of one of many that hangs up is over at once as well, whichever guard refuses", async () => {
+    const guard = holdBack.slowly(() => {
+      throw failure;
+    });
+    const request = { ip: "10.0.0.3" } as Request;
+    const refused = (response: EventEmitter) => {
+      const told = Promise.resolve(guard(request, response as unknown as Response, () => undefined));
+      told.catch(() => answered.push("refused"));
+    };
+    for (let i = 0; i < 51; i += 1) refused(new EventEmitter());
+    const leaving = new EventEmitter();
+    refused(leaving);
+    expect(await after(0)).toBe(50);
+    leaving.emit("close");
+    expect(await after(0)).toBe(51);
+    expect(await after(500)).toBe(52);
+  });
+
   test("waits no more once the service ends", async () => {
     refuse("a");
     holdBack.end();

@@ -507,6 +507,9 @@ describe("answers that nobody reads", () => {
     // Whoever has read, or hung up, may ask again.
     second.emit("close");
     answerOf("a", guard);
+    // Those that are still there count as before.
+    third.writableLength = 401;
+    expect(() => answerOf("a", guard)).toThrow(full);
   });
 
   test("are counted with what of them is still to be written", async () => {

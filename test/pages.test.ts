@@ -233,6 +233,11 @@ test("whose session is over keeps what they wrote; another site's form brings no
   expect(own.status).toBe(401);
   expect(own.text).toContain("Not one of us, &lt;b&gt;sorry&lt;/b&gt;");
   expect(own.text).toContain(`href="/sign-in?returnTo=%2Fadmin%2Fclaims"`);
+  const several = await nobody.open("/admin/claims", {
+    ...{ method: "POST", headers: { "content-type": "application/x-www-form-urlencoded" } },
+    body: "claim=1&claim=2&notes=None+of+them&form=x",
+  });
+  expect([several.status, several.text.includes("None of them")]).toEqual([401, true]);
   // As long as a note may be, in characters that take the most room.
   const notes = `Sorry. ${"\u{1f30d}".repeat(9_990)}`;
   const long = await nobody.submit({ text: "" }, "/admin/claims", { ...fields, notes });

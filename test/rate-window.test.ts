@@ -414,4 +414,4 @@ test("who hangs up is not waited for; over a connection that lasts, who closes i
   await new Promise(setImmediate);
   gone.abort();
   await another;
-});
+}, 20_000);
