@@ -161,6 +161,30 @@ test("a connection that ends while it is asked is not one that is silent: a new 
   }
 });
 
+test("a connection that has fallen silent is given up when nobody asks any more", async () => {
+  const own = await forwardTo(() => Number(new URL(database.serverUrl).port));
+  const url = new URL(database.serverUrl);
+  url.port = String(own.port);
+  const clients: pg.Client[] = [];
+  const asking = new Heartbeat(() => {
+    const client = new pg.Client(url.href);
+    clients.push(client);
+    return client;
+  });
+  await asking.start();
+  try {
+    own.muffle();
+    const late = new AbortController();
+    const asked = expect(asking.ask(late.signal)).rejects.toThrow();
+    late.abort();
+    await asking.stop();
+    expect(clients.map(({ connection }) => connection.stream.destroyed)).toEqual([true]);
+    await asked;
+  } finally {
+    own.close();
+  }
+});
+
 test("a server that has no room for one more connection is there, and one without the database is not", async () => {
   const limit = (n: number) =>
     database.owner.query(

@@ -211,4 +211,12 @@ export const UNNOTICED: readonly Mistake[] = [
     tests: ["graphql-on-demand"],
     only: "ends in good order",
   },
+  {
+    rule: "a server that has stopped has no connection left, not even a silent one",
+    file: "server/postgres/heartbeat.ts",
+    before: "  async stop(): Promise<void> {\n    this.#endSilent();\n",
+    after: "  async stop(): Promise<void> {\n",
+    tests: ["connections"],
+    only: "has fallen silent",
+  },
 ];
