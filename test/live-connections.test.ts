@@ -83,13 +83,16 @@ describe("a WebSocket", () => {
     "on which a message fails later on, by %s, is closed, and the process goes on",
     async (_, error, closed) => {
       const socket = new FakeSocket();
-      const opened: Server<Extra>["opened"] = ({ onMessage }) => {
-        onMessage(() => Promise.reject(error));
+      const opened: Server<Extra>["opened"] = (over) => {
+        over.onMessage(() => Promise.reject(error));
         return () => Promise.resolve();
       };
-      serveWebSocket({ opened } as Server<Extra>, {
-        ...{ socket: socket as unknown as WebSocket, request: {} as Request },
-      });
+      serveWebSocket(
+        { opened },
+        {
+          ...{ socket: socket as unknown as WebSocket, request: {} as Request },
+        },
+      );
       socket.emit("message", Buffer.from('{"type":"connection_init"}'));
       await turn();
       expect(socket.take()).toEqual([closed]);

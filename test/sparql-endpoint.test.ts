@@ -222,7 +222,7 @@ test("a long text waits to be read as a query does to run: eight of a caller, fo
   others.push(reads("a"));
   await turn();
   expect(await outcomes()).toEqual(["CallerGone", ...waiting.slice(1), "ServiceBusy", "under way"]);
-  others.splice(0, 1, others.pop()!);
+  others[0] = others.pop()!;
   jest.advanceTimersByTime(4_999);
   await turn();
   expect(await outcomes()).toEqual([...waiting, "ServiceBusy"]);
