@@ -58,7 +58,8 @@ begin atomic
   cross join app_private.graph_store as s
   where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.classid = 0 and l.objid = lock::oid
     and l.database = (select d.oid from pg_database as d where d.datname = current_database())
-    and s.held_at < now() - interval '1 minute';
+    -- A time ahead of now was said by a clock that has been set back.
+    and s.held_at not between now() - interval '1 minute' and now() + interval '1 minute';
 end;
 comment on function app_private.end_silent_graph_holder is
   'Ends the connection of whoever has the right to write the graph, by the key of the lock, when they have not said for a minute '

@@ -309,10 +309,18 @@ export const WORKER: readonly Mistake[] = [
   {
     rule: "whoever has been silent for less than a minute keeps the right to write",
     file: "db/rules/graph-store.sql",
-    before: "s.held_at < now() - interval '1 minute'",
-    after: "s.held_at < now() - interval '10 seconds'",
+    before: "s.held_at not between now() - interval '1 minute'",
+    after: "s.held_at not between now() - interval '10 seconds'",
     tests: ["graph-contention"],
     only: "embedded.*silent",
+  },
+  {
+    rule: "whoever was heard at a time to come, before the clock was set back, may be silent too",
+    file: "db/rules/graph-store.sql",
+    before: "s.held_at not between now() - interval '1 minute' and now() + interval '1 minute'",
+    after: "s.held_at < now() - interval '1 minute'",
+    tests: ["graph-marking"],
+    only: "says nothing loses it",
   },
   {
     rule: "whoever is silent for a minute loses the right to write",
