@@ -24,8 +24,7 @@ export function registerSessions(program: Command, context: AdminContext): void 
       const { rows } = await pool.query<Session>(
         `select session_id as "sessionId", email, issuer, to_json(created_at) as "createdAt",
            to_json(last_used_at) as "lastUsedAt"
-         from app_private.sessions as s
-         where app_private.session_is_live(s) and ($1::text is null or lower(email) = lower($1))
+         from app_private.sessions_of($1)
          order by last_used_at desc, session_id`,
         [email ?? null],
       );

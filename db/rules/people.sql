@@ -106,6 +106,7 @@ declare
   found jsonb;
   searched record;
 begin
+  perform app_private.require_address(email);
   for searched in
     select c.oid::regclass as relation, nullif(concat_ws(' or ', nullif(app_private.belonging_condition(c.oid), ''), (
         -- What is deleted with a row is part of it.
@@ -161,6 +162,7 @@ declare
   person app_public.users;
   bereft text[] := array[]::text[];
 begin
+  perform app_private.require_address(email);
   -- As whoever else changes who manages what: first the organizations, then the person.
   perform app_private.lock_platform_roles();
   perform app_private.lock_organization(concerned.org_uri) from (
@@ -281,6 +283,8 @@ declare
   changed bigint;
   counts jsonb := jsonb_build_object();
 begin
+  -- Refuses what is no address as well.
+  perform app_private.end_sessions(email);
   select * into person from app_public.users as u where lower(u.email) = lower(finish_erasure.email);
   if person.user_id is not null and person.erased_at is null then
     raise exception 'begin_erasure comes first';
@@ -296,7 +300,6 @@ begin
     end if;
   end if;
   perform app_private.erase_identities(email, pseudonym);
-  perform app_private.end_sessions(email);
   -- They hold names as well, and for a day only: who repeats such a request is answered anew.
   execute format('delete from app_private.idempotent_answers as t where %s',
     app_private.mention_condition('app_private.idempotent_answers')) using email, null::uuid, pattern;

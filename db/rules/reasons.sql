@@ -165,6 +165,7 @@ as $$
 declare
   kind constant text := app_private.known_permission(permission);
 begin
+  perform app_private.require_address(email);
   if key_id is not null then
     return query select * from app_private.key_reasons(key_id, permission, org_uri, email);
   end if;

@@ -159,6 +159,35 @@ $$;
 comment on function app_private.find_session is
   'The person of the live session whose text has this SHA-256; null when it is unknown, ended or over.';
 
+create function app_private.require_address(email text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- What was accepted under earlier rules is still somebody's.
+  if not exists (select from app_public.users as u where lower(u.email) = lower(require_address.email))
+    and not exists (select from app_private.sessions as s where lower(s.email) = lower(require_address.email)) then
+    perform app_private.refuse_problems(app_private.email_problems('email', email));
+  end if;
+end
+$$;
+comment on function app_private.require_address is
+  'For the operator: refuses with 400 what is nobody''s address, lest nothing that is found by it be taken for nothing that is there.';
+
+create function app_private.sessions_of(email text) returns setof app_private.sessions
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if email is not null then
+    perform app_private.require_address(email);
+  end if;
+  return query select s.* from app_private.sessions as s
+    where app_private.session_is_live(s) and (sessions_of.email is null or lower(s.email) = lower(sessions_of.email));
+end
+$$;
+comment on function app_private.sessions_of is 'For the operator: the live sessions of a person, or all of them without an address.';
+
 create function app_private.end_sessions(email text) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -166,6 +195,7 @@ as $$
 declare
   ended bigint;
 begin
+  perform app_private.require_address(email);
   delete from app_private.sign_ins as s where lower(s.email) = lower(end_sessions.email);
   delete from app_private.sessions as s where lower(s.email) = lower(end_sessions.email);
   get diagnostics ended = row_count;

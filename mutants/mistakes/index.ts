@@ -124,6 +124,7 @@ import { ROUTES } from "./doors-routes.ts";
 import { SERVER_SLIPS } from "./server-slips.ts";
 import { SLIPS_OF_ENDS } from "./slips-held.ts";
 import { SLIPS_OF_LISTS } from "./slips-lists.ts";
+import { PEOPLE_ERASED } from "./people-erased.ts";
 import { SLIPS_OF_PEOPLE } from "./slips-people.ts";
 import { MORE_SLIPS } from "./slips-rest.ts";
 import { SLIPS_IN_RULES } from "./slips-rules.ts";
@@ -232,6 +233,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...OPERATOR_TOOL,
   ...OPERATOR_GRAPH,
   ...STANDING,
+  ...PEOPLE_ERASED,
   ...SLIPS_OF_PEOPLE,
   ...SLIPS_OF_LISTS,
   ...SLIPS_OF_ENDS,

@@ -76,7 +76,7 @@ export const OPERATOR_TOOL: readonly Mistake[] = [
   },
   {
     rule: "only sessions that are live are listed",
-    file: "admin/sessions.ts",
+    file: "db/rules/sessions.sql",
     before: "where app_private.session_is_live(s) and (",
     after: "where (",
     tests: ["sessions"],

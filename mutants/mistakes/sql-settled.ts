@@ -96,8 +96,8 @@ export const SETTLED: readonly Mistake[] = [
   {
     rule: "a link to sign in goes to an address only",
     file: "db/rules/sessions.sql",
-    before: "  perform app_private.refuse_problems(app_private.email_problems('email', email));\n",
-    after: "",
+    before: "begin\n  perform app_private.refuse_problems(app_private.email_problems('email', email));\n",
+    after: "begin\n",
     tests: ["sign-in"],
     only: "gets none for",
   },

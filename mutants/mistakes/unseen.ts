@@ -138,13 +138,6 @@ export const UNSEEN: readonly Mistake[] = [
     tests: ["graph-rebuild", "operator-words"],
   },
   {
-    rule: "sessions list shows only sessions that are live",
-    file: "admin/sessions.ts",
-    before: "where app_private.session_is_live(s) and ($1::text is null or lower(email) = lower($1))",
-    after: "where ($1::text is null or lower(email) = lower($1))",
-    tests: ["sessions", "operator-words"],
-  },
-  {
     rule: "The store is given Fuseki's timeout parameter only when queries go to the URL derived from FUSEKI_URL, not to a SPARQL_QUERY_URL of the operator's",
     file: "config.ts",
     before: "takesTimeout: e.SPARQL_QUERY_URL === undefined,",

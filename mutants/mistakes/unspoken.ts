@@ -97,9 +97,9 @@ export const UNSPOKEN: readonly Mistake[] = [
   },
   {
     rule: "a session is found in any case of the address",
-    file: "admin/sessions.ts",
-    before: "lower(email) = lower($1)",
-    after: "email = $1",
+    file: "db/rules/sessions.sql",
+    before: "lower(s.email) = lower(sessions_of.email)",
+    after: "s.email = sessions_of.email",
     tests: ["sessions"],
     only: "last use is the latest",
   },
