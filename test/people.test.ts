@@ -338,6 +338,57 @@ test("an address that was accepted under earlier rules is still a person's", asy
   });
 });
 
+test("what is another's address as a whole stays theirs, and in texts what is plainly the person's goes", async () => {
+  const at = organization.domain;
+  const [brien, other, dashed, jim] = ["brien", "o'brien", "-brien", "jim.brien"].map(
+    (name) => `${name}@${at}`,
+  );
+  for (const email of [brien!, other!, dashed!]) {
+    await db().query("select app_private.add_member($1, $2, 'org_admin')", [organization.uri, email]);
+  }
+  const text = (one: string) =>
+    `Ask ${one}, '${one}', (${one}), mailto:${one}, x=${one}, *${one}*, メール${one}まで, --${one}, ${one}-- or ${one.toUpperCase()}.`;
+  const others = `Not ${other}, ${dashed}, ${other!.toUpperCase()}, ${jim}, x.${brien}, ${brien}.org or ${brien}-x.org.`;
+  const needs = { [brien!]: text(brien!), [other!]: others };
+  for (const [email, needDescription] of Object.entries(needs)) {
+    expect(await door.declareNeed({ ...declaration(email), needDescription })).toHaveProperty("value");
+  }
+  await db().query(
+    "insert into app_private.api_keys (label, key_hash, scope, persons) values ($2::text, sha256($2::text::bytea), 'api_read', array[$1, $2, '=' || $1])",
+    [brien, other],
+  );
+  await db().query(
+    "insert into app_public.churches (church_id, name, contact_emails) values ($1, $2, array[$2])",
+    [at, other],
+  );
+
+  const { kept } = await inProcess("people", "export", "--email", brien!);
+  expect(kept["app_public.needs"]).toHaveLength(1);
+  expect(kept["app_public.users"]).toHaveLength(1);
+  const { pseudonym, churches } = await inProcess("people", "erase", "--email", brien!);
+  expect(churches).toBe(0);
+  await db().query("delete from app_public.churches");
+  const { rows } = await db().query<{ email: string; text: string }>(
+    `select declared_by_email as email, need_description as text from app_public.needs where org_uri = $1 order by 1 desc`,
+    [organization.uri],
+  );
+  expect(rows).toEqual([
+    { email: other, text: others },
+    // Before two dashes it may be the longer address.
+    {
+      email: pseudonym,
+      text: text(pseudonym)
+        .replace(`--${pseudonym}`, `--${brien}`)
+        .replace(/ERASED\S+INVALID/, pseudonym),
+    },
+  ]);
+  const { rows: keys } = await db().query("select persons from app_private.api_keys where label = $1", [
+    other,
+  ]);
+  expect(keys).toEqual([{ persons: [pseudonym, other, `=${brien}`] }]);
+  expect(await m.membershipOf(db(), organization.uri, other!)).toBe("org_admin active");
+});
+
 test("an erasure may take longer than the operator lets statements take", async () => {
   await db().query("insert into app_public.users (email) values ($1)", [person]);
   await db().query(`

@@ -42,6 +42,7 @@
 \ir chain.sql
 \ir organization-desk.sql
 \ir reasons.sql
+\ir mentions.sql
 \ir people.sql
 \ir choosing.sql
 \ir claim-queue.sql

@@ -1,100 +1,5 @@
 -- What the service keeps on a person: all of it, and how it is made nobody's. For the operator; docs/operations.md has more.
--- Both go through every column that can hold an address, as the catalog has them, so that no table is forgotten.
-
-create function app_private.text_columns() returns table (relation regclass, name name, type text, reads_as text)
-language sql stable
-set search_path = pg_catalog, pg_temp
-begin atomic
-  select c.oid::regclass as relation, a.attname as name, format_type(a.atttypid, a.atttypmod),
-    case when t.typname in ('json', 'jsonb') then 'jsonb' when t.typcategory = 'A' then 'text[]' else 'text' end as reads_as
-  from pg_class as c
-  join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-  join pg_type as t on t.oid = a.atttypid
-  left join pg_type as item on item.oid = t.typelem and t.typcategory = 'A'
-  where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text in ('app_public', 'app_private', 'graphile_worker')
-    and (t.typcategory = 'S' or t.typname in ('json', 'jsonb') or item.typcategory = 'S')
-    -- A published directory, which the next import would bring back.
-    and format('%s.%s', c.relnamespace::regnamespace, c.relname) not in (
-      'app_public.churches', 'app_private.church_words', 'app_private.church_tags');
-end;
-comment on function app_private.text_columns is
-  'Every column, of the worker''s tables too, that can hold an address; the directory of churches aside.';
-
-create function app_private.address_pattern(email text) returns text
-language sql immutable
--- Not within a longer address, neither before nor behind.
-return '(?<![[:alnum:]._%+-])' || regexp_replace(email, '([^[:alnum:]@])', '\\\1', 'g') || '(?![[:alnum:]-]|\.[[:alnum:]])';
-comment on function app_private.address_pattern is 'Regular expression of an e-mail address where it stands by itself.';
-
-create function app_private.name_pattern(person app_public.users) returns text
-language sql immutable
--- A first name alone may be anybody's. No name: a pattern that finds nothing.
-return coalesce('\m' || regexp_replace(person.first_name || ' ' || person.last_name, '([^[:alnum:] ])', '\\\1', 'g') || '\M',
-  '(?!)');
-comment on function app_private.name_pattern is 'Regular expression of a person''s full name.';
-
-create function app_private.substituted(value text, pattern text, substitute text) returns text
-language sql immutable
-return regexp_replace(value, pattern, substitute, 'gi');
-comment on function app_private.substituted(text, text, text) is 'A text with something else for what a pattern finds, in any case.';
-
-create function app_private.substituted(value text[], pattern text, substitute text) returns text[]
-language sql immutable
-begin atomic
-  select case when value is not null then
-    coalesce(array_agg(regexp_replace(t.item, pattern, substitute, 'gi') order by t.place), '{}') end
-  from unnest(value) with ordinality as t (item, place);
-end;
-comment on function app_private.substituted(text[], text, text) is 'The same in each item of a list.';
-
-create function app_private.substituted(value jsonb, pattern text, substitute text) returns jsonb
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  -- By value, not in the JSON's text: there an address may follow upon the n of \n.
-  case jsonb_typeof(value)
-    when 'string' then
-      return to_jsonb(regexp_replace(value #>> '{}', pattern, substitute, 'gi'));
-    when 'array' then
-      return (select coalesce(jsonb_agg(app_private.substituted(t.item, pattern, substitute) order by t.place), '[]')
-        from jsonb_array_elements(value) with ordinality as t (item, place));
-    when 'object' then
-      return (select coalesce(jsonb_object_agg(
-          regexp_replace(t.key, pattern, substitute, 'gi'), app_private.substituted(t.value, pattern, substitute)), '{}')
-        from jsonb_each(value) as t);
-    else
-      return value;
-  end case;
-end
-$$;
-comment on function app_private.substituted(jsonb, text, text) is 'The same in each string of a JSON value, keys included.';
-
--- In the conditions $1 is the address, $2 the person's id, $3 the pattern of the address.
-create function app_private.mention_condition(relation regclass) returns text
-language sql stable
-set search_path = pg_catalog, pg_temp
-begin atomic
-  select string_agg(format(
-      '(strpos(lower(t.%1$I::text), lower($1)) > 0 and t.%1$I::%2$s is distinct from app_private.substituted(t.%1$I::%2$s, $3, ''''))',
-      c.name, c.reads_as), ' or ')
-  from app_private.text_columns() as c where c.relation = mention_condition.relation;
-end;
-comment on function app_private.mention_condition is 'SQL: whether a row t of a table mentions the address.';
-
-create function app_private.belonging_condition(relation regclass) returns text
-language sql stable
-set search_path = pg_catalog, pg_temp
-begin atomic
-  select concat_ws(' or ', app_private.mention_condition(relation), case when relation::text = 'app_public.users'
-      then 't.user_id = $2' end, (
-    select string_agg(format('t.%I = $2', a.attname), ' or ')
-    from pg_constraint as k
-    join pg_attribute as a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
-    where k.contype = 'f' and k.conrelid = relation and k.confrelid::regclass::text = 'app_public.users'));
-end;
-comment on function app_private.belonging_condition is
-  'SQL: whether a row t of a table mentions the address or refers to the person; null where none can.';
+-- Both go by where the person is mentioned (mentions.sql).
 
 create function app_private.export_person(email text) returns jsonb
 language plpgsql stable
@@ -331,6 +236,7 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select count(*) from app_public.churches as c
-  where strpos(lower(to_jsonb(c)::text), lower(churches_naming.email)) > 0;
+  where strpos(lower(to_jsonb(c)::text), lower(churches_naming.email)) > 0
+    and to_jsonb(c) <> app_private.substituted(to_jsonb(c), app_private.address_pattern(churches_naming.email), '');
 end;
 comment on function app_private.churches_naming is 'How many churches of the directory have an address.';

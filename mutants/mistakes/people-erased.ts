@@ -43,4 +43,55 @@ export const PEOPLE_ERASED: readonly Mistake[] = [
     tests: ["people"],
     only: "earlier rules",
   },
+  {
+    rule: "an address that ends in a person's is not found to be theirs",
+    file: "db/rules/mentions.sql",
+    before:
+      "when app_private.is_email(value) then regexp_replace(value, '^(' || pattern || ')$', substitute, 'i')\n",
+    after: "when false then null\n",
+    tests: ["people"],
+    only: "another's address",
+  },
+  {
+    rule: "an item of a list that is an address is whole as well",
+    file: "db/rules/mentions.sql",
+    before: "array_agg(app_private.substituted(t.item, pattern, substitute) order",
+    after: "array_agg(regexp_replace(t.item, pattern, substitute, 'gi') order",
+    tests: ["people"],
+    only: "another's address",
+  },
+  {
+    rule: "in a text nobody's address is touched who is known",
+    file: "db/rules/mentions.sql",
+    before:
+      "concat_ws('|', usual.before, string_agg(app_private.literal_pattern(left(u.email, -given.length)), '|'))",
+    after: "usual.before",
+    tests: ["people"],
+    only: "another's address",
+  },
+  {
+    rule: "in a text quotes around an address are none of it",
+    file: "db/rules/mentions.sql",
+    before: "select '[A-Za-z0-9][._%+-]*' as before",
+    after: "select '[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]' as before",
+    tests: ["people"],
+    only: "another's address",
+  },
+  {
+    rule: "dashes behind an address are none of it, unless its domain goes on",
+    file: "db/rules/mentions.sql",
+    before: "'(?!-*[A-Za-z0-9]|",
+    after: "'(?!-|[A-Za-z0-9]|",
+    tests: ["people"],
+    only: "another's address",
+  },
+  {
+    rule: "churches that name another are not told of",
+    file: "db/rules/people.sql",
+    before:
+      "\n    and to_jsonb(c) <> app_private.substituted(to_jsonb(c), app_private.address_pattern(churches_naming.email), '')",
+    after: "",
+    tests: ["people"],
+    only: "another's address",
+  },
 ];

@@ -118,10 +118,9 @@ export const SLIPS_OF_AUTHORITY: readonly Mistake[] = [
   },
   {
     rule: "who is called so as part of a longer name keeps it",
-    file: "db/rules/people.sql",
-    before:
-      "'\\m' || regexp_replace(person.first_name || ' ' || person.last_name, '([^[:alnum:] ])', '\\\\\\1', 'g') || '\\M'",
-    after: "regexp_replace(person.first_name || ' ' || person.last_name, '([^[:alnum:] ])', '\\\\\\1', 'g')",
+    file: "db/rules/mentions.sql",
+    before: "'\\m' || app_private.literal_pattern(person.first_name || ' ' || person.last_name) || '\\M'",
+    after: "app_private.literal_pattern(person.first_name || ' ' || person.last_name)",
     tests: ["people"],
     only: "whole name",
   },

@@ -100,8 +100,8 @@ export const SLIPS_IN_SQL: readonly Mistake[] = [
   },
   {
     rule: "an erased person's address is replaced in the names of JSON values too",
-    file: "db/rules/people.sql",
-    before: "regexp_replace(t.key, pattern, substitute, 'gi'), app_private",
+    file: "db/rules/mentions.sql",
+    before: "app_private.substituted(t.key, pattern, substitute), app_private",
     after: "t.key, app_private",
     tests: ["people"],
     only: "at every door",

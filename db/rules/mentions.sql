@@ -1,0 +1,116 @@
+-- Where a person is mentioned: in which columns, as the catalog has them, so that no table is forgotten, and in which words.
+
+create function app_private.text_columns() returns table (relation regclass, name name, type text, reads_as text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select c.oid::regclass as relation, a.attname as name, format_type(a.atttypid, a.atttypmod),
+    case when t.typname in ('json', 'jsonb') then 'jsonb' when t.typcategory = 'A' then 'text[]' else 'text' end as reads_as
+  from pg_class as c
+  join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  join pg_type as t on t.oid = a.atttypid
+  left join pg_type as item on item.oid = t.typelem and t.typcategory = 'A'
+  where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text in ('app_public', 'app_private', 'graphile_worker')
+    and (t.typcategory = 'S' or t.typname in ('json', 'jsonb') or item.typcategory = 'S')
+    -- A published directory, which the next import would bring back.
+    and format('%s.%s', c.relnamespace::regnamespace, c.relname) not in (
+      'app_public.churches', 'app_private.church_words', 'app_private.church_tags');
+end;
+comment on function app_private.text_columns is
+  'Every column, of the worker''s tables too, that can hold an address; the directory of churches aside.';
+
+create function app_private.literal_pattern(literal text) returns text
+language sql immutable
+return regexp_replace(literal, '([^[:alnum:]])', '\\\1', 'g');
+comment on function app_private.literal_pattern is 'Regular expression of a text as it stands.';
+
+create function app_private.address_pattern(email text) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- Not within a longer address, neither before nor behind. Quotes and the like are characters of addresses too: before one they
+  -- are taken for what they mostly are in a text, unless somebody is known whose address is the longer one.
+  select '(?<!' || concat_ws('|', usual.before, string_agg(app_private.literal_pattern(left(u.email, -given.length)), '|')) || ')'
+    || app_private.literal_pattern(address_pattern.email) || '(?!-*[A-Za-z0-9]|\.[A-Za-z0-9])'
+  from (select '[A-Za-z0-9][._%+-]*' as before) as usual
+  cross join (select char_length(address_pattern.email) as length) as given
+  left join app_public.users as u
+    on right(lower(u.email), given.length) = lower(address_pattern.email) and char_length(u.email) > given.length
+    and left(u.email, -given.length) !~ (usual.before || '$')
+  group by usual.before;
+end;
+comment on function app_private.address_pattern is 'Regular expression of an e-mail address where it stands by itself in a text.';
+
+create function app_private.name_pattern(person app_public.users) returns text
+language sql immutable
+-- A first name alone may be anybody's. No name: a pattern that finds nothing.
+return coalesce('\m' || app_private.literal_pattern(person.first_name || ' ' || person.last_name) || '\M',
+  '(?!)');
+comment on function app_private.name_pattern is 'Regular expression of a person''s full name.';
+
+create function app_private.substituted(value text, pattern text, substitute text) returns text
+language sql immutable
+return case
+  -- A text that is an address is somebody's, and it is that or another: what is found within it is part of another's.
+  when app_private.is_email(value) then regexp_replace(value, '^(' || pattern || ')$', substitute, 'i')
+  else regexp_replace(value, pattern, substitute, 'gi')
+end;
+comment on function app_private.substituted(text, text, text) is 'A text with something else for what a pattern finds, in any case.';
+
+create function app_private.substituted(value text[], pattern text, substitute text) returns text[]
+language sql immutable
+begin atomic
+  select case when value is not null then
+    coalesce(array_agg(app_private.substituted(t.item, pattern, substitute) order by t.place), '{}') end
+  from unnest(value) with ordinality as t (item, place);
+end;
+comment on function app_private.substituted(text[], text, text) is 'The same in each item of a list.';
+
+create function app_private.substituted(value jsonb, pattern text, substitute text) returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- By value, not in the JSON's text: there an address may follow upon the n of \n.
+  case jsonb_typeof(value)
+    when 'string' then
+      return to_jsonb(app_private.substituted(value #>> '{}', pattern, substitute));
+    when 'array' then
+      return (select coalesce(jsonb_agg(app_private.substituted(t.item, pattern, substitute) order by t.place), '[]')
+        from jsonb_array_elements(value) with ordinality as t (item, place));
+    when 'object' then
+      return (select coalesce(jsonb_object_agg(
+          app_private.substituted(t.key, pattern, substitute), app_private.substituted(t.value, pattern, substitute)), '{}')
+        from jsonb_each(value) as t);
+    else
+      return value;
+  end case;
+end
+$$;
+comment on function app_private.substituted(jsonb, text, text) is 'The same in each string of a JSON value, keys included.';
+
+-- In the conditions $1 is the address, $2 the person's id, $3 the pattern of the address.
+create function app_private.mention_condition(relation regclass) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select string_agg(format(
+      '(strpos(lower(t.%1$I::text), lower($1)) > 0 and t.%1$I::%2$s is distinct from app_private.substituted(t.%1$I::%2$s, $3, ''''))',
+      c.name, c.reads_as), ' or ')
+  from app_private.text_columns() as c where c.relation = mention_condition.relation;
+end;
+comment on function app_private.mention_condition is 'SQL: whether a row t of a table mentions the address.';
+
+create function app_private.belonging_condition(relation regclass) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select concat_ws(' or ', app_private.mention_condition(relation), case when relation::text = 'app_public.users'
+      then 't.user_id = $2' end, (
+    select string_agg(format('t.%I = $2', a.attname), ' or ')
+    from pg_constraint as k
+    join pg_attribute as a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+    where k.contype = 'f' and k.conrelid = relation and k.confrelid::regclass::text = 'app_public.users'));
+end;
+comment on function app_private.belonging_condition is
+  'SQL: whether a row t of a table mentions the address or refers to the person; null where none can.';
