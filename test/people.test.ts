@@ -492,6 +492,35 @@ test("of texts about an erased person only the whole name goes", async () => {
   ]);
 });
 
+test.each([
+  ["Zanaq", '"Quillfeather Jr."', 'Zanaq "Quillfeather Jr.", Zanaq "Quillfeather Jr."'],
+  ["(Zanaq)", "Q.", "(Zanaq) Q. and (zanaq)\n  Q."],
+  ["…", "!", "… !, … !"],
+  ["Å", "É", "Å É; Å É"],
+])("a full name goes whatever it begins and ends with: %s %s", async (firstName, lastName, said) => {
+  const { value } = await door.claim({ ...m.claimOf(organization, person), firstName, lastName });
+  await db().query(
+    "update app_public.organization_claims set review_notes = $2, stated_roles = array[$2] where claim_id = $1",
+    [value.claimId, `Met ${said}`],
+  );
+  await db().query(
+    "update app_private.mails set data = data || jsonb_build_object('said', $1::text) where data ->> 'claimId' = $2",
+    [said, value.claimId],
+  );
+  await db().query("select app_private.begin_erasure($1, false)", [person]);
+  const { rows: told } = await db().query("select app_private.finish_erasure($1) ->> 'pseudonym' as name", [
+    person,
+  ]);
+  const { rows } = await db().query<{ kept: string[] }>(
+    `select stated_roles || array(select data ->> 'said' from app_private.mails where data ->> 'claimId' = $1) as kept
+     from app_public.organization_claims where claim_id::text = $1`,
+    [value.claimId],
+  );
+  const separator = / and |[,;] /.exec(said)![0];
+  const names = [told[0].name, told[0].name].join(separator);
+  expect(new Set(rows[0]!.kept)).toEqual(new Set([`Met ${names}`, names]));
+});
+
 test("what an erased person has proposed goes with them, and no mail about it has a name", async () => {
   const { value } = await door.claim({
     ...{ ...m.claimOf(organization, person), orgUri: undefined, orgName: "Wells for Niger", isNewOrg: true },

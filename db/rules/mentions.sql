@@ -44,7 +44,10 @@ comment on function app_private.address_pattern is 'Regular expression of an e-m
 create function app_private.name_pattern(person app_public.users) returns text
 language sql immutable
 -- A first name alone may be anybody's. No name: a pattern that finds nothing.
-return coalesce('\m' || app_private.literal_pattern(person.first_name || ' ' || person.last_name) || '\M',
+return coalesce(
+  -- Names may begin and end with what is no letter, and lines may break within them.
+  '(?<!\w)' || regexp_replace(app_private.literal_pattern(person.first_name || ' ' || person.last_name), '(\\\s)+', '\s+', 'g')
+    || '(?!\w)',
   '(?!)');
 comment on function app_private.name_pattern is 'Regular expression of a person''s full name.';
 

@@ -94,4 +94,28 @@ export const PEOPLE_ERASED: readonly Mistake[] = [
     tests: ["people"],
     only: "another's address",
   },
+  {
+    rule: "a name that ends with what is no letter goes",
+    file: "db/rules/mentions.sql",
+    before: "|| '(?!\\w)'",
+    after: "|| '\\M'",
+    tests: ["people"],
+    only: "full name goes",
+  },
+  {
+    rule: "a name that begins with what is no letter goes",
+    file: "db/rules/mentions.sql",
+    before: "'(?<!\\w)' || ",
+    after: "'\\m' || ",
+    tests: ["people"],
+    only: "full name goes",
+  },
+  {
+    rule: "a name goes whose words are on two lines",
+    file: "db/rules/mentions.sql",
+    before: "'\\s+', 'g')",
+    after: "' ', 'g')",
+    tests: ["people"],
+    only: "full name goes",
+  },
 ];

@@ -119,8 +119,8 @@ export const SLIPS_OF_AUTHORITY: readonly Mistake[] = [
   {
     rule: "who is called so as part of a longer name keeps it",
     file: "db/rules/mentions.sql",
-    before: "'\\m' || app_private.literal_pattern(person.first_name || ' ' || person.last_name) || '\\M'",
-    after: "app_private.literal_pattern(person.first_name || ' ' || person.last_name)",
+    before: "'(?<!\\w)' || regexp",
+    after: "regexp",
     tests: ["people"],
     only: "whole name",
   },
