@@ -1,10 +1,12 @@
 import type { Command } from "commander";
 import { othersToEnd } from "../db/patience.ts";
+import { EXIT } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
 const PATIENCE_MS = 120_000;
 
-type Erasure = { pseudonym: string | null; changed: Record<string, number> };
+type Remains = { table: string; row: Record<string, unknown>; column: string; reason: string };
+type Erasure = { pseudonym: string | null; changed: Record<string, number>; remains: Remains[] };
 
 /** people export, erase. */
 export function registerPeople(program: Command, context: AdminContext): void {
@@ -58,14 +60,19 @@ async function erase(context: AdminContext, email: string, forced: boolean): Pro
       "select app_private.churches_naming($1)::integer as churches",
       [email],
     );
-    const { pseudonym, changed } = finished[0]!.erasure;
+    const { pseudonym, changed, remains } = finished[0]!.erasure;
     const { bereft } = begun[0]!;
     const { churches } = directory[0]!;
     const rows = Object.values(changed).reduce((sum, count) => sum + count, 0);
-    context.print({ pseudonym, changed, bereft, churches }, [
+    if (remains.length > 0) context.exitCode = EXIT.partly;
+    context.print({ pseudonym, changed, remains, bereft, churches }, [
       pseudonym === null
-        ? "Nothing is kept on this person."
+        ? `Nothing ${remains.length > 0 ? "else " : ""}is kept on this person.`
         : `The person is ${pseudonym} now, in ${rows} rows of ${Object.keys(changed).join(", ")}.`,
+      ...remains.map(
+        ({ table, row, column, reason }) =>
+          `The address remains in ${table}, ${column} of ${JSON.stringify(row)}: ${reason}`,
+      ),
       ...bereft.map((place) => `Nobody administers ${place} any more.`),
       ...(churches > 0
         ? [`${churches} churches of the directory have the address: correct it where it is imported from.`]

@@ -492,6 +492,97 @@ test("of texts about an erased person only the whole name goes", async () => {
   ]);
 });
 
+test("no text of a stranger keeps a person from being erased, and what remains is named", async () => {
+  const long = (text: string) => `${text} ${"x".repeat(197 - text.length)}`;
+  const { value } = await door.claim({
+    ...{ ...m.claimOf(organization, `stranger@${organization.domain}`), orgUri: undefined, isNewOrg: true },
+    ...{ orgName: long(person), firstName: "Sly", lastName: long(person) },
+  });
+  const named = `https://social.example/@${person}`;
+  await db().query(
+    "insert into app_public.organizations (org_uri, name, website) values ($1, 'Handle', $2)",
+    [named, `https://site.example/?mail=${person}`],
+  );
+  await db().query("select app_private.add_member($1, $2, 'org_admin')", [named, person]);
+  await db().query("select app_private.add_member($1, $2, 'org_admin')", [named, boss]);
+  await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
+  await db().query(
+    "insert into app_private.api_keys (label, key_hash, scope, organizations) values ($1::text, sha256($1::text::bytea), 'api_read', array[$2])",
+    [long(person), named],
+  );
+  expect(
+    await door.declareNeed({
+      ...declaration(person),
+      orgUri: named,
+      needDescription: `See ${named}, ${person}.`,
+    }),
+  ).toHaveProperty("value");
+  await db().query(
+    "create table app_private.stuck (id integer primary key, words text check (words !~ 'gone|erased'))",
+  );
+  await db().query("insert into app_private.stuck values (1, $1), (2, 'else')", [person]);
+  try {
+    const uri = {
+      ...{ table: "app_public.organizations", row: { org_uri: named }, column: "org_uri" },
+      reason: "an organization is known by its URI",
+    };
+    const stuck = {
+      ...{ table: "app_private.stuck", row: { id: 1 }, column: "words" },
+      reason: expect.stringContaining("stuck_words_check"),
+    };
+    const erased = await inProcess("people", "erase", "--email", person);
+    expect(erased).toMatchObject({ code: 1, remains: [uri, stuck], changed: { "app_private.api_keys": 1 } });
+    const { pseudonym } = erased;
+    const { rows } = await db().query(
+      `select o.name, o.website, u.last_name, k.label, n.need_description as said, n.declared_by_email as by, k.organizations
+       from app_public.organizations as o, app_public.users as u, app_private.api_keys as k, app_public.needs as n
+       where o.org_uri in ($1, $2) and u.first_name = 'Sly' and k.organizations = array[$2] and n.org_uri = $2
+       order by o.org_uri = $2`,
+      [value.orgUri, named],
+    );
+    const gone = long(person).replace(person, "gone");
+    const same = {
+      ...{ last_name: gone, label: gone, said: `See ${named}, ${pseudonym}.`, by: pseudonym },
+      organizations: [named],
+    };
+    expect(rows).toEqual([
+      { ...same, name: gone, website: null },
+      { ...same, name: "Handle", website: `https://site.example/?mail=${pseudonym}` },
+    ]);
+    expect(await m.membershipOf(db(), named, boss)).toBe("org_admin active");
+
+    expect(await tool(["people", "erase", "--email", person], settings())).toEqual({
+      code: 1,
+      stderr: "",
+      stdout: expect.stringMatching(
+        /^Nothing else is kept on this person\.\nThe address remains in app_public\.organizations, org_uri of \{"org_uri":"[^]*\n.* in app_private\.stuck, words of \{"id":1\}: .*\n$/,
+      ),
+    });
+  } finally {
+    await db().query("drop table app_private.stuck");
+  }
+});
+
+test("an erasure that something else is in the way of is not done by halves", async () => {
+  await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
+  await db().query("create table app_private.busy (words text)");
+  await db().query("insert into app_private.busy values ($1)", [person]);
+  await db().query(`
+    create function app_private.be_busy() returns trigger language plpgsql as $$
+    begin raise exception using errcode = 'deadlock_detected', message = 'in the way'; end $$;
+    create trigger busy before update on app_private.busy for each row execute function app_private.be_busy()`);
+  try {
+    expect(await inProcess("people", "erase", "--email", person)).toMatchObject({
+      code: 2,
+      message: "in the way",
+    });
+    expect((await db().query("select from app_public.users where email = $1", [person])).rowCount).toBe(1);
+  } finally {
+    await db().query("drop table app_private.busy; drop function app_private.be_busy");
+  }
+  expect(await inProcess("people", "erase", "--email", person)).toMatchObject({ code: 0, remains: [] });
+});
+
 test.each([
   ["Zanaq", '"Quillfeather Jr."', 'Zanaq "Quillfeather Jr.", Zanaq "Quillfeather Jr."'],
   ["(Zanaq)", "Q.", "(Zanaq) Q. and (zanaq)\n  Q."],

@@ -19,6 +19,14 @@ end;
 comment on function app_private.text_columns is
   'Every column, of the worker''s tables too, that can hold an address; the directory of churches aside.';
 
+-- In the conditions $1 is the address, $2 the person's id, $3 the pattern of the address.
+create function app_private.mention_in(name name, reads_as text) returns text
+language sql stable
+return format(
+  '(strpos(lower(t.%1$I::text), lower($1)) > 0 and t.%1$I::%2$s is distinct from app_private.substituted(t.%1$I::%2$s, $3, ''''))',
+  name, reads_as);
+comment on function app_private.mention_in is 'SQL: whether a column of a row t mentions the address.';
+
 create function app_private.literal_pattern(literal text) returns text
 language sql immutable
 return regexp_replace(literal, '([^[:alnum:]])', '\\\1', 'g');
@@ -40,6 +48,20 @@ begin atomic
   group by usual.before;
 end;
 comment on function app_private.address_pattern is 'Regular expression of an e-mail address where it stands by itself in a text.';
+
+create function app_private.erasable_pattern(email text) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- By its URI an organization is known in the graph, to partners and to keys: one that has the address in it stays, here and there.
+  select coalesce('(?<!' || string_agg(app_private.literal_pattern(left(o.org_uri, place - 1)), '|') || ')', '')
+    || app_private.address_pattern(erasable_pattern.email)
+  from app_public.organizations as o, generate_series(1, char_length(o.org_uri)) as place
+  where strpos(lower(o.org_uri), lower(erasable_pattern.email)) > 0
+    and substr(lower(o.org_uri), place, char_length(erasable_pattern.email)) = lower(erasable_pattern.email);
+end;
+comment on function app_private.erasable_pattern is
+  'The same, but for where the address is part of an organization''s URI.';
 
 create function app_private.name_pattern(person app_public.users) returns text
 language sql immutable
@@ -92,14 +114,11 @@ end
 $$;
 comment on function app_private.substituted(jsonb, text, text) is 'The same in each string of a JSON value, keys included.';
 
--- In the conditions $1 is the address, $2 the person's id, $3 the pattern of the address.
 create function app_private.mention_condition(relation regclass) returns text
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select string_agg(format(
-      '(strpos(lower(t.%1$I::text), lower($1)) > 0 and t.%1$I::%2$s is distinct from app_private.substituted(t.%1$I::%2$s, $3, ''''))',
-      c.name, c.reads_as), ' or ')
+  select string_agg(app_private.mention_in(c.name, c.reads_as), ' or ')
   from app_private.text_columns() as c where c.relation = mention_condition.relation;
 end;
 comment on function app_private.mention_condition is 'SQL: whether a row t of a table mentions the address.';

@@ -176,17 +176,72 @@ $$;
 comment on function app_private.erase_identities is
   'Replaces what a provider calls a person in histories: issuer and subject are as good as the address.';
 
+create function app_private.is_about_values(sqlstate text) returns boolean
+language sql immutable
+return sqlstate ~ '^(22|23|54|P0|PT)';
+comment on function app_private.is_about_values is
+  'Whether an error says that a value cannot be so (of data, constraints, bounds and rules), and not that something else is in the way.';
+
+create function app_private.erase_row_by_row(relation regclass, email text, pattern text, pseudonym text) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  key constant text[] := array(
+    select a.attname from pg_index as i join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
+    where i.indrelid = relation and i.indisprimary);
+  remains jsonb := jsonb_build_array();
+  searched record;
+  place tid;
+  substitute text;
+  refused text;
+  named jsonb;
+begin
+  for searched in select c.* from app_private.text_columns() as c where c.relation = erase_row_by_row.relation loop
+    for place in
+      execute format('select t.ctid from %s as t where %s for no key update', relation,
+        app_private.mention_in(searched.name, searched.reads_as)) using email, null::uuid, pattern
+    loop
+      refused := null;
+      -- The second is shorter than any address, for where there is no room.
+      foreach substitute in array array[pseudonym, 'gone'] loop
+        begin
+          execute format('update %1$s as t set %2$I = app_private.substituted(t.%2$I::%3$s, $1, $2)::%4$s where t.ctid = $3',
+            relation, searched.name, searched.reads_as, searched.type) using pattern, substitute, place;
+          refused := null;
+          exit;
+        exception when others then
+          if not app_private.is_about_values(sqlstate) then
+            raise;
+          end if;
+          refused := coalesce(refused, sqlerrm);
+        end;
+      end loop;
+      if refused is not null then
+        execute format('select coalesce(jsonb_object_agg(k, to_jsonb(t) -> k), ''{}'') from %s as t, unnest($2) as k where t.ctid = $1',
+          relation) into named using place, key;
+        remains := remains || jsonb_build_object('table', relation::text, 'row', named, 'column', searched.name, 'reason', refused);
+      end if;
+    end loop;
+  end loop;
+  return remains;
+end
+$$;
+comment on function app_private.erase_row_by_row is
+  'Replaces an address in a table some row of which refuses the pseudonym. Returns what remains, in which column of which row, and why.';
+
 create function app_private.finish_erasure(email text) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   pseudonym constant text := format('erased-%s@erased.invalid', gen_random_uuid());
-  pattern constant text := app_private.address_pattern(email);
+  pattern text;
   person app_public.users;
   swept record;
   changed bigint;
   counts jsonb := jsonb_build_object();
+  remains jsonb;
 begin
   -- Refuses what is no address as well.
   perform app_private.end_sessions(email);
@@ -205,31 +260,51 @@ begin
     end if;
   end if;
   perform app_private.erase_identities(email, pseudonym);
+  pattern := app_private.erasable_pattern(email);
   -- They hold names as well, and for a day only: who repeats such a request is answered anew.
   execute format('delete from app_private.idempotent_answers as t where %s',
     app_private.mention_condition('app_private.idempotent_answers')) using email, null::uuid, pattern;
+  remains := (
+    select coalesce(jsonb_agg(jsonb_build_object('table', 'app_public.organizations', 'row',
+      jsonb_build_object('org_uri', o.org_uri), 'column', 'org_uri', 'reason', 'an organization is known by its URI')
+      order by o.org_uri), '[]')
+    from app_public.organizations as o
+    where app_private.substituted(o.org_uri, app_private.address_pattern(email), '') <> o.org_uri);
   for swept in
     select c.relation, app_private.mention_condition(c.relation) as condition,
       string_agg(format('%1$I = app_private.substituted(t.%1$I::%2$s, $3, $4)::%3$s', c.name, c.reads_as, c.type), ', ') as changes
     from app_private.text_columns() as c group by c.relation order by c.relation::text
   loop
-    execute format('update %s as t set %s where %s', swept.relation, swept.changes, swept.condition)
-      using email, null::uuid, pattern, pseudonym;
-    get diagnostics changed = row_count;
+    begin
+      execute format('update %s as t set %s where %s', swept.relation, swept.changes, swept.condition)
+        using email, null::uuid, pattern, pseudonym;
+      get diagnostics changed = row_count;
+    exception when others then
+      -- Whatever somebody has written where, it keeps nobody from being erased.
+      if not app_private.is_about_values(sqlstate) then
+        raise;
+      end if;
+      execute format('select count(*) from %s as t where %s', swept.relation, swept.condition)
+        into changed using email, null::uuid, pattern;
+      remains := remains || app_private.erase_row_by_row(swept.relation, email, pattern, pseudonym);
+      execute format('select $4 - count(*) from %s as t where %s', swept.relation, swept.condition)
+        into changed using email, null::uuid, pattern, changed;
+    end;
     if changed > 0 then
       counts := counts || jsonb_build_object(swept.relation::text, changed);
     end if;
   end loop;
   if counts = '{}' then
-    return jsonb_build_object('pseudonym', null, 'changed', counts);
+    return jsonb_build_object('pseudonym', null, 'changed', counts, 'remains', remains);
   end if;
   perform app_private.note_administration('person', pseudonym, '{"erased": true}');
-  return jsonb_build_object('pseudonym', pseudonym, 'changed', counts);
+  return jsonb_build_object('pseudonym', pseudonym, 'changed', counts, 'remains', remains);
 end
 $$;
 comment on function app_private.finish_erasure is
   'Replaces a person''s address by a pseudonym, wherever it stands, in one transaction. For when nobody can be writing it any '
-  'more: after begin_erasure, and after all that was under way then. Returns the pseudonym and how many rows have it, by table.';
+  'more: after begin_erasure, and after all that was under way then. Returns the pseudonym, how many rows have it, by table, and what '
+  'remains.';
 
 create function app_private.churches_naming(email text) returns bigint
 language sql stable
