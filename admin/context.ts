@@ -10,6 +10,7 @@ import { createGraphStore, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "../process/embedded.ts";
 import type { Joined } from "../process/embedded.ts";
+import { writeOut } from "./output.ts";
 
 /** The endpoints of a graph store, as in Config. */
 export type GraphStoreEndpoints = NonNullable<Config["graphStore"]>;
@@ -46,8 +47,12 @@ export class AdminContext {
   #store: Promise<Joined> | undefined;
   #client: GraphStore | undefined;
 
-  constructor(config: Config) {
+  /** Writes to standard output, or throws: a command whose answer is not written has failed. */
+  readonly write: (text: string) => void;
+
+  constructor(config: Config, write = writeOut) {
     this.config = config;
+    this.write = write;
   }
 
   /** URL of the database as the role that owns the schema: DATABASE_URL, or the embedded one. */
@@ -74,6 +79,19 @@ export class AdminContext {
     return pool;
   }
 
+  /** Does something as a whole: what cannot be said has not been done. */
+  async inTransaction(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+    const client = await (await this.pool()).connect();
+    try {
+      await client.query("begin");
+      await work(client);
+      await client.query("commit");
+    } finally {
+      // An open transaction ends with its connection.
+      client.release(true);
+    }
+  }
+
   /** Where the graph store is: as configured, or the embedded one, of the running service or of this call. */
   async graphStore(): Promise<GraphStoreEndpoints> {
     if (this.config.graphStore) return this.config.graphStore;
@@ -97,7 +115,7 @@ export class AdminContext {
    */
   print(value: unknown, text: string | readonly string[]): void {
     const lines = this.json ? JSON.stringify(value) : [text].flat().join("\n");
-    process.stdout.write(`${lines}\n`);
+    this.write(`${lines}\n`);
   }
 
   /** Tells a person something on standard error, which --json leaves alone. */

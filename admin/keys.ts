@@ -74,17 +74,19 @@ export function registerKeys(program: Command, context: AdminContext): void {
     )
     .action(async (options: IssueOptions) => {
       const key = newKey();
-      const pool = await context.pool();
-      const { rows } = await pool.query<Omit<Key, "lastUsedAt">>(
-        `insert into app_private.api_keys as k
+      await context.inTransaction(async (client) => {
+        const { rows } = await client.query<Omit<Key, "lastUsedAt">>(
+          `insert into app_private.api_keys as k
            (label, key_hash, scope, expires_at, rate_per_minute, organizations, persons, networks)
          values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${KEY}`,
-        [
-          ...[options.label, hashOf(key), options.scope, options.expires, options.rate],
-          ...[options.org, options.person, options.cidr],
-        ],
-      );
-      tellNew(context, key, rows[0]!);
+          [
+            ...[options.label, hashOf(key), options.scope, options.expires, options.rate],
+            ...[options.org, options.person, options.cidr],
+          ],
+        );
+        // Before it counts: a live key whose text nobody has would be of use to nobody.
+        tellNew(context, key, rows[0]!);
+      });
     });
 
   keys
@@ -99,10 +101,10 @@ export function registerKeys(program: Command, context: AdminContext): void {
     )
     .action(async (keyId: string, { overlap, expires }: { overlap: number; expires?: string }) => {
       const key = newKey();
-      const pool = await context.pool();
-      const { rows } = await pool.query<Omit<Key, "lastUsedAt"> & { oldExpiresAt: string }>(
-        // The old key as it is once it is locked: its bounds may have been changed while that was waited for.
-        `with before as materialized (
+      await context.inTransaction(async (client) => {
+        const { rows } = await client.query<Omit<Key, "lastUsedAt"> & { oldExpiresAt: string }>(
+          // The old key as it is once it is locked: its bounds may have been changed while that was waited for.
+          `with before as materialized (
            select k.* from app_private.api_keys as k
            where key_id::text = lower($1) and app_private.key_state(k) = 'live' for no key update
          ), ending as (
@@ -118,12 +120,13 @@ export function registerKeys(program: Command, context: AdminContext): void {
            returning ${KEY}
          )
          select made.*, to_json(ending.expires_at) as "oldExpiresAt" from made, ending`,
-        [keyId, hashOf(key), overlap, expires],
-      );
-      const [rotated] = rows;
-      if (!rotated) throw noKey(keyId, "live key");
-      const { oldExpiresAt, ...made } = rotated;
-      tellNew(context, key, made, { keyId: keyId.toLowerCase(), expiresAt: oldExpiresAt });
+          [keyId, hashOf(key), overlap, expires],
+        );
+        const [rotated] = rows;
+        if (!rotated) throw noKey(keyId, "live key");
+        const { oldExpiresAt, ...made } = rotated;
+        tellNew(context, key, made, { keyId: keyId.toLowerCase(), expiresAt: oldExpiresAt });
+      });
     });
 
   keys

@@ -11,6 +11,7 @@ import { closeBeforeTheEnd } from "./interrupt.ts";
 import { registerKeys } from "./keys.ts";
 import { registerMembers } from "./members.ts";
 import { registerOrgs } from "./orgs.ts";
+import { writeOut } from "./output.ts";
 import { registerPeople } from "./people.ts";
 import { registerPeopleGroups } from "./people-groups.ts";
 import { registerSessions } from "./sessions.ts";
@@ -27,6 +28,7 @@ export function buildProgram(context: AdminContext): Command {
       "\nWorks on DATABASE_URL and FUSEKI_URL, or on the embedded parts under .data/, whether the service is running or not.\n" +
         "Exit codes: 0 done, 1 done in part or differences found, 2 failed.",
     )
+    .configureOutput({ writeOut: context.write })
     .exitOverride();
   registerKeys(program, context);
   registerOrgs(program, context);
@@ -57,12 +59,14 @@ function allCommands(command: Command): Command[] {
 
 /** Runs the command line of this process and returns its exit code. */
 async function main(args: readonly string[]): Promise<number> {
+  // What nobody can be told changes nothing about how it went.
+  process.stderr.on("error", () => undefined);
   let context: AdminContext;
   try {
     context = new AdminContext(processConfig());
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    report(error, args.includes("--json"));
+    report(error, args.includes("--json") ? writeOut : undefined);
     return EXIT.failed;
   }
   closeBeforeTheEnd(() => context.close());
@@ -78,24 +82,28 @@ export async function run(context: AdminContext, args: readonly string[]): Promi
     if (error instanceof CommanderError) {
       // Commander has said what is wrong, or shown the help that was asked for.
       if (error.exitCode === 0) return EXIT.done;
-      if (args.includes("--json")) printError("usage", error.message.replace(/^error: /, ""));
+      if (args.includes("--json")) printError("usage", error.message.replace(/^error: /, ""), context.write);
       return EXIT.failed;
     }
-    report(error, context.json);
+    report(error, context.json ? context.write : undefined);
     return EXIT.failed;
   } finally {
     await context.close();
   }
 }
 
-function report(error: unknown, json: boolean): void {
+function report(error: unknown, write?: (text: string) => void): void {
   const message = explain(error);
   process.stderr.write(`error: ${shown(message)}\n`);
-  if (json) printError(refusalCode(error) ?? "failed", message);
+  if (write) printError(refusalCode(error) ?? "failed", message, write);
 }
 
-function printError(error: string, message: string): void {
-  process.stdout.write(`${JSON.stringify({ error, message })}\n`);
+function printError(error: string, message: string, write: (text: string) => void): void {
+  try {
+    write(`${JSON.stringify({ error, message })}\n`);
+  } catch {
+    // It has been said on standard error.
+  }
 }
 
 if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

@@ -11,6 +11,7 @@ import { saveSettings } from "../db/settings.ts";
 import { explain } from "../process/explain.ts";
 import { publishDocuments } from "../worker/documents.ts";
 import { AdminContext, EXIT } from "./context.ts";
+import { writeOut } from "./output.ts";
 import { planReport } from "./plan-report.ts";
 
 const HELP = `Brings the database to the current schema and rules, and says what it did. Repeating it changes nothing more.
@@ -24,6 +25,7 @@ Usage: npm run migrate -- [--plan [--markdown] | --roles]
 `;
 
 async function main(): Promise<number> {
+  process.stderr.on("error", () => undefined);
   let context: AdminContext | undefined;
   try {
     const { values } = parseArgs({
@@ -33,7 +35,7 @@ async function main(): Promise<number> {
       },
     });
     if (values.help) {
-      process.stdout.write(HELP);
+      writeOut(HELP);
       return EXIT.done;
     }
     if (values.markdown && !values.plan) throw new Error("--markdown goes with --plan");

@@ -10,7 +10,6 @@ beforeEach(() => {
   now = 1_000_000;
   told = { out: "", err: "" };
   jest.spyOn(performance, "now").mockImplementation(() => now);
-  jest.spyOn(process.stdout, "write").mockImplementation((text) => (told.out += String(text)) !== "");
   jest.spyOn(process.stderr, "write").mockImplementation((text) => (told.err += String(text)) !== "");
 });
 afterEach(() => {
@@ -21,7 +20,7 @@ afterEach(() => {
 
 const onTerminal = (is: boolean) =>
   Object.defineProperty(process.stderr, "isTTY", { value: is, configurable: true });
-const context = () => new AdminContext(loadConfig({}));
+const context = () => new AdminContext(loadConfig({}), (text) => void (told.out += text));
 
 describe("what was done", () => {
   test.each<[string | string[], string]>([

@@ -5,8 +5,8 @@ export const OPERATOR_TOOL: readonly Mistake[] = [
   {
     rule: "what is wrong with a command line is one JSON value too",
     file: "admin/main.ts",
-    before: 'if (args.includes("--json")) printError("usage", error.message.replace(/^error: /, ""));',
-    after: 'if (context.json) printError("usage", error.message.replace(/^error: /, ""));',
+    before: 'if (args.includes("--json")) printError("usage"',
+    after: 'if (context.json) printError("usage"',
     tests: ["cli"],
     only: "is one JSON value",
   },
@@ -21,8 +21,8 @@ export const OPERATOR_TOOL: readonly Mistake[] = [
   {
     rule: "a configuration that cannot be used is one JSON value too",
     file: "admin/main.ts",
-    before: 'report(error, args.includes("--json"));',
-    after: "report(error, false);",
+    before: 'report(error, args.includes("--json") ? writeOut : undefined);',
+    after: "report(error);",
     tests: ["config"],
     only: "admin config",
   },

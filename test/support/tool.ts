@@ -11,16 +11,14 @@ export async function tool(
   settings: Record<string, string>,
 ): Promise<Outcome & { code: number }> {
   const texts = { stdout: "", stderr: "" };
-  const streams = (["stdout", "stderr"] as const).map((name) =>
-    jest.spyOn(process[name], "write").mockImplementation((text) => {
-      texts[name] += String(text);
-      return true;
-    }),
-  );
+  const errors = jest.spyOn(process.stderr, "write").mockImplementation((text) => {
+    texts.stderr += String(text);
+    return true;
+  });
   try {
-    const code = await run(new AdminContext(loadConfig(settings)), args);
-    return { code, ...texts };
+    const context = new AdminContext(loadConfig(settings), (text) => void (texts.stdout += text));
+    return { code: await run(context, args), ...texts };
   } finally {
-    for (const stream of streams) stream.mockRestore();
+    errors.mockRestore();
   }
 }
