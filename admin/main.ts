@@ -1,10 +1,12 @@
 // The operator's tool: npm run admin -- <command>. One file per subject; this one wires them and owns the exit code.
-import { Command, CommanderError } from "commander";
+import { CommanderError } from "commander";
+import type { Command } from "commander";
 import { ConfigError, processConfig } from "../config.ts";
 import { explain, refusalCode } from "../process/explain.ts";
 import { registerAuthorization } from "./authorization.ts";
 import { registerChurches } from "./churches.ts";
 import { registerConfig } from "./config.ts";
+import { PlainCommand } from "./command.ts";
 import { AdminContext, EXIT, shown } from "./context.ts";
 import { registerGraph } from "./graph.ts";
 import { closeBeforeTheEnd } from "./interrupt.ts";
@@ -20,7 +22,7 @@ import { registerVocabulary } from "./vocabulary.ts";
 
 /** The tool with all its commands. */
 export function buildProgram(context: AdminContext): Command {
-  const program = new Command("npm run admin --")
+  const program = new PlainCommand("npm run admin --")
     .description("Operate the engagement service: its keys, people, vocabularies, and graph.")
     .helpOption("-h, --help", "show what a command does and takes")
     .addHelpText(

@@ -154,4 +154,20 @@ export const OPERATOR_CONTEXT: readonly Mistake[] = [
     tests: ["operator-output"],
     only: "nobody can be told",
   },
+  {
+    rule: "an option is not taken for the value of another, in any command",
+    file: "admin/command.ts",
+    before: "    return new PlainCommand(name);",
+    after: "    return new Command(name) as PlainCommand;",
+    tests: ["operator-options"],
+    only: "no option is taken",
+  },
+  {
+    rule: "a value that begins with one dash is a value",
+    file: "admin/command.ts",
+    before: 'value?.startsWith("--")',
+    after: 'value?.startsWith("-")',
+    tests: ["operator-options"],
+    only: "sign of equality",
+  },
 ];

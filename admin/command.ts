@@ -1,0 +1,25 @@
+// Commands of the operator's tool, as the library has them but for one thing.
+import { Command } from "commander";
+
+/** A command that takes no option for the value of another: with `--label --help` nobody meant a label. */
+export class PlainCommand extends Command {
+  override createCommand(name?: string): PlainCommand {
+    return new PlainCommand(name);
+  }
+
+  override parseOptions(args: string[]): ReturnType<Command["parseOptions"]> {
+    for (let place = 0; place < args.length && args[place] !== "--"; place += 1) {
+      const option = this.options.find((one) => one.required && [one.long, one.short].includes(args[place]));
+      if (!option) continue;
+      place += 1;
+      const value = args[place];
+      if (value?.startsWith("--")) {
+        this.error(
+          `error: option '${option.flags}' argument missing; one that begins so is written ${option.long}=${value}`,
+          { code: "commander.optionMissingArgument" },
+        );
+      }
+    }
+    return super.parseOptions(args);
+  }
+}
