@@ -33,7 +33,10 @@ export function termText(term: Term): string {
       return `<${term.value.replace(FORBIDDEN_IN_IRI, hex)}>`;
     case "Literal": {
       const text = `"${term.value.replace(ESCAPED_IN_LITERAL, (char) => SHORT[char] ?? hex(char))}"`;
-      if (term.language) return `${text}@${term.language.toLowerCase()}`;
+      if (term.language) {
+        const direction = term.direction ? `--${term.direction}` : "";
+        return `${text}@${term.language.toLowerCase()}${direction}`;
+      }
       return term.datatype.value === XSD_STRING ? text : `${text}^^${termText(term.datatype)}`;
     }
     case "BlankNode":
@@ -54,4 +57,13 @@ export function tripleText(quad: Quad): string {
       ? termText(literal(withoutTrailingZeros(object.value), object.datatype))
       : termText(object);
   return `${termText(quad.subject)} ${termText(quad.predicate)} ${text} .`;
+}
+
+/** The IRI that N-Triples and TSV write so, whatever characters it is made of; undefined for what is no IRI. */
+export function readIri(text: string): string | undefined {
+  const written = /^<(?!<)(.*)>$/s.exec(text)?.[1];
+  return written?.replace(
+    /\\u([0-9A-F]{4})|\\U(00(?:0[0-9A-F]|10)[0-9A-F]{4})/gi,
+    (_, short?: string, long?: string) => String.fromCodePoint(Number.parseInt(short ?? long!, 16)),
+  );
 }

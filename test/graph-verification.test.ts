@@ -1,7 +1,7 @@
 // Drift: what changed in the store behind the service's back is found, without being asked, in all that partners query.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import { GraphRejected, GraphTimeout, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { REFERENCES } from "../worker/references.ts";
 import { verify } from "../worker/verify.ts";
@@ -363,6 +363,69 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       );
     },
   );
+
+  test("a term of any kind that the service knows nothing of is a difference, goes, and keeps nothing else from being put right", async () => {
+    const [first, second] = await start({});
+    const { client } = projection.running;
+    await client.update(`DELETE WHERE { GRAPH <${NEEDS}> { <${NEEDS}${second}> ?p ?o } }`);
+    // What an engine does not take, nobody can have put into it.
+    const taken: string[] = [];
+    for (const line of [
+      `<${NEEDS}${first}> <urn:p> <<( <urn:a> <urn:b> <urn:c> )>> .`,
+      `<${NEEDS}${first}> <urn:p> << <urn:a> <urn:b> <urn:c> >> .`,
+      `<${NEEDS}${first}> <urn:p> <http://x.example/a\\u0020b> .`,
+      `<${NEEDS}${first}> <http://x.example/p\\u0020q> "o" .`,
+      `<${NEEDS}${first}> <urn:p> "o"^^<odd\\u0020type> .`,
+      `<${NEEDS}${first}> <urn:p> "o"^^<relative> .`,
+      `<${NEEDS}${first}> <urn:p> "o"@en--rtl .`,
+      '<http://x.example/a\\u0020b> <urn:p> "o" .',
+      '<http://x.example/a\\u2028b> <urn:p> "o" .',
+      '<http://x.example/a\\u003Eb> <urn:p> "o" .',
+      '<http://x.example/a%zz> <urn:p> "o" .',
+      '<http://x.example/a/../b> <urn:p> "o" .',
+      '<http://x.example/\\u00E4> <urn:p> "o" .',
+      '<< <urn:a> <urn:b> <urn:c> >> <urn:p> "o" .',
+    ]) {
+      await client.postGraph(NEEDS, line, "application/n-triples").then(
+        () => taken.push(line),
+        (error: unknown) => expect(error).toBeInstanceOf(GraphRejected),
+      );
+    }
+    const foreign = taken.filter((line) => !line.startsWith(`<${NEEDS}`)).length;
+    expect(foreign).toBeGreaterThan(0);
+    expect(taken.length).toBeGreaterThan(foreign);
+    const differences = { missing: 1, stale: 0, altered: 1, foreign };
+    expect(await verify({ ...parts(), repair: true })).toMatchObject({ differences, repaired: 2 + foreign });
+    await projection.equal();
+  });
+
+  test("a named graph is dropped whatever its name is", async () => {
+    await start({});
+    let foreign = 0;
+    for (const name of ["a b", "a%zz", "a/../b", "a>b", "ä"]) {
+      await projection.running.client
+        .postGraph(`http://x.example/${name}`, '<urn:a> <urn:p> "o" .', "application/n-triples")
+        .then(
+          () => (foreign += 1),
+          (error: unknown) => expect(error).toBeInstanceOf(GraphRejected),
+        );
+    }
+    const done = await verify({ ...parts(), dropUnlisted: true });
+    expect({ foreign, ...done }).toMatchObject({ differences: { foreign }, repaired: foreign });
+    await projection.equal();
+  });
+
+  test("what a store keeps though it was told to remove it is not repaired", async () => {
+    await start({});
+    const { client } = projection.running;
+    await client.update(`INSERT DATA { GRAPH <${NEEDS}> { <urn:x-foreign> <urn:p> "o" } }`);
+    // As if it meant another one by that name.
+    const update: GraphStore["update"] = (text, call) =>
+      client.update(text.replaceAll("urn:x-foreign", "urn:x-other"), call);
+    expect(await verify({ ...parts(), store: { ...client, update }, repair: true })).toMatchObject({
+      ...{ differences: { foreign: 1 }, repaired: 0 },
+    });
+  });
 
   test("triples in no graph are dropped likewise, and nothing else", async () => {
     await start({});

@@ -35,6 +35,11 @@ test("one language is the same term in any case, whoever made the term", () => {
   expect(termText(term as unknown as Term)).toBe('"x"@en-gb');
 });
 
+test("a base direction is part of the term", () => {
+  const read = new Parser({ format: "N-Triples" }).parse('<urn:s> <urn:p> "x"@en--rtl .')[0]!;
+  expect(termText(read.object)).toBe('"x"@en--rtl');
+});
+
 test("the IRI of a datatype is written like any other", () => {
   const datatype = namedNode("urn:o> } } ; DROP ALL #");
   expect(termText(literal("x", datatype))).toBe(`"x"^^${termText(datatype)}`);

@@ -10,6 +10,7 @@ import type { CallOptions, GraphStore, QueryOptions } from "../graph/store.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
 import { isShownAsGraph } from "../graph/turns.ts";
 import type { RecordKind } from "../records/record.ts";
+import { readBySubject } from "../worker/compare.ts";
 import { createProjector, write } from "../worker/projection.ts";
 import { replaceGraph } from "../worker/replace.ts";
 import {
@@ -172,6 +173,20 @@ test("a subject that a store names for each of its triples is one", async () => 
   const body = Readable.from(["?s\n<urn:a>\n<urn:a>\n<urn:b>\n"]);
   const store = { query: () => Promise.resolve({ status: 200, body }) } as unknown as GraphStore;
   expect(await strangersAmongTurns(store, names)).toEqual(["urn:a", "urn:b"]);
+});
+
+test("a line that cannot be read stands for itself, under its subject, beside those that can", () => {
+  const odd = [
+    "<urn:\\u00E4> <urn:p> <a b> .",
+    "<< <urn:a> <urn:b> <urn:c> >> <urn:p> <urn:o> .",
+    "_:b <urn:p> <a b> .",
+  ];
+  const read = readBySubject(["<urn:\u00e4> <urn:p> <urn:o> .", ...odd, ""].join("\r\n"));
+  expect([...read].map(([subject, lines]) => [subject, ...lines])).toEqual([
+    ["urn:\u00e4", "<urn:\u00e4> <urn:p> <urn:o> .", odd[0]],
+    ["<< <urn:a> <urn:b> <urn:c> >>", odd[1]],
+    ["_:b", odd[2]],
+  ]);
 });
 
 test("what looks through a whole store may take an hour", async () => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Parser } from "n3";
 import type { Quad } from "@rdfjs/types";
 import { DCTERMS } from "../graph/namespaces.ts";
-import { termText, tripleText } from "../graph/ntriples.ts";
+import { readIri, termText, tripleText } from "../graph/ntriples.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { namedNode } from "../graph/terms.ts";
 import type { RecordKind } from "../records/record.ts";
@@ -109,7 +109,35 @@ async function describe(
   const text = await store.construct(
     `CONSTRUCT { ?s ?p ?o } WHERE { VALUES ?s { ${values} } GRAPH <${graph}> { ?s ?p ?o } }`,
   );
-  return bySubject(new Parser({ format: "N-Triples" }).parse(text));
+  return readBySubject(text);
+}
+
+/**
+ * What a store says in N-Triples, as canonical lines by subject. A line that cannot be read, as one with a term of a later RDF
+ * or an IRI that is none, stands for itself: nothing that should be there looks like it.
+ */
+export function readBySubject(text: string): Map<string, Set<string>> {
+  const read = (part: string) => bySubject(new Parser({ format: "N-Triples" }).parse(part));
+  try {
+    return read(text);
+  } catch {
+    const subjects = new Map<string, Set<string>>();
+    for (const line of text.split(/\r?\n/)) {
+      for (const [subject, lines] of orAsItIs(read, line)) {
+        subjects.set(subject, new Set([...(subjects.get(subject) ?? []), ...lines]));
+      }
+    }
+    return subjects;
+  }
+}
+
+function orAsItIs(read: typeof readBySubject, line: string): ReturnType<typeof readBySubject> {
+  try {
+    return read(line);
+  } catch {
+    const subject = /^(?:<[^<>]*>|_:\S+|<<.*>>(?=\s))/.exec(line)?.[0] ?? line;
+    return new Map([[readIri(subject) ?? subject, new Set([line])]]);
+  }
 }
 
 /** Triples as canonical N-Triples lines, by subject. */

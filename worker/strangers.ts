@@ -1,16 +1,16 @@
 // Finds what should not be in the store at all: in the graphs of the service, and beside them in what partners query.
-import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import type { Pool } from "pg";
 import type { RecordKind } from "../records/record.ts";
 import type { Names } from "../graph/namespaces.ts";
-import { termText } from "../graph/ntriples.ts";
+import { readIri, termText } from "../graph/ntriples.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { namedNode } from "../graph/terms.ts";
+import { literal, namedNode } from "../graph/terms.ts";
 import { exceptMark } from "../graph/turns.ts";
 import type { Numbered } from "../graph/turns.ts";
 import { existingIds } from "./records.ts";
 
-/** A subject that is not a record: an IRI, or the label that the store gave a blank node. */
+/** A subject that is not a record: an IRI, or what the store writes for anything else, as the label of a blank node. */
 interface Stranger {
   iri: string;
   /** the record, if it is one that the load check keeps out */
@@ -83,11 +83,11 @@ async function* subjectsOf(store: GraphStore, names: Names, graph: string): Asyn
   let subjects: string[] = [];
   let last: string | undefined;
   try {
-    for await (const line of createInterface({ input: body, crlfDelay: Infinity })) {
-      const found = /^<(.*)>$|^(_:.*)$/.exec(line);
-      if (!found || line === last) continue;
+    for await (const line of linesOf(body)) {
+      // The name of the column comes first.
+      if (!/^(?:<|_:)/.test(line) || line === last) continue;
       last = line;
-      subjects.push(found[1] ?? found[2]!);
+      subjects.push(readIri(line) ?? line);
       if (subjects.length < SUBJECTS_AT_ONCE) continue;
       yield subjects;
       subjects = [];
@@ -99,12 +99,23 @@ async function* subjectsOf(store: GraphStore, names: Names, graph: string): Asyn
   }
 }
 
+/** As the format has them: what else counts as the end of a line to some may stand in an IRI. */
+async function* linesOf(body: Readable): AsyncGenerator<string> {
+  let begun = "";
+  for await (const chunk of body.setEncoding("utf8") as AsyncIterable<string>) {
+    const lines = (begun + chunk).split(/\r?\n/);
+    begun = lines.pop()!;
+    yield* lines;
+  }
+  yield begun;
+}
+
 /** All that a graph holds, but for what it says of itself. */
 export function contentOf(names: Names, graph: string): string {
   return `GRAPH <${graph}> { ?s ?p ?o ${exceptMark(names, graph)} }`;
 }
 
-/** The update that removes subjects from a graph; one blank node cannot be named, so all of them go. */
+/** The update that removes subjects from a graph; what is no IRI cannot be named, so all of that goes. */
 export function removalOf(
   { note, condition }: Numbered,
   names: Names,
@@ -113,30 +124,46 @@ export function removalOf(
 ): string {
   const remove = (which: string) =>
     `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { ${condition} ${which} ${contentOf(names, graph)} }`;
-  const iris = subjects.filter((subject) => !isBlank(subject));
-  const values = iris.map((iri) => termText(namedNode(iri))).join(" ");
+  const plain = subjects.filter(isPlain);
+  const odd = subjects.filter((subject) => isIri(subject) && !isPlain(subject));
+  const values = plain.map((iri) => termText(namedNode(iri))).join(" ");
+  const texts = odd.map((iri) => termText(literal(iri))).join(", ");
   return [
     note,
-    ...(iris.length > 0 ? [remove(`VALUES ?s { ${values} }`)] : []),
-    ...(iris.length < subjects.length
-      ? [
-          `DELETE { GRAPH <${graph}> { ?s ?p ?o } } WHERE { ${condition} GRAPH <${graph}> { ?s ?p ?o FILTER isBlank(?s) } }`,
-        ]
-      : []),
+    ...(plain.length > 0 ? [remove(`VALUES ?s { ${values} }`)] : []),
+    ...(odd.length > 0 ? [remove(`FILTER(STR(?s) IN (${texts}))`)] : []),
+    ...(subjects.every(isIri) ? [] : [remove("FILTER(!isIRI(?s))")]),
   ].join(" ;\n");
 }
 
-function isBlank(subject: string): boolean {
-  return subject.startsWith("_:");
+function isIri(subject: string): boolean {
+  return !/^(?:_:|<<)/.test(subject);
 }
 
-/** The named graphs in the store that are none of the service's. */
+/** Whether an IRI that an update names is this one in every store: others they refuse, or take for another. */
+function isPlain(subject: string): boolean {
+  return (
+    /^https?:\/\/[a-z0-9.-]+(?::[0-9]+)?\/[!$&-;=?-Z_a-z~]*(?:#[!$&-;=?-Z_a-z~]*)?$/.test(subject) &&
+    !/\/\.{1,2}(?:[/?#]|$)/.test(subject)
+  );
+}
+
+/** The named graphs in the store that are none of the service's: IRIs, or labels of blank nodes. */
 export async function unlistedGraphs(store: GraphStore, names: Names): Promise<string[]> {
   const listed = new Set(names.namedGraphs);
   const rows = await store.select("SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o } }", {
     timeoutMs: TIMEOUT_MS,
   });
-  return rows.flatMap(({ g }) => (g && !listed.has(g.value) ? [g.value] : []));
+  return rows.flatMap(({ g }) => {
+    if (!g || listed.has(g.value)) return [];
+    return g.type === "bnode" ? [`_:${g.value}`] : [g.value];
+  });
+}
+
+/** What an unlisted graph holds, as a pattern; all that blank nodes name, where it is one of them. */
+export function contentOfUnlisted(graph: string): string {
+  const named = isIri(graph) ? `STR(?g) = ${termText(literal(graph))}` : "isBlank(?g)";
+  return `${isPlain(graph) ? `VALUES ?g { <${graph}> }` : `FILTER(${named})`} GRAPH ?g { ?s ?p ?o }`;
 }
 
 /** How many triples partners see that are in no named graph. */

@@ -1,10 +1,9 @@
 // Verifies the graph against the tables, in steps: all at once for an operator, spread over time in the background.
-import { Parser } from "n3";
 import type { GraphName } from "../graph/namespaces.ts";
 import type { Numbered } from "../graph/turns.ts";
 import { RECORD_KINDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
-import { bySubject, compareRecords, differ } from "./compare.ts";
+import { bySubject, compareRecords, differ, readBySubject } from "./compare.ts";
 import type { CompareOptions, DifferenceKind } from "./compare.ts";
 import { hold } from "./hold.ts";
 import { noteTurns } from "./marks.ts";
@@ -14,6 +13,7 @@ import { referenceGraph, REFERENCES, referenceTriples } from "./references.ts";
 import type { Reference } from "./references.ts";
 import {
   contentOf,
+  contentOfUnlisted,
   countUnnamed,
   removalOf,
   strangersAmongRecords,
@@ -172,6 +172,7 @@ async function verifySubjects(kind: RecordKind, step: Step): Promise<undefined> 
   const { pool, store } = step;
   const { names } = step.projector;
   const graph = names.graphs[kind];
+  let removed = 0;
   for await (const strangers of strangersAmongRecords({ pool, store, names }, kind)) {
     for (const { iri, refused } of strangers) {
       step.found({ kind: "foreign", graph, iri, ...(refused && { record: { kind, id: refused } }) });
@@ -181,8 +182,20 @@ async function verifySubjects(kind: RecordKind, step: Step): Promise<undefined> 
     const refused = strangers.flatMap(({ refused: id }) => id ?? []);
     if (foreign.length > 0) await change(step, [kind], (parts) => removalOf(parts, names, graph, foreign));
     if (refused.length > 0) await markAgain(pool, kind, refused);
-    step.result.repaired += strangers.length;
+    removed += foreign.length;
+    step.result.repaired += refused.length;
   }
+  if (removed === 0) return;
+  let left = 0;
+  for await (const strangers of strangersAmongRecords({ pool, store, names }, kind)) {
+    left += strangers.filter(({ refused }) => refused === undefined).length;
+  }
+  step.result.repaired += gone(removed, left);
+}
+
+/** Of so many that were removed, how many are gone where the store still shows some: the update was taken all the same. */
+function gone(removed: number, left: number): number {
+  return Math.max(0, removed - left);
 }
 
 /** The lists are small enough to be compared, and rewritten, as a whole. */
@@ -196,7 +209,7 @@ async function verifyReference(
   const revision = await revisionAtRest(pool, reference);
   const expected = bySubject(await referenceTriples(pool, names, reference));
   const text = await store.construct(`CONSTRUCT { ?s ?p ?o } WHERE { ${contentOf(names, graph)} }`);
-  const actual = bySubject(new Parser({ format: "N-Triples" }).parse(text));
+  const actual = readBySubject(text);
   if (revision === undefined || (await revisionAtRest(pool, reference)) !== revision) {
     result.pending += 1;
     return;
@@ -230,22 +243,26 @@ async function verifyTurns(step: Step): Promise<undefined> {
   for (const iri of strangers) step.found({ kind: "foreign", graph: names.turnsGraph, iri });
   if (!step.repair || strangers.length === 0) return;
   await change(step, [], (parts) => removalOf(parts, names, names.turnsGraph, strangers));
-  step.result.repaired += strangers.length;
+  step.result.repaired += gone(strangers.length, (await strangersAmongTurns(step.store, names)).length);
 }
 
 /** What is beside the service's graphs may have been put there on purpose, so only an operator has it removed. */
 async function verifyRest(step: Step): Promise<undefined> {
   const { store, dropUnlisted, result, found } = step;
-  for (const graph of await unlistedGraphs(store, step.projector.names)) {
+  const { names } = step.projector;
+  const unlisted = await unlistedGraphs(store, names);
+  for (const graph of unlisted) {
     found({ kind: "foreign", graph, iri: graph });
     if (!dropUnlisted) continue;
-    const content = `GRAPH <${graph}> { ?s ?p ?o }`;
     await change(
       step,
       [],
-      ({ note, condition }) => `${note} ;\nDELETE { ${content} } WHERE { ${condition} ${content} }`,
+      ({ note, condition }) =>
+        `${note} ;\nDELETE { GRAPH ?g { ?s ?p ?o } } WHERE { ${condition} ${contentOfUnlisted(graph)} }`,
     );
-    result.repaired += 1;
+  }
+  if (dropUnlisted && unlisted.length > 0) {
+    result.repaired += gone(unlisted.length, (await unlistedGraphs(store, names)).length);
   }
   if ((await countUnnamed(store)) === 0) return;
   found({ kind: "foreign", graph: "DEFAULT", iri: "DEFAULT" });
@@ -253,7 +270,7 @@ async function verifyRest(step: Step): Promise<undefined> {
   // Without the condition, which DROP cannot have. Engines differ in what a DELETE takes for the default graph: RDF4J
   // would empty every graph.
   await change(step, [], ({ note }) => `${note} ;\nDROP SILENT DEFAULT`);
-  result.repaired += 1;
+  result.repaired += gone(1, await countUnnamed(store));
 }
 
 /**

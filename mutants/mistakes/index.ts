@@ -22,6 +22,7 @@ import { GOING_ON } from "./doors-going-on.ts";
 import { KEPT } from "./doors-kept.ts";
 import { DOORS_SAID } from "./doors-said.ts";
 import { GRAPH_SLIPS } from "./graph-slips.ts";
+import { UNKNOWN_IN_GRAPH } from "./graph-unknown.ts";
 import { OVERLOOKED_GRAPH } from "./graph-overlooked.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
 import { PARTNERS } from "./doors-partners.ts";
@@ -294,6 +295,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...OPERATOR_SLIPS,
   ...OPERATOR_WORDS,
   ...GRAPH_SLIPS,
+  ...UNKNOWN_IN_GRAPH,
   ...OVERLOOKED_GRAPH,
   ...ONTOLOGY_TEXTS,
   ...WORKER_SLIPS,

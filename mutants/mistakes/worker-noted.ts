@@ -101,8 +101,8 @@ export const WORKER_NOTED: readonly Mistake[] = [
   {
     rule: "a subject that a store names several times is one",
     file: "worker/strangers.ts",
-    before: "if (!found || line === last) continue;",
-    after: "if (!found) continue;",
+    before: "if (!/^(?:<|_:)/.test(line) || line === last) continue;",
+    after: "if (!/^(?:<|_:)/.test(line)) continue;",
     tests: ["worker-parts"],
     only: "for each of its triples is one",
   },

@@ -1,0 +1,74 @@
+// What somebody else put into the store, in a form that the service does not write.
+import type { Mistake } from "../mistake.ts";
+
+const ANY_TERM = { tests: ["graph-verification"], only: "with Fuseki.*of any kind" };
+const ANY_NAME = { tests: ["graph-verification"], only: "with Fuseki.*whatever its name" };
+const KEPT = { tests: ["graph-verification"], only: "with embedded.*though it was told" };
+
+export const UNKNOWN_IN_GRAPH: readonly Mistake[] = [
+  {
+    ...ANY_TERM,
+    rule: "a triple that cannot be read does not end a verification",
+    file: "worker/compare.ts",
+    before: "  } catch {\n    const subject = ",
+    after: "  } catch (error) {\n    if (line) throw error;\n    const subject = ",
+  },
+  {
+    tests: ["worker-parts"],
+    only: "cannot be read",
+    rule: "a triple that cannot be read is a difference",
+    file: "worker/compare.ts",
+    before: "new Set([line])]]",
+    after: "new Set<string>()]]",
+  },
+  {
+    ...ANY_TERM,
+    rule: "an IRI that a store writes with escapes is the one that they stand for",
+    file: "worker/strangers.ts",
+    before: "subjects.push(readIri(line) ?? line);",
+    after: "subjects.push(/^<(.*)>$/.exec(line)?.[1] ?? line);",
+  },
+  {
+    ...ANY_TERM,
+    rule: "an IRI that no update can name is removed all the same",
+    file: "worker/strangers.ts",
+    before: "...(odd.length > 0 ?",
+    after: "...(odd.length < 0 ?",
+  },
+  {
+    ...ANY_TERM,
+    rule: "an IRI that a store would take for another is not named",
+    file: "worker/strangers.ts",
+    before: " &&\n    !/\\/\\.{1,2}(?:[/?#]|$)/.test(subject)",
+    after: "",
+  },
+  {
+    ...ANY_TERM,
+    rule: "what ends a line to some programs ends none of an answer",
+    file: "worker/strangers.ts",
+    before: ".split(/\\r?\\n/)",
+    after: ".split(/\\r?\\n|\\u2028/)",
+  },
+  {
+    ...ANY_NAME,
+    rule: "a graph with a name that no update can name is dropped all the same",
+    file: "worker/strangers.ts",
+    before: "isPlain(graph) ?",
+    after: "isIri(graph) ?",
+  },
+  {
+    ...KEPT,
+    rule: "what the store still shows after it was removed is not repaired",
+    file: "worker/verify.ts",
+    before: "return Math.max(0, removed - left);",
+    after: "return Math.max(removed, removed - left);",
+  },
+  {
+    rule: "a text that runs from right to left is another one",
+    file: "graph/ntriples.ts",
+    before: 'term.direction ? `--${term.direction}` : ""',
+    after: '""',
+    tests: ["turtle"],
+    only: "base direction",
+  },
+];
