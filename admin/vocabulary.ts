@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { createNames } from "../graph/namespaces.ts";
@@ -13,7 +14,7 @@ export function registerVocabulary(program: Command, context: AdminContext): voi
   vocabulary
     .command("import")
     .description(
-      "Import an edition of the accelerator scheme. A code missing from it is deprecated, not deleted.",
+      "Import an edition of the accelerator scheme. A code missing from it is deprecated, not deleted; one that is malformed in it stays as it was.",
     )
     .argument("<file.ttl>", "SKOS in Turtle: notation, prefLabel, broader")
     .option("--strict", "change nothing when any concept has a problem")
@@ -34,11 +35,13 @@ export function registerVocabulary(program: Command, context: AdminContext): voi
 
 /**
  * Reads a file that the operator named.
- * @throws AdminError when it cannot be read
+ * @throws AdminError when it cannot be read, or is in another encoding, in which any part of it may mean something else
  */
 export async function readText(file: string): Promise<string> {
   try {
-    return await readFile(file, "utf8");
+    const bytes = await readFile(file);
+    if (!isUtf8(bytes)) throw new Error("it is not UTF-8");
+    return bytes.toString();
   } catch (error) {
     throw new AdminError(
       `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,

@@ -51,16 +51,23 @@ export function readStarterVocabulary(): string {
 export function parseAccelerators(
   turtle: string,
   names: Names,
-): { accelerators: Accelerator[]; problems: VocabularyProblem[] } {
+): {
+  accelerators: Accelerator[];
+  problems: VocabularyProblem[];
+  /** of each concept, also of those that are left out */
+  notations: ReadonlyMap<string, readonly string[]>;
+} {
   const graph = readConcepts(turtle, names);
   const members = [...graph.entries()].filter(([iri, concept]) => inScheme(iri, concept, graph, names));
   const problems: VocabularyProblem[] = [];
   const codes = new Map<string, string>();
+  const notations = new Map<string, string[]>();
   for (const [iri, concept] of members) {
-    const notations = concept.get(`${SKOS}notation`) ?? [];
-    const code = notations[0]?.value.trim() ?? "";
+    const own = (concept.get(`${SKOS}notation`) ?? []).map(({ value }) => value.trim());
+    notations.set(iri, own);
+    const code = own[0] ?? "";
     const refuse = (message: string) => problems.push({ concept: iri, message });
-    if (notations.length !== 1) refuse(`has ${notations.length} notations instead of one`);
+    if (own.length !== 1) refuse(`has ${own.length} notations instead of one`);
     else if (!/^[A-Z0-9]+(-[A-Z0-9]+)*$/.test(code)) refuse(`its notation "${code}" is not a code`);
     else if ([...codes.values()].includes(code)) refuse(`its notation "${code}" is already taken`);
     else codes.set(iri, code);
@@ -89,7 +96,7 @@ export function parseAccelerators(
   if (accelerators.length === 0) {
     throw new VocabularyError("The file contains no concept of the accelerator scheme with a skos:notation.");
   }
-  return { accelerators: withBroader(accelerators, problems), problems };
+  return { accelerators: withBroader(accelerators, problems), problems, notations };
 }
 
 /**

@@ -193,7 +193,7 @@ describe("a list", () => {
   ])("with another %s of a code has it, and that alone has changed", async (name, column, value) => {
     const list = () => values("select to_jsonb(a) from app_public.accelerators as a order by a.code");
     await client.query(
-      "insert into app_public.accelerators (code, concept_uri, kind, pref_label) values ('MED', 'urn:med', 'accelerator', 'Media') on conflict do nothing",
+      "insert into app_public.accelerators (code, concept_uri, kind, pref_label) values ('MED', 'https://a.example/med', 'accelerator', 'Media') on conflict do nothing",
     );
     const before = await list();
     const [result] = await values(

@@ -117,7 +117,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-async function importFile(command: string, name: string, content: string, ...options: string[]) {
+async function importFile(command: string, name: string, content: string | Buffer, ...options: string[]) {
   const path = join(dir, name);
   await writeFile(path, content);
   return admin([command, "import", path, ...options], { DATABASE_URL: database.url });
@@ -207,6 +207,52 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
     expect(await codes()).toEqual(before);
   });
 
+  test("a concept that is in a file, but malformed in it, stays as it was, and so does what is below it", async () => {
+    const list = [concept("PRA"), concept("PRA-INT", "PRA"), concept("SRA"), concept("MUL")];
+    await importFile("vocabulary", "sound.ttl", edition(...list));
+    const before = await codes();
+    expect(before).toMatchObject({ PRA: true, "PRA-INT": true, SRA: true, MUL: true });
+    const malformed = edition(
+      concept("PRA").replace("The PRA", "The PRA\uFFFD"),
+      concept("PRA-INT", "PRA"),
+      // Found again by its URI, or by its code.
+      concept("not a code", undefined, "SRA"),
+      concept("MUL").replace("ns:MUL a", "<relative/x> a"),
+      concept("PRA-NEW"),
+    );
+    const result = await importFile("vocabulary", "malformed.ttl", malformed, "--json");
+    expect([result.code, JSON.parse(result.stdout)]).toMatchObject([
+      1,
+      { added: 1, changed: 0, deprecated: 0 },
+    ]);
+    expect(await codes()).toEqual({ ...before, "PRA-NEW": true });
+  });
+
+  test.each([
+    "http://x.example/a%zz",
+    "relative/x",
+    "http://x.example/a/../b",
+    "urn:x:a",
+    "http://x.example/a\uE000",
+  ])("a concept is not taken under the URI %s, which no store could hold unchanged", async (uri) => {
+    const odd = concept("ODD").replace("ns:ODD a", `<${uri}> a`);
+    const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), odd));
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain("its URI must be an absolute http or https URI; left out");
+    expect(await codes()).not.toHaveProperty("ODD");
+  });
+
+  test("a file in another encoding than UTF-8 is refused as a whole", async () => {
+    const before = await codes();
+    const latin1 = Buffer.from(edition(concept("PRÉ"), concept("NEW")), "latin1");
+    const result = await importFile("vocabulary", "latin-1.ttl", latin1);
+    expect([result.code, result.stderr]).toEqual([
+      2,
+      expect.stringContaining("cannot be read: it is not UTF-8"),
+    ]);
+    expect(await codes()).toEqual(before);
+  });
+
   test.each([
     ["no Turtle", "<<<"],
     ["no concept", "<urn:a> <urn:b> <urn:c> ."],
@@ -271,6 +317,29 @@ describe("admin vocabulary import and people-groups import", () => {
         ["PRA-NEW", "The PRA-NEW", undefined],
       ],
     );
+  });
+
+  test("a URI that was taken earlier and is none keeps no list from the graph, and the code is mended by the next edition", async () => {
+    const { owner } = projection.database;
+    await owner.query("alter table app_public.accelerators disable trigger validate");
+    await owner.query(
+      "update app_public.accelerators set concept_uri = 'http://x.example/a%zz' where code = 'PRA-INT'",
+    );
+    await owner.query("update app_public.accelerators set concept_uri = 'relative/x' where code = 'OLD-ONE'");
+    await owner.query("alter table app_public.accelerators enable trigger validate");
+    const id = await projection.declareNeed({ accelerators: ["PRA-INT"] });
+    await projection.current();
+    expect(await projection.graphStatus("need", id)).toMatchObject({
+      ...{ status: "rejected", errors: [{ path: "accelerators[0]" }] },
+    });
+    const inGraph = () =>
+      projection.running.client.select(`
+      select ?code where { graph <${DATA}/accelerators/> { ?concept <${SKOS}notation> ?code } } order by ?code`);
+    expect((await inGraph()).map(({ code }) => code?.value)).toEqual(["PRA"]);
+    await importFile("vocabulary", "good.ttl", edition(concept("PRA"), concept("PRA-INT", "PRA")));
+    await projection.equal();
+    expect(await projection.graphStatus("need", id)).toMatchObject({ status: "synced" });
+    expect((await inGraph()).map(({ code }) => code?.value)).toEqual(["PRA", "PRA-INT"]);
   });
 
   test("records follow when a code gets a different concept", async () => {

@@ -28,10 +28,12 @@ export async function importVocabulary(
   names: Names,
 ): Promise<VocabularyImport> {
   await requireSameNames(db, names);
-  const { accelerators, problems } = await readVocabulary(db, turtle, names);
+  const { accelerators, problems, notations } = await readVocabulary(db, turtle, names);
+  // By its URI as well, where its code is what is wrong with it.
+  const leftOut = problems.flatMap(({ concept }) => [concept, ...(notations.get(concept) ?? [])]);
   const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> }>(
-    "select app_private.import_accelerators($1) as result",
-    [JSON.stringify(accelerators)],
+    "select app_private.import_accelerators($1, $2) as result",
+    [JSON.stringify(accelerators), leftOut],
   );
   return { ...rows[0]!.result, problems };
 }
@@ -45,8 +47,13 @@ export async function readVocabulary(
   turtle: string,
   names: Names,
 ): Promise<ReturnType<typeof parseAccelerators>> {
-  const { accelerators, problems } = parseAccelerators(turtle, names);
-  const [labels, definitions] = await Promise.all([
+  const { accelerators, problems, notations } = parseAccelerators(turtle, names);
+  const [uris, labels, definitions] = await Promise.all([
+    problemsOf(
+      db,
+      "uri",
+      accelerators.map(({ conceptUri }) => conceptUri),
+    ),
     problemsOf(
       db,
       "name",
@@ -59,20 +66,21 @@ export async function readVocabulary(
     ),
   ]);
   const malformed = accelerators.flatMap(({ conceptUri }, place) => {
-    const [label, definition] = [labels.get(place), definitions.get(place)];
-    const message = label ? `its prefLabel ${label}` : definition && `its definition ${definition}`;
+    const [uri, label, definition] = [uris.get(place), labels.get(place), definitions.get(place)];
+    const text = label ? `its prefLabel ${label}` : definition && `its definition ${definition}`;
+    const message = uri ? `its URI ${uri}` : text;
     return message ? [{ concept: conceptUri, message }] : [];
   });
   problems.push(...malformed);
   const refused = new Set(malformed.map(({ concept }) => concept));
   const wellFormed = accelerators.filter(({ conceptUri }) => !refused.has(conceptUri));
-  return { accelerators: withBroader(wellFormed, problems), problems };
+  return { accelerators: withBroader(wellFormed, problems), problems, notations };
 }
 
 /** What is wrong with each text of a list, by its place. */
 export async function problemsOf(
   db: Queryable,
-  kind: keyof typeof longestText,
+  kind: keyof typeof longestText | "uri",
   texts: readonly (string | null)[],
 ): Promise<Map<number, string>> {
   const { rows } = await db.query<{ place: number; problem: string }>(

@@ -29,11 +29,12 @@ export const REFERENCES = LIST_NAMES;
 
 /** The triples of each list as the tables have them. */
 const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable<Quad>>> = {
+  // One URI that a store refuses would keep the whole list out, and older rows were not checked as closely.
   accelerators: async (db, names) => {
     const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
       `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
          broader_code as "broaderCode", deprecated_at is not null as deprecated
-       from app_public.accelerators order by code`,
+       from app_public.accelerators where app_private.is_http_uri(concept_uri) order by code`,
     );
     return acceleratorTriples(rows, names);
   },
@@ -48,7 +49,6 @@ const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable
     return countryTriples(rows, names);
   },
   organizations: async (db, names) => {
-    // One URI that a store refuses would keep the whole list out, and older rows were not checked as closely.
     const { rows } = await db.query<Organization>(
       `select org_uri as "orgUri", name, type, case when app_private.is_http_uri(website) then website end as website
        from app_public.organizations where status = 'active' and app_private.is_http_uri(org_uri) order by org_uri`,
@@ -58,6 +58,24 @@ const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable
   ontology: (db, names) => publishedTriples(db, names, "ontology"),
   shapes: (db, names) => publishedTriples(db, names, "shapes"),
 };
+
+/** What the tables have of a list under URIs that no store would take. */
+const LEFT_OUT: Partial<Record<Reference, string>> = {
+  accelerators:
+    "select concept_uri as uri from app_public.accelerators where not app_private.is_http_uri(concept_uri)",
+  organizations: `select org_uri as uri from app_public.organizations
+    where status = 'active' and not app_private.is_http_uri(org_uri)`,
+};
+
+async function tellLeftOut(db: Queryable, list: Reference, logger: Logger): Promise<void> {
+  if (!LEFT_OUT[list]) return;
+  const { rows } = await db.query<{ uri: string }>(`${LEFT_OUT[list]} order by 1 limit 20`);
+  if (rows.length === 0) return;
+  logger.warn(
+    { list, uris: rows.map(({ uri }) => uri) },
+    "URIs that are none are left out of a list of the graph",
+  );
+}
 
 async function publishedTriples(db: Queryable, names: Names, document: Reference): Promise<Quad[]> {
   const { rows } = await db.query<{ document: string | null }>(
@@ -96,6 +114,7 @@ export async function writeDirtyReferences(
   );
   for (const { name, revision } of rows) {
     try {
+      await tellLeftOut(db, name, logger);
       const subjects = portions(await referenceTriples(db, names, name));
       const { shown } = await replaceGraph({ store, session, names, name, subjects, signal });
       await noteTurns(db, new Map([[name, shown]]));

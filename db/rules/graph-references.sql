@@ -201,7 +201,7 @@ comment on function app_private.recheck_later is
   'Leaves a job that does recheck_records once more after this transaction has been committed: for records that are written '
   'and checked against the old lists until then.';
 
-create function app_private.import_accelerators(list jsonb) returns jsonb
+create function app_private.import_accelerators(list jsonb, left_out text[] default '{}') returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -237,7 +237,8 @@ begin
 
   update app_public.accelerators as a set deprecated_at = now()
   where a.deprecated_at is null
-    and not exists (select from jsonb_to_recordset(list) as i (code text) where i.code = a.code);
+    and not exists (select from jsonb_to_recordset(list) as i (code text) where i.code = a.code)
+    and not (a.code = any (left_out) or a.concept_uri = any (left_out));
   get diagnostics deprecated = row_count;
 
   result := jsonb_build_object('added', added, 'changed', changed, 'deprecated', deprecated,
@@ -249,7 +250,7 @@ end
 $$;
 comment on function app_private.import_accelerators is
   'Imports a complete edition of the accelerator scheme, [{code, conceptUri, kind, prefLabel, definition, broaderCode}]. '
-  'A code missing from it is deprecated, not deleted. Returns {added, changed, deprecated, rechecked}.';
+  'A code missing from it is deprecated, not deleted; one that is left out, named by its code or URI, stays as it is. Returns {added, changed, deprecated, rechecked}.';
 
 create function app_private.import_people_groups(list jsonb) returns jsonb
 language plpgsql

@@ -135,17 +135,6 @@ language sql immutable
 return app_private.text_problems(path, value, required, 'name');
 comment on function app_private.name_problems is 'Problems with a trimmed name: the same, and it is short and of one line.';
 
-create function app_private.problems_by_place(kind text, texts text[]) returns table (place integer, problem text)
-language sql immutable
-begin atomic
-  select given.place::integer - 1, found -> 0 ->> 'message'
-  from unnest(texts) with ordinality as given (text, place),
-    app_private.text_problems('', app_private.trimmed(given.text), false, kind) as found
-  where found <> '[]';
-end;
-comment on function app_private.problems_by_place is
-  'Which texts of a list, counted from 0, have a problem: for imports, which leave those out and go on.';
-
 create function app_private.required_problems(path text, value text) returns jsonb
 language sql immutable
 return case when value is null then app_private.problem(path, 'is required') else '[]' end;
@@ -166,6 +155,19 @@ return case
   else app_private.problem(path, 'must be an absolute http or https URI')
 end;
 comment on function app_private.http_uri_problems is 'Problems with a required absolute http(s) URI.';
+
+create function app_private.problems_by_place(kind text, texts text[]) returns table (place integer, problem text)
+language sql immutable
+begin atomic
+  select given.place::integer - 1, found -> 0 ->> 'message'
+  from unnest(texts) with ordinality as given (text, place),
+    lateral (select case kind
+      when 'uri' then app_private.http_uri_problems('', given.text)
+      else app_private.text_problems('', app_private.trimmed(given.text), false, kind) end as found) as checked
+  where found <> '[]';
+end;
+comment on function app_private.problems_by_place is
+  'Which texts of a list, or URIs, counted from 0, have a problem: for imports, which leave those out and go on.';
 
 create function app_private.list_problems(path text, items text[], required boolean) returns jsonb
 language sql immutable

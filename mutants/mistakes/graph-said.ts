@@ -8,8 +8,8 @@ export const SAID: readonly Mistake[] = [
     ...CONCEPTS,
     rule: "space around a notation does not count",
     file: "graph/skos.ts",
-    before: 'notations[0]?.value.trim() ?? ""',
-    after: 'notations[0]?.value ?? ""',
+    before: "map(({ value }) => value.trim())",
+    after: "map(({ value }) => value)",
     only: "has one notation",
   },
   {
@@ -24,8 +24,8 @@ export const SAID: readonly Mistake[] = [
     ...CONCEPTS,
     rule: "a concept has one notation, not several",
     file: "graph/skos.ts",
-    before: "if (notations.length !== 1) refuse",
-    after: "if (notations.length === 0) refuse",
+    before: "if (own.length !== 1) refuse",
+    after: "if (own.length === 0) refuse",
     only: "has one notation",
   },
   {

@@ -246,8 +246,8 @@ export const IDENTITY_KEYS: readonly Mistake[] = [
     ...IMPORT,
     rule: "a concept that is left out is left out with those below it",
     file: "worker/imports.ts",
-    before: "return { accelerators: withBroader(wellFormed, problems), problems };",
-    after: "return { accelerators: wellFormed, problems };",
+    before: "return { accelerators: withBroader(wellFormed, problems), problems, notations };",
+    after: "return { accelerators: wellFormed, problems, notations };",
     only: "named and left out",
   },
   {
@@ -262,8 +262,8 @@ export const IDENTITY_KEYS: readonly Mistake[] = [
     ...IMPORT,
     rule: "each concept has its own problem",
     file: "worker/imports.ts",
-    before: "[labels.get(place), definitions.get(place)]",
-    after: "[labels.get(place + 1), definitions.get(place)]",
+    before: "labels.get(place), definitions.get(place)]",
+    after: "labels.get(place + 1), definitions.get(place)]",
     only: "named and left out",
   },
   {

@@ -23,6 +23,7 @@ import { KEPT } from "./doors-kept.ts";
 import { DOORS_SAID } from "./doors-said.ts";
 import { GRAPH_SLIPS } from "./graph-slips.ts";
 import { UNKNOWN_IN_GRAPH } from "./graph-unknown.ts";
+import { VOCABULARY } from "./vocabulary.ts";
 import { OVERLOOKED_GRAPH } from "./graph-overlooked.ts";
 import { GRAPHQL } from "./doors-graphql.ts";
 import { PARTNERS } from "./doors-partners.ts";
@@ -296,6 +297,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...OPERATOR_WORDS,
   ...GRAPH_SLIPS,
   ...UNKNOWN_IN_GRAPH,
+  ...VOCABULARY,
   ...OVERLOOKED_GRAPH,
   ...ONTOLOGY_TEXTS,
   ...WORKER_SLIPS,

@@ -199,8 +199,8 @@ export const OPERATOR_WORDS: readonly Mistake[] = [
     [
       "each by its own number",
       "an edition of the vocabulary is UTF-8",
-      'await readFile(file, "utf8")',
-      'await readFile(file, "latin1")',
+      "bytes.toString()",
+      'bytes.toString("latin1")',
     ],
   ),
   ...slips(WORDS, "admin/people-groups.ts", [

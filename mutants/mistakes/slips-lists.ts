@@ -253,12 +253,12 @@ export const SLIPS_OF_LISTS: readonly Mistake[] = [
     only: "vocabulary gets is one",
   },
   {
-    rule: "the IRI that a concept gets is a text that can be read",
+    rule: "the URI that a concept gets is one that every store can hold",
     file: "db/rules/vocabulary.sql",
-    before: "then app_private.text_problems('conceptUri', new.concept_uri) else '[]' end",
+    before: "then app_private.http_uri_problems('conceptUri', new.concept_uri) else '[]' end",
     after: "then '[]' else '[]' end",
     tests: ["texts"],
-    only: "the IRI that a concept gets",
+    only: "the URI that a concept gets",
   },
   {
     rule: "a postal code is the same with dots in it",

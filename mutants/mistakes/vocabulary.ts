@@ -1,0 +1,53 @@
+// What an import of a list takes, leaves as it was, and refuses.
+import type { Mistake } from "../mistake.ts";
+
+const IMPORT = { tests: ["vocabulary"] };
+const MALFORMED = { ...IMPORT, only: "malformed in it" };
+const EARLIER = { ...IMPORT, only: "was taken earlier" };
+
+export const VOCABULARY: readonly Mistake[] = [
+  {
+    ...IMPORT,
+    rule: "an import takes no URI for a concept that a store could not hold",
+    file: "worker/imports.ts",
+    before: "const message = uri ? `its URI ${uri}` : text;",
+    after: "const message = text;",
+    only: "is not taken under the URI",
+  },
+  {
+    ...MALFORMED,
+    rule: "a concept that is malformed in a file is not missing from it: it is known by its URI",
+    file: "worker/imports.ts",
+    before: "[concept, ...(notations.get(concept) ?? [])]",
+    after: "notations.get(concept) ?? []",
+  },
+  {
+    ...MALFORMED,
+    rule: "a concept that is malformed in a file is not missing from it: it is known by its code",
+    file: "worker/imports.ts",
+    before: "[concept, ...(notations.get(concept) ?? [])]",
+    after: "[concept]",
+  },
+  {
+    ...IMPORT,
+    rule: "a list in another encoding is refused as a whole",
+    file: "admin/vocabulary.ts",
+    before: '    if (!isUtf8(bytes)) throw new Error("it is not UTF-8");\n',
+    after: "",
+    only: "another encoding",
+  },
+  {
+    ...EARLIER,
+    rule: "a concept with a URI that is none is left out of the list in the graph, which the others reach",
+    file: "worker/references.ts",
+    before: "from app_public.accelerators where app_private.is_http_uri(concept_uri) order by code",
+    after: "from app_public.accelerators order by code",
+  },
+  {
+    ...EARLIER,
+    rule: "a record with a concept whose URI is none is refused by name",
+    file: "worker/records.ts",
+    before: "\n         where app_private.is_http_uri(concept_uri)) as concepts",
+    after: ") as concepts",
+  },
+];
