@@ -48,9 +48,11 @@ export function readShapes(): string {
 /**
  * Prepares the load check for one set of names.
  * @param shapes Turtle text, in the default namespace
+ * @throws Error when a pattern in them is no regular expression
  */
 export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck {
   const shapeQuads = rebase(new Parser().parse(shapes), DEFAULT_NAMESPACE, names.namespaceUrl);
+  requirePatterns(shapeQuads);
   // By default the validator stops looking at a node after fifty visits, and would let through
   // whatever is wrong from there on; 0 removes the limit.
   const options: Options & { maxNodeChecks: number } = { maxNodeChecks: 0 };
@@ -107,6 +109,24 @@ class BatchDatasetOf extends BatchDataset {
   constructor(quads: readonly Quad[]) {
     super();
     this.addRecord(quads);
+  }
+}
+
+/** The validator would meet a pattern that is none at the first record, and fail at every one from then on. */
+function requirePatterns(shapes: readonly Quad[]): void {
+  for (const { subject, predicate, object } of shapes) {
+    if (predicate.value !== `${SHACL}pattern`) continue;
+    const of = (name: string) =>
+      shapes.find((quad) => quad.subject.equals(subject) && quad.predicate.value === SHACL + name)?.object
+        .value;
+    try {
+      new RegExp(object.value, of("flags"));
+    } catch (error) {
+      const shape = of("name") ?? of("path") ?? subject.value;
+      throw new Error(`The pattern of the shape ${shape} cannot be used: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
   }
 }
 

@@ -324,6 +324,19 @@ describe("the right to write", () => {
     expect(seen[0]!.idle).toMatch(/ 10$/);
   });
 
+  test("is not lost because a store takes long, in which its connection is asked nothing", async () => {
+    const { owner } = graph.database;
+    const idle = "show idle_session_timeout";
+    const client = await owner.connect();
+    await client.query("set idle_session_timeout = '1min'");
+    client.release();
+    const seen = await hold(
+      graph.options,
+      async (held) => (await held.client.query<Record<string, string>>(idle)).rows,
+    );
+    expect(seen).toEqual([{ idle_session_timeout: "0" }]);
+  });
+
   test("is given back when work fails, and the failure is told", async () => {
     await expect(hold(graph.options, () => Promise.reject(new Error("mine")))).rejects.toThrow("mine");
     expect(await tryHold(graph.options, () => Promise.resolve("got it"))).toBe("got it");

@@ -211,6 +211,18 @@ test("a code that the vocabulary lacks is refused by its name, whatever is in it
   expect(found.get(subject)!.map(({ path }) => path)).toEqual(["accelerators[0]"]);
 });
 
+test.each([
+  ["a pattern", 'sh:pattern "^[0-9"'],
+  ["flags", 'sh:pattern "^[0-9]" ; sh:flags "z"'],
+])(
+  "shapes with %s that is none are refused before there are records, by the name of the shape",
+  (_, pattern) => {
+    const shapes = `@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ns: <${names.namespaceUrl}> .
+    ns:S a sh:NodeShape ; sh:property [ sh:path ns:code ; sh:name "rop3" ; ${pattern} ] .`;
+    expect(() => createLoadCheck(names, shapes)).toThrow(/^The pattern of the shape rop3 cannot be used: /);
+  },
+);
+
 test("a rule about what many records have in common is applied to each of them", async () => {
   const own = createLoadCheck(
     names,

@@ -65,9 +65,10 @@ async function withLock<T>(
   const onError = (error: Error) => lost.abort(error);
   client.on("error", onError);
   try {
-    // A machine that is gone without a word would keep the lock for hours.
+    // A machine that is gone without a word would keep the lock for hours. And a store may take minutes to load what it was
+    // sent, in which nothing is asked.
     await client.query(
-      "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3",
+      "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set idle_session_timeout = 0",
     );
     const endSilent = () => pool.query("select app_private.end_silent_graph_holder($1)", [DRAIN_LOCK]);
     const looking = setInterval(() => void endSilent().catch(() => undefined), BEAT_MS);

@@ -45,7 +45,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
  * Starts the worker, which survives outages of the database and the graph store.
- * @throws OtherNames, and when the database cannot be reached at the start
+ * @throws OtherNames, and when the shapes cannot be used or the database cannot be reached at the start
  */
 export async function startWorker({
   databaseUrl,
@@ -56,6 +56,7 @@ export async function startWorker({
   ...rhythm
 }: WorkerOptions): Promise<Worker> {
   const logger = discreet(givenLogger);
+  const projector = createProjector(config);
   const onError = (error: Error) => logger.debug({ err: error }, "a database connection broke");
   const pool = createPool(databaseUrl, {
     max: CONNECTIONS,
@@ -78,7 +79,7 @@ export async function startWorker({
   }
   const pulse = pulseOf(given);
   const store = attended(given, pulse, true);
-  const parts = { pool, store, projector: createProjector(config), logger };
+  const parts = { pool, store, projector, logger };
   const drainer = createDrainer({ ...parts, ...rhythm, pulse });
   const verifier = startVerifier({ ...parts, ...config.graphVerification });
   const traced = traceJobs(taskList({ pool, config, drainer, logger }));

@@ -122,6 +122,8 @@ async function whileAlone(pool: Pool, work: (client: PoolClient) => Promise<void
     const { rows } = await client.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [
       VERIFY_LOCK,
     ]);
+    // A step may take minutes, in which nothing is asked here.
+    await client.query("set idle_session_timeout = 0");
     if (rows[0]!.alone) await work(client);
   } finally {
     // Ends the session and, with it, the lock.

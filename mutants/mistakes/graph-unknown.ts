@@ -1,4 +1,4 @@
-// What somebody else put into the store, in a form that the service does not write.
+// What somebody else brings into the graph or its shapes, in a form that the service does not know.
 import type { Mistake } from "../mistake.ts";
 
 const ANY_TERM = { tests: ["graph-verification"], only: "with Fuseki.*of any kind" };
@@ -62,6 +62,30 @@ export const UNKNOWN_IN_GRAPH: readonly Mistake[] = [
     file: "worker/verify.ts",
     before: "return Math.max(0, removed - left);",
     after: "return Math.max(removed, removed - left);",
+  },
+  {
+    rule: "a store that takes long does not cost the right to write",
+    file: "worker/hold.ts",
+    before: "; set idle_session_timeout = 0",
+    after: "",
+    tests: ["drain-steps"],
+    only: "a store takes long",
+  },
+  {
+    rule: "shapes with a pattern that is none are refused at the start",
+    file: "graph/load-check.ts",
+    before: "  requirePatterns(shapeQuads);\n",
+    after: "",
+    tests: ["load-check"],
+    only: "refused before there are records",
+  },
+  {
+    rule: "the flags of a pattern belong to it",
+    file: "graph/load-check.ts",
+    before: 'new RegExp(object.value, of("flags"));',
+    after: "new RegExp(object.value);",
+    tests: ["load-check"],
+    only: "refused before there are records",
   },
   {
     rule: "a text that runs from right to left is another one",
