@@ -99,7 +99,7 @@ export function registerGraph(program: Command, context: AdminContext): void {
       withParts(context, async ({ pool, store, projector }) => {
         const status = await projectionStatus(pool, store, projector.names);
         if (!status.storeAvailable) context.warn("The graph store does not answer.");
-        const { state, reason, since, verifiedAt, drift, rebuild: replacing } = status;
+        const { state, reason, since, verifiedAt, drift, verificationTrouble, rebuild: replacing } = status;
         context.print(status, [
           `graph: ${state} since ${since}${reason === null ? "" : `: ${reason}`}`,
           ...table(
@@ -123,6 +123,7 @@ export function registerGraph(program: Command, context: AdminContext): void {
           verifiedAt === null
             ? "not verified as a whole yet"
             : `last verified as a whole: ${verifiedAt}, ${drift} differences left`,
+          ...(verificationTrouble === null ? [] : [`the verification fails: ${verificationTrouble}`]),
           ...status.rejected.flatMap(({ kind, id, errors }) =>
             errors.map(({ path, message }) => `rejected ${kind} ${id}: ${path} ${message}`),
           ),

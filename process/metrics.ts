@@ -16,6 +16,7 @@ export type GraphHealth = {
   graphState: string;
   verifiedAt: string | null;
   drift: number | null;
+  verificationFails: boolean;
 };
 
 /** Where connections are waited for. */
@@ -140,6 +141,10 @@ export class Metrics {
       "graph_verified_timestamp_seconds",
       "When the last whole verification ended, in seconds since 1970; 0 before the first.",
     );
+    const failing = gauge(
+      "graph_verification_failing",
+      "1 if the background verification could not do its last step, 0 if it could.",
+    );
     const state = new Gauge({
       name: "graph_state",
       help: "1 for the state that the graph is in, 0 for the others.",
@@ -153,9 +158,10 @@ export class Metrics {
       lists.set(health.pendingLists.length);
       drift.set(health.drift ?? 0);
       verified.set(health.verifiedAt === null ? 0 : Date.parse(health.verifiedAt) / 1_000);
+      failing.set(health.verificationFails ? 1 : 0);
       for (const each of enums.graph_state) state.set({ state: each }, each === health.graphState ? 1 : 0);
     };
-    this.watchDatabase(read, show, [pending, oldest, rejected, lists, drift, verified, state]);
+    this.watchDatabase(read, show, [pending, oldest, rejected, lists, drift, verified, failing, state]);
   }
 
   /** To put it together takes as long as many requests: those who ask meanwhile have the same. */

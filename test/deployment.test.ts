@@ -570,6 +570,7 @@ test("alerts: each is raised where its summary says, and for no moment that pass
     EngagementGraphState: "== 1, 10m, warning",
     EngagementGraphDrift: "> 0, at once, warning",
     EngagementGraphNotVerified: "> 3 * 86400, at once, warning",
+    EngagementGraphVerificationFails: "== 1, 10m, warning",
   });
 });
 

@@ -383,7 +383,9 @@ describe("the state of the graph", () => {
   test("is told with everything that is known of it, under its own name", async () => {
     await client.query("set local time zone 'UTC'");
     await state("state = 'lagging', reason = 'The disk is full.', since = '2026-01-01Z'");
-    await client.query("update app_private.graph_verification set verified_at = '2026-01-02Z', drift = 7");
+    await client.query(
+      "update app_private.graph_verification set verified_at = '2026-01-02Z', drift = 7, trouble = 'It is odd.'",
+    );
     await client.query("update app_private.graph_rebuilds set requested_at = null");
     const rejected = await client.query<{ id: string }>(
       `update app_private.graph_records set state = 'rejected', synced_at = '2026-01-03Z', errors = '[{"path": "p", "message": "m"}]'
@@ -399,6 +401,7 @@ describe("the state of the graph", () => {
     expect(told).toEqual({
       ...{ state: "lagging", reason: "The disk is full.", since: "2026-01-01T00:00:00+00:00" },
       ...{ verifiedAt: "2026-01-02T00:00:00+00:00", drift: 7, oldestPendingSeconds: 5, pendingLists: [] },
+      verificationTrouble: "It is odd.",
       ...{ lastSyncedAt: "2026-01-04T00:00:00+00:00", rebuild: null },
       graphs: [
         { ...counts, kind: "need", synced: 1 },

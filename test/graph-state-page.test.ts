@@ -184,6 +184,7 @@ test("while the graph is replaced it says how far that is: what was refused has 
   const status = {
     ...{ state: "rebuilding", reason: null, since: "2026-01-01T00:00:00Z", graphs, rejected: [] },
     ...{ oldestPendingSeconds: 0, lastSyncedAt: null, pendingLists: [], verifiedAt: null, drift: null },
+    verificationTrouble: null,
     rebuild: { total: 2_000, written: 1_000, rejected: 234 },
   };
   const page = graphState({ isAvailable: () => Promise.resolve(true) });

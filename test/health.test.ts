@@ -7,9 +7,11 @@ import { healthRoutes } from "../server/resources/health.ts";
 type Count = () => Promise<{ n: { value: string } }[]>;
 
 /** Asks a service whose store counts like this, and whose graph is whole or not. */
-function healthOf(count: Count, isWhole = true, isThere = () => true) {
+function healthOf(count: Count, isWhole = true, isThere = () => true, verificationFails = false) {
   const store = { isAvailable: () => Promise.resolve(isThere()), select: () => count() };
-  const database = { read: () => Promise.resolve(JSON.stringify({ isWhole, pending: 0 })) };
+  const database = {
+    read: () => Promise.resolve(JSON.stringify({ isWhole, verificationFails, pending: 0 })),
+  };
   const [route] = healthRoutes({
     database: database as unknown as Database,
     store: store as unknown as GraphStore,
@@ -23,6 +25,11 @@ const fails: Count = () => Promise.reject(new Error("out of memory"));
 test("a store that answers and counts is ok, and degraded where the graph is not whole", async () => {
   expect(await healthOf(seven)()).toEqual({ status: "ok", tripleCount: 7, pending: 0 });
   expect(await healthOf(seven, false)()).toEqual({ status: "degraded", tripleCount: 7, pending: 0 });
+});
+
+test("a graph that cannot be verified is degraded, since nobody knows whether it is whole", async () => {
+  const ask = healthOf(seven, true, () => true, true);
+  expect(await ask()).toEqual({ status: "degraded", tripleCount: 7, pending: 0 });
 });
 
 test("a store that cannot count is degraded, and ok as soon as it can", async () => {

@@ -158,6 +158,7 @@ describe("how far the graph is", () => {
     ...{ rebuild: { written: 1000, rejected: 20, total: 3000 }, verifiedAt: "2026-02-02T03:04:05Z" },
     ...{ oldestPendingSeconds: 12.34, lastSyncedAt: "2026-03-02T03:04:05Z" },
     pendingLists: ["countries", "accelerators"],
+    verificationTrouble: "It is odd.",
     rejected: [{ kind: "commitment", id: "r3", errors: [{ path: "ns:a", message: "is wrong" }] }],
     graphs: [
       { kind: "need", records: 10, pending: 1, synced: 7, rejected: 2 },
@@ -192,6 +193,7 @@ describe("how far the graph is", () => {
       "Lists that wait: countries, accelerators",
       "Last verified as a whole: 2026-02-02 03:04 UTC",
       "Drift: 4,000 differences left",
+      "The verification fails: It is odd.",
       "Rebuild: 1,020 of 3,000 records",
       "For programs: [/v0/health](/v0/health); on the command line graph status.",
       "Records",
@@ -208,7 +210,13 @@ describe("how far the graph is", () => {
   });
 
   test("is told of a graph of which nothing is known yet", async () => {
-    const nothing = { reason: null, rebuild: null, verifiedAt: null, drift: null, lastSyncedAt: null };
+    const nothing = {
+      reason: null,
+      rebuild: null,
+      verifiedAt: null,
+      verificationTrouble: null,
+      lastSyncedAt: null,
+    };
     const text = await show({ ...nothing, pendingLists: [], rejected: [], drift: null }, true);
     for (const line of [
       ...["Last written: never", "Lists that wait: none", "Last verified as a whole: not yet"],

@@ -155,7 +155,7 @@ describe("of whoever asks", () => {
 describe("of the graph", () => {
   const health: GraphHealth = {
     ...{ pending: 3, oldestPendingSeconds: 40, rejected: 5, pendingLists: ["a", "b"], graphState: "behind" },
-    ...{ verifiedAt: "2030-01-01T00:00:00Z", drift: 7 },
+    ...{ verifiedAt: "2030-01-01T00:00:00Z", drift: 7, verificationFails: true },
   };
 
   test("each number is told under its own name, and by the first who can", async () => {
@@ -170,6 +170,7 @@ describe("of the graph", () => {
       graph_lists_pending: 2,
       graph_drift: 7,
       graph_verified_timestamp_seconds: Date.parse("2030-01-01T00:00:00Z") / 1_000,
+      graph_verification_failing: 1,
       'graph_state{state="behind"}': 1,
       'graph_state{state="current"}': 0,
       database_up: 1,

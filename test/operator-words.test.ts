@@ -257,10 +257,10 @@ test("the graph: its state and why, each kind of record, what waits, how far a r
   await database.owner.query(`
     update app_private.graph_references set synced_revision = revision where name <> 'countries';
     update app_private.graph_rebuilds set requested_at = null;
-    update app_private.graph_verification set verified_at = '2026-05-01T12:00:00Z', drift = 3`);
+    update app_private.graph_verification set verified_at = '2026-05-01T12:00:00Z', drift = 3, trouble = 'It is odd.'`);
   const later = (await status()).stdout;
   expect(later).toContain(
-    "\nlists to be written: countries\nlast verified as a whole: 2026-05-01T12:00:00+00:00, 3 differences left\n",
+    "\nlists to be written: countries\nlast verified as a whole: 2026-05-01T12:00:00+00:00, 3 differences left\nthe verification fails: It is odd.\n",
   );
   expect(later).not.toContain("rebuild: ");
 });

@@ -2,10 +2,11 @@
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import type { Logger } from "pino";
 import { createPool } from "../db/pool.ts";
-import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import { GraphFailed, GraphTimeout, GraphUnavailable } from "../graph/store.ts";
 import { drain } from "../worker/drain.ts";
 import { startVerifier } from "../worker/verifier.ts";
 import type { VerifierOptions } from "../worker/verifier.ts";
+import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
@@ -48,6 +49,12 @@ function start(more: Partial<VerifierOptions> = {}) {
   stops.push(() => verifier.stop());
   return verifier;
 }
+const troubleNow = async () => {
+  const { rows } = await graph.database.owner.query<object>(
+    `select trouble, "verificationFails" as fails from rest.health, app_private.graph_verification`,
+  );
+  return rows[0]!;
+};
 const steps = () => between.count("note_verification");
 const isVerified = async () => {
   const { rows } = await graph.database.owner.query<{ done: boolean }>(
@@ -129,11 +136,12 @@ test("whoever has stopped leaves the verification to another process, which goes
   }
 });
 
-test.each<[string, Error, string]>([
-  ["is away, which others tell of", new GraphUnavailable("away"), "debug"],
-  ["is too slow for it", new GraphTimeout("slow"), "warn"],
-  ["answers nonsense", new TypeError("nonsense"), "warn"],
-])("a verification that is interrupted by a store that %s", async (_, error, level) => {
+test.each<[string, Error, string, string | null]>([
+  ["is away, which others tell of", new GraphUnavailable("away"), "debug", null],
+  ["is too slow for it", new GraphTimeout("slow"), "warn", "slow"],
+  ["fails on it alone", new GraphFailed("failed"), "warn", "failed"],
+  ["answers nonsense", new TypeError("nonsense"), "warn", "nonsense"],
+])("a verification that is interrupted by a store that %s", async (_, error, level, trouble) => {
   await graph.database.owner.query(
     "update app_private.graph_verification set verified_at = now(), urgent = true",
   );
@@ -142,6 +150,17 @@ test.each<[string, Error, string]>([
   };
   start();
   await eventually(() => expect(said[0]).toEqual([level, "the verification of the graph was interrupted"]));
+  // Also before a first round has come to its end.
+  await eventually(async () => expect(await troubleNow()).toEqual({ trouble, fails: trouble !== null }));
+  graph.store.before = () => undefined;
+  await eventually(async () => expect(await troubleNow()).toEqual({ trouble: null, fails: false }), 15_000);
+});
+
+test("a verification that failed is known to work when an operator has had all of it done", async () => {
+  const { owner } = graph.database;
+  await owner.query("update app_private.graph_verification set trouble = 'nonsense'");
+  await verify(graph.options);
+  expect(await troubleNow()).toEqual({ trouble: null, fails: false });
 });
 
 test("nothing is verified while the graph is behind, and all of it as soon as it is not", async () => {

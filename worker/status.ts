@@ -22,6 +22,8 @@ export type GraphStatus = {
   /** when the last verification of everything ended, and how many differences it found and left */
   verifiedAt: string | null;
   drift: number | null;
+  /** why the background verification does not come further */
+  verificationTrouble: string | null;
   graphs: StateCounts[];
   /** how long the oldest change has been waiting */
   oldestPendingSeconds: number;

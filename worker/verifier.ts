@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import type { Logger } from "pino";
-import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import { GraphFailed, GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import { explain } from "../process/explain.ts";
 import { countDifferences, countSteps, nothingFound, verifyStep } from "./verify.ts";
 import type { Position, VerifyOptions } from "./verify.ts";
 
@@ -33,13 +34,19 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
       try {
         await whileAlone(pool, (client) => verifyAll(client));
       } catch (error) {
-        // A store that is away is told of by whoever writes to it.
-        const isAway = error instanceof GraphUnavailable && !(error instanceof GraphTimeout);
+        // A store that is away is told of by whoever writes to it; one that fails on what only this asks is not.
+        const isAnswer = error instanceof GraphTimeout || error instanceof GraphFailed;
+        const isAway = error instanceof GraphUnavailable && !isAnswer;
         logger[isAway ? "debug" : "warn"]({ err: error }, "the verification of the graph was interrupted");
+        // It would come to the same step again and again, and nobody could tell from outside.
+        if (!isAway) await noteTrouble(explain(error)).catch(() => undefined);
       }
       await pause(lookMs);
     }
   }
+
+  const noteTrouble = (reason: string) =>
+    pool.query("update app_private.graph_verification set trouble = $1", [reason]);
 
   async function verifyAll(client: PoolClient): Promise<void> {
     let dueAt = 0;

@@ -140,9 +140,10 @@ export async function verify(
     position = await verifyStep(options, position, result);
     onProgress(result.records);
   }
-  await options.pool.query("update app_private.graph_verification set verified_at = now(), drift = $1", [
-    countDifferences(result) - result.repaired,
-  ]);
+  await options.pool.query(
+    "update app_private.graph_verification set verified_at = now(), drift = $1, trouble = null",
+    [countDifferences(result) - result.repaired],
+  );
   return result;
 }
 

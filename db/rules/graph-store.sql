@@ -160,6 +160,7 @@ begin atomic
   set part = coalesce(note_verification.next_part, 0),
     after = note_verification.next_after,
     urgent = v.urgent and note_verification.next_part is not null,
+    trouble = null,
     differences = case when next_part is null then 0 else v.differences + found end,
     repaired = case when next_part is null then 0 else v.repaired + note_verification.repaired end,
     verified_at = case when next_part is null then now() else v.verified_at end,
@@ -187,7 +188,8 @@ select
   c.state as "graphState",
   c.since as "graphStateSince",
   v.verified_at as "verifiedAt",
-  v.drift
+  v.drift,
+  v.trouble is not null as "verificationFails"
 from (select count(*) as pending, min(d.dirty_since) as since from app_private.dirty_records as d) as dirty
 cross join app_private.graph_condition as c
 cross join app_private.graph_verification as v;
@@ -228,6 +230,7 @@ begin atomic
     'since', h."graphStateSince",
     'verifiedAt', h."verifiedAt",
     'drift', h.drift,
+    'verificationTrouble', v.trouble,
     'oldestPendingSeconds', h."oldestPendingSeconds",
     'pendingLists', to_jsonb(h."pendingLists"),
     'lastSyncedAt', (select max(r.synced_at) from app_private.graph_records as r),
@@ -241,7 +244,8 @@ begin atomic
         select * from app_private.graph_records as latest
         where latest.state = 'rejected' order by latest.synced_at desc limit 20
       ) as r), '[]'))
-  from rest.health as h cross join app_private.graph_store as s cross join app_private.graph_condition as c;
+  from rest.health as h cross join app_private.graph_store as s cross join app_private.graph_condition as c
+    cross join app_private.graph_verification as v;
 end;
 comment on function app_private.graph_status is
   'What the tables say about the graph, in the names of `graph status`: rest.health with its reason, how far a rebuild is, each '

@@ -4,6 +4,7 @@ import type { Mistake } from "../mistake.ts";
 const ANY_TERM = { tests: ["graph-verification"], only: "with Fuseki.*of any kind" };
 const ANY_NAME = { tests: ["graph-verification"], only: "with Fuseki.*whatever its name" };
 const KEPT = { tests: ["graph-verification"], only: "with embedded.*though it was told" };
+const FAILS = { tests: ["verifier"], only: "is interrupted by" };
 
 export const UNKNOWN_IN_GRAPH: readonly Mistake[] = [
   {
@@ -86,6 +87,43 @@ export const UNKNOWN_IN_GRAPH: readonly Mistake[] = [
     after: "new RegExp(object.value);",
     tests: ["load-check"],
     only: "refused before there are records",
+  },
+  {
+    ...FAILS,
+    rule: "a verification that fails is said to",
+    file: "worker/verifier.ts",
+    before: "if (!isAway) await noteTrouble",
+    after: "if (error instanceof GraphTimeout) await noteTrouble",
+  },
+  {
+    ...FAILS,
+    rule: "a store that fails on what the verification asks is not away",
+    file: "worker/verifier.ts",
+    before: "error instanceof GraphTimeout || error instanceof GraphFailed",
+    after: "error instanceof GraphTimeout",
+  },
+  {
+    ...FAILS,
+    rule: "a verification that can go on no longer fails",
+    file: "db/rules/graph-store.sql",
+    before: "    trouble = null,\n",
+    after: "",
+  },
+  {
+    rule: "a verification that an operator has done does not fail",
+    file: "worker/verify.ts",
+    before: "drift = $1, trouble = null",
+    after: "drift = $1",
+    tests: ["verifier"],
+    only: "an operator has had",
+  },
+  {
+    rule: "a graph that cannot be verified is degraded",
+    file: "server/resources/health.ts",
+    before: " && !verificationFails",
+    after: "",
+    tests: ["health"],
+    only: "cannot be verified",
   },
   {
     rule: "a text that runs from right to left is another one",

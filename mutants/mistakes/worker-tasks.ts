@@ -218,8 +218,8 @@ export const TASKS: readonly Mistake[] = [
     ...VERIFIER,
     rule: "a store that is too slow to be verified is told of",
     file: "worker/verifier.ts",
-    before: "error instanceof GraphUnavailable && !(error instanceof GraphTimeout)",
-    after: "error instanceof GraphUnavailable",
+    before: "error instanceof GraphTimeout || error instanceof GraphFailed",
+    after: "error instanceof GraphFailed",
     only: "interrupted",
   },
   {

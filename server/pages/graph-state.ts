@@ -41,7 +41,15 @@ function summary({ state, reason, since }: GraphStatus, isThere: boolean): Conte
 }
 
 function facts(status: GraphStatus): Content {
-  const { oldestPendingSeconds, lastSyncedAt, pendingLists, rebuild, verifiedAt, drift } = status;
+  const {
+    oldestPendingSeconds,
+    lastSyncedAt,
+    pendingLists,
+    rebuild,
+    verifiedAt,
+    drift,
+    verificationTrouble,
+  } = status;
   const rows: [string, Content | string][] = [
     ["Oldest change that waits", `${oldestPendingSeconds.toFixed(1)} s`],
     ["Last written", lastSyncedAt === null ? "never" : time(lastSyncedAt)],
@@ -49,6 +57,8 @@ function facts(status: GraphStatus): Content {
     ["Last verified as a whole", verifiedAt === null ? "not yet" : time(verifiedAt)],
     ["Drift", drift === null ? "not known yet" : `${format(drift)} differences left`],
   ];
+  if (verificationTrouble !== null)
+    rows.push(["The verification fails", html`<bdi>${verificationTrouble}</bdi>`]);
   if (rebuild) {
     const done = rebuild.written + rebuild.rejected;
     rows.push(["Rebuild", `${format(done)} of ${format(rebuild.total)} records`]);

@@ -36,7 +36,7 @@ export function healthRoutes({ database, store }: { database: Database; store: G
         }),
         description:
           "degraded: the graph store does not answer (tripleCount is null), or the graph is known to be behind " +
-          "(graphState). A store that takes long to count leaves the last count, or null, in tripleCount. Writes are kept until it is not. " +
+          "(graphState), or its verification fails. A store that takes long to count leaves the last count, or null, in tripleCount. Writes are kept until it is not. " +
           "pendingLists names the lists whose graph is not up to date. verifiedAt is when the whole graph was last compared with the " +
           "tables, and drift how many differences were found and left.",
       },
@@ -47,8 +47,11 @@ export function healthRoutes({ database, store }: { database: Database; store: G
           countTriples(),
           database.read(request.identity, `select row_to_json(health)::text from rest.health`),
         ]);
-        const { isWhole, ...health } = JSON.parse(answer ?? "{}") as { isWhole?: boolean };
-        const isOk = isThere && !hasFailed && isWhole === true;
+        const { isWhole, verificationFails, ...health } = JSON.parse(answer ?? "{}") as {
+          isWhole?: boolean;
+          verificationFails?: boolean;
+        };
+        const isOk = isThere && !hasFailed && isWhole === true && !verificationFails;
         const tripleCount = isThere ? triples : null;
         return JSON.stringify({ status: isOk ? "ok" : "degraded", tripleCount, ...health });
       },
