@@ -120,7 +120,7 @@ function requirePatterns(shapes: readonly Quad[]): void {
       shapes.find((quad) => quad.subject.equals(subject) && quad.predicate.value === SHACL + name)?.object
         .value;
     try {
-      new RegExp(object.value, of("flags"));
+      RegExp(object.value, of("flags"));
     } catch (error) {
       const shape = of("name") ?? of("path") ?? subject.value;
       throw new Error(`The pattern of the shape ${shape} cannot be used: ${(error as Error).message}`, {

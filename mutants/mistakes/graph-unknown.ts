@@ -83,8 +83,8 @@ export const UNKNOWN_IN_GRAPH: readonly Mistake[] = [
   {
     rule: "the flags of a pattern belong to it",
     file: "graph/load-check.ts",
-    before: 'new RegExp(object.value, of("flags"));',
-    after: "new RegExp(object.value);",
+    before: 'RegExp(object.value, of("flags"));',
+    after: "RegExp(object.value);",
     tests: ["load-check"],
     only: "refused before there are records",
   },
