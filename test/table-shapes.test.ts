@@ -68,9 +68,10 @@ test("the values of lists, and the fields of answers, come in the listed order",
 });
 
 test("an installation begins with the listed settings", async () => {
-  // The addresses of the graph are what migrate was told, and in graph_references is what is in files.
+  // The addresses of the graph are what migrate was told, and in graph_references is what is in files. What is drawn is another each time.
   const settings = await list(`
-    select format('%s = %s: %s', s.name, s.value, s.description) as found from app_private.settings as s
+    select format('%s = %s: %s', s.name, case when s.value::text ~ '^"[0-9a-f]{8}-[-0-9a-f]{27}"$' then 'drawn' else s.value::text end,
+      s.description) as found from app_private.settings as s
     where s.name not in ('graph_data_url', 'namespace_url') order by s.name collate "C"`);
   expect(settings).toMatchSnapshot();
 });
