@@ -13,7 +13,7 @@ export class PlainCommand extends Command {
       if (!option) continue;
       place += 1;
       const value = args[place];
-      if (value?.startsWith("--")) {
+      if (value?.startsWith("--") || value === "-h") {
         this.error(
           `error: option '${option.flags}' argument missing; one that begins so is written ${option.long}=${value}`,
           { code: "commander.optionMissingArgument" },

@@ -76,7 +76,7 @@ const ACCEPTED = "accepted";
 async function judged(...args: string[]): Promise<string> {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   const pool = () => Promise.reject(new Error(ACCEPTED));
-  registerKeys(program, { pool } as unknown as AdminContext);
+  registerKeys(program, { pool, inTransaction: pool } as unknown as AdminContext);
   return program.parseAsync(["keys", ...args], { from: "user" }).then(
     () => "done",
     (error: Error) => error.message,

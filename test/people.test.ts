@@ -357,6 +357,12 @@ test("what is another's address as a whole stays theirs, and in texts what is pl
     "insert into app_private.api_keys (label, key_hash, scope, persons) values ($2::text, sha256($2::text::bytea), 'api_read', array[$1, $2, '=' || $1])",
     [brien, other],
   );
+  // Written without a space, it is in a text all the same.
+  const label = `laptop/${brien}`;
+  await db().query(
+    "insert into app_private.api_keys (label, key_hash, scope) values ($1::text, sha256($1::text::bytea), 'api_read')",
+    [label],
+  );
   await db().query(
     "insert into app_public.churches (church_id, name, contact_emails) values ($1, $2, array[$2])",
     [at, other],
@@ -386,7 +392,38 @@ test("what is another's address as a whole stays theirs, and in texts what is pl
     other,
   ]);
   expect(keys).toEqual([{ persons: [pseudonym, other, `=${brien}`] }]);
+  const { rows: labels } = await db().query(
+    "select label from app_private.api_keys where label like 'laptop/%'",
+  );
+  expect(labels).toEqual([{ label: `laptop/${pseudonym}` }]);
   expect(await m.membershipOf(db(), organization.uri, other!)).toBe("org_admin active");
+});
+
+test("however many addresses end in a person's, and an organization's URI with it over and over, they are erased", async () => {
+  const email = `ana@${organization.domain}`;
+  await db().query("select app_private.add_member($1, $2, 'org_admin')", [organization.uri, email]);
+  await db().query(
+    "insert into app_public.users (email) select format('%s-%s=%s', repeat('x', 50), n, $1::text) from generate_series(1, 3000) as n",
+    [email],
+  );
+  await db().query(
+    "insert into app_public.organizations (org_uri, name, type) values ('https://x.example/' || repeat($1 || '/', 80), 'Many', 'CHURCH')",
+    [email],
+  );
+  const label = `Ask ${email}, not 'x=${email}'`;
+  await db().query(
+    "insert into app_private.api_keys (label, key_hash, scope) values ($1::text, sha256($1::text::bytea), 'api_read')",
+    [label],
+  );
+  const { code, pseudonym, remains } = await inProcess("people", "erase", "--email", email, "--force");
+  expect([code, remains]).toMatchObject([1, [{ table: "app_public.organizations", column: "org_uri" }]]);
+  const { rows } = await db().query("select from app_public.users where email = $1", [email]);
+  expect(rows).toEqual([]);
+  const { rows: labels } = await db().query(
+    "select label from app_private.api_keys where label like 'Ask %'",
+  );
+  expect(labels[0].label.startsWith(`Ask ${pseudonym}, `)).toBe(true);
+  await db().query("delete from app_public.users where email like 'xxxx%'");
 });
 
 test("an erasure may take longer than the operator lets statements take", async () => {

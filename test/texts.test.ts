@@ -235,7 +235,9 @@ test("the URI that a concept gets is one that every store can hold", async () =>
     "http://a.example/../b",
     `https://a.example/${"x".repeat(2_031)}`,
   ])
-    expect(await move(uri)).toBe("400 validation_failed: conceptUri must be an absolute http or https URI.");
+    expect(await move(uri)).toBe(
+      "400 validation_failed: conceptUri must be an absolute URI, as with http, https or urn.",
+    );
   expect(await move(`https://a.example/${"x".repeat(2_030)}`)).toBeNull();
 });
 

@@ -232,14 +232,30 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
     "http://x.example/a%zz",
     "relative/x",
     "http://x.example/a/../b",
-    "urn:x:a",
+    "http:a",
+    "file:a",
+    "urn:x:%zz",
+    "urn:x/../y",
     "http://x.example/a\uE000",
   ])("a concept is not taken under the URI %s, which no store could hold unchanged", async (uri) => {
     const odd = concept("ODD").replace("ns:ODD a", `<${uri}> a`);
     const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), odd));
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain("its URI must be an absolute http or https URI; left out");
+    expect(result.stderr).toContain("its URI must be an absolute URI, as with http, https or urn; left out");
     expect(await codes()).not.toHaveProperty("ODD");
+  });
+
+  test.each([
+    "urn:example:odd",
+    "urn:x:a",
+    "tag:x.example,2026:odd",
+    "info:lc/odd#1",
+    "https://x.example/odd",
+  ])("a concept is taken under the URI %s", async (uri) => {
+    const odd = concept("ODD").replace("ns:ODD a", `<${uri}> a`);
+    const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), odd));
+    expect([result.code, result.stderr]).toEqual([0, ""]);
+    expect(await codes()).toHaveProperty("ODD", true);
   });
 
   test("a file in another encoding than UTF-8 is refused as a whole", async () => {

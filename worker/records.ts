@@ -210,7 +210,7 @@ export async function readLists(db: Queryable, records: readonly Revision[]): Pr
     text: `
       select
         (select json_object_agg(code, concept_uri) from app_public.accelerators
-         where app_private.is_http_uri(concept_uri)) as concepts,
+         where app_private.is_concept_uri(concept_uri)) as concepts,
         exists (select from app_public.people_groups) as "hasRegistry",
         array(select rop3 from app_public.people_groups where rop3 = any ($1)) as "peopleGroups",
         (select json_agg(target) from (${EXISTING}) as target) as targets`,

@@ -34,7 +34,7 @@ const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable
     const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
       `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
          broader_code as "broaderCode", deprecated_at is not null as deprecated
-       from app_public.accelerators where app_private.is_http_uri(concept_uri) order by code`,
+       from app_public.accelerators where app_private.is_concept_uri(concept_uri) order by code`,
     );
     return acceleratorTriples(rows, names);
   },
@@ -62,7 +62,7 @@ const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable
 /** What the tables have of a list under URIs that no store would take. */
 const LEFT_OUT: Partial<Record<Reference, string>> = {
   accelerators:
-    "select concept_uri as uri from app_public.accelerators where not app_private.is_http_uri(concept_uri)",
+    "select concept_uri as uri from app_public.accelerators where not app_private.is_concept_uri(concept_uri)",
   organizations: `select org_uri as uri from app_public.organizations
     where status = 'active' and not app_private.is_http_uri(org_uri)`,
 };

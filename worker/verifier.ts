@@ -34,19 +34,26 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
       try {
         await whileAlone(pool, (client) => verifyAll(client));
       } catch (error) {
-        // A store that is away is told of by whoever writes to it; one that fails on what only this asks is not.
-        const isAnswer = error instanceof GraphTimeout || error instanceof GraphFailed;
-        const isAway = error instanceof GraphUnavailable && !isAnswer;
-        logger[isAway ? "debug" : "warn"]({ err: error }, "the verification of the graph was interrupted");
-        // It would come to the same step again and again, and nobody could tell from outside.
-        if (!isAway) await noteTrouble(explain(error)).catch(() => undefined);
+        logger[isOfTheStore(error) ? "debug" : "warn"](
+          { err: error },
+          "the verification of the graph was interrupted",
+        );
       }
       await pause(lookMs);
     }
   }
 
-  const noteTrouble = (reason: string) =>
-    pool.query("update app_private.graph_verification set trouble = $1", [reason]);
+  const noteTrouble = (reason: string | null) =>
+    pool
+      .query("update app_private.graph_verification set trouble = $1 where trouble is distinct from $1", [
+        reason,
+      ])
+      .catch(() => undefined);
+
+  async function noteFailure(error: unknown): Promise<void> {
+    // It would come to the same step again and again, and nobody could tell from outside.
+    if (!isOfTheStore(error)) await noteTrouble(explain(error));
+  }
 
   async function verifyAll(client: PoolClient): Promise<void> {
     let dueAt = 0;
@@ -62,6 +69,10 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
       const began = performance.now();
       try {
         await step(client, round);
+      } catch (error) {
+        // Before the pause, which may take the most of an hour.
+        await noteFailure(error);
+        throw error;
       } finally {
         // After a failure as well: a step that always meets the store's time limit takes no more than its share either.
         const spentMs = performance.now() - began;
@@ -92,13 +103,20 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
     ]);
   }
 
-  const running = share > 0 && options.days > 0 ? run() : Promise.resolve();
+  // Of one that is switched off nobody expects that it comes further.
+  const running: Promise<unknown> = share > 0 && options.days > 0 ? run() : noteTrouble(null);
   return {
     async stop() {
       stopping.abort();
       await running;
     },
   };
+}
+
+/** A store that is away is told of by whoever writes to it; one that fails on what only this asks is not. */
+function isOfTheStore(error: unknown): boolean {
+  const isAnswer = error instanceof GraphTimeout || error instanceof GraphFailed;
+  return error instanceof GraphUnavailable && !isAnswer;
 }
 
 interface Round {

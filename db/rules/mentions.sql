@@ -20,10 +20,17 @@ comment on function app_private.text_columns is
   'Every column, of the worker''s tables too, that can hold an address; the directory of churches aside.';
 
 -- In the conditions $1 is the address, $2 the person's id, $3 the pattern of the address.
+create function app_private.pattern_in(name text, pattern text) returns text
+language sql immutable
+return case when name ~ '(^|_)(emails?|recipient|persons)$|Email$' then '^(' || pattern || ')$' else pattern end;
+comment on function app_private.pattern_in is
+  'The pattern for what is under a name, of a column or in JSON: an address that is kept as such is somebody''s as a whole, or '
+  'somebody else''s; what is found within it is part of another''s.';
+
 create function app_private.mention_in(name name, reads_as text) returns text
 language sql stable
 return format(
-  '(strpos(lower(t.%1$I::text), lower($1)) > 0 and t.%1$I::%2$s is distinct from app_private.substituted(t.%1$I::%2$s, $3, ''''))',
+  '(strpos(lower(t.%1$I::text), lower($1)) > 0 and t.%1$I::%2$s is distinct from app_private.substituted(t.%1$I::%2$s, app_private.pattern_in(%1$L, $3), ''''))',
   name, reads_as);
 comment on function app_private.mention_in is 'SQL: whether a column of a row t mentions the address.';
 
@@ -42,9 +49,12 @@ begin atomic
     || app_private.literal_pattern(address_pattern.email) || '(?!-*[A-Za-z0-9]|\.[A-Za-z0-9])'
   from (select '[A-Za-z0-9][._%+-]*' as before) as usual
   cross join (select char_length(address_pattern.email) as length) as given
-  left join app_public.users as u
-    on right(lower(u.email), given.length) = lower(address_pattern.email) and char_length(u.email) > given.length
-    and left(u.email, -given.length) !~ (usual.before || '$')
+  -- The first of them: who makes many such addresses is not to make a pattern of it that nothing can be searched with.
+  left join lateral (
+    select u.email from app_public.users as u
+    where right(lower(u.email), given.length) = lower(address_pattern.email) and char_length(u.email) > given.length
+      and left(u.email, -given.length) !~ (usual.before || '$')
+    order by u.created_at, u.user_id limit 100) as u on true
   group by usual.before;
 end;
 comment on function app_private.address_pattern is 'Regular expression of an e-mail address where it stands by itself in a text.';
@@ -56,9 +66,11 @@ begin atomic
   -- By its URI an organization is known in the graph, to partners and to keys: one that has the address in it stays, here and there.
   select coalesce('(?<!' || string_agg(app_private.literal_pattern(left(o.org_uri, place - 1)), '|') || ')', '')
     || app_private.address_pattern(erasable_pattern.email)
-  from app_public.organizations as o, generate_series(1, char_length(o.org_uri)) as place
-  where strpos(lower(o.org_uri), lower(erasable_pattern.email)) > 0
-    and substr(lower(o.org_uri), place, char_length(erasable_pattern.email)) = lower(erasable_pattern.email);
+  from (
+    select o.org_uri, place from app_public.organizations as o, generate_series(1, char_length(o.org_uri)) as place
+    where strpos(lower(o.org_uri), lower(erasable_pattern.email)) > 0
+      and substr(lower(o.org_uri), place, char_length(erasable_pattern.email)) = lower(erasable_pattern.email)
+    order by place limit 10) as o;
 end;
 comment on function app_private.erasable_pattern is
   'The same, but for where the address is part of an organization''s URI.';
@@ -75,11 +87,7 @@ comment on function app_private.name_pattern is 'Regular expression of a person'
 
 create function app_private.substituted(value text, pattern text, substitute text) returns text
 language sql immutable
-return case
-  -- A text that is an address is somebody's, and it is that or another: what is found within it is part of another's.
-  when app_private.is_email(value) then regexp_replace(value, '^(' || pattern || ')$', substitute, 'i')
-  else regexp_replace(value, pattern, substitute, 'gi')
-end;
+return regexp_replace(value, pattern, substitute, 'gi');
 comment on function app_private.substituted(text, text, text) is 'A text with something else for what a pattern finds, in any case.';
 
 create function app_private.substituted(value text[], pattern text, substitute text) returns text[]
@@ -105,7 +113,8 @@ begin
         from jsonb_array_elements(value) with ordinality as t (item, place));
     when 'object' then
       return (select coalesce(jsonb_object_agg(
-          app_private.substituted(t.key, pattern, substitute), app_private.substituted(t.value, pattern, substitute)), '{}')
+          app_private.substituted(t.key, pattern, substitute),
+          app_private.substituted(t.value, app_private.pattern_in(t.key, pattern), substitute)), '{}')
         from jsonb_each(value) as t);
     else
       return value;

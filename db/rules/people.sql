@@ -206,7 +206,7 @@ begin
       -- The second is shorter than any address, for where there is no room.
       foreach substitute in array array[pseudonym, 'gone'] loop
         begin
-          execute format('update %1$s as t set %2$I = app_private.substituted(t.%2$I::%3$s, $1, $2)::%4$s where t.ctid = $3',
+          execute format('update %1$s as t set %2$I = app_private.substituted(t.%2$I::%3$s, app_private.pattern_in(%2$L, $1), $2)::%4$s where t.ctid = $3',
             relation, searched.name, searched.reads_as, searched.type) using pattern, substitute, place;
           refused := null;
           exit;
@@ -272,7 +272,7 @@ begin
     where app_private.substituted(o.org_uri, app_private.address_pattern(email), '') <> o.org_uri);
   for swept in
     select c.relation, app_private.mention_condition(c.relation) as condition,
-      string_agg(format('%1$I = app_private.substituted(t.%1$I::%2$s, $3, $4)::%3$s', c.name, c.reads_as, c.type), ', ') as changes
+      string_agg(format('%1$I = app_private.substituted(t.%1$I::%2$s, app_private.pattern_in(%1$L, $3), $4)::%3$s', c.name, c.reads_as, c.type), ', ') as changes
     from app_private.text_columns() as c group by c.relation order by c.relation::text
   loop
     begin

@@ -148,6 +148,24 @@ return case
 end;
 comment on function app_private.email_problems is 'Problems with a required e-mail address.';
 
+create function app_private.is_concept_uri(value text) returns boolean
+language sql immutable
+return app_private.is_http_uri(value) or (char_length(value) <= 2048
+  -- urn:, tag: and the like, of which stores resolve nothing.
+  and value ~* '^(?!https?:|file:)[a-z][a-z0-9+.-]*:[^][\s<>"{}|\\^`#/?][^][\s<>"{}|\\^`#]*(#[^][\s<>"{}|\\^`#]*)?$'
+  -- All else is as in any URI.
+  and app_private.is_http_uri('http://x/' || regexp_replace(value, '^[^:]*:', '')));
+comment on function app_private.is_concept_uri is
+  'Whether a text is an absolute URI, of any scheme under which stores take it as it is, that can be written to the graph unchanged.';
+
+create function app_private.concept_uri_problems(path text, value text) returns jsonb
+language sql immutable
+return case
+  when app_private.is_concept_uri(value) then '[]'
+  else app_private.problem(path, 'must be an absolute URI, as with http, https or urn')
+end;
+comment on function app_private.concept_uri_problems is 'Problems with the required URI of a concept.';
+
 create function app_private.http_uri_problems(path text, value text) returns jsonb
 language sql immutable
 return case
@@ -162,7 +180,7 @@ begin atomic
   select given.place::integer - 1, found -> 0 ->> 'message'
   from unnest(texts) with ordinality as given (text, place),
     lateral (select case kind
-      when 'uri' then app_private.http_uri_problems('', given.text)
+      when 'uri' then app_private.concept_uri_problems('', given.text)
       else app_private.text_problems('', app_private.trimmed(given.text), false, kind) end as found) as checked
   where found <> '[]';
 end;

@@ -32,7 +32,7 @@ begin
   perform app_private.refuse_problems(
     case when new.code is distinct from old.code then app_private.code_problems('code', array[new.code]) else '[]' end
     || case when new.concept_uri is distinct from old.concept_uri
-         then app_private.http_uri_problems('conceptUri', new.concept_uri) else '[]' end
+         then app_private.concept_uri_problems('conceptUri', new.concept_uri) else '[]' end
     || case when new.pref_label is distinct from old.pref_label
          then app_private.name_problems('prefLabel', new.pref_label) else '[]' end
     || case when new.definition is distinct from old.definition

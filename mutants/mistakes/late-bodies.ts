@@ -72,8 +72,8 @@ export const LATE_BODIES: readonly Mistake[] = [
     ...LATE,
     rule: "who has waited for a turn is still who they were",
     file: "server/graphql/door.ts",
-    before: "    await knowStill(request);\n",
-    after: "",
+    before: "if (await knowStill(request)) await turns",
+    after: "if (!request.identity) await turns",
     only: "waits for its turn",
   },
   {

@@ -209,8 +209,8 @@ export const PEOPLE: readonly Mistake[] = [
   {
     rule: "an address is replaced in any case of it",
     file: "db/rules/mentions.sql",
-    before: "else regexp_replace(value, pattern, substitute, 'gi')",
-    after: "else regexp_replace(value, pattern, substitute, 'g')",
+    before: "return regexp_replace(value, pattern, substitute, 'gi')",
+    after: "return regexp_replace(value, pattern, substitute, 'g')",
     tests: ["people"],
     only: "at every door",
   },

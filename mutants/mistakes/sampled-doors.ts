@@ -133,8 +133,8 @@ export const SAMPLED_DOORS: readonly Mistake[] = [
   {
     rule: "who hangs up waits no longer for a turn of GraphQL",
     file: "server/graphql/door.ts",
-    before: "await turns.take(request.identity.id, hungUp(response));",
-    after: "await turns.take(request.identity.id);",
+    before: "const gone = hungUp(response);",
+    after: "const gone = undefined;",
     tests: ["loop-turns"],
     only: "who hangs up waits no longer for a turn of GraphQL",
   },

@@ -255,7 +255,7 @@ export const SLIPS_OF_LISTS: readonly Mistake[] = [
   {
     rule: "the URI that a concept gets is one that every store can hold",
     file: "db/rules/vocabulary.sql",
-    before: "then app_private.http_uri_problems('conceptUri', new.concept_uri) else '[]' end",
+    before: "then app_private.concept_uri_problems('conceptUri', new.concept_uri) else '[]' end",
     after: "then '[]' else '[]' end",
     tests: ["texts"],
     only: "the URI that a concept gets",

@@ -101,8 +101,8 @@ export const SLIPS_IN_SQL: readonly Mistake[] = [
   {
     rule: "an erased person's address is replaced in the names of JSON values too",
     file: "db/rules/mentions.sql",
-    before: "app_private.substituted(t.key, pattern, substitute), app_private",
-    after: "t.key, app_private",
+    before: "app_private.substituted(t.key, pattern, substitute),\n",
+    after: "t.key,\n",
     tests: ["people"],
     only: "at every door",
   },

@@ -40,14 +40,14 @@ export const VOCABULARY: readonly Mistake[] = [
     ...EARLIER,
     rule: "a concept with a URI that is none is left out of the list in the graph, which the others reach",
     file: "worker/references.ts",
-    before: "from app_public.accelerators where app_private.is_http_uri(concept_uri) order by code",
+    before: "from app_public.accelerators where app_private.is_concept_uri(concept_uri) order by code",
     after: "from app_public.accelerators order by code",
   },
   {
     ...EARLIER,
     rule: "a record with a concept whose URI is none is refused by name",
     file: "worker/records.ts",
-    before: "\n         where app_private.is_http_uri(concept_uri)) as concepts",
+    before: "\n         where app_private.is_concept_uri(concept_uri)) as concepts",
     after: ") as concepts",
   },
 ];

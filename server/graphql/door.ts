@@ -95,9 +95,10 @@ export async function createGraphql({
     ...{ schema: keeping(schema, SMALL), publicError, resolvedPreset: instance.getResolvedPreset() },
   });
   const inTurn: RequestHandler = async (request, response, next) => {
-    await turns.take(request.identity.id, hungUp(response));
-    // Others may have had theirs for half a minute before.
-    await knowStill(request);
+    const gone = hungUp(response);
+    await turns.take(request.identity.id, gone);
+    // Others may have had theirs for half a minute before. A turn lasts until something is waited for, and this is.
+    if (await knowStill(request)) await turns.take(request.identity.id, gone);
     next();
   };
   const opened: Transports[] = [];
