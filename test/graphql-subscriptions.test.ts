@@ -373,8 +373,10 @@ test("of 600 connections, each of which has the database asked, none is cut befo
   const sockets: WebSocket[] = [];
   for (let n = 0; n < 12; n++) {
     const visitor = await new Visitor(service).signIn(`many-${n}@river.example`);
-    const some = Array.from({ length: 50 }, () => connected(visitor));
-    sockets.push(...(await Promise.all(some)));
+    // Of more at once of one person a busy machine tells some to come back.
+    for (let some = 0; some < 5; some++) {
+      sockets.push(...(await Promise.all(Array.from({ length: 10 }, () => connected(visitor)))));
+    }
   }
   try {
     const after = await now();
