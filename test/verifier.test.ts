@@ -189,7 +189,9 @@ test("a verification that is asked for begins within seconds, though the next st
 test.each([
   ["a share", { share: 0 }],
   ["days", { days: 0 }],
-])("with %s of 0 nobody even asks whose turn it is", async (_, options) => {
+])("with %s of 0 nobody even asks whose turn it is, and nothing is said to fail", async (_, options) => {
+  await graph.database.owner.query("update app_private.graph_verification set trouble = 'nonsense'");
   await start(options).stop();
   expect(between.count("pg_try_advisory_lock")).toBe(0);
+  expect(await troubleNow()).toEqual({ trouble: null, fails: false });
 });

@@ -335,6 +335,21 @@ describe("admin vocabulary import and people-groups import", () => {
     );
   });
 
+  test("a concept under a URI of another scheme than http is in the graph under it, and so is what refers to it", async () => {
+    const uris = { A: "urn:example:odd", B: "urn:x:a", C: "tag:x.example,2026:odd", D: "info:lc/odd#1" };
+    const odd = Object.entries(uris).map(([code, uri]) =>
+      concept(code).replace(`ns:${code} a`, `<${uri}> a`),
+    );
+    await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), ...odd));
+    const id = await projection.declareNeed({ accelerators: ["PRA", ...Object.keys(uris)] });
+    await projection.equal();
+    expect(await projection.graphStatus("need", id)).toMatchObject({ status: "synced" });
+    const inGraph = await projection.running.client.select(
+      `select ?concept where { graph <${DATA}/accelerators/> { ?concept <${SKOS}notation> ?code } filter(!strstarts(str(?concept), "http")) } order by ?code`,
+    );
+    expect(inGraph.map(({ concept: at }) => at?.value)).toEqual(Object.values(uris));
+  });
+
   test("a URI that was taken earlier and is none keeps no list from the graph, and the code is mended by the next edition", async () => {
     const { owner } = projection.database;
     await owner.query("alter table app_public.accelerators disable trigger validate");

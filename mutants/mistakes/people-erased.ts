@@ -52,14 +52,6 @@ export const PEOPLE_ERASED: readonly Mistake[] = [
     only: "another's address",
   },
   {
-    rule: "an item of a list that is an address is whole as well",
-    file: "db/rules/mentions.sql",
-    before: "array_agg(app_private.substituted(t.item, pattern, substitute) order",
-    after: "array_agg(regexp_replace(t.item, pattern, substitute, 'gi') order",
-    tests: ["people"],
-    only: "another's address",
-  },
-  {
     rule: "in a text nobody's address is touched who is known",
     file: "db/rules/mentions.sql",
     before:
@@ -172,5 +164,21 @@ export const PEOPLE_ERASED: readonly Mistake[] = [
     after: "",
     tests: ["people"],
     only: "text of a stranger",
+  },
+  {
+    rule: "many addresses that end in a person's keep nobody from being erased",
+    file: "db/rules/mentions.sql",
+    before: "order by u.created_at, u.user_id limit 100) as u",
+    after: "order by u.created_at, u.user_id) as u",
+    tests: ["people"],
+    only: "however many addresses",
+  },
+  {
+    rule: "an address without a space before it is in a text all the same",
+    file: "db/rules/mentions.sql",
+    before: "then '^(' || pattern || ')$' else pattern end",
+    after: "then '^(' || pattern || ')$' else '(^| )' || pattern end",
+    tests: ["people"],
+    only: "another's address",
   },
 ];

@@ -50,4 +50,28 @@ export const VOCABULARY: readonly Mistake[] = [
     before: "\n         where app_private.is_concept_uri(concept_uri)) as concepts",
     after: ") as concepts",
   },
+  {
+    rule: "a concept is taken under a URI of any scheme that stores take as it is",
+    file: "db/rules/validation.sql",
+    before: "return app_private.is_http_uri(value) or (char_length(value) <= 2048",
+    after: "return app_private.is_http_uri(value) or (false",
+    tests: ["vocabulary"],
+    only: "is taken under",
+  },
+  {
+    rule: "no concept is taken under a URI that stores would resolve",
+    file: "db/rules/validation.sql",
+    before: "(?!https?:|file:)",
+    after: "(?!https?:)",
+    tests: ["vocabulary"],
+    only: "not taken under",
+  },
+  {
+    rule: "what no URI may have no concept's URI has",
+    file: "db/rules/validation.sql",
+    before: "\n  and app_private.is_http_uri('http://x/' || regexp_replace(value, '^[^:]*:', '')));",
+    after: ");",
+    tests: ["vocabulary"],
+    only: "not taken under",
+  },
 ];
