@@ -19,6 +19,21 @@ let pool: pg.Pool;
 let heartbeat: Heartbeat;
 let pulse: Pulse;
 let connections: Connections;
+
+/** A heartbeat by a line of its own, and the connections that it makes. */
+async function heartbeatThrough() {
+  const own = await forwardTo(() => Number(new URL(database.serverUrl).port));
+  const url = new URL(database.serverUrl);
+  url.port = String(own.port);
+  const clients: pg.Client[] = [];
+  const asking = new Heartbeat(() => {
+    const client = new pg.Client(url.href);
+    clients.push(client);
+    return client;
+  });
+  await asking.start();
+  return { own, clients, asking };
+}
 beforeAll(async () => {
   database = await createTestDatabase();
   const url = new URL(database.serverUrl);
@@ -136,16 +151,7 @@ test("a connection that nothing passes through any more is given up, though othe
 });
 
 test("a connection that ends while it is asked is not one that is silent: a new one is a sign of life by itself", async () => {
-  const own = await forwardTo(() => Number(new URL(database.serverUrl).port));
-  const url = new URL(database.serverUrl);
-  url.port = String(own.port);
-  const clients: pg.Client[] = [];
-  const asking = new Heartbeat(() => {
-    const client = new pg.Client(url.href);
-    clients.push(client);
-    return client;
-  });
-  await asking.start();
+  const { own, clients, asking } = await heartbeatThrough();
   try {
     own.muffle();
     const late = new AbortController();
@@ -162,16 +168,7 @@ test("a connection that ends while it is asked is not one that is silent: a new 
 });
 
 test("a connection that has fallen silent is given up when nobody asks any more", async () => {
-  const own = await forwardTo(() => Number(new URL(database.serverUrl).port));
-  const url = new URL(database.serverUrl);
-  url.port = String(own.port);
-  const clients: pg.Client[] = [];
-  const asking = new Heartbeat(() => {
-    const client = new pg.Client(url.href);
-    clients.push(client);
-    return client;
-  });
-  await asking.start();
+  const { own, clients, asking } = await heartbeatThrough();
   try {
     own.muffle();
     const late = new AbortController();

@@ -59,6 +59,22 @@ const failAt = (text: string, error: () => Error) => {
   };
 };
 
+/** A store, and a process that is told to end when something is put into it: whether the store has been told of that. */
+const endingAtPut = () => {
+  const ending = new AbortController();
+  const isBrokenOff: unknown[] = [];
+  const store: typeof graph.store = {
+    ...graph.store,
+    putGraph: (name, body, type, call) => {
+      ending.abort();
+      isBrokenOff.push(call?.signal?.aborted);
+      call?.signal?.throwIfAborted();
+      return graph.store.putGraph(name, body, type, call);
+    },
+  };
+  return { store, ending, isBrokenOff };
+};
+
 describe("a drain", () => {
   test("that finds nothing looks once", async () => {
     const between = standBetween(graph.database.owner);
@@ -249,17 +265,7 @@ describe("a drain", () => {
 
   test("breaks off at the store the list that it sends when its process ends", async () => {
     await graph.database.owner.query("update app_private.graph_references set revision = revision + 1");
-    const ending = new AbortController();
-    const isBrokenOff: unknown[] = [];
-    const store: typeof graph.store = {
-      ...graph.store,
-      putGraph: (name, body, type, call) => {
-        ending.abort();
-        isBrokenOff.push(call?.signal?.aborted);
-        call?.signal?.throwIfAborted();
-        return graph.store.putGraph(name, body, type, call);
-      },
-    };
+    const { store, ending, isBrokenOff } = endingAtPut();
     await drain({ ...graph.options, store }, ending.signal).catch(() => undefined);
     expect(isBrokenOff).toEqual([true]);
   });
@@ -554,17 +560,7 @@ describe("a rebuild", () => {
     await graph.database.owner.query(
       "update app_private.graph_rebuilds set requested_at = now() where kind = 'need'",
     );
-    const ending = new AbortController();
-    const isBrokenOff: unknown[] = [];
-    const store: typeof graph.store = {
-      ...graph.store,
-      putGraph: (name, body, type, call) => {
-        ending.abort();
-        isBrokenOff.push(call?.signal?.aborted);
-        call?.signal?.throwIfAborted();
-        return graph.store.putGraph(name, body, type, call);
-      },
-    };
+    const { store, ending, isBrokenOff } = endingAtPut();
     await rebuildNext({ ...graph.options, store }, ending.signal).catch(() => undefined);
     expect(isBrokenOff).toEqual([true]);
     expect(await requested()).toEqual(["need"]);

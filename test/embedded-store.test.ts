@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,6 +22,12 @@ let client: GraphStore;
 const start = async () => {
   store = await startEmbeddedStore({ dir });
   client = createGraphStore(storeUrls(store.url));
+};
+/** As if a store had been where somebody else listens now. */
+const takeForStore = async (stranger: Server) => {
+  const { port } = stranger.address() as AddressInfo;
+  const claim = { url: `http://127.0.0.1:${port}`, instance: "the one that was killed", password: "its own" };
+  await writeFile(join(dir, "server.json"), JSON.stringify(claim));
 };
 const restart = async () => {
   client.close();
@@ -244,13 +251,7 @@ test("what listens where a store was that is gone is not taken for it", async ()
   const stranger = createServer((_, response) => response.end("somebody else"));
   await new Promise<void>((resolve) => void stranger.listen(0, "127.0.0.1", resolve));
   try {
-    const { port } = stranger.address() as AddressInfo;
-    const claim = {
-      url: `http://127.0.0.1:${port}`,
-      instance: "the one that was killed",
-      password: "its own",
-    };
-    await writeFile(join(dir, "server.json"), JSON.stringify(claim));
+    await takeForStore(stranger);
     expect(await findEmbeddedStore(dir)).toBeUndefined();
     await start();
     expect(await findEmbeddedStore(dir)).toBe(store.url);
@@ -267,13 +268,7 @@ test("what listens where a store was that is gone, and says nothing, is waited f
   const limits = jest.spyOn(AbortSignal, "timeout");
   let outcome: unknown = "is looked for";
   try {
-    const { port } = stranger.address() as AddressInfo;
-    const claim = {
-      url: `http://127.0.0.1:${port}`,
-      instance: "the one that was killed",
-      password: "its own",
-    };
-    await writeFile(join(dir, "server.json"), JSON.stringify(claim));
+    await takeForStore(stranger);
     void findEmbeddedStore(dir).then((found) => (outcome = found));
     await eventually(() => expect(outcome).toBeUndefined(), 15_000);
     expect(limits.mock.calls).toEqual([[2_000]]);

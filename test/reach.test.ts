@@ -1,13 +1,13 @@
 // Whether a URL leads to a database that the service can work with, and what is said where it does not.
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { requireDatabase, requireSession } from "../db/reach.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
-import { eventually } from "./support/eventually.ts";
 import { ROOT, run } from "./support/process.ts";
+import { givenUpAfterTenSeconds } from "./support/silent-database.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -73,27 +73,7 @@ test.each([
   ["for its version", requireDatabase],
   ["for a session", requireSession],
 ])("a database that is asked %s and says nothing is given up after ten seconds", async (_, ask) => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const sockets: Socket[] = [];
-  server.on("connection", (socket) => sockets.push(socket.on("error", () => undefined).resume()));
-  const { port } = server.address() as AddressInfo;
-  let outcome = "is waited for";
-  jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask", "performance"] });
-  try {
-    const url = `postgres://owner:s3cret@127.0.0.1:${port}/engagement`;
-    ask(url).catch(({ message }: Error) => (outcome = message));
-    await once(server, "connection");
-    await jest.advanceTimersByTimeAsync(9_999);
-    expect(outcome).toBe("is waited for");
-    jest.advanceTimersByTime(1);
-    jest.useRealTimers();
-    await eventually(() => expect(outcome).toMatch(/127\.0\.0\.1:\d+\/engagement: timeout expired$/), 5_000);
-  } finally {
-    jest.useRealTimers();
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  }
+  expect(await givenUpAfterTenSeconds(ask)).toMatch(/127\.0\.0\.1:\d+\/engagement: timeout expired$/);
 });
 
 test("of a host with several addresses it is told in one line what came of each", async () => {

@@ -1,7 +1,4 @@
 // How a worker begins and ends: what it takes up, and what it gives back.
-import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { parseCrontab } from "graphile-worker";
@@ -14,6 +11,7 @@ import type { Worker, WorkerOptions } from "../worker/main.ts";
 import { crontab } from "../worker/tasks/index.ts";
 import { eventually } from "./support/eventually.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
+import { givenUpAfterTenSeconds } from "./support/silent-database.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
 
 let graph: MemoryGraph;
@@ -56,28 +54,7 @@ test("what the last one has left behind is written without anything that says so
 });
 
 test("a database that says nothing is given up after ten seconds, at the start too", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const sockets: Socket[] = [];
-  server.on("connection", (socket) => sockets.push(socket.on("error", () => undefined).resume()));
-  const { port } = server.address() as AddressInfo;
-  let outcome = "is waited for";
-  jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask", "performance"] });
-  try {
-    start({}, { databaseUrl: `postgres://worker@127.0.0.1:${port}/engagement` }).catch(
-      ({ message }: Error) => (outcome = message),
-    );
-    await once(server, "connection");
-    await jest.advanceTimersByTimeAsync(9_999);
-    expect(outcome).toBe("is waited for");
-    await jest.advanceTimersByTimeAsync(1);
-    jest.useRealTimers();
-    await eventually(() => expect(outcome).toMatch(/timeout/), 5_000);
-  } finally {
-    jest.useRealTimers();
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  }
+  expect(await givenUpAfterTenSeconds((databaseUrl) => start({}, { databaseUrl }))).toMatch(/timeout/);
 });
 
 test("what runs on a schedule is known to whatever runs jobs", async () => {

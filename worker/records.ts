@@ -6,6 +6,7 @@ import { RECORDS, RECORD_KINDS } from "../records/index.ts";
 import { columnOf, fieldsOf, idOf } from "../records/record.ts";
 import type { FieldType, RecordKind } from "../records/record.ts";
 import type { CheckContext } from "../graph/load-check.ts";
+import { WRITABLE } from "./references.ts";
 import type { ConceptIris, ProjectedRecord } from "../graph/triples.ts";
 
 /** Anything that runs queries: a connection, or a pool. */
@@ -210,7 +211,7 @@ export async function readLists(db: Queryable, records: readonly Revision[]): Pr
     text: `
       select
         (select json_object_agg(code, concept_uri) from app_public.accelerators
-         where app_private.is_concept_uri(concept_uri)) as concepts,
+         where ${WRITABLE.accelerators}) as concepts,
         exists (select from app_public.people_groups) as "hasRegistry",
         array(select rop3 from app_public.people_groups where rop3 = any ($1)) as "peopleGroups",
         (select json_agg(target) from (${EXISTING}) as target) as targets`,

@@ -27,14 +27,19 @@ export type Reference = ListName;
 
 export const REFERENCES = LIST_NAMES;
 
+/** In SQL, what of a list can be in the graph: one URI that a store refuses would keep all of it out, and older rows were not checked as closely. */
+export const WRITABLE = {
+  accelerators: "app_private.is_concept_uri(concept_uri)",
+  organizations: "app_private.is_http_uri(org_uri)",
+};
+
 /** The triples of each list as the tables have them. */
 const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable<Quad>>> = {
-  // One URI that a store refuses would keep the whole list out, and older rows were not checked as closely.
   accelerators: async (db, names) => {
     const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
       `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
          broader_code as "broaderCode", deprecated_at is not null as deprecated
-       from app_public.accelerators where app_private.is_concept_uri(concept_uri) order by code`,
+       from app_public.accelerators where ${WRITABLE.accelerators} order by code`,
     );
     return acceleratorTriples(rows, names);
   },
@@ -51,7 +56,7 @@ const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable
   organizations: async (db, names) => {
     const { rows } = await db.query<Organization>(
       `select org_uri as "orgUri", name, type, case when app_private.is_http_uri(website) then website end as website
-       from app_public.organizations where status = 'active' and app_private.is_http_uri(org_uri) order by org_uri`,
+       from app_public.organizations where status = 'active' and ${WRITABLE.organizations} order by org_uri`,
     );
     return organizationTriples(rows, names);
   },
@@ -61,10 +66,9 @@ const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable
 
 /** What the tables have of a list under URIs that no store would take. */
 const LEFT_OUT: Partial<Record<Reference, string>> = {
-  accelerators:
-    "select concept_uri as uri from app_public.accelerators where not app_private.is_concept_uri(concept_uri)",
+  accelerators: `select concept_uri as uri from app_public.accelerators where not ${WRITABLE.accelerators}`,
   organizations: `select org_uri as uri from app_public.organizations
-    where status = 'active' and not app_private.is_http_uri(org_uri)`,
+    where status = 'active' and not ${WRITABLE.organizations}`,
 };
 
 async function tellLeftOut(db: Queryable, list: Reference, logger: Logger): Promise<void> {

@@ -34,7 +34,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
       try {
         await whileAlone(pool, (client) => verifyAll(client));
       } catch (error) {
-        logger[isOfTheStore(error) ? "debug" : "warn"](
+        logger[isAway(error) ? "debug" : "warn"](
           { err: error },
           "the verification of the graph was interrupted",
         );
@@ -52,7 +52,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
 
   async function noteFailure(error: unknown): Promise<void> {
     // It would come to the same step again and again, and nobody could tell from outside.
-    if (!isOfTheStore(error)) await noteTrouble(explain(error));
+    if (!isAway(error)) await noteTrouble(explain(error));
   }
 
   async function verifyAll(client: PoolClient): Promise<void> {
@@ -114,7 +114,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
 }
 
 /** A store that is away is told of by whoever writes to it; one that fails on what only this asks is not. */
-function isOfTheStore(error: unknown): boolean {
+function isAway(error: unknown): boolean {
   const isAnswer = error instanceof GraphTimeout || error instanceof GraphFailed;
   return error instanceof GraphUnavailable && !isAnswer;
 }

@@ -43,13 +43,18 @@ end;
 comment on function app_private.told_of_claim is
   'Who is told that a claim waits: whoever manages the members of its organization, or the platform''s reviewers, but not the claimant.';
 
+create function app_private.asks_for_decision(kind text) returns boolean
+language sql immutable
+return kind in ('claim_request', 'claim_queue');
+comment on function app_private.asks_for_decision is 'Whether mails of a kind ask somebody to decide about the claim of another.';
+
 create function app_private.claim_mails_left(address text) returns integer
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select s.value::integer - (
     select count(*)::integer from app_private.mails as m
-    where m.recipient = address and m.kind in ('claim_request', 'claim_queue') and m.created_at > now() - interval '1 day')
+    where m.recipient = address and app_private.asks_for_decision(m.kind) and m.created_at > now() - interval '1 day')
   from app_private.settings as s where s.name = 'claim_mails_per_person_per_day';
 end;
 comment on function app_private.claim_mails_left is
@@ -105,7 +110,7 @@ create function app_private.is_stale(mail app_private.mails) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select mail.kind in ('claim_request', 'claim_queue') and mail.data ? 'claimId' and not exists (
+  select app_private.asks_for_decision(mail.kind) and mail.data ? 'claimId' and not exists (
     select from app_public.organization_claims as c, app_private.told_of_claim(c) as u
     where c.claim_id = (mail.data ->> 'claimId')::uuid and c.status = 'pending_review' and u.email = mail.recipient);
 end;

@@ -19,7 +19,6 @@ end;
 comment on function app_private.text_columns is
   'Every column, of the worker''s tables too, that can hold an address; the directory of churches aside.';
 
--- In the conditions $1 is the address, $2 the person's id, $3 the pattern of the address.
 create function app_private.pattern_in(name text, pattern text) returns text
 language sql immutable
 return case when name ~ '(^|_)(emails?|recipient|persons)$|Email$' then '^(' || pattern || ')$' else pattern end;
@@ -27,6 +26,7 @@ comment on function app_private.pattern_in is
   'The pattern for what is under a name, of a column or in JSON: an address that is kept as such is somebody''s as a whole, or '
   'somebody else''s; what is found within it is part of another''s.';
 
+-- In the conditions $1 is the address, $2 the person's id, $3 the pattern of the address.
 create function app_private.mention_in(name name, reads_as text) returns text
 language sql stable
 return format(

@@ -159,21 +159,6 @@ $$;
 comment on function app_private.find_session is
   'The person of the live session whose text has this SHA-256; null when it is unknown, ended or over.';
 
-create function app_private.require_address(email text) returns void
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  -- What was accepted under earlier rules is still somebody's.
-  if not exists (select from app_public.users as u where lower(u.email) = lower(require_address.email))
-    and not exists (select from app_private.sessions as s where lower(s.email) = lower(require_address.email)) then
-    perform app_private.refuse_problems(app_private.email_problems('email', email));
-  end if;
-end
-$$;
-comment on function app_private.require_address is
-  'For the operator: refuses with 400 what is nobody''s address, lest nothing that is found by it be taken for nothing that is there.';
-
 create function app_private.sessions_of(email text) returns setof app_private.sessions
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -148,13 +148,27 @@ return case
 end;
 comment on function app_private.email_problems is 'Problems with a required e-mail address.';
 
+create function app_private.require_address(email text) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- What was accepted under earlier rules is still somebody's.
+  if not exists (select from app_public.users as u where lower(u.email) = lower(require_address.email))
+    and not exists (select from app_private.sessions as s where lower(s.email) = lower(require_address.email)) then
+    perform app_private.refuse_problems(app_private.email_problems('email', email));
+  end if;
+end
+$$;
+comment on function app_private.require_address is
+  'For the operator: refuses with 400 what is nobody''s address, lest nothing that is found by it be taken for nothing that is there.';
+
 create function app_private.is_concept_uri(value text) returns boolean
 language sql immutable
-return app_private.is_http_uri(value) or (char_length(value) <= 2048
-  -- urn:, tag: and the like, of which stores resolve nothing.
-  and value ~* '^(?!https?:|file:)[a-z][a-z0-9+.-]*:[^][\s<>"{}|\\^`#/?][^][\s<>"{}|\\^`#]*(#[^][\s<>"{}|\\^`#]*)?$'
-  -- All else is as in any URI.
-  and app_private.is_http_uri('http://x/' || regexp_replace(value, '^[^:]*:', '')));
+return app_private.is_http_uri(value)
+  -- urn:, tag: and the like, of which stores resolve nothing. All else is as in any URI.
+  or (value ~* '^(?!https?:|file:)[a-z][a-z0-9+.-]*:[^/?#]'
+    and app_private.is_http_uri('http://x/' || regexp_replace(value, '^[^:]*:', '')));
 comment on function app_private.is_concept_uri is
   'Whether a text is an absolute URI, of any scheme under which stores take it as it is, that can be written to the graph unchanged.';
 

@@ -92,7 +92,7 @@ export const UNKNOWN_IN_GRAPH: readonly Mistake[] = [
     ...FAILS,
     rule: "a verification that fails is said to",
     file: "worker/verifier.ts",
-    before: "if (!isOfTheStore(error)) await noteTrouble",
+    before: "if (!isAway(error)) await noteTrouble",
     after: "if (error instanceof GraphTimeout) await noteTrouble",
   },
   {

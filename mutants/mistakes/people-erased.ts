@@ -36,7 +36,7 @@ export const PEOPLE_ERASED: readonly Mistake[] = [
   },
   {
     rule: "an address of earlier rules is still somebody's",
-    file: "db/rules/sessions.sql",
+    file: "db/rules/validation.sql",
     before:
       "if not exists (select from app_public.users as u where lower(u.email) = lower(require_address.email))\n    and not",
     after: "if not",

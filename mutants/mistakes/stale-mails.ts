@@ -22,8 +22,8 @@ export const STALE_MAILS: readonly Mistake[] = [
   {
     ...RULES,
     rule: "nobody of the platform is asked who reviews no more",
-    before: "mail.kind in ('claim_request', 'claim_queue')",
-    after: "mail.kind in ('claim_request')",
+    before: "select app_private.asks_for_decision(mail.kind) and",
+    after: "select mail.kind = 'claim_request' and",
     only: "not theirs to decide",
   },
   {

@@ -126,8 +126,8 @@ export const WORKER_SLIPS: readonly Mistake[] = [
     ...UPKEEP,
     rule: "a record may keep an accelerator that is deprecated",
     file: "worker/records.ts",
-    before: "where app_private.is_concept_uri(concept_uri)) as concepts",
-    after: "where app_private.is_concept_uri(concept_uri) and deprecated_at is null) as concepts",
+    before: "where ${WRITABLE.accelerators}) as concepts",
+    after: "where ${WRITABLE.accelerators} and deprecated_at is null) as concepts",
     only: "that is deprecated",
   },
   {

@@ -210,7 +210,7 @@ export const TASKS: readonly Mistake[] = [
     ...VERIFIER,
     rule: "a store that is away is told of by others",
     file: "worker/verifier.ts",
-    before: 'logger[isOfTheStore(error) ? "debug" : "warn"]',
+    before: 'logger[isAway(error) ? "debug" : "warn"]',
     after: "logger.warn",
     only: "interrupted",
   },

@@ -228,7 +228,7 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   {
     rule: "an organization whose URI is none keeps no other out of the graph",
     file: "worker/references.ts",
-    before: "where status = 'active' and app_private.is_http_uri(org_uri) order",
+    before: "where status = 'active' and ${WRITABLE.organizations} order",
     after: "where status = 'active' order",
     tests: ["graph-records"],
     only: "of organizations",

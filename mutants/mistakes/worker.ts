@@ -154,8 +154,8 @@ export const WORKER: readonly Mistake[] = [
   {
     rule: "only active organizations are in the graph",
     file: "worker/references.ts",
-    before: "where status = 'active' and app_private.is_http_uri(org_uri)",
-    after: "where app_private.is_http_uri(org_uri)",
+    before: "where status = 'active' and ${WRITABLE.organizations} order",
+    after: "where ${WRITABLE.organizations} order",
     tests: ["sparql-resources"],
     only: "appear when they are approved",
   },

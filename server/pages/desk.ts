@@ -7,8 +7,8 @@ import { html } from "hono/html";
 import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
 import { longestText } from "../../db/catalog.ts";
-import { ApiError } from "../errors.ts";
 import { isFromOwnPage } from "../identity/own-page.ts";
+import { boundAddress } from "./address.ts";
 import { claim, claims } from "./claims/page.ts";
 import { readForm, requireForm } from "./form.ts";
 import { serveModules } from "./modules.ts";
@@ -18,7 +18,6 @@ import { sendPage, visitOf } from "./page.ts";
 import type { Page, Shown, Visit } from "./page.ts";
 import { recordPages } from "./record/page.ts";
 import { showError } from "./refusal.ts";
-import { LONGEST_ADDRESS } from "./sign-in/own-path.ts";
 import { search } from "./search.ts";
 import { users } from "./users.ts";
 import { noteVisitor, noteVisitorStill, visitorOf } from "./visitor.ts";
@@ -48,21 +47,6 @@ export function desk(database: Database, more: readonly Page[]): Door {
 const requireVisitor: RequestHandler = (request, response, next) => {
   if (visitorOf(response)) return next();
   response.redirect(303, signInFor(request.originalUrl));
-};
-
-/** As many as a form may have fields. */
-const MOST_PARAMETERS = 1_000;
-
-/** Each link of a page has what its address has, and there may be a hundred. */
-const boundAddress: RequestHandler = ({ originalUrl }, _response, next) => {
-  if (
-    originalUrl.length <= LONGEST_ADDRESS &&
-    originalUrl.split("&", MOST_PARAMETERS + 1).length <= MOST_PARAMETERS
-  )
-    return next();
-  throw new ApiError("headers_too_large", {
-    message: `The address of a page has at most ${LONGEST_ADDRESS} characters and ${MOST_PARAMETERS} parameters.`,
-  });
 };
 
 /** In characters, of all that is given back: a note of the longest, and what a form has besides. */

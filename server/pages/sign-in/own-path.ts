@@ -1,7 +1,7 @@
 // Where somebody is led after signing in: a page of this service, whatever the address of the sign-in asks for.
+import { LONGEST_ADDRESS } from "../address.ts";
+
 const HERE = "http://here.invalid";
-/** As long as any page's own address: that of an organization has all of its URI in it, that of /sparql a query. */
-export const LONGEST_ADDRESS = 20_000;
 
 /** The path, query and fragment if they are of this service, else `/`. */
 export function ownPath(wanted: unknown): string {
