@@ -78,6 +78,14 @@ export const LATE_BODIES: readonly Mistake[] = [
   },
   {
     ...LATE,
+    rule: "who has been asked for again takes a turn anew: others have had theirs meanwhile",
+    file: "server/graphql/door.ts",
+    before: "if (await knowStill(request)) await turns.take(request.identity.id, gone);",
+    after: "await knowStill(request);",
+    only: "waits for its turn",
+  },
+  {
+    ...LATE,
     rule: "each message of a batch is its caller's still",
     file: "server/mcp/door.ts",
     before: "          await knowStill(request);\n",
