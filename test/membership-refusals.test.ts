@@ -164,6 +164,12 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
       expect(await door.claims(m.support, page)).toEqual({ refusal: "400 validation_failed" });
     }
     expect((await door.claims(m.support, { limit: 200, offset: 0 })).refusal).toBeUndefined();
+    // PostgreSQL would refuse it as well, and not say which input is at fault.
+    await expect(
+      db().query('select app_public.organization_claims_for_review(admin_email => $1, "offset" => -1)', [
+        m.support,
+      ]),
+    ).rejects.toMatchObject({ code: "PT400", hint: expect.stringContaining('"offset"') });
   });
 });
 
