@@ -5,8 +5,7 @@ import pg from "pg";
 import { joinEmbeddedPostgres } from "../process/embedded.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
-import { eventually } from "./support/eventually.ts";
-import { admin, launch, processesNaming, run, temporaryDataDir } from "./support/process.ts";
+import { admin, launch, nothingNames, run, temporaryDataDir } from "./support/process.ts";
 import { holdRoles } from "./support/roles.ts";
 import { startTestService } from "./support/service.ts";
 import { tool } from "./support/tool.ts";
@@ -421,9 +420,6 @@ describe("npm run migrate", () => {
 });
 
 describe("on the embedded database", () => {
-  /** PostgreSQL takes away the file by which it is known to run before the last of it has ended. */
-  const nothingRuns = (dir: string) => eventually(async () => expect(await processesNaming(dir)).toEqual([]));
-
   test("starts it for the call, stops it after, and two calls at once share it", async () => {
     const { dir, remove } = await temporaryDataDir();
     try {
@@ -434,7 +430,7 @@ describe("on the embedded database", () => {
         { code: 0, stderr: "" },
         { code: 0, stderr: "" },
       ]);
-      await nothingRuns(dir);
+      await nothingNames(dir);
       const listed = await admin(["keys", "list", "--json"], { DATA_DIR: dir });
       const labels = (JSON.parse(listed.stdout) as { label: string }[]).map(({ label }) => label);
       expect(labels.toSorted()).toEqual(["one", "two"]);
@@ -443,7 +439,7 @@ describe("on the embedded database", () => {
       expect(status.stdout).toMatch(
         /^graph: \w+ since [^]*; last written: never\n[^]*\nnot verified as a whole yet\n/,
       );
-      await nothingRuns(dir);
+      await nothingNames(dir);
     } finally {
       await remove();
     }
@@ -479,11 +475,12 @@ describe("on the embedded database", () => {
     try {
       const call = launch(process.execPath, ["admin/main.ts", "keys", "list"], { DATA_DIR: dir });
       while (!(await readFile(join(dir, "postgres", "password"), "utf8").catch(() => ""))) {
+        if (call.child.exitCode !== null) throw new Error(call.output().stderr);
         await new Promise((soon) => setTimeout(soon, 10));
       }
       process.kill(call.child.pid!, "SIGINT");
       await call.end("SIGTERM");
-      await nothingRuns(dir);
+      await nothingNames(dir);
     } finally {
       await remove();
     }

@@ -15,13 +15,17 @@ import { serves } from "../db/embedded-port.ts";
 import { mayBecomeApiRoles, serverLogin } from "../db/logins.ts";
 import { createPool } from "../db/pool.ts";
 import { eventually } from "./support/eventually.ts";
+import { freePort } from "./support/process.ts";
 
 const LONG = 11 * 1024 * 1024;
 
 let dir: string;
 let log: string;
 let postgres: EmbeddedPostgres;
+let settings: Record<string, string>;
 beforeAll(async () => {
+  // One that nobody is given while it is started again.
+  settings = { fsync: "off", port: String(await freePort()) };
   dir = join(await mkdtemp(join(tmpdir(), "embedded-log-")), "postgres");
   log = join(dir, "postgres.log");
   await mkdir(dir);
@@ -30,7 +34,7 @@ beforeAll(async () => {
   // A start that was interrupted while it made the cluster.
   await mkdir(join(dir, "cluster.new"));
   await writeFile(join(dir, "cluster.new/PG_VERSION"), "18\n");
-  postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+  postgres = await startEmbeddedPostgres(dir, settings);
 });
 afterAll(async () => {
   await postgres.stop();
@@ -62,7 +66,7 @@ test("is set aside at a start when it has become long, and not before", async ()
   expect((await readFile(log, "utf8")).match(/received \w+ shutdown request/g)?.at(-1)).toBe(
     "received fast shutdown request",
   );
-  postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+  postgres = await startEmbeddedPostgres(dir, settings);
   expect((await stat(`${log}.1`)).size).toBe(LONG);
   expect((await stat(log)).size).toBeGreaterThan(size);
 });
@@ -98,9 +102,9 @@ describe("after a crash", () => {
   test("it is started again, where it was", async () => {
     const { url } = postgres;
     await crash();
-    postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+    postgres = await startEmbeddedPostgres(dir, settings);
     expect([postgres.wasRunning, postgres.url]).toEqual([false, url]);
-    const joined = await startEmbeddedPostgres(dir, { fsync: "off" });
+    const joined = await startEmbeddedPostgres(dir, settings);
     expect([joined.wasRunning, joined.url]).toEqual([true, url]);
   });
 
@@ -113,10 +117,10 @@ describe("after a crash", () => {
     );
     await once(other.listen(Number(port), "127.0.0.1"), "listening");
     try {
-      postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+      postgres = await startEmbeddedPostgres(dir, settings);
       expect(postgres.wasRunning).toBe(false);
       expect(new URL(postgres.url).port).not.toBe(port);
-      const joined = await startEmbeddedPostgres(dir, { fsync: "off" });
+      const joined = await startEmbeddedPostgres(dir, settings);
       expect([joined.wasRunning, joined.url]).toEqual([true, postgres.url]);
     } finally {
       other.close();
@@ -160,7 +164,7 @@ describe("after a crash", () => {
       /^The embedded PostgreSQL does not start: It could be anything\.$/,
     );
     expect(await readFile(times, "utf8")).toBe("1\n");
-    postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+    postgres = await startEmbeddedPostgres(dir, settings);
   });
 });
 
@@ -168,7 +172,7 @@ test("a copy of its folder has a server of its own, and not the one whose port a
   await postgres.stop();
   const copy = join(dir, "../copy");
   await promisify(execFile)("cp", ["-a", dir, copy]);
-  postgres = await startEmbeddedPostgres(dir, { fsync: "off" });
+  postgres = await startEmbeddedPostgres(dir, settings);
   const note = await readFile(join(dir, "cluster/postmaster.pid"), "utf8");
   // The process that it names is none any more, as where a copy is unpacked elsewhere.
   await writeFile(join(copy, "cluster/postmaster.pid"), note.replace(/^\d+/, String(2 ** 22 - 1)));

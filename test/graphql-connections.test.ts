@@ -261,7 +261,9 @@ describe("the connection of a request", () => {
     const next = connection.use((client) =>
       client.query({ text: "insert into app_public.marks values ('late')" }),
     );
-    await expect(slow).rejects.toMatchObject({ code: "57014" });
+    // On a slow machine it is given up before PostgreSQL has said so.
+    const whyNot = ({ code, name }: { code?: string; name: string }) => code ?? name;
+    expect(await slow.then(() => "it ended", whyNot)).toMatch(/^(57014|StatementTimeout)$/);
     await expect(next).rejects.toMatchObject({ name: "StatementTimeout" });
     expect(await marks()).toEqual([]);
     expect(await left(hasty)).toEqual(before);

@@ -60,7 +60,8 @@ async function hangUp(path: string, key: string): Promise<void> {
     headers: { authorization: `Bearer ${key}` },
     signal: caller.signal,
   });
-  await eventually(async () => expect(await waiting(/./)).toHaveLength(1));
+  // What keys are used is noted beside it, and waits as well.
+  await eventually(async () => expect(await waiting(/app_private\.authenticate/)).toHaveLength(1));
   caller.abort();
   await expect(asked).rejects.toThrow();
   await holder.query("rollback");

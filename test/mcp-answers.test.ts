@@ -35,6 +35,7 @@ describe("the door", () => {
   const logged: unknown[] = [];
   const turnsOfBatches: number[] = [];
   const callers: AbortController[] = [];
+  let batches = 0;
   let server: ReturnType<ReturnType<typeof express>["listen"]>;
   let url: string;
 
@@ -55,6 +56,7 @@ describe("the door", () => {
       let began = NaN;
       request.countAs = () => {
         began = loop.turns();
+        batches += 1;
         return Promise.resolve();
       };
       const end = response.end.bind(response);
@@ -92,6 +94,7 @@ describe("the door", () => {
       expect(await getConnections()).toBe(0);
     });
     for (const list of [asked, events, failures, logged, turnsOfBatches]) list.length = 0;
+    batches = 0;
   });
 
   type Told = { status: number; headers: Headers; body: unknown };
@@ -153,6 +156,7 @@ describe("the door", () => {
     const second = send("a", [search]);
     await begun("a", "a");
     const gone = send("a", [search, search]);
+    await eventually(() => expect(batches).toBe(3), SOON_MS);
     await settled();
     gone.hangUp();
     await eventually(() => expect(failures).toEqual([expect.any(CallerGone)]), SOON_MS);

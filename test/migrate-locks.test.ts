@@ -9,11 +9,14 @@ import { eventually } from "./support/eventually.ts";
 import { launch, run } from "./support/process.ts";
 import { installJobQueue, restoreRelease, rowsOf } from "./support/release.ts";
 import { call, startTestService } from "./support/service.ts";
+import type { Answer } from "./support/service.ts";
 import { contributor, ORG } from "./support/world.ts";
 
 const COMMAND = ["admin/migrate.ts"] as const;
 const WAITING =
   /^migrate: waiting for process \d+ of PostgreSQL.*, application a long report, which does nothing in an open transaction since .* UTC\n$/;
+
+const codeOf = (body: Answer["body"]): string => body.error ?? body.errors?.[0]?.extensions?.code;
 
 test("requests that are made while the rules are applied again and again are answered as ever", async () => {
   // However long the rules take on a busy machine: what is tried is not how long a statement may wait for them.
@@ -39,7 +42,11 @@ test("requests that are made while the rules are applied again and again are ans
   const callers = requests.map(async (request) => {
     const key = await issueTestKey(database.owner, "api_write");
     while (!work.signal.aborted) {
+      const began = performance.now();
       const { status, body } = await request(key);
+      // Finding out whose it is has a limit of its own, which a busy machine may reach.
+      const leastMs = { service_busy: 2_000, query_timeout: 5_000 }[codeOf(body)];
+      if (leastMs && performance.now() - began >= leastMs) continue;
       const line =
         status < 400 && body.errors === undefined ? "answered" : `${status} ${JSON.stringify(body)}`;
       answers.set(line, (answers.get(line) ?? 0) + 1);

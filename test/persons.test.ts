@@ -423,7 +423,11 @@ describe("of the kinds of token that a provider signs", () => {
 describe("the provider's keys", () => {
   const serving = async (work: (url: string, own: TestProvider) => Promise<void>) => {
     const own = await TestProvider.start();
-    const server = await startAnotherServer(service, { OIDC_ISSUER: own.issuer, OIDC_AUDIENCE: AUDIENCE });
+    const server = await startAnotherServer(service, {
+      ...{ OIDC_ISSUER: own.issuer, OIDC_AUDIENCE: AUDIENCE },
+      // Many of these are wrong on purpose.
+      UNKNOWN_KEYS_PER_MINUTE: "10000",
+    });
     try {
       await work(server.url, own);
     } finally {

@@ -12,8 +12,7 @@ import { eventually } from "./support/eventually.ts";
 import { describeWithPgbouncer, startPgbouncer } from "./support/pgbouncer.ts";
 import type { Pgbouncer } from "./support/pgbouncer.ts";
 import { freePort, refusal } from "./support/process.ts";
-import { call } from "./support/service.ts";
-import type { Answer } from "./support/service.ts";
+import { call, untilServed } from "./support/service.ts";
 import { forwardTo } from "./support/sick-postgres.ts";
 import { buildWorld, contributor, ORG } from "./support/world.ts";
 
@@ -59,12 +58,7 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
     await database.drop();
   });
 
-  /** Again where a slow machine has it wait for too long. */
-  async function patiently(ask: () => Promise<Answer>): Promise<Answer> {
-    const answer = await ask();
-    return answer.body.error === "service_busy" ? patiently(ask) : answer;
-  }
-  const get = (path: string, key: string) => patiently(() => call(`${server.url}${path}`, "GET", key));
+  const get = (path: string, key: string) => untilServed(() => call(`${server.url}${path}`, "GET", key));
 
   test("everybody is answered, each in the key's own role", async () => {
     const readOnly = await issueTestKey(database.owner, "api_read");
@@ -78,7 +72,7 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
           get("/v0/needs", key),
           get("/v0/health", key),
           ...[key, readOnly].map((each) =>
-            patiently(() => call(`${server.url}/v0/needs`, "POST", each, need)),
+            untilServed(() => call(`${server.url}/v0/needs`, "POST", each, need)),
           ),
         ]),
       );

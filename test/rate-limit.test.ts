@@ -25,10 +25,13 @@ const keyWith = (ratePerMinute: number) =>
 const ask = (url: string, key: string) => call(`${url}/v0/accelerators`, "GET", key);
 
 /** How many of the requests were admitted; all others must have been refused by the limit. */
-async function admitted(requests: Promise<{ status: number }>[]): Promise<number> {
-  const statuses = (await Promise.all(requests)).map(({ status }) => status);
-  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
-  return statuses.filter((status) => status === 200).length;
+async function admitted(requests: Promise<Answer>[]): Promise<number> {
+  const told = (await Promise.all(requests)).map(({ status, body }) =>
+    // A slow machine has the last of those that were counted wait for a connection in vain.
+    status === 200 || body.error === "service_busy" ? "admitted" : status,
+  );
+  expect(told.filter((each) => each !== "admitted" && each !== 429)).toEqual([]);
+  return told.filter((each) => each === "admitted").length;
 }
 
 async function counted(key: string): Promise<number> {

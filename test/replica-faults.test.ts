@@ -107,6 +107,7 @@ describe("a read URL that leads", () => {
     );
   });
 
+  const SILENT = "it does not answer";
   test.each<[string, (replicated: Replicated) => string, RegExp]>([
     ["to the primary", ({ serverUrl }) => serverUrl, /^it is no replica$/],
     [
@@ -130,9 +131,9 @@ describe("a read URL that leads", () => {
     await expectReads(server);
     expect(await server.metric(USED)).toBe(0);
     expect((await readsOf(server)).replica).toBe(0);
-    expect(server.logged()).toMatchObject([
-      { level: 40, msg: PASSED_OVER, reason: expect.stringMatching(reason) },
-    ]);
+    // A busy machine may have it not answer in time as well.
+    const told = server.logged().filter((line) => reason.test(SILENT) || line["reason"] !== SILENT);
+    expect(told).toMatchObject([{ level: 40, msg: PASSED_OVER, reason: expect.stringMatching(reason) }]);
     expect(JSON.stringify(server.logged())).not.toContain("wrong");
     await server.stop();
   });

@@ -169,7 +169,7 @@ describe("an answer", () => {
   beforeAll(async () => {
     listener = new Listener((_, response) => void answers.push(response), {
       ...{ keepAliveMs: 60_000, onRefused: () => undefined },
-      patience: { headersMs: 60_000, requestMs: 60_000, checkMs: 50, answerMs: 100 },
+      patience: { headersMs: 60_000, requestMs: 60_000, checkMs: 50, answerMs: 2_000 },
     });
     port = await listener.listen(0, "127.0.0.1");
   });

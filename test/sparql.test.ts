@@ -890,11 +890,11 @@ describe("without a store", () => {
       expect(ended).toBe(0);
       const late = [504, "query_timeout"];
       // The second is read when the first has been given up.
-      for (const number of [1, 2])
-        await eventually(() => {
-          expire();
-          expect(ended).toBe(number);
-        });
+      for (const number of [1, 2]) {
+        await eventually(() => expect(clocks.size).toBe(1));
+        expire();
+        await eventually(() => expect(ended).toBe(number));
+      }
       expect(await Promise.all(endless)).toEqual([late, late]);
       expect(await ask("one", LONG)).toEqual(READ);
     });

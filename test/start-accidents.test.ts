@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DEMO_KEY } from "../db/demo/load.ts";
 import { takeLock } from "../process/lock.ts";
 import { eventually } from "./support/eventually.ts";
-import { freePort, launch, processesNaming, refusal, temporaryDataDir } from "./support/process.ts";
+import { freePort, launch, nothingNames, refusal, temporaryDataDir } from "./support/process.ts";
 import type { Running } from "./support/process.ts";
 import { call } from "./support/service.ts";
 
@@ -70,7 +70,7 @@ describe("the embedded PostgreSQL of npm start", () => {
     await eventually(async () => expect((await health()).body).toMatchObject({ status: "ok", pending: 0 }));
     expect(await service.end("SIGINT")).toBe(0);
     expect(complaints(service)).toEqual([]);
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
   });
 
   test("is started again where it was when it was told to stop, and has left no word of that", async () => {
@@ -100,7 +100,7 @@ describe("the embedded PostgreSQL of npm start", () => {
     expect(await service.ended).toBe(0);
     expect(service.output().stdout).toContain("Stopped.");
     expect(service.output().stdout).not.toContain("tables and rules");
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
   });
 
   test("is waited for by whoever is told to stop at once", async () => {
@@ -117,7 +117,7 @@ describe("the embedded PostgreSQL of npm start", () => {
     );
     turn!.release();
     expect(await service.ended).toBe(0);
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
   });
 
   test("that can not be started again ends npm start with one line that says why", async () => {
@@ -130,7 +130,7 @@ describe("the embedded PostgreSQL of npm start", () => {
         /^npm start: The embedded PostgreSQL does not start: .*configuration file .*errors/,
       ),
     ]);
-    await eventually(async () => expect(await processesNaming(data.dir)).toEqual([]));
+    await nothingNames(data.dir);
     await writeFile(join(cluster(), "postgresql.auto.conf"), "");
   });
 
@@ -143,7 +143,7 @@ describe("the embedded PostgreSQL of npm start", () => {
     expect(refused.stderr).toMatch(
       /^npm start: The embedded PostgreSQL does not start: .*version 15.*version 18.*\n$/,
     );
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
     await writeFile(path, version);
     await start();
     expect(await service.end("SIGINT")).toBe(0);
@@ -158,7 +158,7 @@ test("a graph store that cannot start has npm start end, and nobody is cut off i
     const refused = await refusal("start.ts", settings, /Ready/);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/^npm start: .*(EEXIST|ENOTDIR)/);
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
     const log = await readFile(join(data.dir, "postgres/postgres.log"), "utf8");
     expect(log).toContain("shut down");
     expect(log).not.toContain("terminating connection");

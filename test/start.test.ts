@@ -16,7 +16,7 @@ import {
   admin,
   freePort,
   launch,
-  processesNaming,
+  nothingNames,
   refusal,
   ROOT,
   run,
@@ -266,7 +266,7 @@ describe("npm start on a fresh directory", () => {
     expect(before.total).toBeGreaterThanOrEqual(needs.length);
     expect(await service.end("SIGINT")).toBe(0);
     expect(service.output().stdout).toContain("Stopped.");
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow();
 
     await startWithNpm();
@@ -293,7 +293,7 @@ describe("npm start on a fresh directory", () => {
     service.child.kill(signal);
     await service.ended;
     expect(service.output().stdout).toContain("Stopped.");
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
   });
 });
 
@@ -311,7 +311,7 @@ test("npm start listens on other addresses only after the demo key is revoked", 
     expect(refused.stdout).not.toContain(READY);
     expect(refused.stderr).toMatch(/^npm start: HOST: .*\n$/);
     expect(refused.stderr).toContain(`keys revoke ${DEMO_KEY_ID}`);
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
 
     expect((await admin(["keys", "revoke", DEMO_KEY_ID], settings)).code).toBe(0);
     service = start(open);
@@ -342,7 +342,7 @@ describe("npm start interrupted while it starts", () => {
           .stderr.split("\n")
           .filter((line) => !line.startsWith('{"level":30,'));
         expect(complaints).toEqual([""]);
-        expect(await processesNaming(data.dir)).toEqual([]);
+        await nothingNames(data.dir);
         if (ms !== 700) return;
         const second = start(settings);
         await second.prints(READY);
@@ -455,7 +455,7 @@ describe("npm start with settings that cannot be used", () => {
   });
   afterAll(() => data.remove());
   afterEach(async () => {
-    expect(await processesNaming(data.dir)).toEqual([]);
+    await nothingNames(data.dir);
   });
 
   test.each([

@@ -102,9 +102,11 @@ describe("an address that has come with too many unknown keys", () => {
   });
 });
 
+// Of which a key has a quarter: where the machine is busy, one that waits for a connection may wait in vain.
+const ROOM = { DATABASE_POOL_SIZE: String(8 * LIMIT) };
+
 test("valid keys do not count, however many come at once", async () => {
-  // Of which a key has a quarter: where the machine is busy, one that waits for a connection may wait in vain.
-  const url = await start({ DATABASE_POOL_SIZE: String(8 * LIMIT) });
+  const url = await start(ROOM);
   const many = await Promise.all(Array.from({ length: 2 * LIMIT }, () => statusOf(url, service.keys.read)));
   expect(new Set(many)).toEqual(new Set([200]));
   for (let i = 0; i < 2 * LIMIT; i++) {
@@ -113,7 +115,7 @@ test("valid keys do not count, however many come at once", async () => {
 });
 
 test("nor does one that comes over many connections, of which a proxy passes on the ports", async () => {
-  const url = await start({ TRUST_PROXY: "1" });
+  const url = await start({ ...ROOM, TRUST_PROXY: "1" });
   const key = await issueTestKey(service.database.owner, "api_read");
   const holder = await service.database.owner.connect();
   let statuses: Promise<number[]>;

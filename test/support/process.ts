@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SECRETS, VARIABLES } from "../../config.ts";
+import { eventually } from "./eventually.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -148,4 +149,12 @@ export async function processesNaming(text: string): Promise<number[]> {
     }),
   );
   return named.flat();
+}
+
+/** Waits until there is none: PostgreSQL takes away the file by which it is known to run before the last of it has ended. */
+export function nothingNames(text: string): Promise<void> {
+  return eventually(async () => {
+    const left = await processesNaming(text);
+    if (left.length > 0) throw new Error(`Processes that name ${text} are left: ${left.join(", ")}.`);
+  });
 }

@@ -156,6 +156,13 @@ export async function call(
   };
 }
 
+/** Asks again while there is no connection for a caller: of many requests at once a slow machine has the last wait in vain. */
+export async function untilServed(ask: () => Promise<Answer>): Promise<Answer> {
+  const answer = await ask();
+  const code: unknown = answer.body.error ?? answer.body.errors?.[0]?.extensions?.code;
+  return code === "service_busy" ? untilServed(ask) : answer;
+}
+
 /**
  * Another server on the database of a service, with settings as its environment would give them.
  * @param options.graphql when its schema is built; with the first request for it by default, which most never see
