@@ -46,8 +46,8 @@ export function registerSessions(program: Command, context: AdminContext): void 
     .addOption(new Option("--email <email>", "the person").conflicts("id"))
     .option("--id <id>", "the session, as the list shows it")
     .action(async ({ email, id }: { email?: string; id?: string }, command: Command) => {
-      // A variable of a script that is not set names nobody.
-      if (!email?.trim() && !id?.trim()) command.error("error: one of --email and --id is required");
+      if (email === undefined && id === undefined)
+        command.error("error: one of --email and --id is required");
       const pool = await context.pool();
       const { rows } = await pool.query<{ ended: number }>(
         `select (case when $1::text is null then app_private.end_session_of_id($2) else app_private.end_sessions($1) end)::integer

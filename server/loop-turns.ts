@@ -22,14 +22,15 @@ export class LoopTurns {
   /**
    * Waits for a caller's turn. What is done then, until something else is waited for, is the turn.
    * @param gone of who does not need it any more
+   * @param since when it first waited, of what had to take another turn
    * @throws CallerGone, ServiceBusy
    */
-  take(caller: string, gone?: AbortSignal): Promise<void> {
+  take(caller: string, gone?: AbortSignal, since = performance.now()): Promise<void> {
     return new Promise((begin, refuse) => {
       const own = this.#waiting.get(caller) ?? [];
       this.#waiting.set(caller, own);
       own.push({
-        since: performance.now(),
+        since,
         begin: () => (gone?.aborted ? refuse(new CallerGone()) : begin()),
         refuse,
       });

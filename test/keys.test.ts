@@ -186,7 +186,8 @@ test("a server that lost its listener asks the database each time, and listens a
 });
 
 async function refusedSoon(url: string, key: string): Promise<void> {
-  await eventually(async () => expect((await call(`${url}/v0/accelerators`, "GET", key)).status).toBe(401));
+  const refused = async () => expect((await call(`${url}/v0/accelerators`, "GET", key)).status).toBe(401);
+  await eventually(refused, 30_000);
 }
 
 describe("the rate limit", () => {

@@ -156,6 +156,39 @@ test.each([
   }
 });
 
+test("of a key that is revoked while a request waits for its next turn", async () => {
+  const key = await knownKey("api_write");
+  const turns = Array.from({ length: 2 }, () => ({
+    taken: Promise.withResolvers<void>(),
+    comes: Promise.withResolvers<void>(),
+  }));
+  const take = jest.spyOn(LoopTurns.prototype, "take");
+  for (const { taken, comes } of turns)
+    take.mockImplementationOnce(() => {
+      taken.resolve();
+      return comes.promise;
+    });
+  try {
+    const asked = fetch(`${service.url}/graphql`, {
+      method: "POST",
+      body: QUERY.body,
+      headers: { ...JSON_TYPE, ...key.headers },
+    });
+    for (const [number, { taken, comes }] of turns.entries()) {
+      await taken.promise;
+      if (number === 1) {
+        await key.change("revoked_at = now()");
+        await eventually(async () => expect(await key.ask()).toBe(401));
+      }
+      await pause(1_100);
+      comes.resolve();
+    }
+    expect((await asked).status).toBe(401);
+  } finally {
+    take.mockRestore();
+  }
+});
+
 test("of a batch of messages those are refused that are looked at when the key is revoked", async () => {
   const key = await knownKey("api_read");
   const locker = await service.database.owner.connect();

@@ -7,6 +7,7 @@ import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { composeMail, MAIL_KINDS } from "./mail-texts.ts";
+import { UNHURRIED } from "../db/unhurried.ts";
 import type { MailData, MailKind } from "./mail-texts.ts";
 import { MailRefused, MailServerSilent, MailServerUnavailable } from "./mailer.ts";
 import type { Mailer } from "./mailer.ts";
@@ -67,8 +68,9 @@ export class Reached {
 /** How a run ended. */
 export type MailResult = { sent: number; kept: number; refused: number; delayedSeconds: number | undefined };
 
-// In SQL, of a mail that was tried once more: minutes, then hours, for three days.
-const GIVEN_UP = "created_at < now() - interval '3 days'";
+// In SQL, of a mail that was tried once more: minutes, then hours, for three days. Not from when it was written: the server may have
+// been away since then, and have refused it for the first time.
+const GIVEN_UP = "attempts >= 25";
 const NEXT_TRY_IN = "least(interval '1 minute' * 2 ^ attempts, interval '4 hours')";
 
 /**
@@ -109,8 +111,7 @@ type MailRow = {
 
 /** Deals with one mail, in one transaction; false when none is due. */
 async function sendNext(client: pg.PoolClient, options: MailOptions, result: MailResult): Promise<boolean> {
-  // The mail server has longer to take a mail than some databases let a transaction wait.
-  await client.query("begin; set local idle_in_transaction_session_timeout = 0");
+  await client.query(`begin; ${UNHURRIED}`);
   const { rows } = await client.query<MailRow>(
     `select mail_id, kind, recipient, recipient_name, data, subject, text_body, html_body, app_private.is_stale(m) as is_stale
      from app_private.mails as m

@@ -1,6 +1,7 @@
 // A snapshot of the tables: what a graph that is replaced as a whole is made of, and what of it was waiting to be written.
 import type { Quad } from "@rdfjs/types";
 import type { Pool, PoolClient } from "pg";
+import { UNHURRIED } from "../db/unhurried.ts";
 import type { Turn } from "../graph/turns.ts";
 import type { RecordKind } from "../records/record.ts";
 import { noteOutcomes, prepare } from "./projection.ts";
@@ -26,8 +27,7 @@ export async function inSnapshot<T>(pool: Pool, work: (tables: PoolClient) => Pr
   let isDone = false;
   try {
     await tables.query("begin transaction isolation level repeatable read, read only");
-    // A store may take minutes to load what it was sent, in which nothing is asked.
-    await tables.query("set local idle_in_transaction_session_timeout = 0");
+    await tables.query(UNHURRIED);
     const result = await work(tables);
     await tables.query("commit");
     isDone = true;

@@ -228,8 +228,8 @@ export const NOTES: readonly Mistake[] = [
     ...MAILS,
     rule: "a mail is given up after three days, not two",
     file: "worker/outbox.ts",
-    before: "interval '3 days'",
-    after: "interval '2 days'",
+    before: "attempts >= 25",
+    after: "attempts >= 22",
     only: "for three days",
   },
   {

@@ -83,10 +83,10 @@ export const OPERATOR_TOOL: readonly Mistake[] = [
     only: "comes first",
   },
   {
-    rule: "a variable that is not set ends nobody's session",
+    rule: "who is told to end nothing does not say that it has",
     file: "admin/sessions.ts",
-    before: "if (!email?.trim() && !id?.trim())",
-    after: "if (email === undefined && id === undefined)",
+    before: "if (email === undefined && id === undefined)",
+    after: "if (email === undefined && id === '')",
     tests: ["sessions"],
     only: "can be had for one",
   },

@@ -229,7 +229,7 @@ export const FLOODS: readonly Mistake[] = [
     before: "readRequest(documents), inTurn);",
     after: "readRequest(documents));",
     tests: ["loop-turns"],
-    only: "texts of GraphQL",
+    only: "waits no longer for a turn of GraphQL",
   },
   {
     rule: "a long SPARQL text is not read where others are answered",

@@ -72,9 +72,17 @@ export const STALE_MAILS: readonly Mistake[] = [
   {
     ...OUTBOX,
     rule: "the limit of the database for waiting transactions is not for mails",
-    before: '"begin; set local idle_in_transaction_session_timeout = 0"',
+    before: "`begin; ${UNHURRIED}`",
     after: '"begin"',
     only: "lets no transaction wait",
+  },
+  {
+    ...OUTBOX,
+    rule: "nor is its limit for how long a transaction lasts",
+    file: "db/unhurried.ts",
+    before: "'transaction_timeout'",
+    after: "'no such'",
+    only: "lets no transaction last",
   },
   {
     ...OUTBOX,

@@ -76,8 +76,8 @@ export const WORKER_SLIPS: readonly Mistake[] = [
     ...UPKEEP,
     rule: "a snapshot lasts while a store takes minutes to load what it was sent",
     file: "worker/snapshot.ts",
-    before: '    await tables.query("set local idle_in_transaction_session_timeout = 0");\n',
-    after: "",
+    before: "    await tables.query(UNHURRIED);\n",
+    after: "    void UNHURRIED;\n",
     only: "a snapshot",
   },
   {

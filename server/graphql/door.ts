@@ -96,9 +96,11 @@ export async function createGraphql({
   });
   const inTurn: RequestHandler = async (request, response, next) => {
     const gone = hungUp(response);
-    await turns.take(request.identity.id, gone);
-    // Others may have had theirs for half a minute before. A turn lasts until something is waited for, and this is.
-    if (await knowStill(request)) await turns.take(request.identity.id, gone);
+    const since = performance.now();
+    // Others may have had theirs for half a minute before, and again by the next: a turn lasts until something is waited for, and
+    // to find out who it is may be that.
+    do await turns.take(request.identity.id, gone, since);
+    while (await knowStill(request));
     next();
   };
   const opened: Transports[] = [];
