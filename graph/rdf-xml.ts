@@ -11,17 +11,23 @@ const ESCAPED = /[&<>"\r\n\t]/g;
 const PREDICATE = /^(.*[#/:])([A-Za-z_][\w.-]*)$/;
 // XML 1.0 has no way to write most control characters, not even as references.
 const NOT_IN_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
-const NOT_IN_IRI = /[\u0000-\u0020<>"{}|^`\\]/; // eslint-disable-line no-control-regex -- they are what is looked for
+// Of an IRI whose host or scheme has further rules, or which is not ASCII, an engine's reader of RDF/XML may refuse the whole
+// document. Jena's does, and takes the same IRI from an update.
+const LABEL = "(?!..--)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const NAME = `(?:${LABEL}\\.)*(?=[A-Za-z])${LABEL}`;
+const IPV4 = "(?:(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(?:\\.(?=\\d)|(?=[:/?#]|$))){4}";
+const CHARACTERS = "(?:[\\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*";
+const PLAIN_IRI = new RegExp(
+  `^https?://(?:${NAME}|${IPV4})(?::\\d{1,5})?(?:[/?]${CHARACTERS})?(?:#${CHARACTERS})?$`,
+);
 
-/** Whether XML can hold these triples. */
+/** Whether these triples can be sent as XML to any engine. */
 export function fitsXml(quads: readonly Quad[]): boolean {
   return quads.every(
     ({ subject, predicate, object }) =>
       PREDICATE.test(predicate.value) &&
       [subject, object].every(({ termType, value }) =>
-        termType === "Literal"
-          ? !NOT_IN_XML.test(value)
-          : termType === "NamedNode" && !NOT_IN_IRI.test(value),
+        termType === "Literal" ? !NOT_IN_XML.test(value) : PLAIN_IRI.test(value),
       ),
   );
 }

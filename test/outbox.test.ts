@@ -216,7 +216,6 @@ test("where a server falls silent at one mail, only those of the same domain wai
 });
 
 test("a mail at which a server fell silent, which may have taken it, comes again as seldom as a refused one, and not for ever", async () => {
-  const day = 86_400;
   await wait({ a: { age: 60 }, b: { age: 50 } });
   await wait({ c: { attempts: 7, to: "c.example" }, d: { attempts: 25, to: "d.example" } });
   // Of those that go to other places another job takes care.

@@ -14,6 +14,18 @@ import { testStores } from "./support/stores.ts";
 import { buildWorld } from "./support/world.ts";
 
 const SKOS = "http://www.w3.org/2004/02/skos/core#";
+/** What concepts may be called, and some engine's reader of RDF/XML refuses or is particular about. */
+const ODD = {
+  ...{
+    A: "urn:example:odd",
+    B: "urn:x:a",
+    C: "tag:x.example,2026:odd",
+    D: "info:lc/odd#1",
+    E: "ftp://x.example/odd",
+  },
+  ...{ F: "https://lists@x.example/odd", G: "http://[2001:db8::1]/odd", H: "ldap://h/a", I: "file:///a" },
+  ...{ J: "urn:uuid:zz", K: "news:a/b", L: "http://-x/", M: "https://\u05D01.example/", N: "http://xn--/a" },
+};
 const embedded = testStores.find((store) => store.name === "embedded")!;
 
 describe("the starter list", () => {
@@ -228,34 +240,53 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
     expect(await codes()).toEqual({ ...before, "PRA-NEW": true });
   });
 
-  test.each([
-    "http://x.example/a%zz",
-    "relative/x",
-    "http://x.example/a/../b",
-    "http:a",
-    "file:a",
-    "urn:x:%zz",
-    "urn:x/../y",
-    "http://x.example/a\uE000",
-  ])("a concept is not taken under the URI %s, which no store could hold unchanged", async (uri) => {
-    const odd = concept("ODD").replace("ns:ODD a", `<${uri}> a`);
-    const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), odd));
+  /** Concepts under odd URIs, with a code for each. */
+  const under = (uris: readonly string[]) =>
+    uris.map((uri, n) => concept(`ODD-${n}`).replace(`ns:ODD-${n} a`, `<${uri}> a`));
+
+  test("a concept is not taken under a URI that no store, or not every one, could hold unchanged", async () => {
+    const uris = [
+      "http://x.example/a%zz",
+      "relative/x",
+      "http://x.example/a/../b",
+      "http:a",
+      "http:///a",
+      "http://@/a",
+      "http://[x]/a",
+      "http://1.2.3/a",
+      "http://a@256.1.1.1/a",
+      "http://01.2.3.4/a",
+      "http://x.example/a\uE000",
+      "file:a",
+      "file://a/b",
+      "ftp://1.2.3.400:21/a",
+      "ftp://a/../b",
+      "ldap://a%zz/",
+      "urn:",
+      "urn:/a",
+      "urn:x:%zz",
+      "urn:x/../y",
+    ];
+    const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), ...under(uris)));
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain("its URI must be an absolute URI, as with http, https or urn; left out");
-    expect(await codes()).not.toHaveProperty("ODD");
+    const told = result.stderr.split("\n");
+    for (const uri of uris) {
+      const reason = `${uri}: its URI must be an absolute URI, as with http, https or urn; left out`;
+      expect(told.filter((line) => line.includes(reason))).toHaveLength(1);
+    }
+    expect(Object.keys(await codes()).filter((code) => code.startsWith("ODD"))).toEqual([]);
   });
 
-  test.each([
-    "urn:example:odd",
-    "urn:x:a",
-    "tag:x.example,2026:odd",
-    "info:lc/odd#1",
-    "https://x.example/odd",
-  ])("a concept is taken under the URI %s", async (uri) => {
-    const odd = concept("ODD").replace("ns:ODD a", `<${uri}> a`);
-    const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), odd));
+  test("a concept is taken under any other URI", async () => {
+    const uris = [
+      ...Object.values(ODD),
+      "https://x.example/odd",
+      "http://10.20.30.250:80/odd",
+      "http://0.0.0.0",
+    ];
+    const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), ...under(uris)));
     expect([result.code, result.stderr]).toEqual([0, ""]);
-    expect(await codes()).toHaveProperty("ODD", true);
+    expect(await codes()).toMatchObject(Object.fromEntries(uris.map((_, n) => [`ODD-${n}`, true])));
   });
 
   test("a file in another encoding than UTF-8 is refused as a whole", async () => {
@@ -336,18 +367,15 @@ describe("admin vocabulary import and people-groups import", () => {
   });
 
   test("a concept under a URI of another scheme than http is in the graph under it, and so is what refers to it", async () => {
-    const uris = { A: "urn:example:odd", B: "urn:x:a", C: "tag:x.example,2026:odd", D: "info:lc/odd#1" };
-    const odd = Object.entries(uris).map(([code, uri]) =>
-      concept(code).replace(`ns:${code} a`, `<${uri}> a`),
-    );
+    const odd = Object.entries(ODD).map(([code, uri]) => concept(code).replace(`ns:${code} a`, `<${uri}> a`));
     await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), ...odd));
-    const id = await projection.declareNeed({ accelerators: ["PRA", ...Object.keys(uris)] });
+    const id = await projection.declareNeed({ accelerators: ["PRA", ...Object.keys(ODD)] });
     await projection.equal();
     expect(await projection.graphStatus("need", id)).toMatchObject({ status: "synced" });
     const inGraph = await projection.running.client.select(
-      `select ?concept where { graph <${DATA}/accelerators/> { ?concept <${SKOS}notation> ?code } filter(!strstarts(str(?concept), "http")) } order by ?code`,
+      `select ?concept where { graph <${DATA}/accelerators/> { ?concept <${SKOS}notation> ?code } filter(strlen(?code) = 1) } order by ?code`,
     );
-    expect(inGraph.map(({ concept: at }) => at?.value)).toEqual(Object.values(uris));
+    expect(inGraph.map(({ concept: at }) => at?.value)).toEqual(Object.values(ODD));
   });
 
   test("a URI that was taken earlier and is none keeps no list from the graph, and the code is mended by the next edition", async () => {

@@ -37,7 +37,9 @@ describe("a whole graph", () => {
     },
     update: () => Promise.resolve(2n),
   } as unknown as GraphSession;
-  const subject = (n: number) => [triple(namedNode(`urn:s${n}`), namedNode("urn:p"), literal("o"))];
+  const subject = (n: number) => [
+    triple(namedNode(`https://a.example/s${n}`), namedNode("urn:p"), literal("o")),
+  ];
 
   beforeEach(() => void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] }));
   afterEach(() => void jest.useRealTimers());
@@ -97,7 +99,9 @@ describe("a whole graph", () => {
         return Promise.resolve(BigInt(1 + updates.length));
       },
     } as unknown as GraphSession;
-    const bell = (n: number) => [triple(namedNode(`urn:bell${n}`), namedNode("urn:p"), literal("\u0007"))];
+    const bell = (n: number) => [
+      triple(namedNode(`https://a.example/bell${n}`), namedNode("urn:p"), literal("\u0007")),
+    ];
     let xml = "";
     const store = {
       putGraph: async (_: string, body: Readable) => {
@@ -112,10 +116,10 @@ describe("a whole graph", () => {
     const name = "need" as const;
     const replaced = await replaceGraph({ store, session: counting, names, name, subjects: subjects() });
     expect(replaced).toEqual({ turn: 3n, shown: 4n });
-    expect([xml.includes("urn:s1"), xml.includes("urn:bell")]).toEqual([true, false]);
+    expect([xml.includes("example/s1"), xml.includes("example/bell")]).toEqual([true, false]);
     expect(updates.map(({ graphs }) => graphs)).toEqual([["need"], ["need"], ["need"]]);
     const texts = updates.map(({ text }) => text);
-    expect(texts.map((text) => text.split("urn:bell").length - 1)).toEqual([200, 1, 0]);
+    expect(texts.map((text) => text.split("example/bell").length - 1)).toEqual([200, 1, 0]);
     const conditional = new RegExp(
       `^NOTE ;\\nINSERT \\{ GRAPH <${names.graphs.need}> \\{[^{}]*\\} \\} WHERE \\{ CONDITION \\}$`,
     );

@@ -38,7 +38,7 @@ export interface Replaced {
 /**
  * Replaces a graph, and makes sure afterwards that the store shows this edition of it and all of its triples.
  * @throws GraphUnavailable, GraphRejected, and what `subjects` throws; the graph is then as it was, or it is replaced
- * and what XML cannot hold is missing from it
+ * and what does not go into XML is missing from it
  */
 export async function replaceGraph(options: ReplaceOptions): Promise<Replaced> {
   const { store, session, name, signal } = options;

@@ -219,6 +219,7 @@ grant execute on function
   app_private.check_accelerators,
   app_private.is_email,
   app_private.is_http_uri,
+  app_private.is_numbered_host,
   app_private.is_rop3,
   app_private.trimmed,
   app_private.required_problems,

@@ -142,14 +142,6 @@ export const GRAPH_PARTS: readonly Mistake[] = [
   },
   {
     ...PARTS,
-    rule: "a blank node does not go as XML under a name",
-    file: "graph/rdf-xml.ts",
-    before: ': termType === "NamedNode" && !NOT_IN_IRI.test(value),',
-    after: ": !NOT_IN_IRI.test(value),",
-    only: "no blank nodes",
-  },
-  {
-    ...PARTS,
     rule: "what records point to is not checked itself",
     file: "graph/batch-dataset.ts",
     before: "  addContext(quad: Quad): void {\n    this.add(quad);",
