@@ -52,6 +52,7 @@ async function erase(context: AdminContext, email: string, forced: boolean): Pro
       meanwhile: "the person acts no more, but their address is still there",
       again: "this",
     });
+    await client.query("select app_private.close_claims($1)", [email]);
     const { rows: finished } = await client.query<{ erasure: Erasure }>(
       "select app_private.finish_erasure($1) as erasure",
       [email],

@@ -423,6 +423,7 @@ describe("where an operator asks for proof", () => {
     }
     const before = await proofs(claimed[1]!);
     await db().query("select app_private.begin_erasure($1, true)", [erased]);
+    await db().query("select app_private.close_claims($1)", [erased]);
     await db().query("select app_private.finish_erasure($1)", [erased]);
     expect(await proofs(claimed[1]!)).toEqual(before);
     expect(JSON.stringify(await proofs(claimed[0]!))).not.toContain(erased);

@@ -37,13 +37,14 @@ const approve =
 
 const finishErasure =
   (email: string): Deed =>
-  async (client) =>
-    (
-      await client.query<{ erasure: { pseudonym: string | null } }>(
-        "select app_private.finish_erasure($1) as erasure",
-        [email],
-      )
-    ).rows[0]?.erasure.pseudonym;
+  async (client) => {
+    await client.query("select app_private.close_claims($1)", [email]);
+    const { rows } = await client.query<{ erasure: { pseudonym: string | null } }>(
+      "select app_private.finish_erasure($1) as erasure",
+      [email],
+    );
+    return rows[0]?.erasure.pseudonym;
+  };
 
 /** What comes of a review of Ana's claim, and of something else that begins when the review has locked what it needs. */
 async function besideReview(

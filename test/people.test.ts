@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { sendMails } from "../worker/outbox.ts";
 import { eventually } from "./support/eventually.ts";
 import * as m from "./support/membership.ts";
+import { onConnections, waiting } from "./support/overlap.ts";
 import { admin, launch } from "./support/process.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -46,6 +47,22 @@ async function inProcess(
   return { code, ...JSON.parse(stdout) };
 }
 const erase = (email: string, ...more: string[]) => json("people", "erase", "--email", email, ...more);
+
+/** Has a person able to do nothing more, and nothing of theirs left to decide: what comes before their address is replaced. */
+async function beginErasure(email: string): Promise<void> {
+  await db().query("select app_private.begin_erasure($1, false)", [email]);
+  await db().query("select app_private.close_claims($1)", [email]);
+}
+
+/** Erases without the command, when nobody else is there to wait for; returns the pseudonym. */
+async function eraseAtOnce(email: string): Promise<string> {
+  await beginErasure(email);
+  const { rows } = await db().query<{ name: string }>(
+    "select app_private.finish_erasure($1) ->> 'pseudonym' as name",
+    [email],
+  );
+  return rows[0]!.name;
+}
 
 /** The tables that have a text in any of their rows, in every schema that is not PostgreSQL's own. */
 async function tablesWith(text: string): Promise<string[]> {
@@ -319,7 +336,7 @@ test.each(NO_ADDRESSES)(
         { code: 2, error: "validation_failed", message: "email must be an e-mail address." },
       ]);
     }
-    for (const step of ["begin_erasure($1, false)", "finish_erasure($1)"]) {
+    for (const step of ["begin_erasure($1, false)", "close_claims($1)", "finish_erasure($1)"]) {
       await expect(db().query(`select app_private.${step}`, [email[1]])).rejects.toMatchObject({
         detail: "validation_failed",
       });
@@ -426,6 +443,170 @@ test("however many addresses end in a person's, and an organization's URI with i
   await db().query("delete from app_public.users where email like 'xxxx%'");
 });
 
+test("organizations keep their URIs, however many have the address in them, alone or as part of another's", async () => {
+  const email = `ana@${organization.domain}`;
+  await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, email]);
+  const add = (uri: string, count: number) =>
+    db().query(
+      "insert into app_public.organizations (org_uri, name) select format($1, n), 'Many' from generate_series(1, $2) as n",
+      [uri, count],
+    );
+  await add(`https://s%s.example/di${email}`, 110);
+  const partner = `https://z.example/partners/x/${email}`;
+  await add(partner, 1);
+  await db().query(
+    "insert into app_private.api_keys (label, key_hash, scope, organizations) values ($1, sha256($1::text::bytea), 'api_read', array[$1])",
+    [partner],
+  );
+  const uris = async () => {
+    const { rows } = await db().query<{ uri: string }>(
+      "select org_uri as uri from app_public.organizations where strpos(org_uri, $1) > 0 order by org_uri",
+      [email],
+    );
+    return rows.map(({ uri }) => uri);
+  };
+  const before = await uris();
+  const { remains } = await inProcess("people", "erase", "--email", email);
+  expect(remains).toMatchObject([{ table: "app_public.organizations", row: { org_uri: partner } }]);
+  expect(await uris()).toEqual(before);
+  const { rows: keys } = await db().query(
+    "select label, organizations from app_private.api_keys where $1 = any (organizations)",
+    [partner],
+  );
+  expect(keys).toEqual([{ label: partner, organizations: [partner] }]);
+
+  // More of them than one pattern is made of.
+  await add(`https://t%s.example/${email}`, 110);
+  // With one that has no room for the pseudonym, so that they are gone through one by one.
+  await db().query("update app_public.organizations set name = rpad($1, 198, ' x') where org_uri = $2", [
+    email,
+    `https://t1.example/${email}`,
+  ]);
+  const all = await uris();
+  expect(await inProcess("people", "erase", "--email", email)).toMatchObject({ code: 1 });
+  expect(await uris()).toEqual(all);
+  await db().query("delete from app_public.organizations where strpos(org_uri, $1) > 0", [email]);
+});
+
+/** Whether others could lock what they need for a claim of the person's to an organization, without waiting. */
+async function isFree(email: string, orgUri: string): Promise<void> {
+  for (const [statement, value] of [
+    ["app_public.organization_claims as t where t.org_uri = $1", orgUri],
+    ["app_public.organizations as t where t.org_uri = $1", orgUri],
+    ["app_public.users as t where t.email = $1", email],
+  ]) {
+    await db().query(`select from ${statement} for no key update nowait`, [value]);
+  }
+}
+
+test("nobody waits for an erasure that waits for a mail which is being handed over", async () => {
+  const { value } = await door.claim(m.claimOf(organization, person));
+  await db().query("select app_private.begin_erasure($1, false)", [person]);
+  await expect(db().query("select app_private.finish_erasure($1)", [person])).rejects.toThrow("close_claims");
+  await db().query("select app_private.close_claims($1)", [person]);
+  const outcome = await onConnections(service.database, 2, async (worker, erasing) => {
+    await worker.query("begin");
+    const { rowCount } = await worker.query(
+      "select from app_private.mails where data ->> 'claimId' = $1 for update",
+      [value.claimId],
+    );
+    expect(rowCount).toBeGreaterThan(0);
+    const erasure = await waiting(service.database, erasing, (client) =>
+      client.query("select app_private.finish_erasure($1)", [person]),
+    );
+    await isFree(person, organization.uri);
+    await worker.query("commit");
+    return erasure.outcome;
+  });
+  expect(outcome).toMatchObject({ rowCount: 1 });
+  expect(await tablesWith(person)).toEqual([]);
+});
+
+test("nobody waits for claims and organizations while an erasure searches everything else", async () => {
+  const { value } = await door.claim({ ...m.claimOf(organization, person), roles: [`I am ${person}`] });
+  await db().query("update app_public.organizations set website = $2 where org_uri = $1", [
+    organization.uri,
+    `https://site.example/?mail=${person}`,
+  ]);
+  await db().query("create table app_public.searched (words text)");
+  await db().query("insert into app_public.searched values ($1)", [person]);
+  try {
+    await beginErasure(person);
+    await onConnections(service.database, 2, async (writer, erasing) => {
+      await writer.query("begin; select from app_public.searched for update");
+      const erasure = await waiting(service.database, erasing, (client) =>
+        client.query("select app_private.finish_erasure($1)", [person]),
+      );
+      await db().query("select from app_public.organizations where org_uri = $1 for no key update nowait", [
+        organization.uri,
+      ]);
+      await db().query(
+        "select from app_public.organization_claims where claim_id = $1 for no key update nowait",
+        [value.claimId],
+      );
+      await writer.query("commit");
+      expect(await erasure.outcome).toMatchObject({ rowCount: 1 });
+    });
+    expect(await tablesWith(person)).toEqual([]);
+  } finally {
+    await db().query("drop table app_public.searched");
+  }
+});
+
+test("a mail that says a person's address is composed anew or says nothing more, and another's stays as it was sent", async () => {
+  const [brien, other] = ["brien", "o'brien"].map((name) => `${name}@${organization.domain}`);
+  const { value } = await door.claim(m.claimOf(organization, person));
+  await door.review({ claimId: value.claimId, action: "reject", adminEmail: boss, notes: `Ask ${other}.` });
+  await sendMails({
+    ...{ pool: db(), mailer: undefined, platformUrl: "https://platform.example" },
+    logger: pino({ level: "silent" }),
+  });
+  const mail = async () => {
+    const { rows } = await db().query(
+      `select subject, text_body as text, html_body as html, data ->> 'notes' as notes from app_private.mails
+       where kind = 'claim_rejected' and data ->> 'claimId' = $1`,
+      [value.claimId],
+    );
+    return rows[0];
+  };
+  const sent = await mail();
+  expect(sent.html).toContain(`o&#39;${brien}`);
+  for (const email of [brien!, other!]) {
+    await db().query("insert into app_public.users (email) values ($1)", [email]);
+  }
+  await eraseAtOnce(brien!);
+  expect(await mail()).toEqual(sent);
+  const pseudonym = await eraseAtOnce(other!);
+  expect(await mail()).toEqual({ subject: null, text: null, html: null, notes: `Ask ${pseudonym}.` });
+});
+
+test("of the answers that are kept for repetitions those go that say a person's address, by what their JSON says", async () => {
+  await db().query("insert into app_public.users (email) values ($1)", [person]);
+  await db().query(
+    "insert into app_private.api_keys (label, key_hash, scope) values ($1::text, sha256($1::text::bytea), 'api_read')",
+    [organization.uri],
+  );
+  const answers = {
+    line: JSON.stringify({ description: `Wells.\n${person} knows more.` }),
+    other: JSON.stringify({ email: `x${person}` }),
+    text: `Not JSON, of ${person}`,
+  };
+  for (const [key, answer] of Object.entries(answers)) {
+    await db().query(
+      `insert into app_private.idempotent_answers (key_id, idempotency_key, fingerprint, answer)
+       select key_id, $2, '', $3 from app_private.api_keys where label = $1`,
+      [organization.uri, key, answer],
+    );
+  }
+  await eraseAtOnce(person);
+  const { rows } = await db().query(
+    `select idempotency_key as key, answer from app_private.idempotent_answers
+     where key_id = (select key_id from app_private.api_keys where label = $1)`,
+    [organization.uri],
+  );
+  expect(rows).toEqual([{ key: "other", answer: answers.other }]);
+});
+
 test("an erasure may take longer than the operator lets statements take", async () => {
   await db().query("insert into app_public.users (email) values ($1)", [person]);
   await db().query(`
@@ -461,9 +642,9 @@ describe("the last who administers", () => {
     });
     expect(await m.membershipOf(db(), organization.uri, boss)).toBe("org_admin active");
     // Nor is it done by halves.
-    await expect(db().query("select app_private.finish_erasure($1)", [boss])).rejects.toThrow(
-      "begin_erasure",
-    );
+    for (const step of ["close_claims", "finish_erasure"]) {
+      await expect(db().query(`select app_private.${step}($1)`, [boss])).rejects.toThrow("begin_erasure");
+    }
     expect(await erase(boss, "--force")).toMatchObject({ code: 0, bereft: [organization.uri] });
     const { rows } = await db().query("select from app_private.organization_managers where org_uri = $1", [
       organization.uri,
@@ -511,21 +692,17 @@ test("of texts about an erased person only the whole name goes", async () => {
     ...{
       firstName: "Pat",
       lastName: "Lee",
-      roles: ["Pat Lee, director", "Assistant of Clapat Lee and Pat Leeds"],
+      roles: ["Pat Lee, director", "Assistant of Clapat Lee, Pat Leeds and Pat Lee\u0301"],
     },
   });
-  await db().query("select app_private.begin_erasure($1, false)", [person]);
-  const { rows: told } = await db().query<{ told: { pseudonym: string } }>(
-    "select app_private.finish_erasure($1) as told",
-    [person],
-  );
+  const pseudonym = await eraseAtOnce(person);
   const { rows } = await db().query<{ roles: string[] }>(
     "select stated_roles as roles from app_public.organization_claims where claim_id = $1",
     [value.claimId],
   );
   expect(rows[0]!.roles).toEqual([
-    `${told[0]!.told.pseudonym}, director`,
-    "Assistant of Clapat Lee and Pat Leeds",
+    `${pseudonym}, director`,
+    "Assistant of Clapat Lee, Pat Leeds and Pat Lee\u0301",
   ]);
 });
 
@@ -625,6 +802,10 @@ test.each([
   ["(Zanaq)", "Q.", "(Zanaq) Q. and (zanaq)\n  Q."],
   ["…", "!", "… !, … !"],
   ["Å", "É", "Å É; Å É"],
+  ["Zanaq", "Jim\u00e9nez", "Zanaq Jime\u0301nez, Zanaq Jim\u00e9nez"],
+  ["Zanaq", "Jime\u0301nez", "Zanaq Jime\u0301nez, Zanaq Jim\u00e9nez"],
+  // Neither the one form nor the other.
+  ["Ze\u0301naq", "Jim\u00e9nez", "Ze\u0301naq Jim\u00e9nez, Z\u00e9naq Jim\u00e9nez"],
 ])("a full name goes whatever it begins and ends with: %s %s", async (firstName, lastName, said) => {
   const { value } = await door.claim({ ...m.claimOf(organization, person), firstName, lastName });
   await db().query(
@@ -635,17 +816,14 @@ test.each([
     "update app_private.mails set data = data || jsonb_build_object('said', $1::text) where data ->> 'claimId' = $2",
     [said, value.claimId],
   );
-  await db().query("select app_private.begin_erasure($1, false)", [person]);
-  const { rows: told } = await db().query("select app_private.finish_erasure($1) ->> 'pseudonym' as name", [
-    person,
-  ]);
+  const pseudonym = await eraseAtOnce(person);
   const { rows } = await db().query<{ kept: string[] }>(
     `select stated_roles || array(select data ->> 'said' from app_private.mails where data ->> 'claimId' = $1) as kept
      from app_public.organization_claims where claim_id::text = $1`,
     [value.claimId],
   );
   const separator = / and |[,;] /.exec(said)![0];
-  const names = [told[0].name, told[0].name].join(separator);
+  const names = [pseudonym, pseudonym].join(separator);
   expect(new Set(rows[0]!.kept)).toEqual(new Set([`Met ${names}`, names]));
 });
 
@@ -656,7 +834,12 @@ test("what an erased person has proposed goes with them, and no mail about it ha
   });
   const named = `select from app_private.mails where data ->> 'claimId' = $1 and data ? 'claimantName'`;
   expect((await db().query(named, [value.claimId])).rowCount).toBeGreaterThan(0);
-  await db().query("select app_private.begin_erasure($1, false)", [person]);
+  await beginErasure(person);
+  // Or the worker could send it before the address is replaced.
+  const { rows: told } = await db().query("select kind from app_private.mails where recipient = $1", [
+    person,
+  ]);
+  expect(told).toEqual([{ kind: "confirm_claim" }]);
   await db().query("select app_private.finish_erasure($1)", [person]);
   expect((await db().query(named, [value.claimId])).rowCount).toBe(0);
   const { rows } = await db().query(
@@ -678,8 +861,7 @@ test("of a mail that failed it is kept that it did, and no word of it, to an era
        as m (recipient, recipient_name, data)`,
     [person, m.support, organization.uri],
   );
-  await db().query("select app_private.begin_erasure($1, false)", [person]);
-  await db().query("select app_private.finish_erasure($1)", [person]);
+  await eraseAtOnce(person);
   const { rows } = await db().query(
     `select recipient_name, subject, text_body, html_body from app_private.mails
      where unique_key like format('failed:%s %%', $1::text)`,
@@ -748,9 +930,10 @@ test("every column is looked through, unless its type can hold no address", asyn
        and not exists (select from app_private.text_columns() as x where (x.relation, x.name) = (c.oid, a.attname))
      order by 1`,
   );
-  // The names of migrations and of the rules are nobody's.
+  // The names of migrations and of the rules are nobody's; what the HTML of a mail says its text says as well.
   expect(rows.map(({ found }) => found)).toEqual(
     [
+      "app_private.mails.html_body text",
       "app_migrations.applied.version text",
       "app_migrations.applied.checksum text",
       "app_migrations.editions.edition text",

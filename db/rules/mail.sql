@@ -81,7 +81,8 @@ begin
     select format('claim:%s:%s', new.claim_id, new.status), 'claim_' || new.status, u.email, u.first_name,
       app_private.claim_mail_data(new)
     from app_public.users as u
-    where u.user_id = new.user_id
+    -- Nobody is told of what an erasure does, nor of anything any more.
+    where u.user_id = new.user_id and u.erased_at is null
     on conflict (unique_key) do nothing;
   elsif new.routed_to in ('organization', 'platform') then
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)

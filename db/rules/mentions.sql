@@ -1,11 +1,29 @@
 -- Where a person is mentioned: in which columns, as the catalog has them, so that no table is forgotten, and in which words.
 
+create function app_private.json_or_text(value text) returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return value::jsonb;
+exception when data_exception then
+  return to_jsonb(value);
+end
+$$;
+comment on function app_private.json_or_text is 'What a text says if it is JSON; else the text, as a string of JSON.';
+
 create function app_private.text_columns() returns table (relation regclass, name name, type text, reads_as text)
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select c.oid::regclass as relation, a.attname as name, format_type(a.atttypid, a.atttypmod),
-    case when t.typname in ('json', 'jsonb') then 'jsonb' when t.typcategory = 'A' then 'text[]' else 'text' end as reads_as
+    case
+      -- JSON that is kept as text.
+      when format('%s.%s.%s', c.relnamespace::regnamespace, c.relname, a.attname) = 'app_private.idempotent_answers.answer'
+        then format('app_private.json_or_text(t.%I)', a.attname)
+      else format('t.%I::%s', a.attname,
+        case when t.typname in ('json', 'jsonb') then 'jsonb' when t.typcategory = 'A' then 'text[]' else 'text' end)
+    end as reads_as
   from pg_class as c
   join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
   join pg_type as t on t.oid = a.atttypid
@@ -14,10 +32,23 @@ begin atomic
     and (t.typcategory = 'S' or t.typname in ('json', 'jsonb') or item.typcategory = 'S')
     -- A published directory, which the next import would bring back.
     and format('%s.%s', c.relnamespace::regnamespace, c.relname) not in (
-      'app_public.churches', 'app_private.church_words', 'app_private.church_tags');
+      'app_public.churches', 'app_private.church_words', 'app_private.church_tags')
+    -- Says what text_body says, with addresses spelt as HTML has them: an apostrophe is &#39; there, behind which another's begins.
+    and format('%s.%s.%s', c.relnamespace::regnamespace, c.relname, a.attname) <> 'app_private.mails.html_body';
 end;
 comment on function app_private.text_columns is
-  'Every column, of the worker''s tables too, that can hold an address; the directory of churches aside.';
+  'Every column, of the worker''s tables too, that can hold an address, and reads_as, the SQL of what it has in a row t; the '
+  'directory of churches and the HTML of mails aside.';
+
+create function app_private.erasable_columns() returns table (relation regclass, name name, type text, reads_as text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select c.relation, c.name, c.type, c.reads_as from app_private.text_columns() as c
+  where (c.relation, c.name) <> ('app_public.organizations'::regclass, 'org_uri');
+end;
+comment on function app_private.erasable_columns is
+  'The same without what stays as it is, whatever is found in it: the URI by which an organization is known.';
 
 create function app_private.pattern_in(name text, pattern text) returns text
 language sql immutable
@@ -30,7 +61,7 @@ comment on function app_private.pattern_in is
 create function app_private.mention_in(name name, reads_as text) returns text
 language sql stable
 return format(
-  '(strpos(lower(t.%1$I::text), lower($1)) > 0 and t.%1$I::%2$s is distinct from app_private.substituted(t.%1$I::%2$s, app_private.pattern_in(%1$L, $3), ''''))',
+  '(strpos(lower(t.%1$I::text), lower($1)) > 0 and %2$s is distinct from app_private.substituted(%2$s, app_private.pattern_in(%1$L, $3), ''''))',
   name, reads_as);
 comment on function app_private.mention_in is 'SQL: whether a column of a row t mentions the address.';
 
@@ -64,13 +95,18 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   -- By its URI an organization is known in the graph, to partners and to keys: one that has the address in it stays, here and there.
-  select coalesce('(?<!' || string_agg(app_private.literal_pattern(left(o.org_uri, place - 1)), '|') || ')', '')
-    || app_private.address_pattern(erasable_pattern.email)
-  from (
-    select o.org_uri, place from app_public.organizations as o, generate_series(1, char_length(o.org_uri)) as place
-    where strpos(lower(o.org_uri), lower(erasable_pattern.email)) > 0
+  with alone as materialized (select app_private.address_pattern(erasable_pattern.email) as pattern)
+  select coalesce('(?<!' || string_agg(app_private.literal_pattern(known.before), '|') || ')', '') || alone.pattern
+  from alone
+  left join lateral (
+    -- Of a long URI the end of what comes before is enough to know it by, and keeps the pattern short.
+    select distinct right(left(o.org_uri, place - 1), 200) as before
+    from app_public.organizations as o, generate_series(1, char_length(o.org_uri)) as place
+    -- A longer address, which is somebody else's, is not to take the place of one that is found.
+    where case when strpos(lower(o.org_uri), lower(erasable_pattern.email)) > 0 then o.org_uri ~* alone.pattern end
       and substr(lower(o.org_uri), place, char_length(erasable_pattern.email)) = lower(erasable_pattern.email)
-    order by place limit 10) as o;
+    order by before limit 100) as known on true
+  group by alone.pattern;
 end;
 comment on function app_private.erasable_pattern is
   'The same, but for where the address is part of an organization''s URI.';
@@ -80,10 +116,14 @@ language sql immutable
 -- A first name alone may be anybody's. No name: a pattern that finds nothing.
 return coalesce(
   -- Names may begin and end with what is no letter, and lines may break within them.
-  '(?<!\w)' || regexp_replace(app_private.literal_pattern(person.first_name || ' ' || person.last_name), '(\\\s)+', '\s+', 'g')
-    || '(?!\w)',
+  '(?<!\w)(?:' || (
+    -- An accent may be one with its letter or a character behind it, as the keyboard has it with which the name was written.
+    select string_agg(regexp_replace(app_private.literal_pattern(written.name), '(\\\s)+', '\s+', 'g'), '|')
+    from (values (person.first_name || ' ' || person.last_name)) as given (name),
+      unnest(array[given.name, normalize(given.name, nfc), normalize(given.name, nfd)]) as written (name))
+    || ')(?![\w\u0300-\u036f])',
   '(?!)');
-comment on function app_private.name_pattern is 'Regular expression of a person''s full name.';
+comment on function app_private.name_pattern is 'Regular expression of a person''s full name, in each form that Unicode has for it.';
 
 create function app_private.substituted(value text, pattern text, substitute text) returns text
 language sql immutable

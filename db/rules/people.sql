@@ -107,11 +107,30 @@ comment on function app_private.begin_erasure is
   'Takes everything away that a person may do, and has their address refused until it is replaced. Returns what is left '
   'without anybody who administers it, and refuses with 409 last_admin to leave it so unless forced.';
 
-create function app_private.close_claims(person uuid) returns void
+create function app_private.being_erased(email text) returns app_public.users
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  person app_public.users;
+begin
+  perform app_private.require_address(email);
+  select * into person from app_public.users as u where lower(u.email) = lower(being_erased.email);
+  if found and person.erased_at is null then
+    raise exception 'begin_erasure comes first';
+  end if;
+  return person;
+end
+$$;
+comment on function app_private.being_erased is
+  'The person with this address, whose erasure has begun, or nulls. Refuses what is no address, and whoever may still act.';
+
+create function app_private.close_claims(email text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  person constant uuid := (app_private.being_erased(email)).user_id;
   closed text;
 begin
   -- As a review does: first the claim, then its organization.
@@ -130,7 +149,10 @@ begin
   end loop;
 end
 $$;
-comment on function app_private.close_claims is 'Rejects what a person has claimed and nobody has decided.';
+comment on function app_private.close_claims is
+  'Rejects what an erased person has claimed and nobody has decided. For when they can have claimed nothing more: after '
+  'begin_erasure, and after all that was under way then. In a transaction of its own, so that nobody waits for these organizations '
+  'while finish_erasure searches.';
 
 create function app_private.erase_name(person app_public.users, pseudonym text) returns void
 language sql
@@ -142,17 +164,23 @@ begin atomic
   update app_private.mails as m set recipient_name = null, subject = null, text_body = null, html_body = null
   where lower(m.recipient) = lower(person.email);
   update app_private.mails as m
-  set data = app_private.substituted(m.data - 'claimantName', app_private.name_pattern(person), pseudonym),
-    subject = null, text_body = null, html_body = null
+  set data = app_private.substituted(m.data - 'claimantName', app_private.name_pattern(person), pseudonym)
   where lower(m.data ->> 'claimantEmail') = lower(person.email);
+  update app_public.users as u set email = pseudonym, first_name = null, last_name = null
+  where u.user_id = person.user_id;
+end;
+comment on function app_private.erase_name is 'Takes a person''s name, and their mails, out of what is about them, but for their claims.';
+
+create function app_private.erase_name_in_claims(person app_public.users, pseudonym text) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
   update app_public.organization_claims as c
   set review_notes = app_private.substituted(c.review_notes, app_private.name_pattern(person), pseudonym),
     stated_roles = app_private.substituted(c.stated_roles, app_private.name_pattern(person), pseudonym)
   where c.user_id = person.user_id;
-  update app_public.users as u set email = pseudonym, first_name = null, last_name = null
-  where u.user_id = person.user_id;
 end;
-comment on function app_private.erase_name is 'Takes a person''s name, and their mails, out of what is about them.';
+comment on function app_private.erase_name_in_claims is 'Takes a person''s name out of what was said of their claims.';
 
 create function app_private.erase_identities(email text, pseudonym text) returns void
 language plpgsql
@@ -197,7 +225,7 @@ declare
   refused text;
   named jsonb;
 begin
-  for searched in select c.* from app_private.text_columns() as c where c.relation = erase_row_by_row.relation loop
+  for searched in select c.* from app_private.erasable_columns() as c where c.relation = erase_row_by_row.relation loop
     for place in
       execute format('select t.ctid from %s as t where %s for no key update', relation,
         app_private.mention_in(searched.name, searched.reads_as)) using email, null::uuid, pattern
@@ -206,7 +234,7 @@ begin
       -- The second is shorter than any address, for where there is no room.
       foreach substitute in array array[pseudonym, 'gone'] loop
         begin
-          execute format('update %1$s as t set %2$I = app_private.substituted(t.%2$I::%3$s, app_private.pattern_in(%2$L, $1), $2)::%4$s where t.ctid = $3',
+          execute format('update %1$s as t set %2$I = app_private.substituted(%3$s, app_private.pattern_in(%2$L, $1), $2)::%4$s where t.ctid = $3',
             relation, searched.name, searched.reads_as, searched.type) using pattern, substitute, place;
           refused := null;
           exit;
@@ -243,14 +271,19 @@ declare
   counts jsonb := jsonb_build_object();
   remains jsonb;
 begin
-  -- Refuses what is no address as well.
+  person := app_private.being_erased(email);
+  if exists (
+    select from app_public.organization_claims as c
+    where c.user_id = person.user_id and app_private.review_status(c.status) = 'pending'
+  ) then
+    raise exception 'close_claims comes first';
+  end if;
+  -- Before anything else: the worker may be handing one of them over, which takes up to a minute, and nobody is to wait for that
+  -- with what is locked below.
+  execute format('select from app_private.mails as t where %s order by t.mail_id for update',
+    app_private.mention_condition('app_private.mails')) using email, null::uuid, app_private.address_pattern(email);
   perform app_private.end_sessions(email);
-  select * into person from app_public.users as u where lower(u.email) = lower(finish_erasure.email);
-  if person.user_id is not null and person.erased_at is null then
-    raise exception 'begin_erasure comes first';
-  elsif person.user_id is not null then
-    -- The claims before the person, as a review takes them.
-    perform app_private.close_claims(person.user_id);
+  if person.user_id is not null then
     -- Of two who do this at once, the second finds nobody any more.
     select * into person from app_public.users as u where u.user_id = person.user_id and u.email = person.email
     for no key update;
@@ -264,6 +297,15 @@ begin
   -- They hold names as well, and for a day only: who repeats such a request is answered anew.
   execute format('delete from app_private.idempotent_answers as t where %s',
     app_private.mention_condition('app_private.idempotent_answers')) using email, null::uuid, pattern;
+  -- They are made of the data, names included, and composed anew of it where they are still to be sent.
+  execute format('update app_private.mails as t set subject = null, text_body = null, html_body = null where %s', (
+    select string_agg(app_private.mention_in(c.name, c.reads_as), ' or ') from app_private.text_columns() as c
+    where c.relation = 'app_private.mails'::regclass and c.name in ('subject', 'text_body', 'data')))
+    using email, null::uuid, pattern;
+  get diagnostics changed = row_count;
+  if changed > 0 then
+    counts := counts || jsonb_build_object('app_private.mails', changed);
+  end if;
   remains := (
     select coalesce(jsonb_agg(jsonb_build_object('table', 'app_public.organizations', 'row',
       jsonb_build_object('org_uri', o.org_uri), 'column', 'org_uri', 'reason', 'an organization is known by its URI')
@@ -271,10 +313,16 @@ begin
     from app_public.organizations as o
     where app_private.substituted(o.org_uri, app_private.address_pattern(email), '') <> o.org_uri);
   for swept in
-    select c.relation, app_private.mention_condition(c.relation) as condition,
-      string_agg(format('%1$I = app_private.substituted(t.%1$I::%2$s, app_private.pattern_in(%1$L, $3), $4)::%3$s', c.name, c.reads_as, c.type), ', ') as changes
-    from app_private.text_columns() as c group by c.relation order by c.relation::text
+    select c.relation, string_agg(app_private.mention_in(c.name, c.reads_as), ' or ') as condition,
+      string_agg(format('%1$I = app_private.substituted(%2$s, app_private.pattern_in(%1$L, $3), $4)::%3$s', c.name, c.reads_as, c.type), ', ') as changes
+    from app_private.erasable_columns() as c group by c.relation
+    -- What others wait for comes last, in the order in which they take it: all else is searched without keeping it from them.
+    order by array_position(array['app_public.organization_claims', 'app_public.organizations', 'app_public.users'],
+      c.relation::text) nulls first, c.relation::text
   loop
+    if swept.relation = 'app_public.organization_claims'::regclass then
+      perform app_private.erase_name_in_claims(person, pseudonym);
+    end if;
     begin
       execute format('update %s as t set %s where %s', swept.relation, swept.changes, swept.condition)
         using email, null::uuid, pattern, pseudonym;
@@ -303,7 +351,7 @@ end
 $$;
 comment on function app_private.finish_erasure is
   'Replaces a person''s address by a pseudonym, wherever it stands, in one transaction. For when nobody can be writing it any '
-  'more: after begin_erasure, and after all that was under way then. Returns the pseudonym, how many rows have it, by table, and what '
+  'more: after begin_erasure, after all that was under way then, and after close_claims. Returns the pseudonym, how many rows have it, by table, and what '
   'remains.';
 
 create function app_private.churches_naming(email text) returns bigint

@@ -114,8 +114,8 @@ export const RACES: readonly Mistake[] = [
   {
     rule: "who erases a person takes their claims before the person",
     file: "db/rules/people.sql",
-    before: "where lower(u.email) = lower(finish_erasure.email);\n",
-    after: "where lower(u.email) = lower(finish_erasure.email) for no key update;\n",
+    before: "  -- As a review does: first the claim, then its organization.\n",
+    after: "  perform from app_public.users as u where u.user_id = person for no key update;\n",
     tests: ["lock-order"],
     only: "erased while their claim is being approved",
   },

@@ -368,8 +368,8 @@ export const OVERSEEN: readonly Mistake[] = [
     [
       FAILED,
       "no page that was mailed about an erased person is kept",
-      "html_body = null\n  where lower(m.data ->>",
-      "html_body = html_body\n  where lower(m.data ->>",
+      "text_body = null, html_body = null where %s'",
+      "text_body = null where %s'",
     ],
   ),
 ];

@@ -225,8 +225,8 @@ export const PEOPLE: readonly Mistake[] = [
   },
   {
     rule: "what an erased person has claimed is decided",
-    file: "db/rules/people.sql",
-    before: "perform app_private.close_claims(person.user_id);",
+    file: "admin/people.ts",
+    before: 'await client.query("select app_private.close_claims($1)", [email]);',
     after: "",
     tests: ["people"],
     only: "at every door|erased person",

@@ -119,8 +119,8 @@ export const SLIPS_OF_AUTHORITY: readonly Mistake[] = [
   {
     rule: "who is called so as part of a longer name keeps it",
     file: "db/rules/mentions.sql",
-    before: "'(?<!\\w)' || regexp",
-    after: "regexp",
+    before: "'(?<!\\w)(?:' || (",
+    after: "'(?:' || (",
     tests: ["people"],
     only: "whole name",
   },
