@@ -14,12 +14,15 @@ export function* acceleratorTriples(
   yield triple(scheme, namedNode(`${SKOS}prefLabel`), literal("Engagement accelerators", "en"));
   const all = [...accelerators];
   const iris = new Map(all.map((accelerator) => [accelerator.code, accelerator.conceptUri]));
+  const current = new Set(all.filter(({ deprecated }) => !deprecated).map(({ conceptUri }) => conceptUri));
   for (const accelerator of all) {
     const concept = namedNode(accelerator.conceptUri);
+    yield triple(concept, namedNode(`${SKOS}notation`), literal(accelerator.code));
+    // An edition may give a concept another code: records keep the one that it had, and all else is said with the new one.
+    if (accelerator.deprecated && current.has(accelerator.conceptUri)) continue;
     yield triple(concept, namedNode(`${RDF}type`), namedNode(`${SKOS}Concept`));
     yield triple(concept, namedNode(`${RDF}type`), namedNode(names.ns("EngagementAccelerator")));
     yield triple(concept, namedNode(`${SKOS}inScheme`), scheme);
-    yield triple(concept, namedNode(`${SKOS}notation`), literal(accelerator.code));
     yield triple(concept, namedNode(`${SKOS}prefLabel`), literal(accelerator.prefLabel, "en"));
     if (accelerator.definition !== null) {
       yield triple(concept, namedNode(`${SKOS}definition`), literal(accelerator.definition, "en"));

@@ -401,6 +401,24 @@ describe("admin vocabulary import and people-groups import", () => {
     expect((await inGraph()).map(({ code }) => code?.value)).toEqual(["PRA", "PRA-INT"]);
   });
 
+  test("a concept that gets a different code is none that is deprecated, and has both", async () => {
+    await importFile("vocabulary", "before.ttl", edition(concept("PRA"), concept("PRA-INT", "PRA")));
+    const id = await projection.declareNeed({ accelerators: ["PRA-INT"] });
+    const renamed = concept("PRA-NEW", "PRA", "PRA-INT");
+    await importFile("vocabulary", "renamed.ttl", edition(concept("PRA"), renamed));
+    expect(await codes()).toMatchObject({ "PRA-INT": false, "PRA-NEW": true });
+    await projection.equal();
+    expect(await projection.graphStatus("need", id)).toMatchObject({ status: "synced" });
+    const said = await projection.running.client.select(
+      `select ?p ?o where { graph <${DATA}/accelerators/> { <${NS}PRA-INT> ?p ?o filter(isliteral(?o)) } } order by ?o`,
+    );
+    expect(said.map(({ p, o }) => [p!.value.replace(/.*[#/]/, ""), o!.value])).toEqual([
+      ["notation", "PRA-INT"],
+      ["notation", "PRA-NEW"],
+      ["prefLabel", "The PRA-NEW"],
+    ]);
+  });
+
   test("records follow when a code gets a different concept", async () => {
     await importFile("vocabulary", "new.ttl", edition(concept("PRA"), concept("PRA-NEW", "PRA")));
     const id = await projection.declareNeed({ accelerators: ["PRA-NEW"] });

@@ -76,6 +76,14 @@ export const VOCABULARY: readonly Mistake[] = [
     only: "is not taken under",
   },
   {
+    rule: "a concept under another code is not deprecated",
+    file: "graph/reference-triples.ts",
+    before: "if (accelerator.deprecated && current.has(accelerator.conceptUri)) continue;",
+    after: "if (accelerator.deprecated && current.has(accelerator.code)) continue;",
+    tests: ["vocabulary"],
+    only: "gets a different code",
+  },
+  {
     rule: "no concept is taken under a number that is no address",
     file: "db/rules/validation.sql",
     before: "    and coalesce(app_private.is_numbered_host(",
