@@ -164,7 +164,58 @@ describe("after a crash", () => {
       /^The embedded PostgreSQL does not start: It could be anything\.$/,
     );
     expect(await readFile(times, "utf8")).toBe("1\n");
+    const at = "2026-11-02 10:00:00.000 UTC [7]";
+    const said = [
+      `${at} FATAL:  what had been in the way before`,
+      `${at} LOG:  starting PostgreSQL`,
+      `${at} FATAL:  data directory "cluster" has group or world access`,
+      `${at} DETAIL:  Permissions should be u=rwx (0700).`,
+      `${at} HINT:  Take them away.`,
+      `${at} LOG:  database system is shut down`,
+    ];
+    await expect(startAfter(1, said.map((line) => `${line}\n`).join(""))).rejects.toThrow(
+      /^The embedded PostgreSQL does not start: data directory "cluster" has group or world access Permissions should be u=rwx \(0700\)\. Take them away\.$/,
+    );
     postgres = await startEmbeddedPostgres(dir, settings);
+  });
+});
+
+describe("a program of PostgreSQL", () => {
+  const making = async (initdb: string, script?: string) => {
+    const folder = await mkdtemp(join(tmpdir(), "embedded-programs-"));
+    await chmod(folder, 0o755);
+    const path = join(folder, initdb);
+    if (script !== undefined) {
+      await writeFile(path, `#!/bin/sh\n${script}\n`);
+      await chmod(path, 0o755);
+    }
+    const programs = { initdb: path, pg_ctl: "/nowhere/pg_ctl", locale: [] };
+    return startEmbeddedPostgres(join(folder, "postgres"), {}, programs).finally(() =>
+      rm(folder, { recursive: true }),
+    );
+  };
+
+  test("that fails is named, and why it failed", async () => {
+    const script =
+      "echo 'creating directory ... ok'; echo 'initdb: error: invalid locale' >&2; echo 'initdb: HINT: Name another.' >&2; exit 1";
+    await expect(making("initdb", script)).rejects.toThrow(
+      /^The embedded PostgreSQL's initdb failed: invalid locale Name another\.$/,
+    );
+    await expect(making("initdb", "echo 'creating directory ...'; exit 3")).rejects.toThrow(
+      /^The embedded PostgreSQL's initdb failed: creating directory \.\.\.$/,
+    );
+  });
+
+  test("that is not there is named", async () => {
+    await expect(making("initdb")).rejects.toThrow(
+      /^The embedded PostgreSQL cannot be run: .*initdb.*ENOENT$/,
+    );
+  });
+
+  test("is not meant by Ctrl-C at the terminal: it leads a group of processes of its own", async () => {
+    await expect(
+      making("initdb", "kill -s 0 -- -$$ && echo 'initdb: error: leads its group' >&2; exit 1"),
+    ).rejects.toThrow(/failed: leads its group$/);
   });
 });
 

@@ -319,9 +319,10 @@ describe("what is closed", () => {
     }
   });
 
-  test("has ended, each connection of it, when it counts as closed", async () => {
+  test("has ended, each connection of it, also those that are lent, when it counts as closed", async () => {
     // A real one is too quick to be caught between the end of the pool and that of its connections.
-    const pool = Object.assign(new EventEmitter(), { totalCount: 2, end: () => Promise.resolve() });
+    const counts = { totalCount: 2, idleCount: 1, waitingCount: 0 };
+    const pool = Object.assign(new EventEmitter(), { ...counts, end: () => Promise.resolve() });
     const order: string[] = [];
     const closing = closePool(pool as unknown as pg.Pool).then(() => order.push("closed"));
     for (const each of ["one has ended", "both have ended"]) {

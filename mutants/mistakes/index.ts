@@ -154,6 +154,7 @@ import { WORKER_PARTS } from "./worker-parts.ts";
 import { WORKER_SLIPS } from "./worker-slips.ts";
 import { UNNOTICED } from "./unnoticed.ts";
 import { UNSEEN } from "./unseen.ts";
+import { SAMPLED_REST } from "./sampled-rest.ts";
 import { SAMPLED_DOORS } from "./sampled-doors.ts";
 import { WIRING } from "./wiring.ts";
 
@@ -315,4 +316,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNSEEN,
   ...WIRING,
   ...SAMPLED_DOORS,
+  ...SAMPLED_REST,
 ];
