@@ -267,17 +267,22 @@ describe("and an engine", () => {
     for (const answer of held) answer.destroy();
   });
 
-  test("files that could not be loaded for want of memory are left as they are", async () => {
+  test("files that could not be loaded for want of memory are left as they are, and what there was of a store is given back", async () => {
     await insert(1);
     await engine.stop();
     const before = await readdir(dir);
-    jest.spyOn(StoreThread.prototype, "ask").mockRejectedValueOnce(new TaskTooLarge("No memory is left."));
+    const ask = jest.spyOn(StoreThread.prototype, "ask");
+    ask.mockRejectedValueOnce(new TaskTooLarge("No memory is left."));
     const opening = Engine.open({ dir, queryTimeoutMs: 60_000, warn: () => undefined });
     const outcome = await opening.then(
       (opened) => opened.stop(),
       (error: Error) => error.message,
     );
+    const threads = new Set(ask.mock.contexts as StoreThread[]);
+    const left = [...threads].filter(({ gone }) => !gone);
+    for (const thread of left) thread.end();
     expect(outcome).toBe("No memory is left.");
+    expect([threads.size, left]).toEqual([1, []]);
     expect(await readdir(dir)).toEqual(before);
   });
 

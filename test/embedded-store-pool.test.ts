@@ -281,7 +281,7 @@ describe("a copy", () => {
     copy.catchUp();
     expect(copy.isWorking).toBe(true);
     expect(copy.behindBytes).toBe(1_000);
-    await eventually(() => expect(copy.behindBytes).toBe(0));
+    await eventually(() => expect(copy.behindBytes).toBe(0), 20_000);
     expect(copy.isWorking).toBe(false);
     expect(copy.usedRoom).toBeGreaterThan(0);
   });
@@ -324,7 +324,7 @@ describe("a copy", () => {
     copy.push(comment(2, 100));
     ask.mockResolvedValue({ sequence: 2, grownBytes: growth * MIB });
     copy.catchUp();
-    await eventually(() => expect(copy.behindBytes).toBe(0));
+    await eventually(() => expect(copy.behindBytes).toBe(0), 10_000);
     expect(copy.usedRoom).toBe(1);
   });
 

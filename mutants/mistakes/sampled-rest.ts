@@ -50,4 +50,20 @@ export const SAMPLED_REST: readonly Mistake[] = [
     tests: ["embedded-postgres-log"],
     only: "is not meant by Ctrl-C",
   },
+  {
+    rule: "what a store that could not be loaded has taken is given back",
+    file: "graph/embedded/engine.ts",
+    before: "      thread.end();\n      if (failure.reason instanceof TaskRefused)",
+    after: "      if (failure.reason instanceof TaskRefused)",
+    tests: ["embedded-store-engine"],
+    only: "files that could not be loaded",
+  },
+  {
+    rule: "what a copy has begun to apply is not behind twice",
+    file: "graph/embedded/copy.ts",
+    before: "  catchUp(): void {\n    this.#pendingBytes = 0;",
+    after: "  catchUp(): void {",
+    tests: ["embedded-store-pool"],
+    only: "is behind by what it has not applied yet|is used up when changes took",
+  },
 ];
