@@ -66,4 +66,20 @@ export const SAMPLED_REST: readonly Mistake[] = [
     tests: ["embedded-store-pool"],
     only: "is behind by what it has not applied yet|is used up when changes took",
   },
+  {
+    rule: "a list of which something else may take the place, or which is only told as text, is made once",
+    file: "graph/sparql-cost.ts",
+    before: 'if (isJoined && !isChosen && aggregation !== "group_concat")',
+    after: 'if (isJoined && aggregation !== "group_concat")',
+    tests: ["sparql-costs"],
+    only: "at the same time",
+  },
+  {
+    rule: "a caller who leaves once answered ends no reader that somebody else has meanwhile",
+    file: "graph/embedded/readers.ts",
+    before: '      clearTimeout(abandoned);\n      signal?.removeEventListener("abort", onAbort);\n',
+    after: "      clearTimeout(abandoned);\n",
+    tests: ["embedded-store-pool"],
+    only: "leaves a reader alone",
+  },
 ];
