@@ -6,6 +6,7 @@ import { tripleText } from "../graph/ntriples.ts";
 import { createSession, requireUpdates } from "../graph/session.ts";
 import { readAll } from "../graph/store-http.ts";
 import { GraphUnconfirmed } from "../graph/store.ts";
+import type { CallOptions } from "../graph/store.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
 import { markTriples, readMark, readMarks, turnOf } from "../graph/turns.ts";
 import type { GraphMarks, GraphTurns, Turn } from "../graph/turns.ts";
@@ -126,3 +127,34 @@ test("a graph that was refused whole has another number from then on: should it 
   await sendWhole(store, sent[0]!, "late");
   await expect(second.update(["need"], note)).rejects.toThrow(GraphUnconfirmed);
 });
+
+type Session = Awaited<ReturnType<typeof start>>["second"];
+const writing: Record<string, (session: Session, signal: AbortSignal) => Promise<Turn>> = {
+  "an update": (session, signal) => session.update(["need"], note, signal),
+  "a graph that is sent whole": (session, signal) =>
+    session.replace("need", () => Promise.reject(new Error("It was sent.")), signal),
+  "the adoption of a store": (session, signal) => session.adopt(nothing, signal),
+  "the question whether a store takes anything": (session, signal) => requireUpdates(session, "need", signal),
+};
+test.each(
+  Object.keys(writing).flatMap((what) =>
+    (["update", "select", "getGraph"] as const).map((door) => [what, door] as const),
+  ),
+)(
+  "%s waits no longer for a store that does not answer (%s) when somebody else has the graph",
+  async (what, door) => {
+    const { store, second } = await start();
+    const lost = new AbortController();
+    // Queries show it nothing new, as those of a copy do: then it asks for the graph itself.
+    store.update = () => Promise.resolve();
+    store[door] = (_: string, { signal }: CallOptions = {}): Promise<never> => {
+      if (!signal) return Promise.reject(new Error(`${door} would be waited for.`));
+      const silence = new Promise<never>((__, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      });
+      lost.abort(new Error("Somebody else has it."));
+      return silence;
+    };
+    await expect(writing[what]!(second, lost.signal)).rejects.toThrow("Somebody else has it.");
+  },
+);
