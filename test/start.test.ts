@@ -297,13 +297,18 @@ describe("npm start on a fresh directory", () => {
   });
 });
 
-test("npm start listens on other addresses only after the demo key is revoked", async () => {
+test("npm start names its demo under GRAPH_DATA_URL, and listens on other addresses only after the demo key is revoked", async () => {
   const data = await temporaryDataDir();
   const port = await freePort();
-  const settings = { DATA_DIR: data.dir, PORT: String(port) };
+  const graphDataUrl = "https://own.example";
+  const settings = { DATA_DIR: data.dir, PORT: String(port), GRAPH_DATA_URL: graphDataUrl };
   let service = start(settings);
   try {
     await service.prints(READY);
+    const { body } = await call(`http://127.0.0.1:${port}/v0/needs`, "GET", DEMO_KEY);
+    const uris = (body.needs as { orgUri: string }[]).map(({ orgUri }) => orgUri);
+    expect(uris.length).toBeGreaterThan(0);
+    expect(uris.filter((uri) => !uri.startsWith(`${graphDataUrl}/org/`))).toEqual([]);
     expect(await service.end("SIGTERM")).toBe(0);
     const open = { ...settings, HOST: "0.0.0.0" };
     const refused = await refusal("start.ts", open, new RegExp(READY));

@@ -130,4 +130,12 @@ export const SAMPLED_REST: readonly Mistake[] = [
     tests: ["graph-sessions"],
     only: "waits no longer for a store that does not answer",
   },
+  {
+    rule: "the demo's organizations are named under the address of this installation's data",
+    file: "start.ts",
+    before: "loadDemo(owner, config.graphDataUrl)",
+    after: 'loadDemo(owner, "https://data.example.org")',
+    tests: ["start"],
+    only: "names its demo under GRAPH_DATA_URL",
+  },
 ];
