@@ -124,6 +124,7 @@ describe("filters make no plan of more than a hundred thousand parts", () => {
     ["a filter in each triple", 799, (n) => `${triples(100)} ${"FILTER(?a) ".repeat(n)}`],
     ["in each copy", 79, (n) => `{ ${triples(10)} FILTER(${any(100)}) } ${"FILTER(?a) ".repeat(n)}`],
     ["in each arm of a UNION", 396, (n) => `${arms(n)} ${"FILTER(?a) ".repeat(200)}`],
+    ["where nothing is asked of the graph", 399, (n) => `{ FILTER(${any(200)}) } ${"FILTER(?a) ".repeat(n)}`],
     ["with a long IN", 198, (n) => `${arms(n)} FILTER(?a IN (${list(2_000)}))`],
     ["for each value of NOT IN", 196, (n) => `${triples(400)} FILTER(?a NOT IN (${list(n)}))`],
   ])("%s", (_, most, pattern) => {

@@ -138,4 +138,12 @@ export const SAMPLED_REST: readonly Mistake[] = [
     tests: ["start"],
     only: "names its demo under GRAPH_DATA_URL",
   },
+  {
+    rule: "filters have a place to be tried at also in a group that asks nothing of the graph",
+    file: "graph/sparql-plan.ts",
+    before: 'places: Math.max(1, sumOf(of, "places"))',
+    after: 'places: sumOf(of, "places")',
+    tests: ["sparql-plans"],
+    only: "where nothing is asked of the graph",
+  },
 ];
