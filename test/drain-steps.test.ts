@@ -263,6 +263,29 @@ describe("a drain", () => {
     expect(isBrokenOff).toEqual([true]);
   });
 
+  test("breaks off at the store what it has sent when it loses the right to write", async () => {
+    await graph.declareNeeds(1);
+    const isBrokenOff: unknown[] = [];
+    const store: typeof graph.store = {
+      ...graph.store,
+      update: async (text, call) => {
+        if (!text.includes("Wells")) return graph.store.update(text, call);
+        await graph.database.owner.query(
+          `select pg_terminate_backend(pid, 60000) from pg_locks
+           where locktype = 'advisory' and objid = 7203545 and granted
+             and database = (select oid from pg_database where datname = current_database())`,
+        );
+        const isAborted = () => expect(call?.signal?.aborted).toBe(true);
+        await eventually(isAborted, 10_000).catch(() => undefined);
+        isBrokenOff.push(call?.signal?.aborted);
+        call?.signal?.throwIfAborted();
+      },
+    };
+    for (const stopping of [new AbortController().signal, undefined])
+      await expect(drain({ ...graph.options, store }, stopping)).rejects.toThrow();
+    expect(isBrokenOff).toEqual([true, true]);
+  });
+
   test("breaks off at the store the list that it sends when its process ends", async () => {
     await graph.database.owner.query("update app_private.graph_references set revision = revision + 1");
     const { store, ending, isBrokenOff } = endingAtPut();

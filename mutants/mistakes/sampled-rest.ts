@@ -146,4 +146,12 @@ export const SAMPLED_REST: readonly Mistake[] = [
     tests: ["sparql-plans"],
     only: "where nothing is asked of the graph",
   },
+  {
+    rule: "a drain that has lost the right to write breaks off what it has sent, as one that is told to stop does",
+    file: "worker/drain.ts",
+    before: "stopping ? AbortSignal.any([stopping, lost]) : lost",
+    after: "stopping ?? lost",
+    tests: ["drain-steps"],
+    only: "loses the right to write",
+  },
 ];
