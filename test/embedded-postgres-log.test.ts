@@ -190,9 +190,11 @@ describe("a program of PostgreSQL", () => {
       await chmod(path, 0o755);
     }
     const programs = { initdb: path, pg_ctl: "/nowhere/pg_ctl", locale: [] };
-    return startEmbeddedPostgres(join(folder, "postgres"), {}, programs).finally(() =>
-      rm(folder, { recursive: true }),
-    );
+    try {
+      return await startEmbeddedPostgres(join(folder, "postgres"), {}, programs);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   };
 
   test("that fails is named, and why it failed", async () => {
