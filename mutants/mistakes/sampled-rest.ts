@@ -154,4 +154,12 @@ export const SAMPLED_REST: readonly Mistake[] = [
     tests: ["drain-steps"],
     only: "loses the right to write",
   },
+  {
+    rule: "what the load check keeps out of the graph is not noted as written by a rebuild",
+    file: "worker/snapshot.ts",
+    before: "where kind = $1 and state = 'pending' and",
+    after: "where kind = $1 and",
+    tests: ["graph-rebuild"],
+    only: "with embedded a rebuild notes as written",
+  },
 ];
