@@ -589,6 +589,41 @@ describe("a rebuild", () => {
     expect(await requested()).toEqual(["need"]);
   });
 
+  test.each<[what: string, isAt: (text: string, refusals: number) => boolean]>([
+    ["asks whether the store takes anything", (_, refusals) => refusals === 1],
+    ["asks that once more", (_, refusals) => refusals === 2],
+    ["removes what is foreign", (text) => text.includes("urn:x-foreign")],
+  ])("breaks off at the store what it sends when its process ends while it %s", async (_, isAt) => {
+    await graph.declareNeeds(1);
+    await drain(graph.options);
+    const { need } = graph.options.projector.names.graphs;
+    await graph.store.update(`INSERT DATA { GRAPH <${need}> { <urn:x-foreign> <urn:p> "o" } }`);
+    await graph.database.owner.query(
+      "update app_private.graph_rebuilds set requested_at = now() where kind = 'need'",
+    );
+    const ending = new AbortController();
+    const isBrokenOff: unknown[] = [];
+    let refusals = 0;
+    const store: typeof graph.store = {
+      ...graph.store,
+      putGraph: () => {
+        refusals += 1;
+        return Promise.reject(new GraphRejected(400, "too large"));
+      },
+      update: async (text, call) => {
+        if (isAt(text, refusals)) {
+          ending.abort();
+          isBrokenOff.push(call?.signal?.aborted);
+          call?.signal?.throwIfAborted();
+        }
+        return graph.store.update(text, call);
+      },
+    };
+    await rebuildNext({ ...graph.options, store }, ending.signal).catch(() => undefined);
+    expect(isBrokenOff).toEqual([true]);
+    expect(await requested()).toEqual(["need"]);
+  });
+
   test("tells how far it is, for the last time when it is over", async () => {
     await graph.declareNeeds(2);
     const told: RebuildProgress[] = [];

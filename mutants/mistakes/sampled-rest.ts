@@ -162,4 +162,28 @@ export const SAMPLED_REST: readonly Mistake[] = [
     tests: ["graph-rebuild"],
     only: "with embedded a rebuild notes as written",
   },
+  {
+    rule: "a rebuild that is told to end waits for no store that is to say whether it takes anything",
+    file: "worker/rebuild.ts",
+    before: "await requireUpdates(session, undefined, lost)",
+    after: "await requireUpdates(session, undefined)",
+    tests: ["drain-steps"],
+    only: "asks whether the store takes anything",
+  },
+  {
+    rule: "a rebuild that is told to end waits for no store that is to say so once more",
+    file: "worker/rebuild.ts",
+    before: "await requireUpdates(session, kind, lost)",
+    after: "await requireUpdates(session, kind)",
+    tests: ["drain-steps"],
+    only: "asks that once more",
+  },
+  {
+    rule: "a rebuild that is told to end removes no more of what is foreign",
+    file: "worker/rebuild.ts",
+    before: "removalOf(parts, names, graph, iris), lost)",
+    after: "removalOf(parts, names, graph, iris))",
+    tests: ["drain-steps"],
+    only: "removes what is foreign",
+  },
 ];
