@@ -415,6 +415,12 @@ describe("what GROUP_CONCAT makes of all that there is", () => {
   ])("may be shown, compared, and looked through for words: %s", (text) => {
     expect(verdict(text)).toBe(ACCEPTED);
   });
+  test("may be made part of others where it is made, whatever that is joined with", () => {
+    const within = (expression: string) =>
+      `SELECT ?s ?r { { SELECT ?s (${expression} AS ?r) { ?s ?p ?o } GROUP BY ?s } ?a ?b ?c }`;
+    for (const expression of ["UCASE(GROUP_CONCAT(?o))", 'CONCAT(STR(?s), ": ", GROUP_CONCAT(?o))'])
+      expect(verdict(within(expression))).toBe(ACCEPTED);
+  });
   test("is not made part of other values in each solution that it is joined with", () => {
     const joined = (expression: string) => `SELECT ?s (${expression} AS ?r) { { ${grouped} } ?a ?b ?c }`;
     for (const expression of ["CONCAT(?all, STR(?c))", "UCASE(STR(?all))", 'REPLACE(?all, "a", "b")'])
