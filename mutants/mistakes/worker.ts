@@ -131,8 +131,8 @@ export const WORKER: readonly Mistake[] = [
     file: "worker/replace.ts",
     before: "if (there !== triples) {",
     after: "if (there < 0) {",
-    tests: ["graph-marks"],
-    only: "with embedded a rebuild that is swallowed|with embedded a list that is swallowed",
+    tests: ["worker-parts"],
+    only: "has not arrived",
   },
   {
     rule: "triples that are said twice count once",
