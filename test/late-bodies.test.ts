@@ -126,6 +126,13 @@ test.each([
   expect((await end()).status).toBeLessThan(300);
 });
 
+const query = ({ headers }: { headers: Record<string, string> }) =>
+  fetch(`${service.url}/graphql`, {
+    method: "POST",
+    body: QUERY.body,
+    headers: { ...JSON_TYPE, ...headers },
+  });
+
 test.each([
   ["revoked", "revoked_at = now()", 401, 1],
   // Others have had theirs while that was asked.
@@ -138,11 +145,7 @@ test.each([
     return turn.promise;
   });
   try {
-    const asked = fetch(`${service.url}/graphql`, {
-      method: "POST",
-      body: QUERY.body,
-      headers: { ...JSON_TYPE, ...key.headers },
-    });
+    const asked = query(key);
     await taken.promise;
     await key.change(change);
     if (status === 401) await eventually(async () => expect(await key.ask()).toBe(401));
@@ -169,11 +172,7 @@ test("of a key that is revoked while a request waits for its next turn", async (
       return comes.promise;
     });
   try {
-    const asked = fetch(`${service.url}/graphql`, {
-      method: "POST",
-      body: QUERY.body,
-      headers: { ...JSON_TYPE, ...key.headers },
-    });
+    const asked = query(key);
     for (const [number, { taken, comes }] of turns.entries()) {
       await taken.promise;
       if (number === 1) {

@@ -12,19 +12,19 @@ return char_length(value) <= 254
   and (char_length(value) <= 64 or value !~ '@.*[^.]{64}');
 comment on function app_private.is_email is 'Whether a text is an e-mail address, as HTML defines it, with a dotted domain.';
 
-create function app_private.is_numbered_host(host text) returns boolean
+create function app_private.is_host(host text) returns boolean
 language sql immutable
 return host !~ '(^|[.])[0-9]+$'
   or host ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])([.](?!$)|$)){4}$';
-comment on function app_private.is_numbered_host is
-  'Whether a host is no number, or an address of IPv4: stores refuse a URI whose host looks like one and is none.';
+comment on function app_private.is_host is
+  'Whether a text is no address of IPv4 gone wrong: stores refuse a URI whose host ends in a number and is none.';
 
 create function app_private.is_http_uri(value text) returns boolean
 language sql immutable
 return char_length(value) <= 2048
   and value ~ '^https?://[^][/?#\s<>"{}|\\^`@:]+(:[0-9]*)?([/?][^][\s<>"{}|\\^`#]*)?(#[^][\s<>"{}|\\^`#]*)?$'
   and value !~ '%(?![0-9A-Fa-f]{2})'
-  and app_private.is_numbered_host(substring(value from '^https?://([^/?#:]*)'))
+  and app_private.is_host(substring(value from '^https?://([^/?#:]*)'))
   -- Jena resolves what it reads, so Fuseki would hold another URI than it was given, and perhaps one for two.
   and value !~ '^[^/]+//[^/?#]*/([^?#]*/)?[.]{1,2}(/|[?#]|$)'
   -- Control characters, what turns the direction of writing, characters for private use, and those that are none: RFC 3987
@@ -176,7 +176,7 @@ language sql immutable
 return app_private.is_http_uri(value)
   -- A host, where the scheme has one, or what does not begin at a root: stores resolve all else.
   or (value ~* '^(https?://([^/?#@]*@)?([^][/?#@:]|\[[0-9a-f:.]+\])|(?!https?:|file:(?!///))[a-z][a-z0-9+.-]*:(//|[^/?#]))'
-    and coalesce(app_private.is_numbered_host(substring(value from '^[^/?#]*//(?:[^/?#@]*@)?([^/?#:]*)')), true)
+    and coalesce(app_private.is_host(substring(value from '^[^/?#]*//(?:[^/?#@]*@)?([^/?#:]*)')), true)
     -- All else is as in any URI.
     and app_private.is_http_uri('http://x/' || regexp_replace(value, '^[^:]*:(//)?(?:([^/?#@]*@)?\[([0-9A-Fa-f:.]+)\])?', '\2\3')));
 comment on function app_private.is_concept_uri is

@@ -86,8 +86,8 @@ export const VOCABULARY: readonly Mistake[] = [
   {
     rule: "no concept is taken under a number that is no address",
     file: "db/rules/validation.sql",
-    before: "    and coalesce(app_private.is_numbered_host(",
-    after: "    and true or coalesce(app_private.is_numbered_host(",
+    before: "    and coalesce(app_private.is_host(",
+    after: "    and true or coalesce(app_private.is_host(",
     tests: ["vocabulary"],
     only: "is not taken under",
   },
