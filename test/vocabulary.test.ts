@@ -283,6 +283,8 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
       "https://x.example/odd",
       "http://10.20.30.250:80/odd",
       "http://0.0.0.0",
+      "doi:10.1000//182",
+      "urn:x:http://1/",
     ];
     const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), ...under(uris)));
     expect([result.code, result.stderr]).toEqual([0, ""]);

@@ -158,9 +158,7 @@ create function app_private.erase_name(person app_public.users, pseudonym text) 
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Nobody is told any more; what was told keeps what it was about, not whom.
-  delete from app_private.mails as m
-  where lower(m.recipient) = lower(person.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;
+  -- What was told keeps what it was about, not whom.
   update app_private.mails as m set recipient_name = null, subject = null, text_body = null, html_body = null
   where lower(m.recipient) = lower(person.email);
   update app_private.mails as m
@@ -283,6 +281,9 @@ begin
   execute format('select from app_private.mails as t where %s order by t.mail_id for update',
     app_private.mention_condition('app_private.mails')) using email, null::uuid, app_private.address_pattern(email);
   perform app_private.end_sessions(email);
+  -- Nobody is told any more, nor who only asked for a link.
+  delete from app_private.mails as m
+  where lower(m.recipient) = lower(finish_erasure.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;
   if person.user_id is not null then
     -- Of two who do this at once, the second finds nobody any more.
     select * into person from app_public.users as u where u.user_id = person.user_id and u.email = person.email

@@ -176,7 +176,7 @@ language sql immutable
 return app_private.is_http_uri(value)
   -- A host, where the scheme has one, or what does not begin at a root: stores resolve all else.
   or (value ~* '^(https?://([^/?#@]*@)?([^][/?#@:]|\[[0-9a-f:.]+\])|(?!https?:|file:(?!///))[a-z][a-z0-9+.-]*:(//|[^/?#]))'
-    and coalesce(app_private.is_host(substring(value from '^[^/?#]*//(?:[^/?#@]*@)?([^/?#:]*)')), true)
+    and coalesce(app_private.is_host(substring(value from '^[^:/?#]*://(?:[^/?#@]*@)?([^/?#:]*)')), true)
     -- All else is as in any URI.
     and app_private.is_http_uri('http://x/' || regexp_replace(value, '^[^:]*:(//)?(?:([^/?#@]*@)?\[([0-9A-Fa-f:.]+)\])?', '\2\3')));
 comment on function app_private.is_concept_uri is

@@ -218,8 +218,8 @@ export const PEOPLE: readonly Mistake[] = [
     rule: "mails that wait for an erased person are not sent",
     file: "db/rules/people.sql",
     before:
-      "where lower(m.recipient) = lower(person.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;",
-    after: "where lower(m.recipient) = lower(person.email) and m.kept_at is not null;",
+      "where lower(m.recipient) = lower(finish_erasure.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;",
+    after: "where lower(m.recipient) = lower(finish_erasure.email) and m.kept_at is not null;",
     tests: ["people"],
     only: "at every door",
   },
