@@ -199,6 +199,29 @@ test("two who have claimed the same organizations, each in another order, are er
   expect(outcomes).toEqual(outcomes.map(() => expect.stringMatching(/@erased\.invalid$/)));
 });
 
+test("whose membership is made active while they are erased, in an organization that is named after them, has none, and is erased", async () => {
+  const org = await m.addOrganization(db(), { ana: "org_contributor" });
+  const email = `ana@${org.domain}`;
+  await db().query("update app_public.organizations set name = 'Team of ' || $2 where org_uri = $1", [
+    ...[org.uri, email],
+  ]);
+  await db().query("select app_private.begin_erasure($1, false)", [email]);
+  await onConnections(database, 2, async (adding, erasing) => {
+    await adding.query("begin");
+    await adding.query("select app_private.lock_organization($1)", [org.uri]);
+    const erased = await waiting(database, erasing, finishErasure(email));
+    await expect(
+      adding.query("select app_private.change_member($1, $2, null, 'active')", [org.uri, email]),
+    ).rejects.toMatchObject({ code: "PT404", detail: "member_not_found" });
+    await adding.query("rollback");
+    expect(await erased.outcome).toMatch(/@erased\.invalid$/);
+  });
+  const { rows } = await db().query("select name from app_public.organizations where org_uri = $1", [
+    org.uri,
+  ]);
+  expect(rows).toEqual([{ name: expect.stringMatching(/^Team of erased-.*@erased\.invalid$/) }]);
+});
+
 test("of two who erase a person at once, the second finds nobody any more", async () => {
   const { domain } = await m.addOrganization(db(), { head: "org_admin", ana: "org_member" });
   const email = `ana@${domain}`;

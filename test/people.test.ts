@@ -850,6 +850,30 @@ test("what an erased person has proposed goes with them, and no mail about it ha
   expect(rows).toEqual([{ status: "rejected", notes: "This person was erased." }]);
 });
 
+test("a link that waits for somebody who is not among the users is not sent any more", async () => {
+  await db().query(
+    `insert into app_private.mails (unique_key, kind, recipient, data)
+     values ('link:' || $1, 'sign_in', $1, '{"link": "/sign-in?token=x"}')`,
+    [person],
+  );
+  expect(await inProcess("people", "erase", "--email", person)).toMatchObject({ code: 0, remains: [] });
+  expect((await db().query("select from app_private.mails where unique_key ~ '^link:'")).rowCount).toBe(0);
+});
+
+test("an address goes from a page that only begins as an organization's URI does", async () => {
+  await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
+  const page = `https://pages.example/${person}`;
+  await db().query("insert into app_public.organizations (org_uri, name) values ($1, $2)", [
+    ...[`${page}/wells`, `Wells (${page}, ${page}/wells)`],
+  ]);
+  const { pseudonym } = await inProcess("people", "erase", "--email", person);
+  const { rows } = await db().query("select name from app_public.organizations where org_uri = $1", [
+    `${page}/wells`,
+  ]);
+  expect(rows).toEqual([{ name: `Wells (https://pages.example/${pseudonym}, ${page}/wells)` }]);
+  await db().query("delete from app_public.organizations where org_uri = $1", [`${page}/wells`]);
+});
+
 test("of a mail that failed it is kept that it did, and no word of it, to an erased person or about them", async () => {
   await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
   await db().query(

@@ -154,7 +154,7 @@ comment on function app_private.close_claims is
   'begin_erasure, and after all that was under way then. In a transaction of its own, so that nobody waits for these organizations '
   'while finish_erasure searches.';
 
-create function app_private.erase_name(person app_public.users, pseudonym text) returns void
+create function app_private.erase_name_in_mails(person app_public.users, pseudonym text) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
@@ -164,10 +164,9 @@ begin atomic
   update app_private.mails as m
   set data = app_private.substituted(m.data - 'claimantName', app_private.name_pattern(person), pseudonym)
   where lower(m.data ->> 'claimantEmail') = lower(person.email);
-  update app_public.users as u set email = pseudonym, first_name = null, last_name = null
-  where u.user_id = person.user_id;
 end;
-comment on function app_private.erase_name is 'Takes a person''s name, and their mails, out of what is about them, but for their claims.';
+comment on function app_private.erase_name_in_mails is
+  'Takes a person''s name out of mails about them, and all that was said out of mails to them.';
 
 create function app_private.erase_name_in_claims(person app_public.users, pseudonym text) returns void
 language sql
@@ -266,9 +265,12 @@ declare
   person app_public.users;
   swept record;
   changed bigint;
+  erased bigint;
   counts jsonb := jsonb_build_object();
   remains jsonb;
 begin
+  -- Of two who do this at once, the second finds nobody any more.
+  perform pg_advisory_xact_lock(hashtextextended('app_private.finish_erasure', 0));
   person := app_private.being_erased(email);
   if exists (
     select from app_public.organization_claims as c
@@ -276,28 +278,12 @@ begin
   ) then
     raise exception 'close_claims comes first';
   end if;
-  -- Before anything else: the worker may be handing one of them over, which takes up to a minute, and nobody is to wait for that
-  -- with what is locked below.
-  execute format('select from app_private.mails as t where %s order by t.mail_id for update',
-    app_private.mention_condition('app_private.mails')) using email, null::uuid, app_private.address_pattern(email);
-  perform app_private.end_sessions(email);
-  -- Nobody is told any more, nor who only asked for a link.
+  -- First the mails: the worker may be handing one of them over, which takes up to a minute, and nobody is to wait for that with
+  -- what is locked below. Nobody is told any more, nor who only asked for a link.
   delete from app_private.mails as m
   where lower(m.recipient) = lower(finish_erasure.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;
-  if person.user_id is not null then
-    -- Of two who do this at once, the second finds nobody any more.
-    select * into person from app_public.users as u where u.user_id = person.user_id and u.email = person.email
-    for no key update;
-    if found then
-      perform app_private.erase_name(person, pseudonym);
-      counts := jsonb_build_object('app_public.users', 1);
-    end if;
-  end if;
-  perform app_private.erase_identities(email, pseudonym);
+  perform app_private.erase_name_in_mails(person, pseudonym);
   pattern := app_private.erasable_pattern(email);
-  -- They hold names as well, and for a day only: who repeats such a request is answered anew.
-  execute format('delete from app_private.idempotent_answers as t where %s',
-    app_private.mention_condition('app_private.idempotent_answers')) using email, null::uuid, pattern;
   -- They are made of the data, names included, and composed anew of it where they are still to be sent.
   execute format('update app_private.mails as t set subject = null, text_body = null, html_body = null where %s', (
     select string_agg(app_private.mention_in(c.name, c.reads_as), ' or ') from app_private.text_columns() as c
@@ -307,6 +293,11 @@ begin
   if changed > 0 then
     counts := counts || jsonb_build_object('app_private.mails', changed);
   end if;
+  perform app_private.end_sessions(email);
+  perform app_private.erase_identities(email, pseudonym);
+  -- They hold names as well, and for a day only: who repeats such a request is answered anew.
+  execute format('delete from app_private.idempotent_answers as t where %s',
+    app_private.mention_condition('app_private.idempotent_answers')) using email, null::uuid, pattern;
   remains := (
     select coalesce(jsonb_agg(jsonb_build_object('table', 'app_public.organizations', 'row',
       jsonb_build_object('org_uri', o.org_uri), 'column', 'org_uri', 'reason', 'an organization is known by its URI')
@@ -323,6 +314,10 @@ begin
   loop
     if swept.relation = 'app_public.organization_claims'::regclass then
       perform app_private.erase_name_in_claims(person, pseudonym);
+    elsif swept.relation = 'app_public.users'::regclass then
+      update app_public.users as u set email = pseudonym, first_name = null, last_name = null
+      where u.user_id = person.user_id;
+      get diagnostics erased = row_count;
     end if;
     begin
       execute format('update %s as t set %s where %s', swept.relation, swept.changes, swept.condition)
@@ -339,6 +334,7 @@ begin
       execute format('select $4 - count(*) from %s as t where %s', swept.relation, swept.condition)
         into changed using email, null::uuid, pattern, changed;
     end;
+    changed := changed + case when swept.relation = 'app_public.users'::regclass then erased else 0 end;
     if changed > 0 then
       counts := counts || jsonb_build_object(swept.relation::text, changed);
     end if;

@@ -214,6 +214,14 @@ export const PEOPLE_ERASED: readonly Mistake[] = [
     only: "keep their URIs",
   },
   {
+    rule: "an organization's URI stays as a whole, not what begins as it does",
+    file: "db/rules/mentions.sql",
+    before: "|| '(?=' || app_private.literal_pattern(known.rest) || ')', '|')",
+    after: ", '|')",
+    tests: ["people"],
+    only: "only begins",
+  },
+  {
     rule: "no erasure writes an organization's URI, however many have the address",
     file: "db/rules/mentions.sql",
     before: "('app_public.organizations'::regclass, 'org_uri')",
@@ -232,8 +240,9 @@ export const PEOPLE_ERASED: readonly Mistake[] = [
   {
     rule: "mails are waited for before the person is locked, whom others wait for with an organization",
     file: "db/rules/people.sql",
-    before: "where %s order by t.mail_id for update'",
-    after: "where %s order by t.mail_id'",
+    before: "  -- First the mails: the worker",
+    after:
+      "  perform from app_public.users as u where u.user_id = person.user_id for no key update;\n  -- First the mails: the worker",
     tests: ["people"],
     only: "being handed over",
   },

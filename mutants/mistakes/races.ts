@@ -120,11 +120,19 @@ export const RACES: readonly Mistake[] = [
     only: "erased while their claim is being approved",
   },
   {
+    rule: "an erasure locks the person when it has what organizations are locked with",
+    file: "db/rules/people.sql",
+    before: "  perform app_private.erase_name_in_mails(person, pseudonym);\n",
+    after:
+      "  perform app_private.erase_name_in_mails(person, pseudonym);\n  perform from app_public.users as u where u.user_id = person.user_id for no key update;\n",
+    tests: ["lock-order"],
+    only: "named after them",
+  },
+  {
     rule: "a person is erased once",
     file: "db/rules/people.sql",
-    before:
-      "where u.user_id = person.user_id and u.email = person.email\n    for no key update;\n    if found then",
-    after: "where u.user_id = person.user_id;\n    if found then",
+    before: "  perform pg_advisory_xact_lock(hashtextextended('app_private.finish_erasure', 0));\n",
+    after: "",
     tests: ["lock-order"],
     only: "of two who erase",
   },

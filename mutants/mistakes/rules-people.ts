@@ -215,6 +215,14 @@ export const PEOPLE: readonly Mistake[] = [
     only: "at every door",
   },
   {
+    rule: "nor are mails that wait for somebody who is not among the users",
+    file: "db/rules/people.sql",
+    before: "where lower(m.recipient) = lower(finish_erasure.email) and num_nonnulls",
+    after: "where lower(m.recipient) = lower(person.email) and num_nonnulls",
+    tests: ["people"],
+    only: "not among the users",
+  },
+  {
     rule: "mails that wait for an erased person are not sent",
     file: "db/rules/people.sql",
     before:
