@@ -65,6 +65,20 @@ export const SPARQL_BOUNDS: readonly Mistake[] = [
     only: "nothing is known",
   },
   {
+    rule: "groups of a pattern may be fifty deep",
+    ...PATTERNS,
+    before: "if (++this.#depth > DEEPEST)",
+    after: "if (++this.#depth >= DEEPEST)",
+    only: "pattern that may",
+  },
+  {
+    rule: "and no deeper",
+    ...PATTERNS,
+    before: "if (++this.#depth > DEEPEST)",
+    after: "if (++this.#depth > DEEPEST + 1)",
+    only: "pattern that may",
+  },
+  {
     rule: "no property computes",
     ...GUARD,
     before: "if (isComputing(readings))",
