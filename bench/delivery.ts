@@ -11,7 +11,7 @@ const SUBSCRIBERS = [1, 100, 1_000];
 const CHANGES = 200;
 /** Between two changes, in milliseconds: as many a second as a busy platform has. */
 const EVERY_MS = 50;
-const SUBSCRIPTION = "subscription { changes { position changedId orgUri toStatus } }";
+const SUBSCRIPTION = "subscription { changes { cursor id orgUri toStatus } }";
 
 /** A server in a process of its own, subscribers in this one. */
 export async function benchDelivery(): Promise<Figure[]> {
@@ -80,9 +80,9 @@ async function subscribed(url: string, key: string, hear: (id: string) => void):
   socket.on("message", (data) => {
     const { type, payload } = JSON.parse((data as Buffer).toString()) as {
       type: string;
-      payload?: { data?: { changes: { changedId: string } } };
+      payload?: { data?: { changes: { id: string } } };
     };
-    if (type === "next") hear(payload!.data!.changes.changedId);
+    if (type === "next") hear(payload!.data!.changes.id);
   });
   socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query: SUBSCRIPTION } }));
   return socket;

@@ -183,7 +183,7 @@ export const errors = {
   ],
   changes_expired: [
     410,
-    "Changes after this position are no longer all kept; read the lists again, and go on from a new position.",
+    "Changes after this cursor are no longer all kept; read the lists again, and go on from a new cursor.",
   ],
   unknown_accelerator_code: [422, "One of the codes is not a current code of the accelerator scheme."],
   unknown_need: [422, "concernsNeedId does not name an existing need."],

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 type Change = {
-  position: string;
+  cursor: string;
   kind: string;
   id: string;
   change: string;
@@ -28,9 +28,9 @@ type Change = {
   needId: string | null;
   fromStatus: string | null;
   toStatus: string | null;
-  record: Record<string, unknown> | null;
+  item: Record<string, unknown> | null;
 };
-type Page = { changes: Change[]; position: string; hasMore: boolean };
+type Page = { changes: Change[]; next: string; hasMore: boolean };
 
 const request = (query: Record<string, string> = {}, key = service.keys.read) =>
   call(`${service.url}/v0/changes?${new URLSearchParams(query).toString()}`, "GET", key);
@@ -68,7 +68,7 @@ const insertNeed = async (client: pg.ClientBase | pg.Pool) => {
 
 let start: string;
 beforeEach(async () => {
-  start = (await page({ after: "now" })).position;
+  start = (await page({ after: "now" })).next;
 });
 
 test("tells what happened to each record, and shows it as its list does", async () => {
@@ -81,8 +81,8 @@ test("tells what happened to each record, and shows it as its list does", async 
     id: needId,
     orgUri: ORG,
     needId,
-    record: shown,
-    position: expect.any(String),
+    item: shown,
+    cursor: expect.any(String),
   };
   expect(changes).toEqual([
     { ...common, change: "created", changedAt: shown.createdAt, fromStatus: null, toStatus: "open" },
@@ -102,7 +102,7 @@ test("tells of deletions, of updates that leave the status, and not of those tha
   await db.query("delete from app_public.needs where need_id = $1", [needId]);
   const { changes } = await page({ after: start });
   expect(
-    changes.map(({ change, fromStatus, toStatus, record }) => [change, fromStatus, toStatus, record]),
+    changes.map(({ change, fromStatus, toStatus, item }) => [change, fromStatus, toStatus, item]),
   ).toEqual([
     ["created", null, "open", null],
     ["updated", "open", "open", null],
@@ -138,14 +138,14 @@ test("tells of each kind of record what became of it, of which organization, in 
   await post("/v0/needs/status", { needId, status: "met", actorEmail: contributor });
   await post("/v0/commitments/status", { commitmentId, status: "fulfilled", actorEmail: otherAdmin });
   await post("/v0/engagement-claims/status", { claimId, status: "completed", actorEmail: contributor });
-  const shown = (await page({ after: start })).changes.map(({ record }) => record);
+  const shown = (await page({ after: start })).changes.map(({ item }) => item);
   const timesOf = (name: string) => shown.slice(0, 3).map((record) => record![name]);
   const times = { created: timesOf("createdAt"), updated: timesOf("updatedAt") };
   await db.query("delete from app_public.engagement_claims where claim_id = $1", [claimId]);
   await db.query("delete from app_public.commitments where commitment_id = $1", [commitmentId]);
   await db.query("delete from app_public.needs where need_id = $1", [needId]);
   const { changes } = await page({ after: start });
-  expect(changes.map((change) => ({ ...change, position: undefined, record: undefined }))).toEqual([
+  expect(changes.map((change) => ({ ...change, cursor: undefined, item: undefined }))).toEqual([
     ...records.map(({ steps, ...record }, place) => ({
       ...record,
       needId,
@@ -182,7 +182,7 @@ test("a change that commits late is not passed over", async () => {
     const first = await page({ after: start });
     expect(first.changes.map(({ id }) => id)).toEqual([quick]);
     await late.query("commit");
-    const second = await page({ after: first.position });
+    const second = await page({ after: first.next });
     expect(second.changes.map(({ id }) => id)).toEqual([slow]);
   } finally {
     late.release(true);
@@ -270,14 +270,14 @@ test("many writers and several readers: each reader has every change once, and a
     const read: Change[] = [];
     for (let after = start; ;) {
       const wasWriting = isWriting;
-      const { changes, position, hasMore } = await page({ after, limit: String(limit) });
+      const { changes, next, hasMore } = await page({ after, limit: String(limit) });
       read.push(...changes);
-      after = position;
+      after = next;
       if (!wasWriting && !hasMore) return read;
     }
   };
   const [few, many] = await Promise.all([reader(3), reader(50), writing]);
-  expect(few.map(({ position }) => position)).toEqual(many.map(({ position }) => position));
+  expect(few.map(({ cursor }) => cursor)).toEqual(many.map(({ cursor }) => cursor));
   expect(
     few
       .filter(({ change }) => change === "created")
@@ -294,7 +294,7 @@ test("many writers and several readers: each reader has every change once, and a
 
 test("a statement that changes many records tells of each", async () => {
   await Promise.all([insertNeed(db), insertNeed(db)]);
-  const between = (await page({ after: start })).position;
+  const between = (await page({ after: start })).next;
   const { rowCount } = await db.query(
     "update app_public.needs set status = 'withdrawn' where status <> 'withdrawn'",
   );
@@ -328,7 +328,7 @@ test("goes on by Link with the same filters", async () => {
   const url = new URL(next!, service.url);
   expect([url.pathname, Object.fromEntries(url.searchParams)]).toEqual([
     "/v0/changes",
-    { ...filters, after: body.position },
+    { ...filters, after: body.next },
   ]);
 });
 
@@ -358,8 +358,8 @@ test("is filtered by kind, organization, and the chain of a need", async () => {
   expect(await ids({ needId })).toEqual([needId, commitmentId, claimId]);
   expect(await ids({ needId: other, kind: "commitment" })).toEqual([]);
   // A position belongs to the feed, and not to what was asked for: nothing is told again when filters are dropped.
-  const { position } = await page({ after: start, kind: "commitment" });
-  expect((await page({ after: position })).changes).toEqual([]);
+  const { next } = await page({ after: start, kind: "commitment" });
+  expect((await page({ after: next })).changes).toEqual([]);
 });
 
 test("a filter looks at so many changes at a time, and a page of few says that there is more", async () => {
@@ -371,7 +371,7 @@ test("a filter looks at so many changes at a time, and a page of few says that t
   await db.query("select app_private.number_changes(20000)");
   const first = await page({ after: start, orgUri: ORG });
   expect(first).toMatchObject({ changes: [], hasMore: true });
-  const second = await page({ after: first.position, orgUri: ORG });
+  const second = await page({ after: first.next, orgUri: ORG });
   expect(second).toMatchObject({ changes: [{ id: needId }], hasMore: false });
 });
 
@@ -416,9 +416,9 @@ describe("what is kept", () => {
   test("ends with what was followed by something long ago: who is up to date stays so", async () => {
     await declareNeed();
     await declareNeed();
-    const [beforeLast] = (await page({ after: start })).changes.map(({ position }) => position);
-    await age(31, (await page({ after: "now" })).position);
-    const { position: last } = await page({ after: "now" });
+    const [beforeLast] = (await page({ after: start })).changes.map(({ cursor }) => cursor);
+    await age(31, (await page({ after: "now" })).next);
+    const { next: last } = await page({ after: "now" });
     await tend();
     expect(await request({ after: beforeLast! })).toMatchObject({
       status: 410,
@@ -427,12 +427,12 @@ describe("what is kept", () => {
     const needId = await declareNeed();
     await tend();
     expect((await page({ after: last })).changes.map(({ id }) => id)).toEqual([needId]);
-    expect((await page()).changes.map(({ position }) => position)).toEqual([last, expect.any(String)]);
+    expect((await page()).changes.map(({ cursor }) => cursor)).toEqual([last, expect.any(String)]);
   });
 
   test("is as many days old as the operator has set", async () => {
     const needs = [await declareNeed(), await declareNeed()];
-    await age(29, (await page({ after: "now" })).position);
+    await age(29, (await page({ after: "now" })).next);
     const left = async () => {
       await tend();
       const { rows } = await db.query("select from app_private.changes where record_id = any ($1)", [needs]);
@@ -455,7 +455,7 @@ describe("what is kept", () => {
 
   test("is forgotten as many at a time as is asked for, down to the last", async () => {
     for (let count = 0; count < 3; count++) await declareNeed();
-    const { position: last } = await page({ after: "now" });
+    const { next: last } = await page({ after: "now" });
     await age(31, last);
     const forget = async (most: number) => {
       const { rows } = await db.query<{ forgotten: number }>(
@@ -467,7 +467,7 @@ describe("what is kept", () => {
     expect([await forget(1), await forget(2)]).toEqual([1, 2]);
     while ((await forget(1000)) > 0);
     const [left, ...others] = (await page()).changes;
-    expect([left!.position.split("-")[0], others]).toEqual([last.split("-")[0], []]);
+    expect([left!.cursor.split("-")[0], others]).toEqual([last.split("-")[0], []]);
   });
 
   test("is numbered by the worker too", async () => {
@@ -482,10 +482,10 @@ describe("what is kept", () => {
     await declareNeed();
     await db.query("truncate app_public.engagement_claims cascade");
     expect(await request({ after: start })).toMatchObject({ status: 410 });
-    const { changes, position } = await page();
+    const { changes, next } = await page();
     expect(changes).toEqual([]);
     const needId = await declareNeed();
-    expect((await page({ after: position })).changes).toMatchObject([{ id: needId }]);
+    expect((await page({ after: next })).changes).toMatchObject([{ id: needId }]);
   });
 });
 
@@ -518,7 +518,7 @@ describe("of organization claims", () => {
       { claimId, action: "approve", adminEmail: boss },
       service.keys.review,
     );
-    const { body: decided } = await claims(boss, service.keys.review, (pending.body as Page).position);
+    const { body: decided } = await claims(boss, service.keys.review, (pending.body as Page).next);
     const { body: listed } = await call(
       `${service.url}/v0/admin/claims`,
       "GET",
@@ -529,7 +529,7 @@ describe("of organization claims", () => {
     expect((decided as Page).changes.at(-1)).toMatchObject({
       change: "updated",
       toStatus: "approved",
-      record: listed.claims[0],
+      item: listed.claims[0],
     });
     // When a claim was decided is not when it was made.
     const times = [pending.body, decided].map((body) => Date.parse((body as Page).changes.at(-1)!.changedAt));
@@ -539,7 +539,7 @@ describe("of organization claims", () => {
     // Nor do they wait for what they may not see.
     const none = await page({ after: start });
     expect(none).toMatchObject({ changes: [], hasMore: false });
-    expect(none.position).toBe(all.position);
+    expect(none.next).toBe(all.next);
 
     const bounded = await issueTestKey(db, "api_review", { organizations: [ORG] });
     const within = (await claims(platformAdmin, bounded)).body as Page;
@@ -560,7 +560,7 @@ describe("of organization claims", () => {
     const url = new URL(next!, service.url);
     expect([url.pathname, Object.fromEntries(url.searchParams)]).toEqual([
       "/v0/admin/claims/changes",
-      { limit: "2", after: (body as Page).position },
+      { limit: "2", after: (body as Page).next },
     ]);
   });
 
@@ -573,7 +573,7 @@ describe("of organization claims", () => {
     await db.query("select app_private.number_changes(20000)");
     const first = (await claims(platformAdmin)).body as Page;
     expect(first).toMatchObject({ changes: [], hasMore: true });
-    const second = (await claims(platformAdmin, service.keys.review, first.position)).body as Page;
+    const second = (await claims(platformAdmin, service.keys.review, first.next)).body as Page;
     expect(new Set(second.changes.map(({ id }) => id))).toEqual(new Set([claimId]));
   });
 

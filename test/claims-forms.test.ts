@@ -254,13 +254,13 @@ inBrowser("links lead where they would without script, and what is filtered is i
 inBrowser("what is told of a claim that still waits takes nothing away from it in the list", async () => {
   const { page, close, ids } = await open(2);
   const told = [
-    { id: ids[0], toStatus: "pending", record: { reviewed_by: null } },
-    { id: ids[1], toStatus: "withdrawn", record: { reviewed_by: null } },
+    { id: ids[0], toStatus: "pending", item: { reviewed_by: null } },
+    { id: ids[1], toStatus: "withdrawn", item: { reviewed_by: null } },
   ];
   let asked = 0;
   await page.route(
     ({ pathname }) => pathname === FEED,
-    (route) => route.fulfill({ json: { changes: asked++ === 0 ? told : [], position: "p", hasMore: false } }),
+    (route) => route.fulfill({ json: { changes: asked++ === 0 ? told : [], next: "p", hasMore: false } }),
   );
   await page.reload();
   await hasStarted(page);

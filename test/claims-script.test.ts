@@ -413,9 +413,9 @@ async function feed(page: Page, ...answers: ((route: Route) => Promise<void>)[])
   return after;
 }
 const changes =
-  (position: string, ...told: object[]) =>
+  (next: string, ...told: object[]) =>
   (route: Route) =>
-    route.fulfill({ json: { changes: told, position, hasMore: false } });
+    route.fulfill({ json: { changes: told, next, hasMore: false } });
 const times = (page: Page, after: unknown[], count: number) =>
   eventually(async () => {
     if (after.length < count) await page.clock.fastForward(3_000);
@@ -445,8 +445,8 @@ inBrowser(
 
 inBrowser("a tab that nobody looks at asks for no changes, until somebody does", async () => {
   const { page, close, ids } = await open(1);
-  const record = { reviewed_by: m.support };
-  const after = await feed(page, changes("first", { id: ids[0], toStatus: "approved", record }));
+  const item = { reviewed_by: m.support };
+  const after = await feed(page, changes("first", { id: ids[0], toStatus: "approved", item }));
   // Once that is shown the next question is due in three seconds.
   await lineOf(page, 0).getByText(`approved by ${m.support}`).waitFor();
   const hide = (isHidden: boolean) =>
@@ -480,15 +480,15 @@ inBrowser(
     const after = await feed(
       page,
       changes("first"),
-      changes("second", { id, toStatus: "pending", record: {} }),
+      changes("second", { id, toStatus: "pending", item: {} }),
       (route) => Promise.resolve(decided.resolve(route)),
     );
     await notesOf(page).fill("Half a thought");
     await times(page, after, 3);
     expect(await asked(page, `${QUEUE}/`)).toEqual([]);
     await queue.door.review({ claimId: id, action: "approve", adminEmail: m.platformAdmin });
-    const record = { reviewed_by: m.platformAdmin };
-    await changes("third", { id, toStatus: "approved", record })(await decided.promise);
+    const item = { reviewed_by: m.platformAdmin };
+    await changes("third", { id, toStatus: "approved", item })(await decided.promise);
     await page.locator("#claim .outcome").getByText(`approved by ${m.platformAdmin}`).waitFor();
     await page.locator("#said").getByText(`approved by ${m.platformAdmin}`).waitFor({ state: "attached" });
     await close();
@@ -506,8 +506,8 @@ inBrowser(
     await turn(page, "a", 1);
     await turn(page, "k", 0);
     const before = await askedPages(page);
-    const record = { reviewed_by: m.support };
-    await changes("second", { id: ids[0], toStatus: "approved", record })(await told.promise);
+    const item = { reviewed_by: m.support };
+    await changes("second", { id: ids[0], toStatus: "approved", item })(await told.promise);
     await lineOf(page, 0).getByText(`approved by ${m.support}`).waitFor();
     expect(await askedPages(page)).toBe(before);
     expect(await heldLines(page).allTextContents()).toEqual([expect.stringMatching(/^Approving Ana-0 /)]);
@@ -522,8 +522,8 @@ inBrowser("a claim that was asked for anew and left in the meantime does not com
   await times(page, after, 2);
   await turn(page, "j", 0);
   await page.evaluate(HOLD_ANSWERS);
-  const record = { reviewed_by: m.support };
-  await changes("second", { id: ids[0], toStatus: "approved", record })(await told.promise);
+  const item = { reviewed_by: m.support };
+  await changes("second", { id: ids[0], toStatus: "approved", item })(await told.promise);
   await answers(page, 1);
   await lineOf(page, 1).click();
   await answers(page, 2);
@@ -545,8 +545,8 @@ inBrowser(
     await page.evaluate(HOLD_ANSWERS);
     await lineOf(page, 1).click();
     await answers(page, 1);
-    const record = { reviewed_by: m.support };
-    await changes("second", { id: ids[0], toStatus: "approved", record })(await told.promise);
+    const item = { reviewed_by: m.support };
+    await changes("second", { id: ids[0], toStatus: "approved", item })(await told.promise);
     await answers(page, 2);
     await answer(page, ids[1]!);
     await titleOf(page, 1).waitFor();
@@ -563,7 +563,7 @@ inBrowser("whoever begins to write while a claim is asked for anew goes on writi
   await times(page, after, 2);
   await turn(page, "j", 0);
   await page.evaluate(HOLD_ANSWERS);
-  await changes("second", { id: ids[0], toStatus: "pending", record: {} })(await told.promise);
+  await changes("second", { id: ids[0], toStatus: "pending", item: {} })(await told.promise);
   await answers(page, 1);
   await press(page, "r", "j");
   await answer(page, ids[0]!);

@@ -160,7 +160,7 @@ describe.each<[string, Subscribe]>([
        values ($1, 'River', $2, 'Wells', '{PRA}')`,
       [ORG, admin],
     );
-    const after = body.position as string;
+    const after = body.next as string;
     const subscriber = subscribe(url, service.keys.read, { documentId: idOf(CHANGES) }, { after });
     await eventually(
       () => expect(subscriber.events).toEqual([{ data: { changes: { change: "created" } } }]),
@@ -173,7 +173,7 @@ describe.each<[string, Subscribe]>([
 test("what is not registered is refused over WebSocket, with its code", async () => {
   const asked = [
     [open, { documentId: idOf(UNKNOWN) }, "document_not_found"],
-    [closed, "subscription { changes { position } }", "document_not_registered"],
+    [closed, "subscription { changes { cursor } }", "document_not_registered"],
   ] as const;
   for (const [{ url }, query, code] of asked) {
     const subscriber = overWebSocket(url, service.keys.read, query);
@@ -189,7 +189,7 @@ test("what is not registered is refused as a stream, with its code", async () =>
   const stream = (url: string, parameters: Parameters) =>
     call(`${url}/graphql/stream`, "POST", service.keys.read, parameters, { accept: "text/event-stream" });
   expect(codeOf(await stream(open.url, { documentId: idOf(UNKNOWN) }))).toEqual([404, "document_not_found"]);
-  expect(codeOf(await stream(closed.url, { query: "subscription { changes { position } }" }))).toEqual([
+  expect(codeOf(await stream(closed.url, { query: "subscription { changes { cursor } }" }))).toEqual([
     403,
     "document_not_registered",
   ]);

@@ -113,7 +113,7 @@ test("who asks for a stream first of all is refused by a server that ends meanwh
   let stopped: Promise<void> | undefined;
   try {
     await client.query("begin; lock table app_public.needs in access exclusive mode");
-    const query = "subscription { changes { position } }";
+    const query = "subscription { changes { cursor } }";
     const answer = call(`${server.url}/graphql/stream`, "POST", service.keys.read, { query });
     await eventually(async () => expect(await waiting()).toHaveLength(1));
     stopped = server.stop();

@@ -217,6 +217,9 @@ test("a person's address is in the records that they made, and in what reviewers
     .filter((place) => /email$/i.test(place) && !place.includes("DistinctCount"))
     .toSorted();
   expect(places).toEqual([
+    "ChangedCommitment.declaredByEmail",
+    "ChangedEngagementClaim.claimedByEmail",
+    "ChangedNeed.declaredByEmail",
     "Commitment.declaredByEmail",
     "EngagementClaim.claimedByEmail",
     "Need.declaredByEmail",

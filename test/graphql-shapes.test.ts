@@ -12,7 +12,7 @@ afterAll(() => service.stop());
 
 const QUERY =
   "query A($code: String!, $first: Int) { accelerator(code: $code) { code } needs(first: $first) { totalCount } }";
-const SUBSCRIPTION = "subscription ($after: String) { changes(after: $after) { position } }";
+const SUBSCRIPTION = "subscription ($after: String) { changes(after: $after) { cursor } }";
 
 const OF_EVERY_TYPE = [
   null,

@@ -6,6 +6,11 @@ import type { IncomingMessage } from "node:http";
 import type pg from "pg";
 import { WebSocket } from "ws";
 import { LIVE_BOUNDS } from "../server/live/feed.ts";
+import { commitment } from "../records/commitment.ts";
+import { engagementClaim } from "../records/engagement-claim.ts";
+import { need } from "../records/need.ts";
+import { fieldsOf } from "../records/record.ts";
+import type { RecordDescription } from "../records/record.ts";
 import { issueTestKey, keyIdOf } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { addOrganization, addPlatformPeople, platformAdmin } from "./support/membership.ts";
@@ -32,15 +37,15 @@ afterEach(() => {
 
 const CHANGES = `subscription ($orgUri: String, $needId: UUID, $after: String) {
   changes(orgUri: $orgUri, needId: $needId, after: $after) {
-    position kind changedId change fromStatus toStatus orgUri needId changedAt record } }`;
+    cursor kind id change fromStatus toStatus orgUri needId changedAt item } }`;
 
 const EVENTS = { accept: "text/event-stream, */*" };
 
 const subscriptionOf = (aliases: number) =>
-  `subscription { changes { ${Array.from({ length: aliases }, (_, n) => `a${n}: position`).join(" ")} } }`;
+  `subscription { changes { ${Array.from({ length: aliases }, (_, n) => `a${n}: cursor`).join(" ")} } }`;
 
 const now = async (): Promise<string> =>
-  (await call(`${service.url}/v0/changes?after=now`, "GET", service.keys.read)).body.position;
+  (await call(`${service.url}/v0/changes?after=now`, "GET", service.keys.read)).body.next;
 
 /** Adds a need, and whatever it is told to say. */
 async function insertNeed(
@@ -57,7 +62,7 @@ async function insertNeed(
 }
 
 const changesOf = ({ events }: TestSubscriber) => events.map(({ data }) => data?.["changes"] ?? {});
-const idsOf = (subscriber: TestSubscriber) => changesOf(subscriber).map(({ changedId }) => changedId);
+const idsOf = (subscriber: TestSubscriber) => changesOf(subscriber).map(({ id }) => id);
 
 describe.each([
   ["WebSocket", overWebSocket],
@@ -73,36 +78,77 @@ describe.each([
     return subscriber;
   };
 
-  test("an event has the change, its position, and the record", async () => {
+  test("an event has the change, its cursor, and the record", async () => {
     const subscriber = listen({ after: await now() });
     const needId = await insertNeed();
     await eventually(() => expect(subscriber.events).toHaveLength(1));
     const { body } = await call(`${service.url}/v0/changes?needId=${needId}`, "GET", service.keys.read);
-    const { id, ...shown } = body.changes[0];
-    expect(subscriber.events).toEqual([{ data: { changes: { ...shown, changedId: id } } }]);
+    expect(subscriber.events).toEqual([{ data: { changes: body.changes[0] } }]);
+  });
+
+  test("an event has the record under its kind, with each field that its list has but for those of the graph", async () => {
+    const after = await now();
+    const needId = await insertNeed();
+    const { rows } = await db.query<{ id: string }>(
+      `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope,
+         target_completion_date, concerns_need_id)
+       values ('${ORG}', 'River Mission', '${contributor}', 'Wells', '{PRA}', '2030-02-28', $1) returning commitment_id as id`,
+      [needId],
+    );
+    await db.query(
+      `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators, country_code,
+         fulfills_commitment_id)
+       values ('${ORG}', 'River Mission', '${contributor}', '{PRA}', 'NE', $1)`,
+      [rows[0]!.id],
+    );
+    const fields = (record: RecordDescription) =>
+      fieldsOf(record)
+        .map(({ name }) => name)
+        .join(" ");
+    const query = `subscription ($after: String) { changes(after: $after) { item
+      need { ${fields(need)} } commitment { ${fields(commitment)} } engagementClaim { ${fields(engagementClaim)} } } }`;
+    const subscriber = listen({ after }, query);
+    await eventually(() => expect(subscriber.events).toHaveLength(3));
+    const [first, second, third] = changesOf(subscriber).map(({ item, ...contents }) => {
+      const { graphStatus: _status, graphErrors: _errors, ...shown } = item as Record<string, unknown>;
+      return [contents, shown];
+    });
+    const none = { need: null, commitment: null, engagementClaim: null };
+    expect(first![0]).toEqual({ ...none, need: first![1] });
+    expect(second![0]).toEqual({ ...none, commitment: second![1] });
+    expect(third![0]).toEqual({ ...none, engagementClaim: third![1] });
+    expect([first![1], second![1], third![1]]).toMatchObject([
+      { needId, status: "open" },
+      { concernsNeedId: needId, targetCompletionDate: "2030-02-28" },
+      { countryCode: "NE", engagementAccelerators: ["PRA"] },
+    ]);
+    await db.query("delete from app_public.needs where need_id = $1", [await insertNeed()]);
+    await eventually(() =>
+      expect(changesOf(subscriber).slice(3)).toEqual(
+        Array.from({ length: 2 }, () => ({ ...none, item: null })),
+      ),
+    );
   });
 
   test("what several fragments ask for under one name, as clients that compose them do", async () => {
     const query = `subscription ($after: String) { changes(after: $after) { __typename ...a ...b } }
-      fragment a on Change { __typename changedId } fragment b on Change { __typename changedId record }`;
+      fragment a on Change { __typename id } fragment b on Change { __typename id item }`;
     const subscriber = listen({ after: await now() }, query);
-    const changedId = await insertNeed();
-    await eventually(() =>
-      expect(changesOf(subscriber)).toMatchObject([{ changedId, __typename: "Change" }]),
-    );
+    const id = await insertNeed();
+    await eventually(() => expect(changesOf(subscriber)).toMatchObject([{ id, __typename: "Change" }]));
   });
 
   test("of several subscriptions in a text the one that is named", async () => {
     const after = await now();
     const query = `subscription All($after: String) { changes(after: $after) { kind } }
-      subscription Places($after: String) { changes(after: $after) { position } }`;
+      subscription Places($after: String) { changes(after: $after) { cursor } }`;
     const subscriber = listen({ after }, { query, operationName: "Places" });
     await insertNeed();
     await eventually(() => expect(subscriber.events).toHaveLength(1));
-    expect(subscriber.events).toEqual([{ data: { changes: { position: expect.any(String) } } }]);
+    expect(subscriber.events).toEqual([{ data: { changes: { cursor: expect.any(String) } } }]);
   });
 
-  test("without a position: what changes from now on", async () => {
+  test("without a cursor: what changes from now on", async () => {
     await insertNeed();
     const subscriber = listen();
     await eventually(async () => {
@@ -133,8 +179,8 @@ describe.each([
       await Promise.all([late.query("commit"), never.query("rollback")]);
       await eventually(() => expect(idsOf(subscriber).at(-1)).toBe(slow));
       const { body } = await call(`${service.url}/v0/changes?after=${after}`, "GET", service.keys.read);
-      expect(changesOf(subscriber).map(({ position }) => position)).toEqual(
-        body.changes.map((change: { position: string }) => change.position),
+      expect(changesOf(subscriber).map(({ cursor }) => cursor)).toEqual(
+        body.changes.map((change: { cursor: string }) => change.cursor),
       );
     } finally {
       late.release(true);
@@ -159,8 +205,8 @@ describe.each([
       });
       subscriber.stop();
       const told = changesOf(subscriber);
-      read.push(...told.map(({ changedId }) => changedId));
-      after = (told.at(-1)?.["position"] as string | undefined) ?? after;
+      read.push(...told.map(({ id }) => id));
+      after = (told.at(-1)?.["cursor"] as string | undefined) ?? after;
     }
     await writing;
     expect(read).toEqual(written);
@@ -184,7 +230,7 @@ describe.each([
   test("claims to review, to those who review them, until they may not any more", async () => {
     const organization = await addOrganization(db, { boss: "org_admin", deputy: "org_admin" });
     const query = `subscription ($adminEmail: String, $after: String) {
-      claimsToReview(adminEmail: $adminEmail, after: $after) { changedId toStatus record } }`;
+      claimsToReview(adminEmail: $adminEmail, after: $after) { id toStatus item } }`;
     const after = await now();
     const adminEmail = `boss@${organization.domain}`;
     const [boss, all, none] = [adminEmail, platformAdmin, contributor].map((email) =>
@@ -197,7 +243,7 @@ describe.each([
       });
     const { body } = await claim("ana@elsewhere.example");
     // That it was made, and that it was sent to the organization.
-    const step = { data: { claimsToReview: { changedId: body.claimId, toStatus: "pending" } } };
+    const step = { data: { claimsToReview: { id: body.claimId, toStatus: "pending" } } };
     await eventually(() => {
       expect(boss!.events).toMatchObject([step, step]);
       expect(all!.events.slice(-2)).toMatchObject([step, step]);
@@ -232,28 +278,26 @@ describe.each([
   });
 
   test.each([
-    ["a position that is gone", CHANGES, { after: "1-1" }, "changes_expired"],
-    ["a position that is none", CHANGES, { after: "yesterday" }, "validation_failed"],
+    ["a cursor that is gone", CHANGES, { after: "1-1" }, "changes_expired"],
+    ["a cursor that is none", CHANGES, { after: "yesterday" }, "validation_failed"],
     ["a query", "{ accelerators { nodes { code } } }", {}, "validation_failed"],
     ["more names than a request may have", subscriptionOf(51), {}, "validation_failed"],
     ["what there is not", "subscription { x }", {}, "validation_failed"],
-    ["the same twice", "subscription { changes { id: changedId changedId } }", {}, "validation_failed"],
+    ["the same twice", "subscription { changes { again: id id } }", {}, "validation_failed"],
     [
       "the same twice in fragments",
-      "subscription { changes { ...a ... on Change { again: record } } } fragment a on Change { record }",
+      "subscription { changes { ...a ... on Change { again: item } } } fragment a on Change { item }",
       {},
       "validation_failed",
     ],
-    ...[
-      "changes @skip(if: true) { position }",
-      "... @include(if: true) { changes { position } }",
-      "...a",
-    ].map((text): [string, string, Record<string, unknown>, string] => [
-      `a condition (${text})`,
-      `subscription { ${text} } ${text === "...a" ? "fragment a on Subscription { changes @include(if: true) { position } }" : ""}`,
-      {},
-      "validation_failed",
-    ]),
+    ...["changes @skip(if: true) { cursor }", "... @include(if: true) { changes { cursor } }", "...a"].map(
+      (text): [string, string, Record<string, unknown>, string] => [
+        `a condition (${text})`,
+        `subscription { ${text} } ${text === "...a" ? "fragment a on Subscription { changes @include(if: true) { cursor } }" : ""}`,
+        {},
+        "validation_failed",
+      ],
+    ),
   ])("refuses %s", async (_name, query, variables, code) => {
     const subscriber = listen(variables, query);
     await eventually(() => expect(subscriber.ended()).toBeDefined(), 20_000);
@@ -342,7 +386,7 @@ test("1,000 subscribers are told of each change, and it is read for all of them 
       const ids: unknown[] = [];
       socket.on("message", (data) => {
         const { type, payload } = JSON.parse((data as Buffer).toString());
-        if (type === "next") ids.push(payload.data?.changes.changedId ?? payload);
+        if (type === "next") ids.push(payload.data?.changes.id ?? payload);
       });
       subscribed(socket, { query: CHANGES, variables: { after } });
       return ids;
@@ -382,7 +426,7 @@ test("of 600 connections, each of which has the database asked, none is cut befo
       const ids: unknown[] = [];
       socket.on("message", (data: Buffer) => {
         const { type, payload } = JSON.parse(data.toString());
-        if (type === "next") ids.push(payload.data?.changes.changedId ?? payload);
+        if (type === "next") ids.push(payload.data?.changes.id ?? payload);
       });
       subscribed(socket, { query: CHANGES, variables: { after } });
       return ids;
@@ -422,9 +466,7 @@ test("sessions over which somebody is told are asked about in as many statements
   const ids = (until: number) => eventually(() => expect(told).toHaveLength(until));
   try {
     for (const socket of sockets) {
-      socket.on("message", (data: Buffer) =>
-        told.push(JSON.parse(data.toString()).payload.data.changes.changedId),
-      );
+      socket.on("message", (data: Buffer) => told.push(JSON.parse(data.toString()).payload.data.changes.id));
       subscribed(socket, { query: CHANGES, variables: { after: await now() } });
     }
     const first = await insertNeed();
@@ -484,7 +526,7 @@ test("who may do something else than when they came is cut off, and may come bac
   const organization = await addOrganization(db, { boss: "org_admin" });
   const variables = { adminEmail: platformAdmin, after: await now() };
   const query = `subscription ($adminEmail: String, $after: String) {
-    claimsToReview(adminEmail: $adminEmail, after: $after) { changedId record } }`;
+    claimsToReview(adminEmail: $adminEmail, after: $after) { id item } }`;
   const subscriber = overWebSocket(service.url, key, query, variables);
   const streamed = overServerSentEvents(service.url, key, query, variables);
   open.push(subscriber, streamed);
@@ -496,8 +538,7 @@ test("who may do something else than when they came is cut off, and may come bac
   const { body } = await claim("ana@elsewhere.example");
   // That it was made, and that it was sent to the organization.
   const steps = [body.claimId, body.claimId];
-  const idsIn = ({ events }: TestSubscriber) =>
-    events.map(({ data }) => data?.["claimsToReview"]?.["changedId"]);
+  const idsIn = ({ events }: TestSubscriber) => events.map(({ data }) => data?.["claimsToReview"]?.["id"]);
   await eventually(() => expect([subscriber, streamed].map(idsIn)).toEqual([steps, steps]));
   await db.query("update app_private.api_keys set scope = 'api_read' where key_id = $1", [
     await keyIdOf(db, key),
@@ -898,20 +939,39 @@ describe("who may connect", () => {
   });
 
   test("a stream without a key is refused as any request", async () => {
-    const answer = await call(`${service.url}/graphql/stream`, "POST", undefined, { query: CHANGES });
-    expect(answer).toMatchObject({
-      status: 401,
-      body: { errors: [{ extensions: { code: "missing_api_key" } }] },
-    });
+    for (const path of ["/graphql", "/graphql/stream"]) {
+      const answer = await call(`${service.url}${path}`, "POST", undefined, { query: CHANGES }, EVENTS);
+      expect(answer).toMatchObject({
+        status: 401,
+        body: { errors: [{ extensions: { code: "missing_api_key" } }] },
+      });
+    }
+  });
+
+  test.each([
+    ["application/json, text/event-stream", 200, "application/json"],
+    ["text/event-stream;q=0.5, application/json", 200, "application/json"],
+    ["*/*", 200, "application/json"],
+    ["text/event-stream, application/json", 200, "text/event-stream"],
+  ])("a query is answered at once, but where events are accepted first: %s", async (accept, status, type) => {
+    const ask = { query: "{ __typename }" };
+    const answer = await call(`${service.url}/graphql`, "POST", service.keys.read, ask, { accept });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([
+      status,
+      expect.stringContaining(type),
+    ]);
   });
 
   test("a subscription by POST is told where to go", async () => {
     const answer = await call(`${service.url}/graphql`, "POST", service.keys.read, {
-      query: "subscription { changes { position } }",
+      query: "subscription { changes { cursor } }",
     });
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toMatchObject([
-      { message: expect.stringContaining("/graphql/stream"), extensions: { code: "validation_failed" } },
+      {
+        message: expect.stringContaining("Accept: text/event-stream"),
+        extensions: { code: "validation_failed" },
+      },
     ]);
   });
 });

@@ -61,7 +61,7 @@ const needs = async () =>
 
 const STREAM: Sent = {
   path: "/graphql/stream",
-  body: graphql("subscription { changes { position } }"),
+  body: graphql("subscription { changes { cursor } }"),
   headers: { ...JSON_TYPE, accept: "text/event-stream" },
 };
 const QUERY: Sent = { path: "/graphql", body: graphql("{ needs { totalCount } }"), headers: JSON_TYPE };

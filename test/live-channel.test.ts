@@ -15,10 +15,10 @@ test("one who does not read is cut off with a code, and delays nobody", async ()
   let place = 0;
   const read = (after: string): Promise<Page> => {
     if (after === "now" || place >= PAGES)
-      return Promise.resolve({ changes: [], position: `${place}-1`, hasMore: false });
+      return Promise.resolve({ changes: [], next: `${place}-1`, hasMore: false });
     place++;
-    const change = { position: `${place}-1`, orgUri: "x".repeat(1_000) } as Change;
-    return Promise.resolve({ changes: [change], position: change.position, hasMore: false });
+    const change = { cursor: `${place}-1`, orgUri: "x".repeat(1_000) } as Change;
+    return Promise.resolve({ changes: [change], next: change.cursor, hasMore: false });
   };
   const channel = new Channel({
     read,
@@ -38,7 +38,7 @@ test("one who does not read is cut off with a code, and delays nobody", async ()
   const [slow, quick] = [subscriber("slow"), subscriber("quick")];
   const told: string[] = [];
   void (async () => {
-    for await (const { position } of quick.inbox.read()) told.push(position);
+    for await (const { cursor } of quick.inbox.read()) told.push(cursor);
   })();
   await Promise.all([channel.join(slow), channel.join(quick)]);
   await eventually(() => expect(told).toHaveLength(PAGES));
@@ -51,9 +51,9 @@ test("one who does not read is cut off with a code, and delays nobody", async ()
 test("who is told over one connection is asked for once, however many subscriptions go over it", async () => {
   let place = 0;
   const read = (): Promise<Page> => {
-    const change = { position: `${place}-1`, orgUri: "" } as Change;
+    const change = { cursor: `${place}-1`, orgUri: "" } as Change;
     const changes = place++ === 1 ? [change] : [];
-    return Promise.resolve({ changes, position: `${place}-1`, hasMore: false });
+    return Promise.resolve({ changes, next: `${place}-1`, hasMore: false });
   };
   const channel = new Channel({
     ...{ read, tickMs: 1, maxBytes: 5_000 },
@@ -82,10 +82,10 @@ test("one who is still being asked about is told once they are let in, and keeps
   let place = 0;
   const read = (after: string): Promise<Page> => {
     if (after === "now" || place >= PAGES)
-      return Promise.resolve({ changes: [], position: `${place}-1`, hasMore: false });
+      return Promise.resolve({ changes: [], next: `${place}-1`, hasMore: false });
     place++;
-    const change = { position: `${place}-1`, orgUri: "" } as Change;
-    return Promise.resolve({ changes: [change], position: change.position, hasMore: false });
+    const change = { cursor: `${place}-1`, orgUri: "" } as Change;
+    return Promise.resolve({ changes: [change], next: change.cursor, hasMore: false });
   };
   const channel = new Channel({
     ...{ read, tickMs: 1, maxBytes: 5_000 },
@@ -96,7 +96,7 @@ test("one who is still being asked about is told once they are let in, and keeps
     const inbox = new Inbox<Change>();
     const told: string[] = [];
     void (async () => {
-      for await (const { position } of inbox.read()) told.push(position);
+      for await (const { cursor } of inbox.read()) told.push(cursor);
     })();
     return { told, subscriber: { inbox, wants: () => true, listener: { recheck, cut: () => undefined } } };
   };
@@ -114,8 +114,7 @@ test("one who is still being asked about is told once they are let in, and keeps
 
 const ORG = "https://data.example.org/org/river";
 const NEED = "0b9a2f5e-6c1d-4e0a-9f00-abcdefabcdef";
-const changeAt = (place: number, needId = NEED) =>
-  ({ position: `${place}-1`, orgUri: ORG, needId }) as Change;
+const changeAt = (place: number, needId = NEED) => ({ cursor: `${place}-1`, orgUri: ORG, needId }) as Change;
 
 /**
  * The places that a subscription is told of, until it is told of the last one. The channel tells of its changes one by one;
@@ -123,20 +122,20 @@ const changeAt = (place: number, needId = NEED) =>
  */
 async function placesTold(topic: Topic, own: readonly Change[], told: readonly Change[]): Promise<string[]> {
   const hasTold = Promise.withResolvers<void>();
-  const page = (changes: readonly Change[], position: string) =>
-    JSON.stringify({ changes, position, hasMore: false });
+  const page = (changes: readonly Change[], next: string) =>
+    JSON.stringify({ changes, next, hasMore: false });
   let next = 0;
   const database = {
     answer: () => Promise.resolve(""),
     read: async (_: Identity, _statement: string, { after, limit }: { after: string; limit: number }) => {
       if (limit === 50) {
         await hasTold.promise;
-        return page(own, own.at(-1)?.position ?? "1-1");
+        return page(own, own.at(-1)?.cursor ?? "1-1");
       }
       if (after === "now") return page([], "1-1");
       if (next > 0) hasTold.resolve();
       const change = told[next++];
-      return page(change ? [change] : [], change?.position ?? after);
+      return page(change ? [change] : [], change?.cursor ?? after);
     },
   };
   const party = {
@@ -147,9 +146,9 @@ async function placesTold(topic: Topic, own: readonly Change[], told: readonly C
   };
   const feed = new LiveFeed(database as unknown as Database);
   const places: string[] = [];
-  for await (const { position } of feed.changes(topic, party, new AbortController().signal)) {
-    places.push(position);
-    if (position === told.at(-1)?.position) break;
+  for await (const { cursor } of feed.changes(topic, party, new AbortController().signal)) {
+    places.push(cursor);
+    if (cursor === told.at(-1)?.cursor) break;
   }
   return places;
 }

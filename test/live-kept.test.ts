@@ -27,7 +27,7 @@ afterEach(() => {
   for (const each of open.splice(0)) each.close();
 });
 
-const QUERY = "subscription { changes(after: null) { position } }";
+const QUERY = "subscription { changes(after: null) { cursor } }";
 
 /** What is parsed from now on and has a member that nobody asks for, as long as anybody keeps it. */
 function unaskedFor(): WeakRef<object>[] {

@@ -73,7 +73,7 @@ test("each caller has its own places, a person fewer than a key, and one that wa
 });
 
 const changeAt = (place: number, more: Partial<Change> = {}) =>
-  ({ position: `${place}-1`, orgUri: "o", needId: "n", ...more }) as Change;
+  ({ cursor: `${place}-1`, orgUri: "o", needId: "n", ...more }) as Change;
 
 function subscriber(cuts: unknown[] = [], wants = () => true): Subscriber {
   const listener = { recheck: () => Promise.resolve(), cut: (error: unknown) => void cuts.push(error) };
@@ -94,7 +94,7 @@ function gatedChannel() {
     ...{ tickMs: 1, maxBytes: 1_000, tooSlow: () => new ApiError("service_busy") },
   });
   const page = (place: number, changes: Change[] = [], hasMore = false): Page => ({
-    ...{ changes, position: `${place}-1`, hasMore },
+    ...{ changes, next: `${place}-1`, hasMore },
   });
   return { asked, pages, channel, page };
 }
@@ -161,7 +161,7 @@ describe("a channel", () => {
     pages[2]!.resolve(page(1));
   });
 
-  test("whose position has expired cuts off all who are told, with the reason", async () => {
+  test("whose cursor has expired cuts off all who are told, with the reason", async () => {
     const { pages, channel, page } = gatedChannel();
     const cuts: unknown[] = [];
     const joining = [channel.join(subscriber(cuts)), channel.join(subscriber(cuts))];
@@ -277,7 +277,7 @@ describe("a feed", () => {
     ...{ recheck: () => Promise.resolve() as Promise<unknown>, cut: () => undefined },
   });
   const nothing = ({ input }: Reading): Page => ({
-    ...{ changes: [], position: input.after === "now" ? "1-1" : input.after, hasMore: false },
+    ...{ changes: [], next: input.after === "now" ? "1-1" : input.after, hasMore: false },
   });
   const OWN = 50;
 
@@ -286,12 +286,12 @@ describe("a feed", () => {
       const { after, limit } = reading.input;
       if (limit !== OWN) return nothing(reading);
       const place = Number.parseInt(after, 10) + 1;
-      return { changes: [changeAt(place)], position: `${place}-1`, hasMore: place < 5 };
+      return { changes: [changeAt(place)], next: `${place}-1`, hasMore: place < 5 };
     });
     const places: string[] = [];
     const ended = new AbortController();
-    for await (const { position } of feed.changes({ after: "1-1" }, party("a"), ended.signal)) {
-      places.push(position);
+    for await (const { cursor } of feed.changes({ after: "1-1" }, party("a"), ended.signal)) {
+      places.push(cursor);
       if (places.length === 4) break;
     }
     expect(places).toEqual(["2-1", "3-1", "4-1", "5-1"]);
@@ -331,13 +331,13 @@ describe("a feed", () => {
       if (limit === OWN || after === "now") return nothing(reading);
       if (after === "2-1") await taken.promise;
       const found = changes.get(after) ?? [];
-      return { changes: found, position: found.at(-1)?.position ?? after, hasMore: found.length > 0 };
+      return { changes: found, next: found.at(-1)?.cursor ?? after, hasMore: found.length > 0 };
     });
     const cuts: unknown[] = [];
     const ended = new AbortController();
     const slow = { ...party("a"), cut: (error: unknown) => void cuts.push(error) };
     const reading = feed.changes({}, slow, ended.signal);
-    expect((await reading.next()).value).toMatchObject({ position: "2-1" });
+    expect((await reading.next()).value).toMatchObject({ cursor: "2-1" });
     taken.resolve();
     const told = () => readings.filter(({ input }) => input.limit !== OWN).map(({ input }) => input.after);
     await eventually(() => expect(told()).toContain("5-1"));
@@ -351,7 +351,7 @@ describe("a feed", () => {
   test("keeps five pages of what was before for a caller, however many wait for theirs, and others have their own", async () => {
     const { feed, readings } = feedOf((reading) =>
       reading.input.limit === OWN
-        ? { changes: [changeAt(9)], position: "9-1", hasMore: false }
+        ? { changes: [changeAt(9)], next: "9-1", hasMore: false }
         : nothing(reading),
     );
     const ended = new AbortController();
@@ -366,7 +366,7 @@ describe("a feed", () => {
       ),
     );
     const other = begin("b", 1);
-    expect((await other.next()).value).toMatchObject({ position: "9-1" });
+    expect((await other.next()).value).toMatchObject({ cursor: "9-1" });
     await eventually(() => expect(told).toEqual([0, 1, 2, 3, 4]));
     const pages = () => readings.filter(({ input, id }) => input.limit === OWN && id === "a").length;
     expect(pages()).toBe(5);
@@ -382,7 +382,7 @@ describe("a feed", () => {
   test("has those who wait for what was before wait in order, and refuses none of them because others come", async () => {
     const { feed } = feedOf((reading) =>
       reading.input.limit === OWN
-        ? { changes: [changeAt(9)], position: "9-1", hasMore: false }
+        ? { changes: [changeAt(9)], next: "9-1", hasMore: false }
         : nothing(reading),
     );
     const ended = new AbortController();
@@ -428,7 +428,7 @@ describe("a feed", () => {
   test("cuts who takes nothing of what was before for half a minute, and nobody who takes it", async () => {
     const { feed } = feedOf((reading) =>
       reading.input.limit === OWN
-        ? { changes: [7, 8, 9].map((place) => changeAt(place)), position: "9-1", hasMore: false }
+        ? { changes: [7, 8, 9].map((place) => changeAt(place)), next: "9-1", hasMore: false }
         : nothing(reading),
     );
     const cuts: unknown[] = [];
@@ -436,12 +436,12 @@ describe("a feed", () => {
     const slow = { ...party("a"), cut: (error: unknown) => void cuts.push(error) };
     const changes = feed.changes({ after: "1-1" }, slow, ended.signal);
     // The first is asked for before time stands still, since more than timers is waited for.
-    expect((await changes.next()).value).toMatchObject({ position: "7-1" });
+    expect((await changes.next()).value).toMatchObject({ cursor: "7-1" });
     jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "performance"] });
     try {
-      expect((await changes.next()).value).toMatchObject({ position: "8-1" });
+      expect((await changes.next()).value).toMatchObject({ cursor: "8-1" });
       jest.advanceTimersByTime(20_000);
-      expect((await changes.next()).value).toMatchObject({ position: "9-1" });
+      expect((await changes.next()).value).toMatchObject({ cursor: "9-1" });
       jest.advanceTimersByTime(29_999);
       expect(cuts).toEqual([]);
       jest.advanceTimersByTime(1);
@@ -457,11 +457,11 @@ describe("a feed", () => {
     const { feed, readings } = feedOf((reading) => {
       const place = Number.parseInt(reading.input.after, 10) + 1;
       if (reading.input.limit !== OWN) return nothing(reading);
-      return { changes: [changeAt(place)], position: `${place}-1`, hasMore: place < 100 };
+      return { changes: [changeAt(place)], next: `${place}-1`, hasMore: place < 100 };
     });
     const ended = new AbortController();
     const changes = feed.changes({ after: "1-1" }, party("a"), ended.signal);
-    expect((await changes.next()).value).toMatchObject({ position: "2-1" });
+    expect((await changes.next()).value).toMatchObject({ cursor: "2-1" });
     ended.abort();
     expect((await changes.next()).done).toBe(true);
     expect(readings.filter(({ input }) => input.limit === OWN)).toHaveLength(1);
@@ -470,17 +470,17 @@ describe("a feed", () => {
   test("tells each change once, also one that is in what was before and in what comes", async () => {
     const { feed } = feedOf((reading) => {
       const { after, limit } = reading.input;
-      if (limit !== OWN && after === "now") return { changes: [], position: "1-1", hasMore: false };
+      if (limit !== OWN && after === "now") return { changes: [], next: "1-1", hasMore: false };
       const to = limit === OWN ? 3 : Math.max(5, Number.parseInt(after, 10));
       const places = Array.from({ length: to }, (_, n) => n + 1).filter(
         (n) => n > Number.parseInt(after, 10),
       );
-      return { changes: places.map((place) => changeAt(place)), position: `${to}-1`, hasMore: false };
+      return { changes: places.map((place) => changeAt(place)), next: `${to}-1`, hasMore: false };
     });
     const ended = new AbortController();
     const places: string[] = [];
-    for await (const { position } of feed.changes({ after: "1-1" }, party("a"), ended.signal)) {
-      places.push(position);
+    for await (const { cursor } of feed.changes({ after: "1-1" }, party("a"), ended.signal)) {
+      places.push(cursor);
       if (places.length === 4) break;
     }
     expect(places).toEqual(["2-1", "3-1", "4-1", "5-1"]);
@@ -491,14 +491,14 @@ describe("a feed", () => {
     const { feed } = feedOf((reading) => {
       const { after, limit } = reading.input;
       if (after === "11-1") ended.abort();
-      if (limit === OWN) return { changes: [changeAt(9)], position: "9-1", hasMore: false };
-      if (after === "now") return { changes: [], position: "8-1", hasMore: false };
+      if (limit === OWN) return { changes: [changeAt(9)], next: "9-1", hasMore: false };
+      if (after === "now") return { changes: [], next: "8-1", hasMore: false };
       const changes = [9, 10, 11].filter((place) => place > Number.parseInt(after, 10));
-      return { changes: changes.map((place) => changeAt(place)), position: "11-1", hasMore: false };
+      return { changes: changes.map((place) => changeAt(place)), next: "11-1", hasMore: false };
     });
     const places: string[] = [];
-    for await (const { position } of feed.changes({ after: "8-1" }, party("a"), ended.signal)) {
-      places.push(position);
+    for await (const { cursor } of feed.changes({ after: "8-1" }, party("a"), ended.signal)) {
+      places.push(cursor);
     }
     expect(places).toEqual(["9-1", "10-1", "11-1"]);
   });
@@ -516,13 +516,13 @@ describe("a feed", () => {
         ...[changeAt(2, { needId: null }), changeAt(3, { needId: NEED, orgUri: "p" })],
         ...[changeAt(4, { needId: NEED }), changeAt(5, { needId: NEED })],
       ];
-      return { changes, position: "5-1", hasMore: false };
+      return { changes, next: "5-1", hasMore: false };
     });
     const ended = new AbortController();
     const places: string[] = [];
-    for await (const { position } of feed.changes(topic, party("a"), ended.signal)) {
-      places.push(position);
-      if (position === "5-1") break;
+    for await (const { cursor } of feed.changes(topic, party("a"), ended.signal)) {
+      places.push(cursor);
+      if (cursor === "5-1") break;
     }
     expect(places).toEqual(expected);
   });

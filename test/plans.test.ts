@@ -335,7 +335,7 @@ test("a page of changes costs no more for all those before it", async () => {
   await owner.query("analyze app_private.changes");
   const { body } = await get("/v0/changes?after=now");
   const { rows } = await owner.query<{ "QUERY PLAN": [{ Plan: Node }] }>(
-    `explain (format json) select * from app_private.changes_after(${body.position.split("-")[0] - 20_000}, 10000)`,
+    `explain (format json) select * from app_private.changes_after(${body.next.split("-")[0] - 20_000}, 10000)`,
   );
   expect(rows[0]!["QUERY PLAN"][0].Plan.Plans).toMatchObject([{ "Index Name": "changes_in_order" }]);
 });

@@ -114,11 +114,11 @@ describe("beside a replica", () => {
     };
     expect(await counted(search)).toEqual([true, 0]);
     expect(await counted(() => ask(service, "{ needs { totalCount } }"))).toEqual([true, 0]);
-    const { position } = (await call(`${one.url}/v0/changes?after=now`, "GET", read)).body;
+    const { next } = (await call(`${one.url}/v0/changes?after=now`, "GET", read)).body;
     expect(await counted(() => declare(one, write, "Written"))).toEqual([false, 0]);
     const follow = async () => {
-      const query = "subscription ($after: String) { changes(after: $after) { position } }";
-      const subscriber = overServerSentEvents(one.url, read, query, { after: position });
+      const query = "subscription ($after: String) { changes(after: $after) { cursor } }";
+      const subscriber = overServerSentEvents(one.url, read, query, { after: next });
       await eventually(() => expect(subscriber.events).toHaveLength(1)).finally(subscriber.stop);
     };
     expect(await counted(follow)).toEqual([true, 0]);

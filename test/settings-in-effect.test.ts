@@ -183,7 +183,7 @@ test("of as many connections as are configured one key has half for being told",
           ...{ authorization: `Bearer ${by}`, accept: "text/event-stream" },
           "content-type": "application/json",
         },
-        body: JSON.stringify({ query: "subscription { changes { position } }" }),
+        body: JSON.stringify({ query: "subscription { changes { cursor } }" }),
         signal: told.signal,
       });
       if (status !== 200) await body?.cancel();

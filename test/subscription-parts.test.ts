@@ -26,15 +26,17 @@ jest.setTimeout(60_000);
 const UNDER_WAY = 20;
 const PAUSE_MS = 5;
 
-/** A field that cannot be read of the second change. */
+/** A field that cannot be read of the second change, and what other plugins bring. */
 const DamagedPlugin = extendSchema(() => ({
-  typeDefs: parse("extend type Query { nothing: Int } extend type Change { damaged: String }"),
+  typeDefs: parse(`
+    extend type Query { nothing: Int } extend type Change { damaged: String }
+    enum NeedStatus { open } enum CommitmentStatus { active } enum EngagementClaimStatus { submitted }`),
   objects: {
     Change: {
       plans: {
         damaged: ($event: Step) =>
-          lambda(get($event as Step<Change>, "position"), (position) => {
-            if (position === "2-1") throw new Error("what nobody else may read");
+          lambda(get($event as Step<Change>, "cursor"), (cursor) => {
+            if (cursor === "2-1") throw new Error("what nobody else may read");
             return "whole";
           }),
       },
@@ -46,7 +48,7 @@ const { schema, resolvedPreset } = await makeSchema({
   plugins: [QueryPlugin, SubscriptionPlugin, CommonTypesPlugin, LivePlugin, DamagedPlugin],
 });
 
-const ASKED = "subscription { changes { position } }";
+const ASKED = "subscription { changes { cursor } }";
 
 const begun: Events[] = [];
 // Whoever still waits goes on looking otherwise, also after the last test.
@@ -65,7 +67,7 @@ function subscriptions(
     async *changes(topic: Topic, _party: Party, ended: AbortSignal) {
       topics.push(topic);
       for (let place = 1; place <= changes; place++) {
-        yield { position: `${place}-1`, id: `id ${place}` } as Change;
+        yield { cursor: `${place}-1`, id: `id ${place}` } as Change;
         sent.count = place;
       }
       await last(ended);
@@ -143,14 +145,14 @@ test.each<[string, string, Record<string, unknown>, Topic]>([
 ])("what the variables of a subscription to %s say is what the feed is asked for", async (...given) => {
   const [name, head, variables, topic] = given;
   const { begin, topics } = subscriptions(1);
-  const events = (await begin(`subscription ${head} { position changedId } }`, variables)) as Events;
-  expect(await next(events)).toEqual({ data: { [name]: { position: "1-1", changedId: "id 1" } } });
+  const events = (await begin(`subscription ${head} { cursor id } }`, variables)) as Events;
+  expect(await next(events)).toEqual({ data: { [name]: { cursor: "1-1", id: "id 1" } } });
   expect(topics).toEqual([topic]);
 });
 
 test("a subscription goes on with its own operation and variables, and nothing else that came with it", () => {
   const { prepare } = subscriptions(1);
-  const query = `query Other { ...b } fragment a on Change { position } fragment b on Query { nothing }
+  const query = `query Other { ...b } fragment a on Change { cursor } fragment b on Query { nothing }
     subscription Own($after: String, $orgUri: String) { changes(after: $after, orgUri: $orgUri) { ...a } }`;
   const variables = { after: "7-1", other: [{}] };
   const prepared = prepare({ query, operationName: "Own", variables }) as ExecutionArgs;
@@ -160,33 +162,28 @@ test("a subscription goes on with its own operation and variables, and nothing e
 
 test("a field that fails within an event has a public code, and the events behind it come", async () => {
   const { begin, logged } = subscriptions(3);
-  const events = (await begin("subscription { changes { position damaged } }")) as Events;
+  const events = (await begin("subscription { changes { cursor damaged } }")) as Events;
   const all = [await next(events), await next(events), await next(events)];
   expect(all).toMatchObject([
-    { data: { changes: { position: "1-1", damaged: "whole" } } },
+    { data: { changes: { cursor: "1-1", damaged: "whole" } } },
     {
-      data: { changes: { position: "2-1", damaged: null } },
+      data: { changes: { cursor: "2-1", damaged: null } },
       errors: [{ path: ["changes", "damaged"], extensions: { code: "internal_error", statusCode: 500 } }],
     },
-    { data: { changes: { position: "3-1", damaged: "whole" } } },
+    { data: { changes: { cursor: "3-1", damaged: "whole" } } },
   ]);
   expect(JSON.stringify(all)).not.toContain("nobody else");
   expect(logged).toMatchObject([{ err: { message: "what nobody else may read" } }]);
 });
 
 test.each([
-  ["PROPAGATE", { changes: { position: "2-1", damaged: null } }],
+  ["PROPAGATE", { changes: { cursor: "2-1", damaged: null } }],
   ["HALT", null],
 ] as const)(
   "of an event in which a field fails, %s leaves %j, as whoever subscribes wants it",
   async (onError, data) => {
     const { begin, party } = subscriptions(2);
-    const events = (await begin(
-      "subscription { changes { position damaged } }",
-      {},
-      party,
-      onError,
-    )) as Events;
+    const events = (await begin("subscription { changes { cursor damaged } }", {}, party, onError)) as Events;
     await next(events);
     expect(await next(events)).toMatchObject({ data });
   },
@@ -195,14 +192,14 @@ test.each([
 test("a feed that fails is told as the last event, with its code, and then nothing", async () => {
   const failed = new ApiError("changes_expired");
   const events = await subscriptions(1, () => Promise.reject(failed)).events();
-  expect(await next(events)).toEqual({ data: { changes: { position: "1-1" } } });
+  expect(await next(events)).toEqual({ data: { changes: { cursor: "1-1" } } });
   expect(await next(events)).toMatchObject({ errors: [{ extensions: { code: "changes_expired" } }] });
   expect(await soon(events.next())).toEqual({ value: undefined, done: true });
 });
 
 test("a feed that ends without a failure ends its subscription without an error", async () => {
   const events = await subscriptions(1).events();
-  expect(await next(events)).toEqual({ data: { changes: { position: "1-1" } } });
+  expect(await next(events)).toEqual({ data: { changes: { cursor: "1-1" } } });
   expect(await soon(events.next())).toEqual({ value: undefined, done: true });
 });
 
@@ -228,7 +225,7 @@ test("more changes than may be under way come all, as those before them are take
   const { events: begin } = subscriptions(count);
   const events = await begin();
   for (let place = 1; place <= count; place++)
-    expect(await next(events)).toEqual({ data: { changes: { position: `${place}-1` } } });
+    expect(await next(events)).toEqual({ data: { changes: { cursor: `${place}-1` } } });
 });
 
 test("while nobody takes them, twenty changes are under way and no more", async () => {
@@ -247,7 +244,7 @@ test("nothing is sent to who has not taken what came before, until it is taken",
   expect(await soon(first)).toBe("nothing");
   expect(sent.count).toBe(0);
   isReady = true;
-  expect(await soon(first)).toMatchObject({ value: { data: { changes: { position: "1-1" } } } });
+  expect(await soon(first)).toMatchObject({ value: { data: { changes: { cursor: "1-1" } } } });
 });
 
 test("an event waits for its caller's turn, and for what others have sent over the connection by then", async () => {
@@ -263,7 +260,7 @@ test("an event waits for its caller's turn, and for what others have sent over t
   turn.resolve();
   expect(await soon(first)).toBe("nothing");
   isReady = true;
-  expect(await soon(first)).toMatchObject({ value: { data: { changes: { position: "1-1" } } } });
+  expect(await soon(first)).toMatchObject({ value: { data: { changes: { cursor: "1-1" } } } });
 });
 
 test("an event whose turn does not come is told as what it is", async () => {
@@ -293,7 +290,7 @@ test("a subscription that is ended while nothing is taken of it is looked after 
 
 test("a subscription whose variables do not fit is refused with a code, and no feed is asked", async () => {
   const { begin, topics } = subscriptions(1);
-  const query = "subscription ($needId: UUID) { changes(needId: $needId) { position } }";
+  const query = "subscription ($needId: UUID) { changes(needId: $needId) { cursor } }";
   expect(await begin(query, { needId: "none" })).toMatchObject({
     errors: [{ extensions: { code: "validation_failed", statusCode: 400 } }],
   });

@@ -176,7 +176,7 @@ begin
     return (select max(c.position) from app_private.changes as c);
   end if;
   if after !~ '^[0-9]{1,18}-[0-9]{1,18}$' then
-    perform app_private.refuse_problems(app_private.problem('after', 'must be a position of this feed, or now'));
+    perform app_private.refuse_problems(app_private.problem('after', 'must be a cursor of this feed, or now'));
   end if;
   select * into read_last from app_private.changes as c where c.position = split_part(after, '-', 1)::bigint;
   if app_private.change_cursor(read_last) is distinct from after then
@@ -216,12 +216,12 @@ end
 $make$;
 comment on function app_private.shown_record is 'A record as its list shows it; null if it is not there.';
 
-create function app_private.shown_change(change app_private.changes, record json) returns json
+create function app_private.shown_change(change app_private.changes, item json) returns json
 language sql stable
 return json_build_object(
-  'position', app_private.change_cursor(change), 'kind', change.kind, 'id', change.record_id, 'change', change.change,
+  'cursor', app_private.change_cursor(change), 'kind', change.kind, 'id', change.record_id, 'change', change.change,
   'changedAt', change.changed_at, 'orgUri', change.org_uri, 'needId', change.need_id, 'fromStatus', change.from_status, 'toStatus', change.to_status,
-  'record', record);
+  'item', item);
 comment on function app_private.shown_change is 'A change as readers are told of it, with the record.';
 
 create function app_private.page_of_changes(changes json, read_to bigint) returns json
@@ -231,7 +231,7 @@ begin atomic
   -- The last of all, of those too that the caller may not see, where there is no more for them.
   select json_build_object(
     'changes', coalesce(changes, '[]'),
-    'position', app_private.change_cursor(c),
+    'next', app_private.change_cursor(c),
     'hasMore', read_to is not null and exists (select from app_private.changes as n where n.position > read_to)
       or exists (select from app_private.changes as n where n.position is null))
   from app_private.changes as c

@@ -37,7 +37,7 @@ begin atomic
       'This idempotency key was already used with a different request; use a new key for a new request.'),
 
     (410, 'changes_expired',
-      'Changes after this position are no longer all kept; read the lists again, and go on from a new position.'),
+      'Changes after this cursor are no longer all kept; read the lists again, and go on from a new cursor.'),
 
     (422, 'unknown_accelerator_code', 'One of the codes is not a current code of the accelerator scheme.'),
     (422, 'unknown_need', 'concernsNeedId does not name an existing need.'),

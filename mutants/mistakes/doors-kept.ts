@@ -130,8 +130,8 @@ export const KEPT: readonly Mistake[] = [
   ...kept(FEED, "tells each change once", [
     [
       "what was read already is not told again",
-      "placeOf(change.position) > read",
-      "placeOf(change.position) >= read",
+      "placeOf(change.cursor) > read",
+      "placeOf(change.cursor) >= read",
     ],
   ]),
   ...kept(FEED, "reads no further", [

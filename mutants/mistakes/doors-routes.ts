@@ -233,7 +233,7 @@ export const ROUTES: readonly Mistake[] = [
   {
     rule: "the next page of changes begins where this one ends",
     file: "server/resources/changes.ts",
-    before: 'query.set("after", page.position);',
+    before: 'query.set("after", page.next);',
     after: 'query.set("after", String(input["after"]));',
     tests: ["changes"],
     only: "Link",

@@ -13,8 +13,8 @@ export const LIVE_FEEDS: readonly Mistake[] = [
   {
     rule: "what is read for all is read in nobody's name",
     file: "server/live/channel.ts",
-    before: "void forAll(() => this.#goOn(position));",
-    after: "void this.#goOn(position);",
+    before: "void forAll(() => this.#goOn(next));",
+    after: "void this.#goOn(next);",
     tests: ["live-parts"],
     only: "in nobody's name",
   },
@@ -109,8 +109,8 @@ export const LIVE_FEEDS: readonly Mistake[] = [
   {
     rule: "places in the feed are compared as numbers, and not as texts",
     file: "server/live/channel.ts",
-    before: 'return Number(position.split("-", 1)[0]);',
-    after: 'return position.split("-", 1)[0] as unknown as number;',
+    before: 'return Number(cursor.split("-", 1)[0]);',
+    after: 'return cursor.split("-", 1)[0] as unknown as number;',
     tests: ["live-parts"],
     only: "another digit",
   },

@@ -136,11 +136,11 @@ export const FORMS_SENT: readonly Mistake[] = [
   ...inForms(
     "live",
     WAITS,
-    ["a claim that still waits can still be chosen", 'toStatus !== "pending" && record', "record"],
+    ["a claim that still waits can still be chosen", 'toStatus !== "pending" && item', "record"],
     [
       "of whom nothing is known nothing is said",
-      "record.reviewed_by ? `${toStatus} by ${record.reviewed_by}` : toStatus",
-      "`${toStatus} by ${record.reviewed_by}`",
+      "item.reviewed_by ? `${toStatus} by ${item.reviewed_by}` : toStatus",
+      "`${toStatus} by ${item.reviewed_by}`",
     ],
   ),
   ...inForms(

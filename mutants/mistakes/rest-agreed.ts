@@ -162,8 +162,8 @@ export const AGREED: readonly Mistake[] = [
     [
       "^has the fields that were agreed Change",
       "what was deleted has no record any more",
-      "    record: record\n      .nullable()",
-      "    record: record",
+      "    item: item\n      .nullable()",
+      "    item: item",
     ],
     [
       "get /v0/changes",

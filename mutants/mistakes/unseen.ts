@@ -333,8 +333,8 @@ export const UNSEEN: readonly Mistake[] = [
   {
     rule: "A subscriber is told of each change once, also of the one at which reading what was until now ended",
     file: "server/live/feed.ts",
-    before: "if (placeOf(change.position) > read) yield change;",
-    after: "if (placeOf(change.position) >= read) yield change;",
+    before: "if (placeOf(change.cursor) > read) yield change;",
+    after: "if (placeOf(change.cursor) >= read) yield change;",
     tests: ["live-parts", "live-channel"],
   },
   {

@@ -134,7 +134,8 @@ export function boundedExecution(execution: Execution): GraphileConfig.Plugin {
 function refuseSubscription(operation: OperationDefinitionNode | null | undefined): void {
   if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) return;
   throw new ApiError("validation_failed", {
-    message: "Subscribe over WebSocket at /graphql, or with server-sent events at /graphql/stream.",
+    message:
+      "Subscribe at /graphql over WebSocket, or with POST for server-sent events (Accept: text/event-stream).",
   });
 }
 

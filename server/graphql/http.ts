@@ -16,6 +16,7 @@ import { METHODS } from "./methods.ts";
 
 const NEWER_TYPE = "application/graphql-response+json";
 const MEDIA_TYPES = [NEWER_TYPE, "application/json"];
+const EVENTS = "text/event-stream";
 /** What becomes of a field that fails; Grafast has them, and so far only a draft of the specification. */
 const BEHAVIORS: readonly unknown[] = GraphQLSpecifiedErrorBehaviors;
 /** A media range as Grafserv reads it. */
@@ -51,15 +52,21 @@ function withoutOddities(accept = "*/*"): string {
   return parts.filter((part) => RANGE.test(part)).join(",") || "*/*";
 }
 
+/** Passes on along its route what is to be answered with events rather than at once, and past it all else. */
+export const onlyForEvents: RequestHandler = (request, _response, next) =>
+  next(
+    request.path === "/graphql" && request.accepts([...MEDIA_TYPES, EVENTS]) === EVENTS ? undefined : "route",
+  );
+
 /** The same of a subscription, whose answer is a stream. */
 export function readStreamRequest(documents: Documents): RequestHandler {
   return (request, response, next) => {
-    if (!request.accepts("text/event-stream")) {
+    if (!request.accepts(EVENTS)) {
       throw new ApiError("not_acceptable", { message: "Subscriptions are answered as text/event-stream." });
     }
     if (repeatableOf(request)) throw notRepeatable("goes with a request that has exactly one mutation");
     // The library of the transport knows no other way of saying so.
-    request.headers.accept = "text/event-stream";
+    request.headers.accept = EVENTS;
     return readBody(request, response, documents, next);
   };
 }

@@ -6,13 +6,16 @@ import { parse } from "postgraphile/graphql";
 import { extendSchema } from "postgraphile/utils";
 import type { Change } from "../live/channel.ts";
 import type { Topic } from "../live/feed.ts";
+import { RECORD_KINDS, RECORDS } from "../../records/index.ts";
+import { fieldsOf } from "../../records/record.ts";
+import type { FieldType, RecordDescription, RecordKind } from "../../records/record.ts";
 
 /** By what is wanted, which is a Topic as JSON. */
 type Topics = Record<string, Change>;
 
 const AFTER = `
     """
-    The position of the last event that you have: those after it come first, without a gap. Left out: only what changes from
+    The cursor of the last event that you have: those after it come first, without a gap. Left out: only what changes from
     now on. One of more than 30 days ago is refused with \`changes_expired\`.
     """
     after: String`;
@@ -32,6 +35,46 @@ function subscribeTo(topicOf: (given: Record<string, unknown>) => Topic, names: 
   };
 }
 
+/** What records are called in types, and in the names of fields. */
+const TYPES: Readonly<Record<RecordKind, string>> = {
+  need: "Need",
+  commitment: "Commitment",
+  engagement_claim: "EngagementClaim",
+};
+const fieldOf = (kind: RecordKind) => `${TYPES[kind][0]!.toLowerCase()}${TYPES[kind].slice(1)}`;
+
+const SCALARS: Readonly<Partial<Record<FieldType, string>>> = {
+  ...{
+    uuid: "UUID",
+    date: "Date",
+    timestamp: "Datetime",
+    integer: "Int",
+    number: "Float",
+    boolean: "Boolean",
+  },
+  ...{ acceleratorCodes: "[String!]", rop3s: "[String!]", countryCodes: "[String!]" },
+};
+
+/** A record as it was read for all who are told: what is linked to it would be a query for each of them. */
+function contentOf(record: RecordDescription): string {
+  const type = TYPES[record.kind];
+  const fields = fieldsOf(record).map(({ name, type: form, description }) => {
+    const scalar = form === "status" ? `${type}Status` : (SCALARS[form] ?? "String");
+    return `${JSON.stringify(description)} ${name}: ${scalar}`;
+  });
+  return `
+    """What a change of a record shows of it, as the list of REST does; \`${fieldOf(record.kind)}\` has what is linked to it."""
+    type Changed${type} {
+      ${fields.join("\n      ")}
+    }`;
+}
+
+/** The item of a change of this kind. */
+function itemOfKind(kind: RecordKind) {
+  return ($event: Step) =>
+    lambda($event as Step<Change>, (change) => (change.kind === kind ? change.item : null), true);
+}
+
 /** The plugin that adds the type Subscription. */
 export const LivePlugin = extendSchema(() => ({
   typeDefs: parse(`
@@ -48,11 +91,11 @@ export const LivePlugin = extendSchema(() => ({
     """A committed change, as \`GET /v0/changes\` has it."""
     type Change {
       """Its place in the feed: pass the last one that you have as \`after\` to go on from there."""
-      position: String!
+      cursor: String!
       """What it is of."""
       kind: ChangedKind!
       """The \`needId\`, \`commitmentId\` or \`claimId\` of what changed."""
-      changedId: UUID!
+      id: UUID!
       """What happened to it."""
       change: ChangeEvent!
       """When it happened."""
@@ -66,8 +109,13 @@ export const LivePlugin = extendSchema(() => ({
       """The status since, often the same; null when it was deleted."""
       toStatus: String
       """As the list of REST shows it now, which may be after later changes; null when it is not there any more."""
-      record: JSON
+      item: JSON
+      ${RECORD_KINDS.map(
+        (kind) =>
+          `"""Where a record of this kind has changed: as the list of REST shows it now; null when it is not there any more."""\n      ${fieldOf(kind)}: Changed${TYPES[kind]}`,
+      ).join("\n      ")}
     }
+    ${RECORD_KINDS.map((kind) => contentOf(RECORDS[kind])).join("\n")}
 
     extend type Subscription {
       """Changes of needs, commitments and engagement claims: each committed one once, and in order."""
@@ -99,6 +147,6 @@ export const LivePlugin = extendSchema(() => ({
         ),
       },
     },
-    Change: { plans: { changedId: ($event: Step) => get($event as Step<Change>, "id") } },
+    Change: { plans: Object.fromEntries(RECORD_KINDS.map((kind) => [fieldOf(kind), itemOfKind(kind)])) },
   },
 }));

@@ -1,5 +1,5 @@
 // How subscriptions come in: WebSocket (the protocol of graphql-ws) at /graphql, server-sent events (the distinct
-// connections of graphql-sse) at /graphql/stream.
+// connections of graphql-sse) with POST, there and at /graphql/stream.
 import { ServerResponse } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import { createHandler } from "graphql-sse/lib/use/express";

@@ -7,7 +7,7 @@ import type { Inbox } from "./inbox.ts";
 
 /** A change as the database tells of it (app_private.shown_change). */
 export type Change = Readonly<{
-  position: string;
+  cursor: string;
   kind: string;
   id: string;
   change: string;
@@ -16,9 +16,9 @@ export type Change = Readonly<{
   needId: string | null;
   fromStatus: string | null;
   toStatus: string | null;
-  record: object | null;
+  item: object | null;
 }>;
-export type Page = Readonly<{ changes: readonly Change[]; position: string; hasMore: boolean }>;
+export type Page = Readonly<{ changes: readonly Change[]; next: string; hasMore: boolean }>;
 
 /** A connection over which somebody is told. */
 export type Listener = Readonly<{
@@ -43,9 +43,9 @@ const RECHECK_MS = 5_000;
 /** How long a database that does not answer is left alone. */
 const RETRY_MS = 1_000;
 
-/** A place in the feed, by which positions are compared. */
-export function placeOf(position: string): number {
-  return Number(position.split("-", 1)[0]);
+/** A place in the feed, by which cursors are compared. */
+export function placeOf(cursor: string): number {
+  return Number(cursor.split("-", 1)[0]);
 }
 
 /** Reads on from where it is, as long as it has subscribers. */
@@ -58,7 +58,7 @@ export class Channel {
   #begun: Promise<void> | undefined;
 
   /**
-   * @param parts.read the next page after a position
+   * @param parts.read the next page after a cursor
    * @param parts.tickMs how often it is looked for changes
    * @param parts.maxBytes that may wait to be read by a subscriber
    */
@@ -94,8 +94,8 @@ export class Channel {
 
   async #begin(): Promise<void> {
     try {
-      const { position } = await this.#read("now");
-      void forAll(() => this.#goOn(position));
+      const { next } = await this.#read("now");
+      void forAll(() => this.#goOn(next));
     } catch (error) {
       this.#begun = undefined;
       throw error;
@@ -103,12 +103,12 @@ export class Channel {
   }
 
   async #goOn(from: string): Promise<void> {
-    let position = from;
+    let cursor = from;
     let checkedAt = performance.now();
     while (this.#subscribers.size > 0) {
       let page: Page;
       try {
-        page = await this.#read(position);
+        page = await this.#read(cursor);
       } catch (error) {
         if (apiErrorFrom(error).statusCode < 500) {
           for (const subscriber of this.#subscribers) subscriber.listener.cut(error);
@@ -124,7 +124,7 @@ export class Channel {
       }
       this.#cutSlow();
       for (const change of page.changes) this.#tell(change, letIn);
-      position = page.position;
+      cursor = page.next;
       if (!page.hasMore) await sleep(this.#tickMs, undefined, { ref: false });
     }
     this.#begun = undefined;

@@ -1,4 +1,4 @@
-// Subscriptions to the feed of changes: from a position on, without a gap, as long as the caller may be told.
+// Subscriptions to the feed of changes: from a cursor on, without a gap, as long as the caller may be told.
 //
 // The feed in the database is the truth. It is looked into ten times a second while anybody waits: to be notified would
 // have all writers queue up (docs/decisions.md).
@@ -91,13 +91,13 @@ export class LiveFeed {
         try {
           const page = await this.#readInTurn(topic, party.identity(), after);
           for (const change of page.changes) yield* cutIfStuck(change, party);
-          ({ position: after, hasMore } = page);
+          ({ next: after, hasMore } = page);
         } finally {
           giveBackPage();
         }
       }
       const read = placeOf(after);
-      for await (const change of inbox.read()) if (placeOf(change.position) > read) yield change;
+      for await (const change of inbox.read()) if (placeOf(change.cursor) > read) yield change;
     } finally {
       ended.removeEventListener("abort", close);
       channel?.leave(subscriber);
@@ -162,8 +162,7 @@ export class LiveFeed {
 
 function tooSlow(): ApiError {
   return new ApiError("service_busy", {
-    message:
-      "More waits to be read than is kept for a subscription; subscribe again after the last position.",
+    message: "More waits to be read than is kept for a subscription; subscribe again after the last cursor.",
   });
 }
 

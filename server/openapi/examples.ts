@@ -149,7 +149,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
       answer: {
         changes: [
           {
-            position: "21-1772443800000000",
+            cursor: "21-1772443800000000",
             kind: "organization_claim",
             id: claimId,
             change: "created",
@@ -158,10 +158,10 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
             needId: null,
             fromStatus: null,
             toStatus: "pending",
-            record: claim,
+            item: claim,
           },
         ],
-        position: "98-1772443800000000",
+        next: "98-1772443800000000",
         hasMore: false,
       },
     },

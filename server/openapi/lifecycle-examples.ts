@@ -164,7 +164,7 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
       answer: {
         changes: [
           {
-            position: "17-1772443800000000",
+            cursor: "17-1772443800000000",
             kind: "need",
             id: needId,
             change: "created",
@@ -173,10 +173,10 @@ export function lifecycleExamples(graphDataUrl: string): Record<string, Example>
             needId,
             fromStatus: null,
             toStatus: "open",
-            record: needItem,
+            item: needItem,
           },
         ],
-        position: "98-1772443800000000",
+        next: "98-1772443800000000",
         hasMore: false,
       },
     },

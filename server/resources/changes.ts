@@ -15,24 +15,24 @@ import { item as engagementClaim } from "./engagement-claims.ts";
 import * as m from "./membership-schemas.ts";
 import { item as need } from "./needs.ts";
 
-const position = z.string().meta({ description: "Where to go on from: the next request's after." });
+const cursor = z.string().meta({ description: "Where to go on from: the next request's after." });
 
 const paging = {
   after: z
-    .string({ error: "must be a position of this feed, or now" })
+    .string({ error: "must be a cursor of this feed, or now" })
     .refine((value) => !value.includes("\0"), s.NUL)
     .optional()
     .meta({
       description:
-        "The position up to which you have read, of a change or of a page; of any page, whatever its filters. now: nothing " +
-        "but the position of this moment, to begin with. Without it, from the oldest change that is kept.",
+        "Up to where you have read: the cursor of a change or the next of a page, whatever its filters. now: nothing " +
+        "but the cursor of this moment, to begin with. Without it, from the oldest change that is kept.",
     }),
   limit: s.paging.limit,
 };
 
-function changeOf(kinds: readonly string[], record: z.ZodType) {
+function changeOf(kinds: readonly string[], item: z.ZodType) {
   return z.object({
-    position,
+    cursor,
     kind: z.enum(kinds),
     id: s.uuid,
     change: s.oneOf(choices["changes.change"]),
@@ -41,7 +41,7 @@ function changeOf(kinds: readonly string[], record: z.ZodType) {
     needId: s.uuid.nullable().describe("The need whose chain the record is in."),
     fromStatus: z.string().nullable().describe("The status before; null when it was created."),
     toStatus: z.string().nullable().describe("The status since, often the same; null when it was deleted."),
-    record: record
+    item: item
       .nullable()
       .describe(
         "As its list shows it now, which may be after later changes; null when it is not there any more.",
@@ -52,7 +52,7 @@ function changeOf(kinds: readonly string[], record: z.ZodType) {
 function pageOf(change: z.ZodType) {
   return z.object({
     changes: z.array(change),
-    position,
+    next: cursor,
     hasMore: z.boolean().describe("Whether there is more now. A page can be short, or empty, before that."),
   });
 }
@@ -61,12 +61,12 @@ function pageOf(change: z.ZodType) {
 function feedOf(database: Database, feed: FeedName, filters: readonly string[]) {
   return async (request: Request, response: Response, input: Input): Promise<string> => {
     const answer = await readChanges(database, feed, request.identity, input);
-    const page = JSON.parse(answer) as { position: string; hasMore: boolean };
+    const page = JSON.parse(answer) as { next: string; hasMore: boolean };
     if (page.hasMore) {
       const query = new URLSearchParams();
       const given = ["limit", ...filters].filter((name) => input[name] !== undefined);
       for (const name of given) query.set(name, String(input[name]));
-      query.set("after", page.position);
+      query.set("after", page.next);
       response.links({ next: `${request.path}?${query.toString()}` });
     }
     return answer;
@@ -84,8 +84,8 @@ export function changeRoutes(database: Database): RestRoute[] {
       summary: "Read what has changed, in the order in which it became visible",
       description:
         "Every committed change of needs, commitments and engagement claims once, deletions included; no reader who goes on " +
-        "from a position is passed over by a change that took longer to commit. To keep a copy: ask for after=now, read the " +
-        "lists, then read the changes after that position. What changed longer ago than changes are kept (30 days) is answered " +
+        "from a cursor is passed over by a change that took longer to commit. To keep a copy: ask for after=now, read the " +
+        "lists, then read the changes after that cursor. What changed longer ago than changes are kept (30 days) is answered " +
         "with 410 changes_expired: read the lists again.",
       query: z.object({
         ...paging,

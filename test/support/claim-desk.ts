@@ -55,6 +55,6 @@ export const FEED = "/v0/admin/claims/changes";
 export const tellNothing = (page: Page) =>
   page.route(
     ({ pathname }) => pathname === FEED,
-    (route) => route.fulfill({ json: { changes: [], position: "none", hasMore: false } }),
+    (route) => route.fulfill({ json: { changes: [], next: "none", hasMore: false } }),
   );
 export const waitOut = (page: Page) => page.clock.fastForward(10_000);

@@ -50,7 +50,7 @@ export const overServerSentEvents: Subscribe = (url, key, query, variables) => {
   const events: Told[] = [];
   let ended: object | undefined;
   const client = createStream({
-    url: `${url}/graphql/stream`,
+    url: `${url}/graphql`,
     headers: { authorization: `Bearer ${key}` },
     retryAttempts: 0,
   });

@@ -19,11 +19,11 @@ async function look() {
 async function read() {
   try {
     const response = await fetch(`/v0/admin/claims/changes?${new URLSearchParams({ after })}`);
-    // The position is too old, as after a night's sleep.
+    // The cursor is too old, as after a night's sleep.
     if (response.status === 410) after = "now";
     if (response.ok) {
-      const { changes, position } = await response.json();
-      after = position;
+      const { changes, next } = await response.json();
+      after = next;
       await show(changes);
     }
     if (response.status === 401) say("You are not signed in any more. Load the page again to go on.");
@@ -35,9 +35,9 @@ async function read() {
 
 async function show(changes) {
   const latest = new Map(changes.map((change) => [change.id, change]));
-  for (const [id, { toStatus, record }] of latest)
-    if (toStatus !== "pending" && record)
-      mark(id, record.reviewed_by ? `${toStatus} by ${record.reviewed_by}` : toStatus);
+  for (const [id, { toStatus, item }] of latest)
+    if (toStatus !== "pending" && item)
+      mark(id, item.reviewed_by ? `${toStatus} by ${item.reviewed_by}` : toStatus);
   const { open } = document.getElementById("queue").dataset;
   const change = latest.get(open);
   // Nobody loses what they are writing because an address was proven meanwhile.
