@@ -19,6 +19,7 @@ import { rebuild, rebuildNext } from "../worker/rebuild.ts";
 import type { RebuildProgress } from "../worker/rebuild.ts";
 import { readRecords } from "../worker/records.ts";
 import { projectionStatus } from "../worker/status.ts";
+import { verify } from "../worker/verify.ts";
 import { watch } from "../worker/watch.ts";
 import { eventually } from "./support/eventually.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
@@ -73,6 +74,27 @@ const endingAtPut = () => {
     },
   };
   return { store, ending, isBrokenOff };
+};
+
+/** A store at which whoever sends an update with a text loses the right to write: whether it has been told to break off. */
+const losingTheRightAt = (sent: string) => {
+  const isBrokenOff: unknown[] = [];
+  const store: typeof graph.store = {
+    ...graph.store,
+    update: async (text, call) => {
+      if (!text.includes(sent)) return graph.store.update(text, call);
+      await graph.database.owner.query(
+        `select pg_terminate_backend(pid, 60000) from pg_locks
+         where locktype = 'advisory' and objid = 7203545 and granted
+           and database = (select oid from pg_database where datname = current_database())`,
+      );
+      const isAborted = () => expect(call?.signal?.aborted).toBe(true);
+      await eventually(isAborted, 10_000).catch(() => undefined);
+      isBrokenOff.push(call?.signal?.aborted);
+      call?.signal?.throwIfAborted();
+    },
+  };
+  return { store, isBrokenOff };
 };
 
 describe("a drain", () => {
@@ -265,25 +287,17 @@ describe("a drain", () => {
 
   test("breaks off at the store what it has sent when it loses the right to write", async () => {
     await graph.declareNeeds(1);
-    const isBrokenOff: unknown[] = [];
-    const store: typeof graph.store = {
-      ...graph.store,
-      update: async (text, call) => {
-        if (!text.includes("Wells")) return graph.store.update(text, call);
-        await graph.database.owner.query(
-          `select pg_terminate_backend(pid, 60000) from pg_locks
-           where locktype = 'advisory' and objid = 7203545 and granted
-             and database = (select oid from pg_database where datname = current_database())`,
-        );
-        const isAborted = () => expect(call?.signal?.aborted).toBe(true);
-        await eventually(isAborted, 10_000).catch(() => undefined);
-        isBrokenOff.push(call?.signal?.aborted);
-        call?.signal?.throwIfAborted();
-      },
-    };
+    const { store, isBrokenOff } = losingTheRightAt("Wells");
     for (const stopping of [new AbortController().signal, undefined])
       await expect(drain({ ...graph.options, store }, stopping)).rejects.toThrow();
     expect(isBrokenOff).toEqual([true, true]);
+  });
+
+  test("that is a verification's breaks off what it removes when the right to write is lost", async () => {
+    await graph.store.update(`INSERT DATA { GRAPH <${graph.needs}> { <urn:x-foreign> <urn:p> "o" } }`);
+    const { store, isBrokenOff } = losingTheRightAt("urn:x-foreign");
+    await expect(verify({ ...graph.options, store, repair: true })).rejects.toThrow();
+    expect(isBrokenOff).toEqual([true]);
   });
 
   test("breaks off at the store the list that it sends when its process ends", async () => {

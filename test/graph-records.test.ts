@@ -181,6 +181,24 @@ describe("records", () => {
     ]);
   });
 
+  test("that the store has taken have been refused by it no more: the next refusal is a first one", async () => {
+    const [one] = await readDirty(db(), 1, false);
+    const noted = async (outcome: Partial<Confirmed>) => {
+      await noteOutcomes(db(), [outcomeOf(one!.id, one!.revision, outcome)]);
+      const { rows } = await db().query(
+        `select refusals::integer, extract(epoch from retry_at - synced_at)::integer as wait
+         from app_private.graph_records where record_id = $1`,
+        [one!.id],
+      );
+      return rows[0];
+    };
+    const refused = { state: "rejected", byStore: true } as const;
+    expect(await noted(refused)).toEqual({ refusals: 1, wait: 8 });
+    expect(await noted(refused)).toEqual({ refusals: 2, wait: 16 });
+    expect(await noted({})).toEqual({ refusals: 0, wait: null });
+    expect(await noted(refused)).toEqual({ refusals: 1, wait: 8 });
+  });
+
   test("are checked also while there is no vocabulary yet: then no accelerator is known", async () => {
     const client = await db().connect();
     try {

@@ -367,6 +367,13 @@ onEachStore({ storeTimeoutMs: 30_000 }, (projection) => {
         await connection.query("select app_private.mark_references('people_groups')");
         await refuse("revision - 1");
         expect(await list()).toEqual({ wait: null, is_due: true });
+        // What was written in between has been refused by nobody.
+        await connection.query(
+          "select app_private.note_list_written(name, revision) from app_private.graph_references where name = 'people_groups'",
+        );
+        await connection.query("select app_private.mark_references('people_groups')");
+        await refuse("revision");
+        expect(await list()).toEqual({ wait: 1, is_due: false });
       } finally {
         connection.release(true);
       }

@@ -81,6 +81,28 @@ test("a list is not blamed for whoever stops while it is being sent", async () =
   expect(rows).toEqual([]);
 });
 
+test("which URIs are left out of a list is told: twenty of them, and none that would not be in it anyway", async () => {
+  const { owner } = graph.database;
+  // Older rows were not checked as closely.
+  await owner.query(`set session_replication_role = replica;
+    insert into app_public.accelerators (code, concept_uri, kind, pref_label)
+      values ('ODD', 'relative/x', 'accelerator', 'Odd');
+    insert into app_public.organizations (org_uri, name, status)
+      select 'no <uri> ' || n, 'Odd', 'active' from generate_series(11, 31) as n;
+    insert into app_public.organizations (org_uri, name, status) values ('no <uri> 10', 'Odd', 'proposed');
+    set session_replication_role = default;
+    select app_private.mark_references()`);
+  const told: Record<string, unknown>[] = [];
+  const logger = pino({ level: "warn" }, { write: (line) => void told.push(JSON.parse(line)) });
+  await drain({ ...graph.options, logger }, undefined, 0);
+  expect(new Map(told.map(({ list, uris }) => [list, uris]))).toEqual(
+    new Map([
+      ["accelerators", ["relative/x"]],
+      ["organizations", Array.from({ length: 20 }, (_, n) => `no <uri> ${11 + n}`)],
+    ]),
+  );
+});
+
 test("an update that nobody noted is looked after at once, without waiting for it to be shown to be none", async () => {
   await graph.declareNeeds(1);
   await drain(graph.options);
@@ -302,6 +324,28 @@ test("what is in a graph and in no table is found and removed, whether it looks 
   expect(await store.ask(`ASK { GRAPH <${needs}> { ?s <urn:p> "o" } }`)).toBe(false);
   expect(await graph.described()).toBe(1);
 });
+
+test.each([
+  ["in no graph", () => '<urn:x-kept> <urn:p> "o"', "SILENT DEFAULT", "SILENT GRAPH <urn:x-other>"],
+  ["in a graph of its own", () => 'GRAPH <urn:x-kept> { <urn:s> <urn:p> "o" }', "urn:x-kept", "urn:x-other"],
+  [
+    "beside what the graph says of itself",
+    (turns: string) => `GRAPH <${turns}> { <urn:x-kept> <urn:p> "o" }`,
+    ...(["urn:x-kept", "urn:x-other"] as const),
+  ],
+])(
+  "what a store keeps %s, though it was told to remove it, is not repaired",
+  async (_, content, removed, by) => {
+    const { options, store } = graph;
+    await store.update(`INSERT DATA { ${content(options.projector.names.turnsGraph)} }`);
+    const update: typeof store.update = (text, call) => store.update(text.replaceAll(removed, by), call);
+    const there = { ...options, repair: true, dropUnlisted: true };
+    expect(await verify({ ...there, store: { ...store, update } })).toMatchObject({
+      ...{ differences: { foreign: 1 }, repaired: 0 },
+    });
+    expect(await verify({ ...there, store })).toMatchObject({ differences: { foreign: 1 }, repaired: 1 });
+  },
+);
 
 test.each([
   ["asked for", "urgent = true, verified_at = now()"],

@@ -156,6 +156,7 @@ import { UNNOTICED } from "./unnoticed.ts";
 import { UNSEEN } from "./unseen.ts";
 import { SAMPLED_REST } from "./sampled-rest.ts";
 import { SAMPLED_DOORS } from "./sampled-doors.ts";
+import { SAMPLED_RULES } from "./sampled-rules.ts";
 import { WIRING } from "./wiring.ts";
 
 export const MISTAKES: readonly Mistake[] = [
@@ -317,4 +318,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...WIRING,
   ...SAMPLED_DOORS,
   ...SAMPLED_REST,
+  ...SAMPLED_RULES,
 ];

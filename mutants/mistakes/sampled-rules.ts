@@ -1,0 +1,77 @@
+// What was drawn by chance among the rules, the import of churches and the worker, and went unnoticed.
+import type { Mistake } from "../mistake.ts";
+
+export const SAMPLED_RULES: readonly Mistake[] = [
+  {
+    rule: "of organizations only those are told to be left out of the graph that would be in it",
+    file: "worker/references.ts",
+    before: "    where status = 'active' and not ${WRITABLE.organizations}`",
+    after: "    where not ${WRITABLE.organizations}`",
+    tests: ["graph-upkeep"],
+    only: "left out of a list is told",
+  },
+  {
+    rule: "an accelerator that is left out of the graph is told",
+    file: "worker/references.ts",
+    before: "app_public.accelerators where not ${WRITABLE.accelerators}`",
+    after: "app_public.accelerators where ${WRITABLE.accelerators}`",
+    tests: ["graph-upkeep"],
+    only: "left out of a list is told",
+  },
+  {
+    rule: "what is left out of a list is told when it is written",
+    file: "worker/references.ts",
+    before: "      await tellLeftOut(db, name, logger);\n",
+    after: "      void tellLeftOut;\n",
+    tests: ["graph-upkeep"],
+    only: "left out of a list is told",
+  },
+  {
+    rule: "of much that is left out of a list twenty are named",
+    file: "worker/references.ts",
+    before: "order by 1 limit 20`",
+    after: "order by 1`",
+    tests: ["graph-upkeep"],
+    only: "left out of a list is told",
+  },
+  {
+    rule: "a verification that has lost the right to write breaks off what it removes",
+    file: "worker/verify.ts",
+    before: "session.update(graphs, build, lost);",
+    after: "session.update(graphs, build);",
+    tests: ["drain-steps"],
+    only: "a verification's breaks off",
+  },
+  {
+    rule: "triples in no graph that a store keeps are not repaired",
+    file: "worker/verify.ts",
+    before: "result.repaired += gone(1, await countUnnamed(store));",
+    after: "result.repaired += 1;",
+    tests: ["graph-upkeep"],
+    only: "what a store keeps in no graph",
+  },
+  {
+    rule: "another graph that a store keeps is not repaired",
+    file: "worker/verify.ts",
+    before: "gone(unlisted.length, (await unlistedGraphs(store, names)).length)",
+    after: "unlisted.length",
+    tests: ["graph-upkeep"],
+    only: "what a store keeps in a graph",
+  },
+  {
+    rule: "what a store keeps beside its own notes is not repaired",
+    file: "worker/verify.ts",
+    before: "gone(strangers.length, (await strangersAmongTurns(step.store, names)).length)",
+    after: "strangers.length",
+    tests: ["graph-upkeep"],
+    only: "what a store keeps beside",
+  },
+  {
+    rule: "a record that the store has taken begins anew when it is refused again",
+    file: "worker/projection.ts",
+    before: "refusals = case when f.by_store then r.refusals + 1 else 0 end",
+    after: "refusals = case when f.by_store then r.refusals + 1 else r.refusals end",
+    tests: ["graph-records"],
+    only: "refused by it no more",
+  },
+];
