@@ -362,6 +362,15 @@ test("of a church that a long file names again, what it says last is kept", asyn
   expect(first).toEqual({ church_id: "l0", name: "Last" });
 });
 
+test("progress is told in rows, also of a church that a later one names again", async () => {
+  const progress: number[] = [];
+  const source = Readable.from([Buffer.from("church_id,name\np1,One\np1,Two\np2,Three\n")]);
+  await importChurches(database.owner, source, {
+    ...{ format: "csv", onProgress: (done) => void progress.push(done) },
+  });
+  expect(progress.reduce((sum, done) => sum + done, 0)).toBe(3);
+});
+
 /** Has every statement that inserts churches do something first. */
 async function whileInserting<T>(
   level: "row" | "statement",

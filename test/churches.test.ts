@@ -259,7 +259,7 @@ describe("by words and names", () => {
     ["another script", "q=собор софии", ["w5"]],
     ["a denomination", "q=presbyterian denver", ["w1"]],
     ["a misspelt denomination", "q=presbitarian", ["w1"]],
-    ["locality and region without case and accents", "locality=QUEBEC&region=CÔTE-nord", ["w3"]],
+    ["locality and region without case and accents", "locality=QUÉBEC&region=CÔTE-nord", ["w3"]],
     ["belief, locality and region together", "belief=protestant&locality=denver&region=CO", ["w1", "w2"]],
     ["any of several beliefs", "belief=orthodox&belief=roman_catholic", ["w4", "w5"]],
     ["a country of three letters", "country=aus", ["w4"]],
@@ -473,6 +473,27 @@ describe("by words and names", () => {
         [name, around, bound, beyond],
         [`${name} to the other side`, around, -bound, -beyond],
       ] as [string, (degrees: number) => string, number, number][];
+    }),
+    ...(
+      [
+        ["min_lat", -90, -90.001],
+        ["max_lat", 90, 90.001],
+        ["min_lng", -36_000, -36_000.001],
+        ["max_lng", 36_000, 36_000.001],
+      ] as const
+    ).map(([side, bound, beyond]): [string, (degrees: number) => string, number, number] => {
+      const box = (degrees: number) => ({
+        min_lat: -1,
+        max_lat: 1,
+        min_lng: -1,
+        max_lng: 1,
+        [side]: degrees,
+      });
+      const args = (degrees: number) =>
+        Object.entries(box(degrees))
+          .map(([name, value]) => `${name} => ${value}`)
+          .join();
+      return [`the ${side} of a box`, args, bound, beyond];
     }),
     ["a limit", (count: number) => `"limit" => ${count}`, 10_000, 10_001],
   ])("SQL on its own takes %s up to its bound, and none beyond", async (_, args, bound, beyond) => {

@@ -273,3 +273,34 @@ test("who claims an organization once more while they confirm their claims hears
     expect.objectContaining({ code: "PT409", detail: "already_member" }),
   ]);
 });
+
+test("one statement that takes managers from several organizations takes these in order", async () => {
+  for (let n = 0; n < 8; n++) await m.addOrganization(db(), { head: "org_admin", other: "org_admin" });
+  const { rows } = await db().query<{ uri: string }>(
+    "select org_uri as uri from app_private.organization_managers group by org_uri having count(*) = 2 order by org_uri",
+  );
+  const uris = rows.map(({ uri }) => uri);
+  await onConnections(database, 3, async (keeper, changing, looking) => {
+    await keeper.query("begin");
+    await keeper.query("select from app_public.organizations where org_uri = $1 for no key update", [
+      uris[4],
+    ]);
+    // By itself a plan may come upon them in this order.
+    await changing.query("set enable_sort = off");
+    const { outcome } = await waiting(database, changing, (client) =>
+      client.query(
+        `update app_public.memberships set role = 'org_member' where org_uri = any ($1)
+           and user_id in (select user_id from app_public.users where email like 'other@%')`,
+        [uris],
+      ),
+    );
+    const { rows: free } = await looking.query<{ uri: string }>(
+      `select org_uri as uri from app_public.organizations where org_uri = any ($1)
+       order by org_uri for no key update skip locked`,
+      [uris],
+    );
+    expect(free.map(({ uri }) => uri)).toEqual(uris.slice(5));
+    await keeper.query("commit");
+    expect(await outcome).toMatchObject({ rowCount: uris.length });
+  });
+});

@@ -1,6 +1,6 @@
 // How migrations and erasures wait for other sessions, and for whom.
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { alone, applyRules } from "../db/migrate.ts";
 import { inTurns, inTurnsOf, lockAll, othersToEnd, OutOfPatience, takeAdvisoryLock } from "../db/patience.ts";
@@ -249,4 +249,29 @@ test("transactions that begin later are not waited for", async () => {
   await othersToEnd(client, patience);
   expect(patience.lines).toEqual(["waiting for process 1"]);
   expect(asked).toHaveLength(3);
+});
+
+test("pauses become longer with each turn, up to five seconds, and are not those of others", async () => {
+  const pauses: number[] = [];
+  jest.unstable_mockModule("node:timers/promises", () => ({
+    setTimeout: (ms: number) => Promise.resolve(pauses.push(ms)),
+  }));
+  // A half more or less, as chance has it.
+  const chance = jest.spyOn(Math, "random").mockReturnValue(0.75);
+  jest.resetModules();
+  try {
+    const { default: anew } = await import("pg");
+    const { inTurnsOf: inAnyTurns } = await import("../db/patience.ts");
+    const { client } = answering([{ holder: "process 1" }]);
+    let turns = 0;
+    await inAnyTurns(client, patient(), () => {
+      turns += 1;
+      const busy = Object.assign(new anew.DatabaseError("not now", 0, "error"), { code: "55P03" });
+      return turns <= 30 ? Promise.reject(busy) : Promise.resolve();
+    });
+  } finally {
+    chance.mockRestore();
+    jest.unmock("node:timers/promises");
+  }
+  expect(pauses).toEqual(Array.from({ length: 30 }, (_, n) => Math.min((n + 1) * 250, 6_250)));
 });

@@ -360,12 +360,14 @@ test("what is another's address as a whole stays theirs, and in texts what is pl
   const [brien, other, dashed, jim] = ["brien", "o'brien", "-brien", "jim.brien"].map(
     (name) => `${name}@${at}`,
   );
-  for (const email of [brien!, other!, dashed!]) {
+  // As its owner wrote it.
+  const loud = `D'Brien@${at}`;
+  for (const email of [brien!, other!, dashed!, loud]) {
     await db().query("select app_private.add_member($1, $2, 'org_admin')", [organization.uri, email]);
   }
   const text = (one: string) =>
     `Ask ${one}, '${one}', (${one}), mailto:${one}, x=${one}, *${one}*, メール${one}まで, --${one}, ${one}-- or ${one.toUpperCase()}.`;
-  const others = `Not ${other}, ${dashed}, ${other!.toUpperCase()}, ${jim}, x.${brien}, ${brien}.org or ${brien}-x.org.`;
+  const others = `Not ${other}, ${dashed}, ${other!.toUpperCase()}, ${loud.toLowerCase()}, ${jim}, x.${brien}, ${brien}.org or ${brien}-x.org.`;
   const needs = { [brien!]: text(brien!), [other!]: others };
   for (const [email, needDescription] of Object.entries(needs)) {
     expect(await door.declareNeed({ ...declaration(email), needDescription })).toHaveProperty("value");

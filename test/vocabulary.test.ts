@@ -262,6 +262,7 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
       "ftp://1.2.3.400:21/a",
       "ftp://a/../b",
       "ldap://a%zz/",
+      "ldap://a@5/b",
       "urn:",
       "urn:/a",
       "urn:x:%zz",
@@ -285,6 +286,7 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
       "http://0.0.0.0",
       "doi:10.1000//182",
       "urn:x:http://1/",
+      "ftp://lists@10.20.30.250/odd",
     ];
     const result = await importFile("vocabulary", "odd.ttl", edition(concept("PRA"), ...under(uris)));
     expect([result.code, result.stderr]).toEqual([0, ""]);
