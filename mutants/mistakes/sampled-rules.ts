@@ -197,4 +197,12 @@ export const SAMPLED_RULES: readonly Mistake[] = [
     tests: ["churches"],
     only: "without case and accents",
   },
+  {
+    rule: "a drain that is told to end does, whatever there is to do",
+    file: "worker/drain.ts",
+    before: "if (signal?.aborted || !(await hasWork(options.pool))) return",
+    after: "if (!(await hasWork(options.pool))) return",
+    tests: ["drain-steps"],
+    only: "what it has sent when its process ends",
+  },
 ];
