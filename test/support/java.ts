@@ -1,4 +1,4 @@
-// Stores that are Java programs. Without Java and Maven the tests that need them are skipped, unless REQUIRE_STORES=1.
+// Stores that are Java programs. Without Java and Maven the tests that need them are skipped, unless REQUIRE_FUSEKI=1.
 import { JavaServerNotAvailable } from "../../graph/java/maven.ts";
 
 /** What keeps a JVM small and makes it start quickly, at the cost of its speed later. */
@@ -20,7 +20,7 @@ export function isAvailable(fetched: Promise<unknown>): Promise<boolean> {
   return fetched.then(
     () => true,
     (error: unknown) => {
-      if (error instanceof JavaServerNotAvailable && process.env["REQUIRE_STORES"] !== "1") return false;
+      if (error instanceof JavaServerNotAvailable && process.env["REQUIRE_FUSEKI"] !== "1") return false;
       throw error;
     },
   );
