@@ -293,6 +293,19 @@ test("a directory of 0.1.0 whose journal is damaged goes back to what came befor
   expect(warnings).toHaveLength(1);
 });
 
+test("a directory of 0.1.0 whose journal ends with nothing but space is read, and goes on", async () => {
+  await stop();
+  await writeOld(quads(1, 2), oldRecord(3), Buffer.alloc(500));
+  await start();
+  expect(await values()).toEqual(upTo(3));
+  await add(4);
+  await stop();
+  await start();
+  expect(await values()).toEqual(upTo(4));
+  expect(warnings).toEqual([]);
+  expect(await names(SET_ASIDE)).toEqual([]);
+});
+
 test.each([
   ["cut short", quads(1, 2).slice(0, -9)],
   ["no longer N-Quads", quads(1, 2).replace("<urn:s>", "urn:s>")],

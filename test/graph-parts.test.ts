@@ -532,6 +532,12 @@ describe("records of the journal", () => {
     expect(read(Buffer.concat([all, space, Buffer.from([1])]))).toMatchObject({ damaged: true });
   });
 
+  test("of 0.1.0 after which there is only space were cut off as well", () => {
+    const space = Buffer.alloc(200);
+    expect(readRecords(space, 1)).toEqual({ records: [], end: 0, damaged: false });
+    expect(readRecords(Buffer.concat([space, Buffer.from([1])]), 1)).toMatchObject({ damaged: true });
+  });
+
   test("are followed by a snapshot that is only what was written", () => {
     const quads = Buffer.from("<urn:a> <urn:b> <urn:c> .\n");
     const whole = Buffer.concat([Buffer.from(snapshotHeader(quads)), quads]);

@@ -70,6 +70,8 @@ function readRecord(bytes: Buffer, offset: number): Read {
 
 function readOld(bytes: Buffer, offset: number): Read {
   const length = HEADER_BYTES[1] + bytes.readUInt32LE(offset);
+  // Space: the checksum of nothing is 0 as well, and no change is nothing.
+  if (length === HEADER_BYTES[1]) return "damaged";
   // Whether it was cut off or its length has changed cannot be told. The second is the one to be told of.
   const payload = bytes.subarray(offset + HEADER_BYTES[1], offset + length);
   if (offset + length > bytes.length || crc32(payload) !== bytes.readUInt32LE(offset + 4)) return "damaged";
