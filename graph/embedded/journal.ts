@@ -158,9 +158,7 @@ export class Journal {
     const begunAfter = Math.min(rotatedAt, this.#begunAfter);
     for (const old of await listFiles(this.#dir)) {
       const isSuperseded =
-        old.kind === "snapshot"
-          ? old.after <= image.sequence && old.name !== name
-          : old.after < begunAfter || (old.after === begunAfter && old.version < 2);
+        old.kind === "snapshot" ? old.after <= image.sequence && old.name !== name : old.after < begunAfter;
       if (isSuperseded) await rm(join(this.#dir, old.name));
     }
     this.#snapshotBytes = image.quads.length;

@@ -134,8 +134,8 @@ export const GRAPH: readonly Mistake[] = [
   {
     rule: "the journal that is being written is not deleted with those before it",
     file: "graph/embedded/journal.ts",
-    before: "old.after < begunAfter ||",
-    after: "old.after <= begunAfter ||",
+    before: ": old.after < begunAfter;",
+    after: ": old.after <= begunAfter;",
     tests: ["embedded-store-engine"],
     only: "a snapshot takes the place",
   },
