@@ -287,7 +287,18 @@ describe("the configuration", () => {
     ["a replica of no database", { DATABASE_READ_URL: "postgres://u:p@db.example/x" }, "DATABASE_URL"],
     ["a client without a provider", { OIDC_CLIENT_ID: "pages" }, "OIDC_ISSUER"],
     ["a client's secret without a client", { OIDC_CLIENT_SECRET: "s" }, "OIDC_CLIENT_ID"],
-    ["half a graph store", { SPARQL_QUERY_URL: "http://localhost/query" }, "FUSEKI_URL"],
+    ...[
+      ["SPARQL_QUERY_URL"],
+      ["SPARQL_UPDATE_URL"],
+      ["SPARQL_GRAPH_STORE_URL"],
+      ["SPARQL_QUERY_URL", "SPARQL_UPDATE_URL"],
+      ["SPARQL_QUERY_URL", "SPARQL_GRAPH_STORE_URL"],
+      ["SPARQL_UPDATE_URL", "SPARQL_GRAPH_STORE_URL"],
+    ].map((names): [string, Record<string, string>, string] => [
+      `of a graph store only ${names.join(" and ")}`,
+      Object.fromEntries(names.map((name) => [name, "http://localhost/door"])),
+      "FUSEKI_URL",
+    ]),
   ])("refuses what contradicts itself: %s", (_, env, name) => {
     expect(refusalOf(env)).toMatch(new RegExp(`^${name}: must `));
   });

@@ -586,6 +586,9 @@ test("docker/secrets.sh makes every secret of the compose file, once, and each c
     const made = await contents();
     expect(made.every((secret) => /[0-9a-f]{48}/.test(secret))).toBe(true);
     expect((await stat(join(dir, "secrets"))).mode & 0o077).toBe(0);
+    // Those who read them in the containers are other users; the folder keeps out everybody here.
+    for (const { file } of Object.values(secrets))
+      expect([file, ((await stat(join(dir, file))).mode & 0o777).toString(8)]).toEqual([file, "644"]);
     for (const name of ["database_url", "server_database_url"]) {
       const file = join(dir, "secrets", name);
       const { username, password, host, pathname } = new URL(

@@ -1,5 +1,5 @@
 // What the processes of the service have in common: locks, signals, and what is said of what went wrong.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as soon } from "node:timers/promises";
@@ -48,6 +48,22 @@ describe("a lock", () => {
     const last = await takeLock(path, "exclusive", 0);
     expect(last).toBeDefined();
     last!.release();
+  });
+
+  test("that is not to be had leaves no file open", async () => {
+    const path = join(dir, "open.lock");
+    // As Linux tells it; other systems are asked nothing.
+    const open = async () => {
+      const files = await readdir("/proc/self/fd").catch(() => []);
+      const paths = await Promise.all(files.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")));
+      return paths.filter((each) => each === path).length;
+    };
+    const held = await takeLock(path, "exclusive", 0);
+    for (const mode of ["shared", "exclusive"] as const)
+      expect(await takeLock(path, mode, 0)).toBeUndefined();
+    // SQLite closes a file only when no lock of this process is on it any more.
+    held!.release();
+    expect(await open()).toBe(0);
   });
 
   test.each(["shared", "exclusive"] as const)("is waited for: %s", async (mode) => {

@@ -758,6 +758,8 @@ describe("without a store", () => {
       ["(<p:a>*/<p:b>*)?", "(<p:a>*/<p:b>*)?", wide],
       ["((^<p:a>)*/<p:b>*)?", "((^<p:a>)*/<p:b>*)?", wide],
       ["((^<p:a>)?/<p:b>*/<p:c>*)?", "((^<p:a>)?/<p:b>*/<p:c>*)?", wide],
+      // Between two of its rounds it goes forth and then back.
+      ["((^a/<p:b>)*/<p:c>)?", "((^a/<p:b>)*/<p:c>)?", wide],
     ])("%s", async (part, path, why) => {
       const { status, body } = await query(`ASK { <urn:o:1> ${path} <x:none> }`);
       expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });

@@ -157,6 +157,7 @@ import { UNSEEN } from "./unseen.ts";
 import { SAMPLED_REST } from "./sampled-rest.ts";
 import { SAMPLED_DOORS } from "./sampled-doors.ts";
 import { SAMPLED_RULES } from "./sampled-rules.ts";
+import { SAMPLED_GRAPH } from "./sampled-graph.ts";
 import { WIRING } from "./wiring.ts";
 
 export const MISTAKES: readonly Mistake[] = [
@@ -317,6 +318,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...UNSEEN,
   ...WIRING,
   ...SAMPLED_DOORS,
+  ...SAMPLED_GRAPH,
   ...SAMPLED_REST,
   ...SAMPLED_RULES,
 ];
