@@ -166,6 +166,21 @@ describe("a pool of readers", () => {
     expect(images).toBe(1);
   });
 
+  test("gives nobody who waits a reader that has ended", async () => {
+    start(1, 1);
+    await made(1);
+    const asked = jest.spyOn(Copy.prototype, "ask");
+    const failure = pool.ask(ENDLESS).catch((error: unknown) => error);
+    await turn();
+    const waiting = [ask(), ask(), ask(), ask()];
+    await turn();
+    (fill.mock.contexts[0] as Copy).end();
+    expect(await failure).toBeInstanceOf(ThreadGone);
+    // Whoever asks it in vain may do so three times only, and each would hand it on to the next.
+    expect(await Promise.all(waiting)).toEqual([1, 1, 1, 1]);
+    expect(asked).toHaveBeenCalledTimes(5);
+  });
+
   test("ends a reader half a second after its caller has left", async () => {
     start(1, 1);
     await made(1);
@@ -182,6 +197,9 @@ describe("a pool of readers", () => {
     expect(ended).toHaveBeenCalledTimes(1);
     expect(await failure).toBeInstanceOf(ThreadGone);
     expect(images).toBe(2);
+    // A copy that is stopped while it is being made is ended a second later, which the next test would count as its own.
+    jest.useRealTimers();
+    await made(2);
   });
 
   test.each([

@@ -119,6 +119,30 @@ export const SAMPLED_GRAPH: readonly Mistake[] = [
     only: "of an older version too",
   },
   {
+    rule: "a reader that has ended is given to nobody who waits",
+    file: "graph/embedded/readers.ts",
+    before: "if (reader.gone || this.#retireUsed(reader)) return;",
+    after: "if (this.#retireUsed(reader)) return;",
+    tests: ["embedded-store-pool"],
+    only: "a reader that has ended",
+  },
+  {
+    rule: "a record that is compared counts once on the way",
+    file: "admin/graph.ts",
+    before: "            progress.advance(records - shown);\n            shown = records;\n",
+    after: "            progress.advance(records - shown);\n",
+    tests: ["graph-verification"],
+    only: "told in words what was compared",
+  },
+  {
+    rule: "a comparison is told how many records there are",
+    file: "admin/graph.ts",
+    before: "counts.reduce((sum, each) => sum + each, 0)",
+    after: "counts.length",
+    tests: ["graph-verification"],
+    only: "told in words what was compared",
+  },
+  {
     rule: "who wants no change by a strict import has none",
     file: "admin/vocabulary.ts",
     before:
