@@ -491,6 +491,15 @@ describe("secrets in files", () => {
     }
   });
 
+  test("the README names every one of them", async () => {
+    const readme = await readFile(join(ROOT, "README.md"), "utf8");
+    const [, listed = ""] = /What may hold a secret \(([^)]*)\)/.exec(readme) ?? [];
+    const names = [...listed.matchAll(/`([^`]+)`/g)].map(
+      ([, name]) => new RegExp(`^${name!.replace("…", ".*")}$`),
+    );
+    expect(SECRETS.filter((name) => !names.some((each) => each.test(name)))).toEqual([]);
+  });
+
   test("a file that cannot be used is refused in one line that names the variable and no secret", async () => {
     const refused = async (content: string | Buffer) => refusalOf({ DATABASE_URL_FILE: await file(content) });
     expect(refusalOf({ DATABASE_URL_FILE: join(dir, "none") })).toMatch(
