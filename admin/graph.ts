@@ -26,7 +26,8 @@ export function registerGraph(program: Command, context: AdminContext): void {
   graph
     .command("rebuild")
     .description(
-      "Write every record to the graph again; readers see the old graph until the new one is complete",
+      "Write every record to the graph again; readers see the old graph until the new one is complete. " +
+        "Exit code 0 also where the load check refuses records: the graph is complete without them",
     )
     .action(() =>
       withParts(context, async (parts) => {
