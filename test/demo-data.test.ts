@@ -81,6 +81,31 @@ test("has records of several months, each with a history as old as itself, and t
   expect(Number(fixed)).toBeGreaterThan(0);
 });
 
+test("is in the feed of changes by its fixed ids, each record created once", async () => {
+  const { owner } = database;
+  await loadDemo(owner, graphDataUrl);
+  const { rows: there } = await owner.query<{ id: string; needs: (string | null)[] }>(
+    `select need_id as id, array[need_id] as needs from app_public.needs
+     union all select commitment_id, array[concerns_need_id] from app_public.commitments
+     union all select e.claim_id, array[c.concerns_need_id] from app_public.engagement_claims as e
+       left join app_public.commitments as c on c.commitment_id = e.fulfills_commitment_id
+     union all select claim_id, array[null::uuid] from app_public.organization_claims order by id`,
+  );
+  const told = async (change: string) =>
+    (
+      await owner.query<{ id: string; needs: (string | null)[] }>(
+        `select record_id as id, array_agg(need_id) as needs from app_private.changes
+         where kind is not null and change = $1 group by record_id order by record_id`,
+        [change],
+      )
+    ).rows;
+  expect(there.length).toBeGreaterThan(12);
+  expect(await told("created")).toEqual(there);
+  const ids = there.map(({ id }) => id);
+  for (const { id } of await told("updated")) expect(ids).toContain(id);
+  expect(await told("deleted")).toEqual([]);
+});
+
 test("has the people of the README, at the domains of their organizations, and two that nobody belongs to", async () => {
   await loadDemo(database.owner, graphDataUrl);
   const { rows: there } = await database.owner.query<

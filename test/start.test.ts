@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { DEMO_KEY, DEMO_KEY_ID } from "../db/demo/load.ts";
-import { commitments, engagementClaims, needs, platformPeople } from "../db/demo/records.ts";
+import { commitments, demoId, engagementClaims, needs, platformPeople } from "../db/demo/records.ts";
 import { migrate } from "../db/migrate.ts";
 import { joinEmbeddedPostgres } from "../process/embedded.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -222,6 +222,20 @@ describe("npm start on a fresh directory", () => {
       });
       expect(deadEnds.body.results.bindings).toEqual([]);
     });
+  });
+
+  test("tells of each record of the demo in the feed of changes as created once, and of none that is not there", async () => {
+    const { body } = await call(`${url}/v0/changes?limit=200`, "GET", DEMO_KEY);
+    const changes = body.changes as { id: string; change: string; item: object | null }[];
+    expect(changes.filter(({ item }) => item === null)).toEqual([]);
+    const created = changes.flatMap(({ id, change }) => (change === "created" ? [id] : []));
+    const ids = [
+      ...needs.map((_, place) => demoId("need", place)),
+      ...commitments.map((_, place) => demoId("commitment", place)),
+      ...engagementClaims.map((_, place) => demoId("engagement claim", place)),
+    ];
+    expect(created.slice(0, ids.length)).toEqual(ids);
+    expect(new Set(created).size).toBe(created.length);
   });
 
   test("lets the operator's tool join it, and keeps running", async () => {

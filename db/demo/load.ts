@@ -201,7 +201,12 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
   }
 }
 
-/** Gives a newly made record its fixed id; only its history refers to it so far. */
+// As the feed names it: the record, and the need that it belongs to, which for a need is itself.
+const RENAME_IN_FEED = `
+       update app_private.changes
+       set record_id = $2, need_id = case when need_id = $1 then $2 else need_id end where record_id = $1`.trim();
+
+/** Gives a newly made record its fixed id; what refers to it so far is its history, and the feed, which told of it. */
 async function rename(
   client: pg.PoolClient,
   kind: keyof typeof KINDS,
@@ -215,6 +220,8 @@ async function rename(
        update app_public.status_history set ${historyColumn} = $2 where ${historyColumn} = $1
      ), graph as (
        delete from app_private.graph_records where record_id = $1
+     ), feed as (
+       ${RENAME_IN_FEED}
      )
      update app_public.${kind} set ${column} = $2 where ${column} = $1`,
     [from, to],
@@ -245,6 +252,8 @@ async function insertApplicant(client: pg.PoolClient, graphDataUrl: string, inde
        update app_private.mails
        set unique_key = replace(unique_key, $1::text, $2::text), data = data || jsonb_build_object('claimId', $2::text)
        where data ->> 'claimId' = $1::text
+     ), feed as (
+       ${RENAME_IN_FEED}
      )
      update app_public.organization_claims set claim_id = $2 where claim_id = $1`,
     [rows[0]!.id, demoId("organization claim", index)],

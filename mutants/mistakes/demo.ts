@@ -52,6 +52,22 @@ export const DEMO: readonly Mistake[] = [
     tests: ["demo-data"],
   },
   {
+    rule: "the feed names a record of the demo by its fixed id",
+    file: "db/demo/load.ts",
+    before: "set record_id = $2, need_id",
+    after: "set record_id = $1, need_id",
+    tests: ["demo-data"],
+    only: "feed of changes",
+  },
+  {
+    rule: "the feed names a need of the demo as what it belongs to by its fixed id",
+    file: "db/demo/load.ts",
+    before: "case when need_id = $1 then $2 else need_id end",
+    after: "need_id",
+    tests: ["demo-data"],
+    only: "feed of changes",
+  },
+  {
     rule: "addresses of free mail are compared in the form of the database",
     file: "db/generate-free-mail-domains.ts",
     before: "domainToASCII(entry.trim())",
