@@ -412,6 +412,35 @@ describe.each(m.DOORS)("through %s", (name) => {
   });
 });
 
+test("whose membership has ended is told that, whatever claim of theirs was approved; a stranger that there is neither", async () => {
+  const org = await m.addOrganization(db(), { head: "org_admin" });
+  const door = m.membershipDoor("REST", () => service);
+  const adminEmail = `head@${org.domain}`;
+  const userEmail = "Ended@elsewhere.example";
+  const { claimId } = (await door.claim(m.claimOf(org, userEmail))).value;
+  await door.review({ claimId, action: "approve", adminEmail, role: "org_contributor" });
+  const told = async (email: string) => {
+    const need = { orgUri: org.uri, orgName: org.name, needDescription: "Prayer", accelerators: ["PRA-INT"] };
+    const requests = {
+      "/v0/needs": { ...need, declaredByEmail: email },
+      "/v0/orgs/members/leave": { orgUri: org.uri, userEmail: email },
+    };
+    return Promise.all(
+      Object.entries(requests).map(async ([path, body]) => {
+        const answer = await call(`${service.url}${path}`, "POST", service.keys.write, body);
+        expect(answer).toMatchObject({ status: 403, body: { error: "membership_required" } });
+        return String(answer.body.message);
+      }),
+    );
+  };
+  for (const status of ["suspended", "revoked"]) {
+    await door.setMemberStatus({ orgUri: org.uri, userEmail, status, adminEmail });
+    const said = `The acting user's membership of this organization is ${status}.`;
+    expect(await told(userEmail.toUpperCase())).toEqual([said, said]);
+  }
+  for (const said of await told("nobody@elsewhere.example")) expect(said).toContain("no approved claim");
+});
+
 test("the same Idempotency-Key returns the same claim again, and check-user answers POST too", async () => {
   const org = await m.addOrganization(db());
   const claim = () =>

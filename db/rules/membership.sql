@@ -18,6 +18,18 @@ comment on view app_private.standings is
   'In which role each person acts for which organization (null: in none), and why. Several approved claims are several '
   'rows that say the same.';
 
+create function app_private.ended_membership(org_uri text, email text) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- Whether there is an approved claim as well makes no difference then.
+  select format('The acting user''s membership of this organization is %s.', m.status)
+  from app_public.users as u join app_public.memberships as m on m.user_id = u.user_id
+  where lower(u.email) = lower(ended_membership.email) and m.org_uri = ended_membership.org_uri and m.status <> 'active';
+end;
+comment on function app_private.ended_membership is
+  'What is said to somebody whose membership is suspended or revoked, when they act for the organization; null if theirs is neither.';
+
 -- Each write asks this by way of authorize, so rights and search_path are left to that: setting them once more costs time.
 create function app_private.authority(
   org_uri text, email text, permission text,
@@ -33,6 +45,7 @@ begin
   limit 1;
   if acting is null then
     refusal := 'membership_required';
+    message := app_private.ended_membership(org_uri, email);
   elsif not exists (
     select from app_public.organization_permissions as p
     where p.role = acting and p.permission = authority.permission

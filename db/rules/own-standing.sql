@@ -102,7 +102,7 @@ begin
   on conflict on constraint memberships_pkey do update set status = 'revoked'
   returning m.user_id into leaver;
   if not found then
-    perform app_private.refuse('membership_required');
+    perform app_private.refuse('membership_required', app_private.ended_membership(org_uri, user_email));
   end if;
   return app_private.member(org_uri, leaver);
 end

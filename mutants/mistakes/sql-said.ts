@@ -3,6 +3,22 @@ import type { Mistake } from "../mistake.ts";
 
 export const SAID_IN_SQL: readonly Mistake[] = [
   {
+    rule: "whose membership has ended is not told that they have no approved claim",
+    file: "db/rules/membership.sql",
+    before: "message := app_private.ended_membership(org_uri, email);",
+    after: "message := null;",
+    tests: ["membership-lifecycle"],
+    only: "whose membership has ended",
+  },
+  {
+    rule: "nor when they leave",
+    file: "db/rules/own-standing.sql",
+    before: "'membership_required', app_private.ended_membership(org_uri, user_email))",
+    after: "'membership_required')",
+    tests: ["membership-lifecycle"],
+    only: "whose membership has ended",
+  },
+  {
     rule: "who is refused is told which role lacks which permission",
     file: "db/rules/membership.sql",
     before: "acting, permission);",
