@@ -128,6 +128,35 @@ describe("a token from a provider", () => {
     expect(mine.body).toMatchObject({ exists: true, firstName: "New" });
   });
 
+  test("asks about themselves without an address, at each door; an application has to name somebody", async () => {
+    const path = `${service.url}/v0/onboarding/check-user`;
+    const query = { query: "{ checkUser { exists firstName orgUri } }" };
+    const { rows } = await service.database.owner.query<{ name: string | null }>(
+      "select first_name as name from app_public.users where email = $1",
+      [contributor],
+    );
+    const ask = async (key: string) => ({
+      get: await call(path, "GET", key),
+      post: await call(path, "POST", key, {}),
+      graphql: (await call(`${service.url}/graphql`, "POST", key, query)).body,
+    });
+    const { get, post, graphql } = await ask(await provider.tokenOf(contributor));
+    expect(get).toMatchObject({ status: 200, body: { exists: true, orgUri: ORG } });
+    expect(post).toMatchObject({ status: 200, body: get.body });
+    expect(graphql.data.checkUser).toEqual({ exists: true, firstName: rows[0]!.name, orgUri: ORG });
+    const unnamed = await ask(service.keys.write);
+    for (const { status, body } of [unnamed.get, unnamed.post]) {
+      expect([status, body.error, body.details]).toEqual([
+        ...[400, "validation_failed"],
+        [{ path: "email", message: "must be an e-mail address" }],
+      ]);
+    }
+    expect(unnamed.graphql.errors[0].extensions).toMatchObject({
+      code: "validation_failed",
+      statusCode: 400,
+    });
+  });
+
   test("asks about other people only with users:read", async () => {
     const check = async (email: string, token: string) =>
       (await call(`${service.url}/v0/onboarding/check-user?email=${email}`, "GET", token)).body.error;

@@ -281,7 +281,7 @@ comment on function app_public.platform_users is
   'case and accents aside. The person named by adminEmail needs the platform permission '
   'users:read. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope.';
 
-create function app_public.check_user(email text) returns app_public.user_check
+create function app_public.check_user(email text default null) returns app_public.user_check
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -291,6 +291,8 @@ declare
   memberships app_public.belonging[];
   newest app_public.belonging;
 begin
+  -- Who calls as themself and names nobody asks about themself.
+  email := app_private.acting_email(email);
   perform app_private.refuse_problems(app_private.email_problems('email', email));
   -- An application is trusted to ask about anybody within the bounds of its key, a person to ask about themselves.
   if bounds.persons is not null then
@@ -323,6 +325,7 @@ $$;
 comment on function app_public.check_user is
   E'Whether the service knows a person, and the organizations that they act for, the most recent first; orgUri, orgName and '
   'orgType are those of the first. '
+  'email is required with an API key; with a person''s token it is that person unless it names somebody. '
   'With a person''s token only for that person, or with the platform permission users:read; with a key that has bounds only '
   'within them. '
   'Errors: 400 validation_failed, 403 key_not_for_person, permission_required, insufficient_scope.';

@@ -93,6 +93,14 @@ export const PEOPLE: readonly Mistake[] = [
     only: "bare SQL|granted",
   },
   {
+    rule: "a person asks check-user about themself without an address",
+    file: "db/rules/platform-users.sql",
+    before: "email := app_private.acting_email(email);",
+    after: "",
+    tests: ["persons"],
+    only: "asks about themselves without",
+  },
+  {
     rule: "a read key submits no claim",
     file: "db/rules/grants.sql",
     before: "app_public.check_user\nto api_write;",

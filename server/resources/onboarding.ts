@@ -81,6 +81,12 @@ const userCheck = z
   })
   .meta({ id: "UserCheck" });
 
+const whom = s.email
+  .optional()
+  .describe(
+    "The person's address. Required with an API key; with a person's token it is that person unless it names somebody.",
+  );
+
 const checkUser: Omit<RestRoute, "method" | "operationId"> = {
   path: "/v0/onboarding/check-user",
   isPersonal: true,
@@ -172,7 +178,7 @@ export const onboardingRoutes: RestRoute[] = [
     ...checkUser,
     method: "get",
     operationId: "checkUser",
-    query: z.object({ email: s.email.describe("The person's address.") }),
+    query: z.object({ email: whom }),
   },
-  { ...checkUser, method: "post", operationId: "checkUserByPost", body: z.strictObject({ email: s.email }) },
+  { ...checkUser, method: "post", operationId: "checkUserByPost", body: z.strictObject({ email: whom }) },
 ];
