@@ -493,7 +493,8 @@ test("REST lists a claim by the names that the dashboard expects, and answers a 
         created_at: expect.any(String),
         email_verified: false,
         org_domain_stated: false,
-        stated_roles: ["field coordinator"],
+        roles: ["field coordinator"],
+        similar_organizations: expect.any(Array),
         history: [
           {
             from_status: null,

@@ -233,6 +233,45 @@ comment on function app_private.similar_organizations is
   'Organizations that may be the same one under another URI, likeliest first, at most eight: by name, and by a domain or website '
   'that is the organization''s, or that of the claimant''s address. alike says by which.';
 
+create function app_private.claims_with_similar_organizations(
+  admin_email text, status app_public.claim_review_status, "limit" integer, "offset" integer
+) returns json
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  page constant app_public.organization_claim_page :=
+    app_public.organization_claims_for_review(admin_email, status, "limit", "offset");
+  -- A key with bounds is not told what is not public beyond them.
+  sees_all constant boolean := app_private.has_platform_permission(app_private.acting_email(admin_email), 'claims:review')
+    and (app_private.key_bounds()).organizations is null;
+begin
+  return (
+    with listed as materialized (
+      select c as claim, row_number() over () as place from unnest(page.claims) as c
+    ), alike as materialized (
+      -- Once for all who claim the same organization from the same domain.
+      select asked.org_uri, asked.email_domain, (
+        select coalesce(json_agg(json_build_object(
+            'org_uri', s.found -> 'uri', 'org_name', s.found -> 'name', 'org_type', s.found -> 'type',
+            'org_website', s.found -> 'website', 'org_domain', s.found -> 'domain', 'status', s.found -> 'status',
+            'alike', s.found -> 'alike', 'members', s.found -> 'members',
+            'waiting', case when sees_all then s.found -> 'waiting' end) order by s.place), '[]')
+        from jsonb_array_elements(app_private.similar_organizations(o, asked.email_domain, sees_all))
+          with ordinality as s (found, place)) as similar_organizations
+      from (select distinct (l.claim).org_uri, (l.claim).email_domain from listed as l) as asked
+      join app_public.organizations as o on o.org_uri = asked.org_uri
+    )
+    select json_build_object('claims', coalesce(json_agg(item order by l.place), '[]'), 'total', page.total)
+    from listed as l
+    join alike as a on a.org_uri = (l.claim).org_uri and a.email_domain = (l.claim).email_domain
+    cross join lateral (select (l.claim).*, a.similar_organizations) as item);
+end
+$$;
+comment on function app_private.claims_with_similar_organizations is
+  'What organization_claims_for_review answers, each claim with the organizations that similar_organizations finds for it. Of those that '
+  'are not public, and of how many claims wait for one, it tells who sees all claims with no bounds to their key.';
+
 create function app_private.reviewed_organization(organization app_public.organizations, sees_people boolean) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp

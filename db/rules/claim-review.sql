@@ -214,4 +214,6 @@ comment on column app_public.organization_claim_item.email_verified is
   'Whether the address is proven to be the claimant''s: they called as themself, or confirmed the claim; otherwise an application stated it.';
 comment on column app_public.organization_claim_item.org_domain_stated is
   'Whether orgDomain is the word of a claimant, as that of a new organization is, and not the organization''s registered one.';
+comment on column app_public.organization_claim_item.roles is
+  E'@name stated_roles\nWhat the claimant says they do there.';
 comment on column app_public.organization_claim_item.id is E'@name claim_id\nThe claim''s claimId.';

@@ -112,7 +112,10 @@ grant execute on function
   app_private.shown_change,
   app_private.page_of_changes
 to api_read;
-grant execute on function app_private.claim_change_page to api_review, api_person;
+grant execute on function
+  app_private.claim_change_page,
+  app_private.claims_with_similar_organizations
+to api_review, api_person;
 
 -- Lists to choose from.
 grant execute on function

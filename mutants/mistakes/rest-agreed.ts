@@ -27,20 +27,20 @@ export const AGREED: readonly Mistake[] = [
     [
       "get /v0/admin/claims$",
       "a list of claims always has its total",
-      "claims: z.array(claimItem), total: z.int()",
-      "claims: z.array(claimItem), total: z.int().optional()",
+      "claims: z.array(listedClaim), total: z.int()",
+      "claims: z.array(listedClaim), total: z.int().optional()",
     ],
     [
       "OrganizationClaim$",
       "a claim's domain may be unknown",
-      "org_domain: z.string().nullable()",
-      "org_domain: z.string()",
+      "is_new_org: z.boolean(),\n    email_domain: z.string(),\n    org_domain: z.string().nullable()",
+      "is_new_org: z.boolean(),\n    email_domain: z.string(),\n    org_domain: z.string()",
     ],
     [
       "OrganizationClaim$",
       "what a claimant does there is a list",
-      "stated_roles: z.array(z.string())",
-      "stated_roles: z.string()",
+      "    roles: z.array(z.string())",
+      "    roles: z.string()",
     ],
     [
       "post /v0/admin/claims/review",
@@ -136,8 +136,8 @@ export const AGREED: readonly Mistake[] = [
     [
       "get /v0/onboarding/check-user",
       "who is asked for is asked by their address",
-      "query: z.object({ email: s.email.describe",
-      "query: z.object({ userEmail: s.email.describe",
+      "query: z.object({ email: whom }",
+      "query: z.object({ userEmail: whom }",
     ],
     [
       "get /v0/onboarding/claims",

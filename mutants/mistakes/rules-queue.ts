@@ -6,6 +6,30 @@ const FOUND = ["claim-queue", "claim-to-review"];
 
 export const QUEUES: readonly Mistake[] = [
   {
+    rule: "a key for certain organizations is not told what is not public beyond them",
+    file: "db/rules/claim-queue.sql",
+    before: "\n    and (app_private.key_bounds()).organizations is null;",
+    after: ";",
+    tests: ["similar-organizations"],
+    only: "so is whoever",
+  },
+  {
+    rule: "how many claims wait for an organization is not told as none where it may not be known",
+    file: "db/rules/claim-queue.sql",
+    before: "case when sees_all then s.found -> 'waiting' end",
+    after: "s.found -> 'waiting'",
+    tests: ["similar-organizations"],
+    only: "an administrator",
+  },
+  {
+    rule: "what is like an organization is also what is at the domain of the claimant",
+    file: "db/rules/claim-queue.sql",
+    before: "a.org_uri = (l.claim).org_uri and a.email_domain = (l.claim).email_domain",
+    after: "a.org_uri = (l.claim).org_uri",
+    tests: ["similar-organizations"],
+    only: "there is an empty list",
+  },
+  {
     rule: "an administrator sees in the queue what was sent to their organization, and nothing that went elsewhere",
     file: QUEUE,
     before: "or c.routed_to = 'organization'\n      and c.org_uri in",

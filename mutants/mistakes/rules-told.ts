@@ -151,8 +151,8 @@ export const TOLD: readonly Mistake[] = [
   {
     rule: "the role of persons may review claims",
     file: "db/rules/grants.sql",
-    before: "grant execute on function app_private.claim_change_page to api_review, api_person;",
-    after: "grant execute on function app_private.claim_change_page to api_review;",
+    before: "app_private.claims_with_similar_organizations\nto api_review, api_person;",
+    after: "app_private.claims_with_similar_organizations\nto api_review;",
     tests: ["catalog"],
     only: "privileges are exactly the listed ones",
   },

@@ -79,7 +79,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
     created_at: WHEN,
     email_verified: false,
     org_domain_stated: false,
-    stated_roles: ["translator"],
+    roles: ["translator"],
     history: [
       {
         from_status: null,
@@ -138,7 +138,7 @@ export function examplesOf(graphDataUrl: string): Readonly<Record<string, Exampl
       query: { status: "pending", limit: 10 },
       headers: { [REQUEST_HEADERS.adminEmail]: PLATFORM_ADMIN },
       answer: {
-        claims: [claim],
+        claims: [{ ...claim, similar_organizations: [] }],
         total: 3,
       },
     },

@@ -41,7 +41,7 @@ export const claimItem = z
       .describe(
         "Whether org_domain is what a claimant says of a new organization, and not its registered domain.",
       ),
-    stated_roles: z.array(z.string()).describe("What the claimant says they do there."),
+    roles: z.array(z.string()).describe("The claimant's own: what they say they do there."),
     history: z
       .array(
         z.object({
@@ -54,6 +54,39 @@ export const claimItem = z
       .describe("Every step it has taken, oldest first."),
   })
   .meta({ id: "OrganizationClaim" });
+
+const similarOrganization = z
+  .object({
+    org_uri: s.httpUri,
+    org_name: z.string(),
+    org_type: z.string().nullable(),
+    org_website: z.string().nullable(),
+    org_domain: z.string().nullable(),
+    status: z
+      .enum(enums.organization_status)
+      .describe(
+        "Who does not see all claims, with a key for all organizations, is told of active ones alone.",
+      ),
+    alike: z
+      .array(z.enum(["domain", "name", "website"]))
+      .describe(
+        "By what: its name; its domain or website, which is the organization's or that of the claimant's address.",
+      ),
+    members: z.int().describe("How many active members it has."),
+    waiting: z.int().nullable().describe("How many claims wait for it; null where the caller may not know."),
+  })
+  .meta({ id: "SimilarOrganization" });
+
+/** In the list alone: what is like an organization changes without the claim, so no change of a claim could tell of it. */
+const listedClaim = claimItem
+  .extend({
+    similar_organizations: z
+      .array(similarOrganization)
+      .describe(
+        "Organizations that may be the same one under another URI, likeliest first, at most eight; empty where there is none.",
+      ),
+  })
+  .meta({ id: "ListedOrganizationClaim" });
 
 const claimReview = z.strictObject({
   claimId: s.uuid,
@@ -84,15 +117,14 @@ export const claimReviewRoutes: RestRoute[] = [
     }),
     answer: {
       status: 200,
-      schema: z.object({ claims: z.array(claimItem), total: z.int() }),
+      schema: z.object({ claims: z.array(listedClaim), total: z.int() }),
       description: "The page, and how many claims match in all.",
     },
     errors: [...REFUSALS.forPerson, "permission_required"],
     statement: `
-      select json_build_object('claims', page.claims, 'total', page.total)::text
-      from app_public.organization_claims_for_review(
+      select app_private.claims_with_similar_organizations(
         $1 ->> 'adminEmail', ($1 ->> 'status')::app_public.claim_review_status,
-        ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer) as page`,
+        ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer)::text`,
   },
   {
     method: "post",
