@@ -4,6 +4,7 @@ import { organizationRoles } from "../../db/catalog.ts";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import { actingEmail } from "../rest/schemas.ts";
 import { churchQuery } from "../resources/church-schemas.ts";
+import { whom } from "../resources/onboarding.ts";
 import { RECORDS } from "../../records/index.ts";
 import { fieldsOf } from "../../records/record.ts";
 
@@ -130,7 +131,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     "WithdrawOrganizationClaimInput.userEmail": actor,
     "Query.ownOrganizationClaims.userEmail": actor,
     "OrganizationClaimItem.userEmail": "The claimant's e-mail address.",
-    "Query.checkUser.email": "The person's e-mail address.",
+    "Query.checkUser.email": whom.description!,
     email: "The person's e-mail address.",
     userId: "The person's id.",
     firstName: "The person's first name.",

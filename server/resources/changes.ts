@@ -112,7 +112,8 @@ export function changeRoutes(database: Database): RestRoute[] {
       operationId: "listOrganizationClaimChanges",
       tag: "Claim review",
       summary: "Read what has changed in the organization claims that one reviews",
-      description: "As GET /v0/changes, of the claims that GET /v0/admin/claims lists.",
+      description:
+        "As GET /v0/changes, of the claims that GET /v0/admin/claims lists, without similar_organizations, which change without the claim.",
       headers: m.actingAdmin,
       query: z.object(paging),
       answer: {

@@ -81,7 +81,8 @@ const userCheck = z
   })
   .meta({ id: "UserCheck" });
 
-const whom = s.email
+/** Whom somebody asks about. */
+export const whom = s.email
   .optional()
   .describe(
     "The person's address. Required with an API key; with a person's token it is that person unless it names somebody.",
