@@ -90,20 +90,20 @@ test("the feed of changes begins with the database, and goes on when the rules a
   await beginMigrated();
   const { owner } = database;
   const page = async (after: string) => {
-    const { rows } = await owner.query<{ page: { changes: object[]; position: string } }>(
+    const { rows } = await owner.query<{ page: { changes: object[]; next: string } }>(
       "select app_private.change_page($1) as page",
       [after],
     );
     return rows[0]!.page;
   };
-  const { position } = await page("now");
-  expect(position).toMatch(/^\d+-\d+$/);
+  const { next } = await page("now");
+  expect(next).toMatch(/^\d+-\d+$/);
   await buildWorld(owner);
   await owner.query("select app_private.number_changes()");
-  const told = await page(position);
+  const told = await page(next);
   expect(told.changes.length).toBeGreaterThan(0);
   await migrate(database.url);
-  expect(await page(position)).toEqual(told);
+  expect(await page(next)).toEqual(told);
 });
 
 test("eight simultaneous migrations end as one", async () => {
