@@ -143,7 +143,8 @@ export class Subscriptions {
       const operation = getOperationAST(document, operationName);
       if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) {
         throw new ApiError("validation_failed", {
-          message: "Here are subscriptions; send queries and mutations to /graphql with POST.",
+          message:
+            "Only subscriptions are answered with events: send queries and mutations to /graphql with POST, accepting application/json.",
         });
       }
       const named = operationName ?? undefined;
