@@ -866,13 +866,17 @@ test("an address goes from a page that only begins as an organization's URI does
   await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
   const page = `https://pages.example/${person}`;
   await db().query("insert into app_public.organizations (org_uri, name) values ($1, $2)", [
-    ...[`${page}/wells`, `Wells (${page}, ${page}/wells)`],
+    ...[`${page}/wells`, `Wells (${page}, ${page}/wells, ${page}/wells2, ${page}/wells.)`],
   ]);
   const { pseudonym } = await inProcess("people", "erase", "--email", person);
   const { rows } = await db().query("select name from app_public.organizations where org_uri = $1", [
     `${page}/wells`,
   ]);
-  expect(rows).toEqual([{ name: `Wells (https://pages.example/${pseudonym}, ${page}/wells)` }]);
+  expect(rows).toEqual([
+    {
+      name: `Wells (https://pages.example/${pseudonym}, ${page}/wells, https://pages.example/${pseudonym}/wells2, ${page}/wells.)`,
+    },
+  ]);
   await db().query("delete from app_public.organizations where org_uri = $1", [`${page}/wells`]);
 });
 

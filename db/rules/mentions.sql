@@ -97,17 +97,19 @@ begin atomic
   -- By its URI an organization is known in the graph, to partners and to keys: one that has the address in it stays, here and there.
   with alone as materialized (select app_private.address_pattern(erasable_pattern.email) as pattern)
   select coalesce('(?<!' || string_agg(
-      app_private.literal_pattern(known.before) || '(?=' || app_private.literal_pattern(known.rest) || ')', '|') || ')', '')
+      app_private.literal_pattern(known.before) || '(?=' || app_private.literal_pattern(known.rest) || known.after || ')', '|') || ')', '')
     || alone.pattern
   from alone
   left join lateral (
     -- Of a long URI what is around the address is enough to know it by, and keeps the pattern short.
-    select distinct right(left(o.org_uri, place - 1), 200) as before, substr(o.org_uri, place, 200) as rest
+    select distinct right(left(o.org_uri, place - 1), 200) as before, substr(o.org_uri, place, 200) as rest,
+      -- No longer URI, which is another.
+      case when char_length(o.org_uri) < place + 200 then '(?![/?#&=.]*[[:alnum:]_~%-])' else '' end as after
     from app_public.organizations as o, generate_series(1, char_length(o.org_uri)) as place
     -- A longer address, which is somebody else's, is not to take the place of one that is found.
     where case when strpos(lower(o.org_uri), lower(erasable_pattern.email)) > 0 then o.org_uri ~* alone.pattern end
       and substr(lower(o.org_uri), place, char_length(erasable_pattern.email)) = lower(erasable_pattern.email)
-    order by before, rest limit 100) as known on true
+    order by before, rest, after limit 100) as known on true
   group by alone.pattern;
 end;
 comment on function app_private.erasable_pattern is

@@ -216,7 +216,7 @@ export const PEOPLE_ERASED: readonly Mistake[] = [
   {
     rule: "an organization's URI stays as a whole, not what begins as it does",
     file: "db/rules/mentions.sql",
-    before: "|| '(?=' || app_private.literal_pattern(known.rest) || ')', '|')",
+    before: "|| '(?=' || app_private.literal_pattern(known.rest) || known.after || ')', '|')",
     after: ", '|')",
     tests: ["people"],
     only: "only begins",
