@@ -862,22 +862,20 @@ test("a link that waits for somebody who is not among the users is not sent any 
   expect((await db().query("select from app_private.mails where unique_key ~ '^link:'")).rowCount).toBe(0);
 });
 
-test("an address goes from a page that only begins as an organization's URI does", async () => {
+test("an address goes from a page that only begins as an organization's URI does, or goes on behind it", async () => {
   await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
   const page = `https://pages.example/${person}`;
-  await db().query("insert into app_public.organizations (org_uri, name) values ($1, $2)", [
-    ...[`${page}/wells`, `Wells (${page}, ${page}/wells, ${page}/wells2, ${page}/wells.)`],
+  const uri = `${page}/wells`;
+  await db().query("insert into app_public.organizations (org_uri, name, website) values ($1, $2, $3)", [
+    ...[uri, `Wells, ${page}, ${uri}.`, `${uri}2`],
   ]);
   const { pseudonym } = await inProcess("people", "erase", "--email", person);
-  const { rows } = await db().query("select name from app_public.organizations where org_uri = $1", [
-    `${page}/wells`,
+  const { rows } = await db().query("select name, website from app_public.organizations where org_uri = $1", [
+    uri,
   ]);
-  expect(rows).toEqual([
-    {
-      name: `Wells (https://pages.example/${pseudonym}, ${page}/wells, https://pages.example/${pseudonym}/wells2, ${page}/wells.)`,
-    },
-  ]);
-  await db().query("delete from app_public.organizations where org_uri = $1", [`${page}/wells`]);
+  const gone = `https://pages.example/${pseudonym}`;
+  expect(rows).toEqual([{ name: `Wells, ${gone}, ${uri}.`, website: `${gone}/wells2` }]);
+  await db().query("delete from app_public.organizations where org_uri = $1", [uri]);
 });
 
 test("of a mail that failed it is kept that it did, and no word of it, to an erased person or about them", async () => {

@@ -131,3 +131,15 @@ test("a change of a claim is told with the claimant's own roles, and without wha
     expect(Object.keys(item)).not.toContain("similar_organizations");
   }
 });
+
+test("where looking takes long, the claims come without what is like the others", async () => {
+  const { rows } = await db().query<{ claims: { similar_organizations: object[] | null }[] }>(
+    `select app_private.claims_with_similar_organizations($1, null, 50, 0) -> 'claims' as claims
+     from (select pg_sleep(2.1) offset 0) as late`,
+    [m.support],
+  );
+  const { total } = await list(m.support);
+  expect(rows[0]!.claims.map((each) => each.similar_organizations)).toEqual(
+    Array.from({ length: total }, () => null),
+  );
+});

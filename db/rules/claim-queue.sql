@@ -251,14 +251,15 @@ begin
       select c as claim, row_number() over () as place from unnest(page.claims) as c
     ), alike as materialized (
       -- Once for all who claim the same organization from the same domain.
-      select asked.org_uri, asked.email_domain, (
+      -- Among tens of thousands with much the same names it takes long, and the list is not to be had less for that.
+      select asked.org_uri, asked.email_domain, case when clock_timestamp() < statement_timestamp() + interval '2 seconds' then (
         select coalesce(json_agg(json_build_object(
             'org_uri', s.found -> 'uri', 'org_name', s.found -> 'name', 'org_type', s.found -> 'type',
             'org_website', s.found -> 'website', 'org_domain', s.found -> 'domain', 'status', s.found -> 'status',
             'alike', s.found -> 'alike', 'members', s.found -> 'members',
             'waiting', case when sees_all then s.found -> 'waiting' end) order by s.place), '[]')
         from jsonb_array_elements(app_private.similar_organizations(o, asked.email_domain, sees_all))
-          with ordinality as s (found, place)) as similar_organizations
+          with ordinality as s (found, place)) end as similar_organizations
       from (select distinct (l.claim).org_uri, (l.claim).email_domain from listed as l) as asked
       join app_public.organizations as o on o.org_uri = asked.org_uri
     )
@@ -266,11 +267,12 @@ begin
     from listed as l
     left join alike as a on a.org_uri = (l.claim).org_uri and a.email_domain = (l.claim).email_domain
     cross join lateral (
-      select (l.claim).*, coalesce(a.similar_organizations, '[]') as similar_organizations) as item);
+      select (l.claim).*, case when a.org_uri is null then '[]' else a.similar_organizations end as similar_organizations) as item);
 end
 $$;
 comment on function app_private.claims_with_similar_organizations is
-  'What organization_claims_for_review answers, each claim with the organizations that similar_organizations finds for it. Of those that '
+  'What organization_claims_for_review answers, each claim with the organizations that similar_organizations finds for it; null where '
+  'there was no time to look. Of those that '
   'are not public, and of how many claims wait for one, it tells who sees all claims with no bounds to their key.';
 
 create function app_private.reviewed_organization(organization app_public.organizations, sees_people boolean) returns jsonb

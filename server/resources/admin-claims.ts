@@ -82,8 +82,9 @@ const listedClaim = claimItem
   .extend({
     similar_organizations: z
       .array(similarOrganization)
+      .nullable()
       .describe(
-        "Organizations that may be the same one under another URI, likeliest first, at most eight; empty where there is none.",
+        "Organizations that may be the same one under another URI, likeliest first, at most eight; empty where there is none, null where looking for those of others had taken two seconds already.",
       ),
   })
   .meta({ id: "ListedOrganizationClaim" });
