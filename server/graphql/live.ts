@@ -63,7 +63,7 @@ function contentOf(record: RecordDescription): string {
     return `${JSON.stringify(description)} ${name}: ${scalar}`;
   });
   return `
-    """What a change of a record shows of it, as the list of REST does; \`${fieldOf(record.kind)}\` has what is linked to it."""
+    """What a change of a record shows of it, as the list of REST does, but for graphStatus; \`${fieldOf(record.kind)}\` has what is linked to it."""
     type Changed${type} {
       ${fields.join("\n      ")}
     }`;
