@@ -250,8 +250,8 @@ begin
     with listed as materialized (
       select c as claim, row_number() over () as place from unnest(page.claims) as c
     ), alike as materialized (
-      -- Once for all who claim the same organization from the same domain.
-      -- Among tens of thousands with much the same names it takes long, and the list is not to be had less for that.
+      -- Once for all who claim the same organization from the same domain. Among tens of thousands with much the same names it takes
+      -- long, and the list is to be had all the same.
       select asked.org_uri, asked.email_domain, case when clock_timestamp() < statement_timestamp() + interval '2 seconds' then (
         select coalesce(json_agg(json_build_object(
             'org_uri', s.found -> 'uri', 'org_name', s.found -> 'name', 'org_type', s.found -> 'type',

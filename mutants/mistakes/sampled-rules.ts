@@ -205,4 +205,12 @@ export const SAMPLED_RULES: readonly Mistake[] = [
     tests: ["drain-steps"],
     only: "what it has sent when its process ends",
   },
+  {
+    rule: "claims are listed even where it takes long to find what is like them",
+    file: "db/rules/claim-queue.sql",
+    before: "statement_timestamp() + interval '2 seconds'",
+    after: "statement_timestamp() + interval '2 hours'",
+    tests: ["similar-organizations"],
+    only: "takes long",
+  },
 ];
