@@ -2,7 +2,13 @@ import type { Command } from "commander";
 import { AdminError } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
-type OrgOptions = { uri: string; name: string; domain?: string; type?: string; website?: string };
+type OrgOptions = {
+  uri: string;
+  name: string;
+  domain?: string | null;
+  type?: string | null;
+  website?: string | null;
+};
 
 /** orgs add. */
 export function registerOrgs(program: Command, context: AdminContext): void {
@@ -19,37 +25,31 @@ export function registerOrgs(program: Command, context: AdminContext): void {
     )
     .option("--type <text>", "what kind of organization it is")
     .option("--website <url>", "its website")
-    .action(async (options: OrgOptions) => {
+    .action(async ({ uri, name, domain = null, type = null, website = null }: OrgOptions) => {
       const pool = await context.pool();
+      const values = [uri, name, domain, type, website];
       const { rows: problems } = await pool.query<{ path: string; message: string }>(
         `select path, message from jsonb_to_recordset(
            app_private.http_uri_problems('--uri', $1)
-           || app_private.text_problems('--name', app_private.trimmed($2))
-           || case when $3::text is null then '[]' else app_private.http_uri_problems('--website', $3) end
+           || app_private.name_problems('--name', app_private.trimmed($2))
+           || app_private.own_domain_problems('--domain', $3)
+           || app_private.name_problems('--type', app_private.trimmed($4), required => false)
+           || case when app_private.trimmed($5) is null then '[]' else app_private.http_uri_problems('--website', app_private.trimmed($5)) end
          ) as problem (path text, message text)`,
-        [options.uri, options.name, options.website ?? null],
+        values,
       );
       if (problems.length > 0) {
         throw new AdminError(problems.map(({ path, message }) => `${path} ${message}`).join("; "));
       }
-      const domain = options.domain === undefined ? null : checkedDomain(options.domain);
       const { rows } = await pool.query<{ orgUri: string; name: string }>(
         `insert into app_public.organizations (org_uri, name, domain, type, website)
          values ($1, $2, $3, $4, $5)
          on conflict (org_uri) do nothing
          returning org_uri as "orgUri", name, type, website, domain`,
-        [options.uri, options.name, domain, options.type ?? null, options.website ?? null],
+        values,
       );
       const [added] = rows;
-      if (!added) throw new AdminError(`There is already an organization with the URI ${options.uri}.`);
+      if (!added) throw new AdminError(`There is already an organization with the URI ${uri}.`);
       context.print(added, `Added ${added.name}, ${added.orgUri}`);
     });
-}
-
-function checkedDomain(text: string): string {
-  const domain = text.trim().toLowerCase();
-  if (!/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(domain)) {
-    throw new AdminError("--domain must be a domain name such as example.org");
-  }
-  return domain;
 }

@@ -104,6 +104,14 @@ describe("what cannot be done", () => {
       ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", `x.${"d".repeat(64)}`],
     ],
     [
+      "a mail provider's domain",
+      ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--domain", " GMail.com. "],
+    ],
+    [
+      "a kind of organization of two lines",
+      ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--type", "Church\nMission"],
+    ],
+    [
       "a website that is no address",
       ["orgs", "add", "--uri", "https://x.example/o", "--name", "O", "--website", "x.example"],
     ],

@@ -451,6 +451,17 @@ test.each(["need", "commitment", "engagement_claim"])(
   },
 );
 
+test("what is missing is told apart from what is wrong", async () => {
+  const { orgUri: _, ...record } = RECORDS.commitments.valid;
+  const sent = { ...record, orgName: 5 };
+  const details = [
+    { path: "orgUri", message: "is required" },
+    { path: "orgName", message: "must be text" },
+  ];
+  const answer = await call(`${service.url}/v0/commitments`, "POST", service.keys.write, sent);
+  expect(answer).toMatchObject({ status: 400, body: { error: "validation_failed", details } });
+});
+
 test("a list that need not be given may be null, and is empty then", async () => {
   const { owner } = service.database;
   const { rows: needs } = await owner.query(

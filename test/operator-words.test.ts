@@ -45,13 +45,13 @@ async function declareNeeds(count: number, email = contributor): Promise<void> {
 test("an organization, and who belongs to it: as they are now, not as they were written", async () => {
   const uri = "https://data.example.org/org/delta";
   expect(
-    await lines("orgs", "add", "--uri", uri, "--name", " Delta ", "--domain", " Delta.Example "),
+    await lines("orgs", "add", "--uri", uri, "--name", " Delta ", "--domain", " Déltà.Example. "),
   ).toEqual([`Added Delta, ${uri}`]);
   const { rows } = await database.owner.query(
     "select name, domain, type, website from app_public.organizations where org_uri = $1",
     [uri],
   );
-  expect(rows).toEqual([{ name: "Delta", domain: "delta.example", type: null, website: null }]);
+  expect(rows).toEqual([{ name: "Delta", domain: "xn--dlt-cla6b.example", type: null, website: null }]);
   const person = (email: string) => ["--org", uri, "--email", email];
   expect(await lines("members", "add", ...person("New@delta.example"), "--role", "org_contributor")).toEqual([
     `New@delta.example is org_contributor of ${uri}.`,

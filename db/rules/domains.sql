@@ -106,6 +106,14 @@ begin atomic
 end;
 comment on function app_private.is_free_mail is 'Whether anybody can get a mailbox at this domain (db/rules/free-mail-domains.sql).';
 
+create function app_private.own_domain_problems(path text, value text) returns jsonb
+language sql stable
+return app_private.domain_problems(path, value)
+  || case when app_private.is_free_mail(app_private.normal_domain(value))
+       then app_private.problem(path, 'must be the organization''s own domain, not a mail provider''s') else '[]' end;
+comment on function app_private.own_domain_problems is
+  'Problems of an optional domain name whose addresses are to speak for an organization.';
+
 create function app_private.domains_match(email_domain text, org_domain text) returns boolean
 language sql stable
 -- An organization's domain is kept in its normal form (organizations.sql).

@@ -97,9 +97,7 @@ begin
        end
     || case when num_nonnulls(name, type, website, domain) = 0
          then app_private.problem('name', 'is required unless type, website or domain is given') else '[]' end
-    || app_private.domain_problems('domain', domain)
-    || case when app_private.is_free_mail(app_private.normal_domain(domain))
-         then app_private.problem('domain', 'must be the organization''s own domain, not a mail provider''s') else '[]' end);
+    || app_private.own_domain_problems('domain', domain));
   perform app_private.name_actor(admin_email);
   -- As in set_member_role: first the lock.
   perform app_private.lock_organization(org_uri);

@@ -26,6 +26,13 @@ export const DOORS_SAID: readonly Mistake[] = [
     after: ".take(MOST_DETAILS).toArray());",
   },
   {
+    rule: "of a field that is missing a refusal says that it is required",
+    file: "server/rest/body.ts",
+    before: "schema.safeParse(value, { reportInput: true })",
+    after: "schema.safeParse(value)",
+    tests: ["input"],
+  },
+  {
     rule: "of thousands of fields those that a refusal does not name are only counted",
     file: "server/rest/body.ts",
     before: "detailsOf(issues).take(MOST_DETAILS).toArray()",

@@ -87,17 +87,18 @@ export const OPERATOR_WORDS: readonly Mistake[] = [
     ],
     ["what it may be", "a network has one number of bits", "rest.length > 0", "rest.length > 1"],
   ),
-  ...slips(WORDS, "admin/orgs.ts", [
-    "as they are now",
-    "what surrounds a domain is no part of it",
-    "text.trim().toLowerCase()",
-    "text.toLowerCase()",
-  ]),
+  {
+    rule: "who adds an organization cannot give it a mail provider's domain",
+    file: "admin/orgs.ts",
+    before: "app_private.own_domain_problems('--domain', $3)",
+    after: "app_private.domain_problems('--domain', $3)",
+    tests: ["cli"],
+  },
   ...slips(WORDS, "admin/orgs.ts", [
     "as they are now",
     "an organization is told by the name that it has got",
     "`Added ${added.name}, ${added.orgUri}`",
-    "`Added ${options.name}, ${added.orgUri}`",
+    "`Added ${name}, ${added.orgUri}`",
   ]),
   ...slips(
     WORDS,

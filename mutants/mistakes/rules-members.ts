@@ -153,9 +153,9 @@ export const MEMBERS: readonly Mistake[] = [
   },
   {
     rule: "an organization's own domain is not a mail provider's",
-    file: "db/rules/organizations.sql",
-    before: "|| case when app_private.is_free_mail(app_private.normal_domain(domain))",
-    after: "|| case when app_private.is_free_mail(domain)",
+    file: "db/rules/domains.sql",
+    before: "|| case when app_private.is_free_mail(app_private.normal_domain(value))",
+    after: "|| case when app_private.is_free_mail(value)",
     tests: ["membership-roles", "membership-domains"],
     only: "REST",
   },

@@ -18,11 +18,14 @@ export function withNullable(body: z.ZodObject): z.ZodObject {
 
 /** Reads a body; what is null and may be left out is left out. */
 export function readAs(body: z.ZodObject, value: unknown): ReturnType<z.ZodObject["safeParse"]> {
-  if (typeof value !== "object" || value === null) return body.safeParse(value);
+  if (typeof value !== "object" || value === null) return strictly(body, value);
   const given = { ...value } as Record<string, unknown>;
   for (const name of optionalOf(body)) if (given[name] === null) delete given[name];
-  return body.safeParse(given);
+  return strictly(body, given);
 }
+
+/** Reads values as they are; with the input, so that what is missing can be told from what is wrong. */
+export const strictly: typeof readAs = (schema, value) => schema.safeParse(value, { reportInput: true });
 
 /** The refusal of what a schema has found wrong. Of thousands of fields those that it does not name are only counted. */
 export function malformed(issues: readonly z.core.$ZodIssue[]): ApiError {
@@ -33,7 +36,8 @@ export function malformed(issues: readonly z.core.$ZodIssue[]): ApiError {
 /** What a schema has found wrong, field by field. */
 export function* detailsOf(issues: readonly z.core.$ZodIssue[]): Generator<ErrorDetail> {
   for (const issue of issues) {
-    if (!isOfKeys(issue)) yield { path: pathOf(issue.path), message: issue.message };
+    if (!isOfKeys(issue))
+      yield { path: pathOf(issue.path), message: isMissing(issue) ? "is required" : issue.message };
     else
       for (const key of issue.keys)
         yield { path: pathOf([...issue.path, key]), message: "is not a field of this request" };
@@ -42,6 +46,10 @@ export function* detailsOf(issues: readonly z.core.$ZodIssue[]): Generator<Error
 
 function isOfKeys(issue: z.core.$ZodIssue): issue is z.core.$ZodIssueUnrecognizedKeys {
   return issue.code === "unrecognized_keys";
+}
+
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  return issue.code !== "custom" && "input" in issue && issue.input === undefined;
 }
 
 /** A path as refusals write it: filter.needId.in[0]. */

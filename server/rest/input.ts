@@ -8,7 +8,7 @@ import { pass } from "../identity/guards.ts";
 import { BODY_LIMIT } from "../identity/limits.ts";
 import { reading } from "../identity/still-known.ts";
 import { verifyJson } from "../text.ts";
-import { malformed, readAs } from "./body.ts";
+import { malformed, readAs, strictly } from "./body.ts";
 import { coercion } from "./coerce.ts";
 import type { Input, RestRoute } from "./route.ts";
 
@@ -51,8 +51,6 @@ export function inputReader(route: RestRoute): (request: Request, response: Resp
     return Object.assign({}, ...results.map(({ result }) => result.data)) as Input;
   };
 }
-
-const strictly: typeof readAs = (schema, value) => schema.safeParse(value);
 
 /** The header from which a route reads the input of this name. */
 export function headerOf(name: string): string {
