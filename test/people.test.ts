@@ -878,6 +878,41 @@ test("an address goes from a page that only begins as an organization's URI does
   await db().query("delete from app_public.organizations where org_uri = $1", [uri]);
 });
 
+test("an address goes from the parameters of a page too, where @ and + are written as %40 and %2B", async () => {
+  const email = `ana+field@${organization.domain}`;
+  const written = (local: string) => `${local}%2bField%40${organization.domain}`;
+  await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, email]);
+  const uri = `https://pages.example/people?of=${written("ana")}`;
+  // What is a longer address, or somebody else's, is neither.
+  const others = `${written("ana")}@pages.example, ${written("x.ana")}, ana%2Bfield%40x.${organization.domain}`;
+  const [page, label] = [`https://pages.example/mail?to=${written("Ana")}&cc=`, written("ANA")];
+  await db().query("insert into app_public.organizations (org_uri, name, website) values ($1, $2, $3)", [
+    ...[uri, others, page],
+  ]);
+  await db().query(
+    `insert into app_private.api_keys (label, key_hash, scope, organizations)
+     values ($1::text, sha256($1::text::bytea), 'api_read', array[$2])`,
+    [label, uri],
+  );
+  const { kept } = await inProcess("people", "export", "--email", email);
+  expect(kept["app_public.organizations"]).toHaveLength(1);
+  const { pseudonym, remains } = await inProcess("people", "erase", "--email", email);
+  expect(remains).toMatchObject([{ table: "app_public.organizations", row: { org_uri: uri } }]);
+  const { rows } = await db().query(
+    `select o.org_uri, o.name, o.website, k.label from app_public.organizations as o
+     join app_private.api_keys as k on k.organizations = array[o.org_uri] where o.org_uri = $1`,
+    [uri],
+  );
+  expect(rows).toEqual([
+    {
+      ...{ org_uri: uri, name: others, label: pseudonym },
+      website: `https://pages.example/mail?to=${pseudonym}&cc=`,
+    },
+  ]);
+  await db().query("delete from app_private.api_keys where label = $1", [pseudonym]);
+  await db().query("delete from app_public.organizations where org_uri = $1", [uri]);
+});
+
 test("of a mail that failed it is kept that it did, and no word of it, to an erased person or about them", async () => {
   await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
   await db().query(

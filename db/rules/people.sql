@@ -356,7 +356,7 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select count(*) from app_public.churches as c
-  where strpos(lower(to_jsonb(c)::text), lower(churches_naming.email)) > 0
+  where app_private.may_mention(to_jsonb(c)::text, churches_naming.email)
     and to_jsonb(c) <> app_private.substituted(to_jsonb(c), app_private.address_pattern(churches_naming.email), '');
 end;
 comment on function app_private.churches_naming is 'How many churches of the directory have an address.';

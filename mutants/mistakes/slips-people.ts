@@ -119,8 +119,8 @@ export const SLIPS_OF_PEOPLE: readonly Mistake[] = [
   {
     rule: "churches name an address in any case of it",
     file: "db/rules/people.sql",
-    before: "strpos(lower(to_jsonb(c)::text), lower(churches_naming.email))",
-    after: "strpos(to_jsonb(c)::text, churches_naming.email)",
+    before: "app_private.may_mention(to_jsonb(c)::text, churches_naming.email)",
+    after: "strpos(to_jsonb(c)::text, churches_naming.email) > 0",
     tests: ["people"],
     only: "stand in for an erased person",
   },
