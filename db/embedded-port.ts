@@ -1,9 +1,8 @@
 // The port of the embedded PostgreSQL: which it had, who is there, and where another one can be.
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -79,17 +78,22 @@ async function seesFileIn(url: string, data: string): Promise<boolean> {
   }
 }
 
+/** Below those that systems give to whoever connects: one of these would be taken while its server is started again. */
+const PORTS = { first: 10_000, count: 5_000 };
+const DRAWS = 20;
+
 /** A port that nobody uses: the wanted one if that is so. */
 export async function freePort(wanted = 0): Promise<number> {
-  const probe = createServer().listen(wanted, "127.0.0.1");
-  try {
-    await once(probe, "listening");
-  } catch (error) {
-    if (wanted === 0) throw error;
-    return freePort();
+  for (let draw = 0; ; draw += 1) {
+    const port = draw === 0 && wanted > 0 ? wanted : PORTS.first + randomInt(PORTS.count);
+    const probe = createServer().listen(port, "127.0.0.1");
+    try {
+      await once(probe, "listening");
+      probe.close();
+      await once(probe, "close");
+      return port;
+    } catch (error) {
+      if (draw === DRAWS) throw error;
+    }
   }
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }

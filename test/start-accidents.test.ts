@@ -19,9 +19,9 @@ const NEED = {
   },
 };
 
-/** What a service has said that is no event in its log. */
 /** What graphile-worker prints of a job that it was just asking for, and nobody can have it leave out. */
 const TRACE = /^Trace: .*\n(?:(?: +at | {2}\w|\}).*\n?)*/gm;
+/** What a service has said that is no event in its log. */
 const complaints = (service: Running) =>
   service
     .output()
@@ -61,7 +61,10 @@ describe("the embedded PostgreSQL of npm start", () => {
       const killed = await postmaster();
       process.kill(killed, "SIGKILL");
       await eventually(async () => {
-        expect(await postmaster()).not.toBe(killed);
+        const { exitCode, signalCode } = service.child;
+        if ((await postmaster()) === killed) {
+          throw new Error(`not started again (${exitCode ?? signalCode}): ${service.output().stderr}`);
+        }
         expect((await declare()).status).toBe(201);
         expect(service.output().stderr.match(/was started again/g)).toHaveLength(times);
       });

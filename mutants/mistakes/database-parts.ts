@@ -216,6 +216,14 @@ export const DATABASE_PARTS: readonly Mistake[] = [
     only: "left to whoever has it",
   },
   {
+    rule: "the embedded database's port is none that a system gives to whoever connects",
+    file: "db/embedded-port.ts",
+    before: "wanted > 0 ? wanted",
+    after: "wanted >= 0 ? wanted",
+    tests: ["embedded-postgres-log"],
+    only: "none that a system gives",
+  },
+  {
     rule: "a copy of the embedded database's folder does not join the original's server",
     file: "db/embedded-port.ts",
     before: "return rows[0]?.found === true;",
