@@ -233,7 +233,7 @@ describe.each([
       claimsToReview(adminEmail: $adminEmail, after: $after) { id toStatus item } }`;
     const after = await now();
     const adminEmail = `boss@${organization.domain}`;
-    const [boss, all, none] = [adminEmail, platformAdmin, contributor].map((email) =>
+    const [boss, all, none, nobody] = [adminEmail, platformAdmin, contributor, undefined].map((email) =>
       listen({ adminEmail: email, after }, query, service.keys.review),
     );
     const claim = (userEmail: string) =>
@@ -248,6 +248,9 @@ describe.each([
       expect(boss!.events).toMatchObject([step, step]);
       expect(all!.events.slice(-2)).toMatchObject([step, step]);
       expect(none!.events).toMatchObject([{ errors: [{ extensions: { code: "permission_required" } }] }]);
+      expect(nobody!.events).toMatchObject([
+        { errors: [{ extensions: { code: "validation_failed", details: [{ path: "adminEmail" }] } }] },
+      ]);
     });
     await db.query(
       `update app_public.memberships set status = 'suspended'

@@ -289,6 +289,7 @@ declare
   bounds constant text[] := (app_private.key_bounds()).organizations;
 begin
   admin_email := app_private.acting_email(admin_email);
+  perform app_private.refuse_problems(app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
   sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
   own := app_private.organizations_reviewed(admin_email, sees_all);
