@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { closeClient } from "./close.ts";
 import { answers, freePort, lastPort, serves } from "./embedded-port.ts";
 
 const DATABASE = "engagement";
@@ -240,12 +241,14 @@ async function startServer(log: string, start: (log: string) => Promise<void>): 
 
 async function makeDatabase(url: string): Promise<void> {
   const client = new pg.Client(url);
-  await client.connect();
+  // It may be killed meanwhile: what is asked fails with that, and this process is not to.
+  client.on("error", () => undefined);
   try {
+    await client.connect();
     const { rowCount } = await client.query("select from pg_database where datname = $1", [DATABASE]);
     if (rowCount === 0) await client.query(`create database ${DATABASE}`);
   } finally {
-    await client.end();
+    await closeClient(client);
   }
 }
 

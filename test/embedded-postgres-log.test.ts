@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -181,6 +181,34 @@ describe("after a crash", () => {
     );
     postgres = await startEmbeddedPostgres(dir, settings);
   });
+});
+
+test("that it ends while its database is looked for is an error of the start, and none of the process", async () => {
+  const place = join(dir, "cluster/postmaster.pid");
+  const note = await readFile(place, "utf8");
+  const { port } = new URL(postgres.url);
+  const proxy = createServer((socket) => {
+    const server = connect(Number(port), "127.0.0.1");
+    socket.on("data", (data) => {
+      if (data.includes("from pg_database")) socket.destroy();
+      else server.write(data);
+    });
+    server.on("data", (data) => socket.write(data));
+    for (const [one, other] of [
+      [socket, server],
+      [server, socket],
+    ] as const)
+      one.on("error", () => undefined).on("close", () => other.destroy());
+  });
+  await once(proxy.listen(0, "127.0.0.1"), "listening");
+  try {
+    await writeFile(place, note.replace(`\n${port}\n`, `\n${(proxy.address() as AddressInfo).port}\n`));
+    await expect(startEmbeddedPostgres(dir, settings)).rejects.toThrow("Connection terminated unexpectedly");
+  } finally {
+    await writeFile(place, note);
+    proxy.close();
+  }
+  expect(await startEmbeddedPostgres(dir, settings)).toMatchObject({ wasRunning: true, url: postgres.url });
 });
 
 describe("a program of PostgreSQL", () => {

@@ -224,6 +224,14 @@ export const DATABASE_PARTS: readonly Mistake[] = [
     only: "none that a system gives",
   },
   {
+    rule: "an embedded database that is killed while it is joined ends nobody's process",
+    file: "db/embedded.ts",
+    before: '  client.on("error", () => undefined);\n',
+    after: "",
+    tests: ["embedded-postgres-log"],
+    only: "none of the process",
+  },
+  {
     rule: "a copy of the embedded database's folder does not join the original's server",
     file: "db/embedded-port.ts",
     before: "return rows[0]?.found === true;",
