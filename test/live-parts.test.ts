@@ -272,8 +272,9 @@ describe("a feed", () => {
     };
     return { readings, feed: new LiveFeed(database as unknown as Database) };
   }
-  const party = (id: string, role = "api_read") => ({
-    ...{ identity: () => ({ id, role, keyId: id }) as Identity, isReady: () => true },
+  const party = (id: string, role = "api_read", email?: string) => ({
+    ...{ identity: () => ({ id, role, keyId: id, person: email && { email } }) as Identity },
+    isReady: () => true,
     ...{ recheck: () => Promise.resolve() as Promise<unknown>, cut: () => undefined },
   });
   const nothing = ({ input }: Reading): Page => ({
@@ -631,6 +632,20 @@ describe("a feed", () => {
         ...["claims api_read a", "claims api_read a", "claims api_read b"],
         ...["records api_read changes", "records api_write changes"],
       ]);
+    });
+    ended.abort();
+    await Promise.all(all);
+  });
+
+  test("is read for each address that the account of a person has had, however it is written", async () => {
+    const { feed, readings } = feedOf(nothing);
+    const ended = new AbortController();
+    const all = ["ana@x.example", "ANA@x.example", "ana@y.example"].map((email) =>
+      feed.changes({ claims: {}, after: "1-1" }, party("a", "api_person", email), ended.signal).next(),
+    );
+    const begun = () => readings.filter(({ input }) => input.limit === OWN || input.after === "now");
+    await eventually(() => {
+      expect(begun().map(({ input }) => input.limit === OWN)).toEqual([false, false, true, true]);
     });
     ended.abort();
     await Promise.all(all);

@@ -244,7 +244,7 @@ begin
   if idempotency_key is not null then
     -- Servers of a version that did not pass the request on still ask during an upgrade: their fingerprints are of another length.
     answer := app_private.recall_answer(caller, idempotency_key,
-      coalesce(app_private.request_fingerprint(request), sha256(convert_to(statement || body, 'utf8'))));
+      coalesce(app_private.request_fingerprint(request, person), sha256(convert_to(statement || body, 'utf8'))));
     if answer is not null then
       return next answer;
       return;
@@ -270,13 +270,15 @@ comment on function app_private.run_as is
   'With an idempotency key, the same request (its method, path and body, as they were sent) gets the first answer again, and any '
   'other gets 409.';
 
-create function app_private.request_fingerprint(request jsonb) returns bytea
+create function app_private.request_fingerprint(request jsonb, person jsonb default null) returns bytea
 language sql immutable
 -- What a caller sends is the same for every version of the service, what a server makes of it (its SQL, and what it puts in
--- place of what was left out) is not. What is null is as if it were left out.
-return '\x01'::bytea || sha256(convert_to(jsonb_strip_nulls(request)::text, 'utf8'));
+-- place of what was left out) is not. What is null is as if it were left out. A person who has got another address from their
+-- provider is somebody else here.
+return '\x01'::bytea || sha256(convert_to(
+  jsonb_strip_nulls(request || jsonb_build_object('person', lower(person ->> 'email')))::text, 'utf8'));
 comment on function app_private.request_fingerprint is
-  'By what a request is known again when it is repeated: its method, path and body, as they were sent.';
+  'By what a request is known again when it is repeated: its method, path and body, as they were sent, and the address of the person who sends it.';
 
 create function app_private.recall_answer(caller uuid, idempotency_key text, fingerprint bytea) returns text
 language plpgsql security definer

@@ -101,8 +101,8 @@ export class RequestConnection {
       this.#isWhole = true;
       try {
         const { rows } = await run(
-          "select app_private.recall_answer($1, $2, app_private.request_fingerprint($3)) as answer",
-          [this.#caller, key, JSON.stringify(request)],
+          "select app_private.recall_answer($1, $2, app_private.request_fingerprint($3, nullif($4, '')::jsonb)) as answer",
+          [this.#caller, key, JSON.stringify(request), this.#settings["app.person"]],
         );
         let answer = rows[0]?.answer ?? undefined;
         if (answer === undefined) {

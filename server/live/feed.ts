@@ -107,14 +107,16 @@ export class LiveFeed {
 
   /** Those who may see the same have one; of claims each reviewer has their own. */
   #channelOf({ claims }: Topic, party: Party): Channel {
-    const { id, role } = party.identity();
-    const name = claims ? JSON.stringify([id, claims.adminEmail?.toLowerCase()]) : role;
+    const identity = party.identity();
+    const name = claims
+      ? JSON.stringify([...whoIs(identity), claims.adminEmail?.toLowerCase()])
+      : identity.role;
     const known = this.#channels.get(name);
     if (known && (known.subscribers.size > 0 || !claims)) return known;
     for (const [other, { subscribers }] of this.#channels)
       if (subscribers.size === 0) this.#channels.delete(other);
     // Records are read in the role alone: no other caller's bounds or person are in it.
-    const reader: Identity = claims ? party.identity() : { ...SERVICE, role };
+    const reader: Identity = claims ? identity : { ...SERVICE, role: identity.role };
     const channel = new Channel({
       read: (after) => this.#read(claims ? { claims } : {}, reader, after, LONGER_PAGE),
       tickMs: claims ? CLAIMS_TICK_MS : TICK_MS,
@@ -131,7 +133,7 @@ export class LiveFeed {
    */
   #readInTurn(topic: Topic, identity: Identity, after: string): Promise<Page> {
     const { orgUri, needId, claims } = topic;
-    const name = JSON.stringify([identity.id, orgUri, needId, claims, after]);
+    const name = JSON.stringify([...whoIs(identity), orgUri, needId, claims, after]);
     const waiting = this.#waiting.get(name);
     if (waiting) return waiting;
     const read = (this.#turns.get(identity.id) ?? Promise.resolve()).then(() => {
@@ -181,6 +183,11 @@ const SERVICE = {
   keyId: undefined,
   person: undefined,
 } as unknown as Identity;
+
+/** Who sees the same: a provider may give the same person another address, which is who they are here. */
+function whoIs({ id, person }: Identity): unknown[] {
+  return [id, person?.email.toLowerCase()];
+}
 
 /** Whose request it was may have been answered by now. */
 function withoutGone(identity: Identity): Identity {
