@@ -2,7 +2,7 @@
 import { Transform, type TransformCallback } from "node:stream";
 import { GraphFailed, GraphTimeout, GraphUnavailable } from "./store-errors.ts";
 import { Lines } from "./store-lines.ts";
-import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML } from "./media-types.ts";
+import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML, TURTLE } from "./media-types.ts";
 
 // When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice,
 // of which the embedded store writes only this.
@@ -23,6 +23,8 @@ const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
   [RESULTS_XML, /<\/(\w+:)?sparql>\s*$/],
   [JSON_LD, /[}\]]\s*$/],
   [N_TRIPLES, /(^|\.)\s*$/],
+  // Where there are no triples, what may stand before them.
+  [TURTLE, /(^|\.)\s*$|(^|\n)\s*(#|prefix\s|base\s)[^\n]*\s*$/i],
   [CSV, /(^|\n|^true|^false)$/],
   [TSV, /(^|\n|^true|^false)$/],
   [RDF_XML, /<\/(\w+:)?RDF>\s*$/],

@@ -143,6 +143,8 @@ function fromUrl({ username, password }: URL): string | undefined {
 
 /** What is read of an answer that nobody waits for, to know when the store has ended it. */
 const MOST_UNREAD = 20_000_000;
+/** And for how many times as long as it could have taken: by drops it could go on for weeks. */
+const UNREAD_TIMES = 10;
 
 class ConnectionLost extends GraphUnreachable {}
 
@@ -196,6 +198,8 @@ function exchange(
       if (isFollowed) {
         // Whoever writes to nobody ends late, or never.
         incoming.unpipe(body);
+        const endless = setTimeout(() => incoming.destroy(), UNREAD_TIMES * timeoutMs).unref();
+        incoming.once("close", () => clearTimeout(endless));
         let unread = 0;
         incoming.on("data", ({ length }: Buffer) => {
           unread += length;
@@ -210,8 +214,13 @@ function exchange(
       }
     });
     incoming.pipe(body);
+    const encoding = String(headers["content-encoding"] ?? "identity");
     if (hasLeft) body.destroy();
-    else if (status >= 200 && status < 300) resolve({ status, contentType, body });
+    else if (encoding !== "identity") {
+      body.destroy();
+      // It was not asked for, and nobody would know.
+      reject(new GraphUnavailable(`The graph store's answer is compressed (${encoding}).`));
+    } else if (status >= 200 && status < 300) resolve({ status, contentType, body });
     else readAll(body, LONGEST_ERROR_TEXT).then((text) => reject(failureOf(status, text)), reject);
   };
   request(url, {

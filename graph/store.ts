@@ -114,6 +114,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const AVAILABILITY_TIMEOUT_MS = 2_000;
 const LONGEST_UPDATE_ANSWER = 65_536;
+// Of the service's own questions, whose answers are held in memory: far more than any of them has.
+const LONGEST_OWN_ANSWER = 64 * 1024 * 1024;
 // For a cache that listens; others are not asked twice for the same.
 const UNCACHED = { "cache-control": "no-cache, no-store", pragma: "no-cache" };
 
@@ -175,7 +177,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   ): Promise<Record<string, unknown>> {
     const own = { accept: RESULTS_JSON, priority: "service", fresh: true } as const;
     const response = await query(sparql, { ...call, ...own }, nonce);
-    const text = await readAll(response.body);
+    const text = await readOwn(response.body);
     try {
       return JSON.parse(text) as Record<string, unknown>;
     } catch (error) {
@@ -222,12 +224,13 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
       const { results } = await queryJson(sparql, call, nonce);
       const rows =
         typeof results === "object" && results !== null && "bindings" in results && results.bindings;
-      if (!Array.isArray(rows)) throw new GraphUnavailable("The graph store's answer contains no results.");
-      for (const { [ASKED]: asked } of rows as Row[]) {
+      if (!Array.isArray(rows) || !rows.every(isRow))
+        throw new GraphUnavailable("The graph store's answer contains no results.");
+      for (const { [ASKED]: asked } of rows) {
         if (asked && asked.value !== nonce)
           throw new GraphUnavailable("Something before the graph store answers with what it has kept.");
       }
-      return rows as Row[];
+      return rows;
     },
 
     async ask(sparql, call = {}) {
@@ -244,7 +247,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
         priority: "service",
         fresh: true,
       });
-      return readAll(body);
+      return readOwn(body);
     },
 
     async update(sparql, call = {}) {
@@ -293,11 +296,38 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   };
 }
 
-/** An answer of a type that nobody asked for is an error page posing as a success. */
+/** An answer of a type that nobody asked for is an error page posing as a success; any other success than 200 is not all of it. */
 function expectType(response: StoreResponse, accept: string): StoreResponse {
-  if (negotiate(accept, [mediaType(response.contentType)])) return response;
+  if (response.status === 200 && negotiate(accept, [mediaType(response.contentType)])) return response;
   response.body.destroy();
-  throw new GraphUnavailable(`The graph store answered with ${response.contentType || "no content type"}.`);
+  const type = response.contentType || "no content type";
+  throw new GraphUnavailable(`The graph store answered ${response.status} with ${type}.`);
+}
+
+async function readOwn(body: Readable): Promise<string> {
+  const text = await readAll(body, LONGEST_OWN_ANSWER);
+  if (Buffer.byteLength(text) >= LONGEST_OWN_ANSWER)
+    throw new GraphUnavailable("The graph store's answer does not end.");
+  return text;
+}
+
+function isRow(row: unknown): row is Row {
+  return (
+    typeof row === "object" &&
+    row !== null &&
+    !Array.isArray(row) &&
+    Object.values(row as Record<string, unknown>).every(isTerm)
+  );
+}
+
+function isTerm(term: unknown): boolean {
+  return (
+    typeof term === "object" &&
+    term !== null &&
+    "value" in term &&
+    // A triple has an object of three terms.
+    (typeof term.value === "string" || ("type" in term && term.type === "triple"))
+  );
 }
 
 /** A change counts only when the status says so, and neither the type nor the text of the answer contradicts it. */

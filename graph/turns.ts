@@ -304,7 +304,7 @@ export async function isShownAsGraph(
 ): Promise<boolean> {
   try {
     const answer = await store.getGraph(names.turnsGraph, { timeoutMs: 5_000, ...call });
-    const text = answer ? await readAll(answer.body) : "";
+    const text = answer ? await readAll(answer.body, LONGEST_MARK) : "";
     return text.includes(`"${turn}"`) && text.includes(run) && !text.includes(BEGUN);
   } catch (error) {
     if (error instanceof GraphUnavailable || error instanceof GraphRejected) return false;
@@ -312,6 +312,8 @@ export async function isShownAsGraph(
   }
 }
 
+/** In bytes; a few lines in which the whole says of itself what it does. */
+const LONGEST_MARK = 65_536;
 const TURN = "projectionTurn";
 const RUN = "projectionRun";
 const BEGUN = "projectionBegun";

@@ -310,8 +310,10 @@ test("while the graph is busy with a caller's lists, the next ones come from the
         .writeHead(200, { "content-type": "application/sparql-results+json" })
         .end(JSON.stringify(body));
     const answerTo = (query: string) => {
+      const [, nonce] = /\?asked \{ "([^"]+)" \}/.exec(query) ?? [];
       if (query.startsWith("ASK")) answer({ boolean: true });
-      else asked.push(() => answer({ results: { bindings: [] } }));
+      else
+        asked.push(() => answer({ results: { bindings: [{ asked: { type: "literal", value: nonce } }] } }));
     };
     text(request).then(answerTo, () => request.destroy());
   });

@@ -4,7 +4,7 @@ import type { GraphStore } from "../graph/store.ts";
 import type { Database } from "../server/database.ts";
 import { healthRoutes } from "../server/resources/health.ts";
 
-type Count = () => Promise<{ n: { value: string } }[]>;
+type Count = () => Promise<Partial<Record<"n" | "asked", { value: string }>>[]>;
 
 /** Asks a service whose store counts like this, and whose graph is whole or not. */
 function healthOf(count: Count, isWhole = true, isThere = () => true, verificationFails = false) {
@@ -19,7 +19,8 @@ function healthOf(count: Count, isWhole = true, isThere = () => true, verificati
   return async () => JSON.parse((await route!.handle!({} as never, {} as never, {})) as string) as object;
 }
 
-const seven: Count = () => Promise.resolve([{ n: { value: "7" } }]);
+const asked = { value: "just now" };
+const seven: Count = () => Promise.resolve([{ asked, n: { value: "7" } }]);
 const fails: Count = () => Promise.reject(new Error("out of memory"));
 
 test("a store that answers and counts is ok, and degraded where the graph is not whole", async () => {
@@ -42,6 +43,17 @@ test("a store that cannot count is degraded, and ok as soon as it can", async ()
   // Counting is not repeated at once.
   count = fails;
   expect(await ask()).toEqual({ status: "ok", tripleCount: 7, pending: 0 });
+});
+
+test.each([
+  ["nothing", []],
+  ["a row without a number", [{ asked }]],
+  ["less than none", [{ asked, n: { value: "-5" } }]],
+  ["what is no whole number", [{ asked, n: { value: "7.5" } }]],
+  ["what it has answered to another question", [{ n: { value: "7" } }]],
+])("a store that counts %s is degraded", async (_, rows) => {
+  const ask = healthOf(() => Promise.resolve(rows));
+  expect(await ask()).toEqual({ status: "degraded", tripleCount: null, pending: 0 });
 });
 
 test("a store that is away is degraded and has no triples, whatever it had before", async () => {
@@ -80,8 +92,8 @@ test("triples are counted again after five seconds, and until they are the last 
   const ask = healthOf(() => {
     counted += 1;
     const number = String(counted);
-    if (counted !== 2) return Promise.resolve([{ n: { value: number } }]);
-    return new Promise((done) => waiting.push(() => done([{ n: { value: number } }])));
+    if (counted !== 2) return Promise.resolve([{ asked, n: { value: number } }]);
+    return new Promise((done) => waiting.push(() => done([{ asked, n: { value: number } }])));
   });
   const count = async () => ((await ask()) as { tripleCount: number }).tripleCount;
   try {

@@ -5,6 +5,7 @@ import { createServer, ServerResponse } from "node:http";
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Engine } from "../graph/embedded/engine.ts";
 import { createHandler } from "../graph/embedded/http.ts";
@@ -145,13 +146,75 @@ describe("a store that answers", () => {
       const { store } = await storeThat(200, type, '{"boolean":true}');
       const unasked = {
         name: "GraphUnavailable",
-        message: expect.stringContaining("answered with") as unknown,
+        message: expect.stringContaining("answered 200 with") as unknown,
       };
       await expect(store.query("ASK {}")).rejects.toMatchObject(unasked);
       await expect(store.getGraph("urn:g")).rejects.toMatchObject(unasked);
       await expect(store.ask("ASK {}")).rejects.toMatchObject(unasked);
     },
   );
+
+  test.each([
+    "null",
+    "5",
+    "[]",
+    '{"a":5}',
+    '{"a":null}',
+    '{"a":{}}',
+    '{"a":{"value":5}}',
+    '{},{"a":{"value":true}}',
+  ])("a SELECT with the row %s has not: it is none", async (rows) => {
+    const { store } = await storeThat(200, JSON_TYPE, `{"results":{"bindings":[${rows}]}}`);
+    await expect(store.select("SELECT ?a {}")).rejects.toMatchObject({ name: "GraphUnavailable" });
+  });
+
+  test("a SELECT with a triple or nothing in a row has", async () => {
+    const triple = '{"type":"triple","value":{"subject":{},"predicate":{},"object":{}}}';
+    const { store } = await storeThat(200, JSON_TYPE, `{"results":{"bindings":[{},{"a":${triple}}]}}`);
+    expect(await store.select("SELECT ?a {}")).toHaveLength(2);
+  });
+
+  test.each([201, 202, 203, 206])("a query with %i has not, which is not all of it", async (status) => {
+    const { store } = await storeThat(status, JSON_TYPE, '{"boolean":true}');
+    await expect(store.query("ASK {}")).rejects.toMatchObject({ name: "GraphUnavailable" });
+    await expect(store.getGraph("urn:g", { accept: JSON_TYPE })).rejects.toMatchObject({
+      name: "GraphUnavailable",
+    });
+  });
+
+  test("in a compressed form, which nobody asked for, has not", async () => {
+    const url = await listen((request, response) => {
+      request.resume();
+      response.writeHead(200, { "content-type": JSON_TYPE, "content-encoding": "gzip" });
+      response.end(gzipSync('{"boolean":true}'));
+    });
+    const store = createGraphStore(storeUrls(`${url}/ds`));
+    clients.push(store);
+    await expect(store.query("ASK {}")).rejects.toMatchObject({ name: "GraphUnavailable" });
+    await expect(store.update("CLEAR ALL")).rejects.toMatchObject({ name: "GraphUnavailable" });
+  });
+
+  test("a question of the service's own without end has not, and is read no further than 64 MB", async () => {
+    for (const [type, ask] of [
+      [JSON_TYPE, (store) => store.select("SELECT ?a {}")],
+      ["application/n-triples", (store) => store.construct("CONSTRUCT WHERE { ?s ?p ?o }")],
+    ] as [string, (store: GraphStore) => Promise<unknown>][]) {
+      let sent = 0;
+      const url = await listen((request, response) => {
+        request.resume();
+        response.writeHead(200, { "content-type": type });
+        const goOn = () => {
+          sent += 1_000_000;
+          return response.destroyed || response.write(" ".repeat(1_000_000), goOn);
+        };
+        goOn();
+      });
+      const store = createGraphStore(storeUrls(`${url}/ds`));
+      clients.push(store);
+      await expect(ask(store)).rejects.toMatchObject({ name: "GraphUnavailable" });
+      expect(sent).toBeLessThan(100_000_000);
+    }
+  });
 
   test("that it has no such graph has none to remove and none to give; an update there is another matter", async () => {
     const { store } = await storeThat(404, "text/plain", "");
@@ -298,7 +361,7 @@ describe("of a store that is asked", () => {
     const store = createGraphStore(storeUrls(`${url}/ds`));
     clients.push(store);
     const asking = store.query("ASK {}", { timeoutMs: 3_600_000 });
-    await expect(asking).rejects.toThrow("answered with text/html");
+    await expect(asking).rejects.toThrow("answered 200 with text/html");
     await ended;
   });
 });
@@ -737,6 +800,24 @@ describe("the place of a query", () => {
     goOn();
     await closed;
     expect(back()).toBe(0);
+  });
+
+  test("comes back when an answer that nobody reads has come by drops for ten times as long as it could take", async () => {
+    const { arrived, arrives, ask, back } = await slowStore();
+    const asked = ask({ timeoutMs: 1_000 });
+    await arrives();
+    const [response] = arrived as [ServerResponse];
+    const since = performance.now();
+    response.writeHead(200, { "content-type": JSON_TYPE }).write(" ");
+    (await asked).body.destroy();
+    const drops = setInterval(() => response.write(" "), 100);
+    try {
+      await once(response, "close");
+    } finally {
+      clearInterval(drops);
+    }
+    expect(performance.now() - since).toBeGreaterThan(9_900);
+    await eventually(() => expect(back()).toBe(1));
   });
 
   test("comes back at once from a store that refuses, and from one that is not there", async () => {

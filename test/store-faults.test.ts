@@ -136,6 +136,36 @@ describe("half an answer", () => {
     );
   });
 
+  const turtle = async (text: string) => {
+    const store = await answering(200, "text/turtle", text);
+    const { body } = await store.query("CONSTRUCT WHERE { ?s ?p ?o }", { accept: "text/turtle" });
+    return readAll(body);
+  };
+
+  test.each([
+    '<urn:a> <urn:b> "unfin',
+    '<urn:a> <urn:b> "c" ;',
+    "<urn:a> <urn:b>",
+    "@prefix a: <urn:a#> .\n<urn:a> a",
+    "<urn:prefix urn:b",
+    "this is <b>no</b> turtle",
+    "# all\n<urn:a> <urn:b> <urn:c#d> ,\n  <urn:c#",
+  ])("Turtle that ends with %j", async (text) => {
+    await expect(turtle(text)).rejects.toThrow(GraphUnavailable);
+  });
+
+  test.each([
+    "",
+    " \n",
+    "<urn:a> <urn:b> <urn:c>.",
+    "<urn:a> <urn:b> 1 . \n\n",
+    "PREFIX a: <urn:a#>\n",
+    "base <urn:a>\nprefix b: <urn:b>",
+    "<urn:a> a <urn:b> .\n# that is all",
+  ])("is not Turtle that ends with %j", async (text) => {
+    expect(await turtle(text)).toBe(text);
+  });
+
   test("that Fuseki cancelled after its 200", async () => {
     const notice =
       "\n##  Query cancelled due to timeout during execution   ##\n##  ****          Incomplete results           ****   ##\n";

@@ -41,6 +41,7 @@ import { GRAPH } from "./graph.ts";
 import { GRAPHQL_ANSWERS } from "./graphql-answers.ts";
 import { GRAPHQL_ONCE } from "./graphql-once.ts";
 import { GRAPHQL_TOLD } from "./graphql-told.ts";
+import { GRAPH_BELIEVED } from "./graph-believed.ts";
 import { GRAPH_NAMES } from "./graph-names.ts";
 import { NOTES } from "./graph-noted.ts";
 import { GRAPH_PARTS } from "./graph-parts.ts";
@@ -201,6 +202,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GRAPHQL_ONCE,
   ...GRAPHQL_TOLD,
   ...GRAPH_PARTS,
+  ...GRAPH_BELIEVED,
   ...GRAPH_NAMES,
   ...STORES,
   ...FUSEKI,

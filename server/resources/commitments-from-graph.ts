@@ -1,6 +1,7 @@
 // What commitments contain, read from the graph. Which ones, in which order and how many, the table has said before.
 import { itemReader } from "../../graph/items.ts";
 import type { Names } from "../../graph/namespaces.ts";
+import { ASKED } from "../../graph/store.ts";
 import { commitment } from "../../records/commitment.ts";
 import type { GraphReads } from "../graph-reads.ts";
 import type { Identity } from "../identity/identity.ts";
@@ -45,12 +46,15 @@ async function describe(
   identity: Identity,
 ): Promise<Map<string, Map<string, string[]>> | undefined> {
   const query = `
-    select ?commitment ?property ?value where {
-      values ?commitment { ${iris.map((iri) => `<${iri}>`).join(" ")} }
-      graph <${names.graphs.commitment}> { ?commitment ?property ?value }
+    select ?${ASKED} ?commitment ?property ?value where {
+      optional {
+        values ?commitment { ${iris.map((iri) => `<${iri}>`).join(" ")} }
+        graph <${names.graphs.commitment}> { ?commitment ?property ?value }
+      }
     }`;
   const rows = await graph.select(query, identity);
-  if (!rows) return undefined;
+  // Even of none that it holds it says that it was asked just now; what says nothing may be an answer to another question.
+  if (!rows?.some((row) => row[ASKED])) return undefined;
   const described = new Map<string, Map<string, string[]>>();
   for (const { commitment: subject, property, value } of rows) {
     if (!subject || !property || !value) continue;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
+import { ASKED } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
 import { within } from "../../process/patience.ts";
 import type { RestRoute } from "../rest/route.ts";
@@ -59,6 +60,8 @@ export function healthRoutes({ database, store }: { database: Database; store: G
   ];
 }
 
+const COUNT = `select ?${ASKED} ?n where { { select (count(*) as ?n) where { graph ?g { ?s ?p ?o } } } }`;
+
 /** What is known of the number of triples: counting them is an expensive query, and monitors ask often. */
 function tripleCounter(store: GraphStore): () => Promise<{ triples: number | null; hasFailed: boolean }> {
   let known: { triples: number | null; hasFailed: boolean } = { triples: null, hasFailed: false };
@@ -66,8 +69,10 @@ function tripleCounter(store: GraphStore): () => Promise<{ triples: number | nul
   let counting: Promise<void> | undefined;
   async function count(): Promise<void> {
     try {
-      const rows = await store.select("select (count(*) as ?n) where { graph ?g { ?s ?p ?o } }");
-      known = { triples: Number(rows[0]?.["n"]?.value ?? 0), hasFailed: false };
+      const [row] = await store.select(COUNT);
+      const triples = Number(row?.["n"]?.value);
+      if (!row?.[ASKED] || !Number.isSafeInteger(triples) || triples < 0) throw new Error("that is no count");
+      known = { triples, hasFailed: false };
       countedAt = performance.now();
     } catch {
       known = { triples: null, hasFailed: true };

@@ -1,0 +1,53 @@
+// Mistakes in what is believed of a graph store that answers: which rows, of which question, whole or not, and how much of it.
+import type { Mistake } from "../mistake.ts";
+
+type Slip = [rule: string, before: string, after: string];
+const slips = (tests: string, file: string, ...all: Slip[]): Mistake[] =>
+  all.map(([rule, before, after]) => ({ rule, file, before, after, tests: [tests] }));
+
+export const GRAPH_BELIEVED: readonly Mistake[] = [
+  ...slips(
+    "store-answers",
+    "graph/store.ts",
+    ["a row of a store is an object of terms", " || !rows.every(isRow))", ")"],
+    ["a term of a store has a text", '(typeof term.value === "string" || (', "(true || ("],
+    ["a triple in a row is believed", ' || ("type" in term && term.type === "triple")', ""],
+    ["any other success than 200 is not all of an answer", "response.status === 200 && ", ""],
+    [
+      "a question of the service's own is read no further than its answer can be long",
+      "readAll(body, LONGEST_OWN_ANSWER);",
+      "readAll(body);",
+    ],
+    [
+      "what is cut off for its length is not taken for all",
+      "if (Buffer.byteLength(text) >= LONGEST_OWN_ANSWER)",
+      "if (Buffer.byteLength(text) > LONGEST_OWN_ANSWER)",
+    ],
+  ),
+  ...slips(
+    "store-answers",
+    "graph/store-http.ts",
+    ["a compressed answer is none", 'else if (encoding !== "identity") {', "else if (!encoding) {"],
+    ["an answer by drops gives back its place", "UNREAD_TIMES * timeoutMs", "1_000 * timeoutMs"],
+    ["and not before it could have ended", "UNREAD_TIMES * timeoutMs", "timeoutMs"],
+  ),
+  ...slips(
+    "store-faults",
+    "graph/store-body.ts",
+    ["Turtle that ends in the middle is not whole", "  [TURTLE, ", "  [RDF_XML, "],
+    ["Turtle of prefixes alone is whole", "(#|prefix\\s|base\\s)", "#"],
+    ["a line that goes on is none of prefixes", "|(^|\\n)\\s*(#|prefix", "|(#|prefix"],
+  ),
+  ...slips(
+    "health",
+    "server/resources/health.ts",
+    ["a count is of a question that was asked just now", "!row?.[ASKED] || ", ""],
+    ["a count is a whole number", "!Number.isSafeInteger(triples) || ", ""],
+    ["a count is not less than none", " || triples < 0", ""],
+  ),
+  ...slips("graph-content", "server/resources/commitments-from-graph.ts", [
+    "what the graph says of commitments it was asked just now",
+    "if (!rows?.some((row) => row[ASKED])) return undefined;",
+    "if (!rows) return undefined;",
+  ]),
+];
