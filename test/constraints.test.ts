@@ -66,13 +66,50 @@ function insert(table: string, columns: Record<string, string>): string {
   return `insert into ${table} (${Object.keys(columns).join(", ")}) values (${Object.values(columns).join(", ")})`;
 }
 
+type Columns = Record<string, string>;
+const ofOrganization = { org_uri: "'https://a.example'", org_name: "'A'" };
+const need = (columns: Columns) =>
+  insert("app_public.needs", {
+    ...{
+      ...ofOrganization,
+      declared_by_email: "'a@a.example'",
+      need_description: "'N'",
+      accelerators: "'{A}'",
+    },
+    ...columns,
+  });
+const commitment = (columns: Columns) =>
+  insert("app_public.commitments", {
+    ...{ ...ofOrganization, declared_by_email: "'a@a.example'", commitment_description: "'C'" },
+    ...{ accelerator_scope: "'{A}'", ...columns },
+  });
+const engagementClaim = (columns: Columns) =>
+  insert("app_public.engagement_claims", {
+    ...{ ...ofOrganization, claimed_by_email: "'a@a.example'", engagement_accelerators: "'{A}'" },
+    ...columns,
+  });
+
 const CHECK = "23514";
 const TWICE = "23505";
 
 /** What a constraint is there for, what it refuses, and what is the nearest to that which it takes. */
 type Rule = { rule: string; refuses: readonly string[]; takes: readonly string[] };
 
+const isOfATime = (make: (columns: Columns) => string): Rule => ({
+  rule: "a record is of a time that JSON, XSD and the cursors of lists have",
+  refuses: ["infinity", "-infinity", "0001-12-31 23:59:59+00 BC", "2200-01-01 00:00:00+00"].map((time) =>
+    make({ created_at: `'${time}'` }),
+  ),
+  takes: ["0001-01-01 00:00:00+00", "2199-12-31 23:59:59.999999+00"].map((time) =>
+    make({ created_at: `'${time}'` }),
+  ),
+});
+
 const CHECKS: Readonly<Record<string, Rule>> = {
+  needs_created_at_check: isOfATime(need),
+  commitments_created_at_check: isOfATime(commitment),
+  engagement_claims_created_at_check: isOfATime(engagementClaim),
+  organization_claims_created_at_check: isOfATime(claim),
   api_keys_key_hash_check: {
     rule: "of a key the SHA-256 is stored, and not its text",
     refuses: [

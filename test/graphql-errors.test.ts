@@ -232,6 +232,8 @@ describe("over HTTP", () => {
     const answer = await call(`${service.url}/graphql`, "PUT", service.keys.read);
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, POST, OPTIONS"]);
     expect(answer.body.errors[0].extensions.code).toBe("method_not_allowed");
+    const stream = await call(`${service.url}/graphql/stream`, "GET", service.keys.read);
+    expect([stream.status, stream.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
   });
 
   test.each([

@@ -727,6 +727,16 @@ describe("who may connect", () => {
     });
   });
 
+  test("and say who they are in a field that is written as a header may be", async () => {
+    const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+    await once(socket, "open");
+    const payload = { Authorization: `Bearer ${service.keys.read}` };
+    socket.send(JSON.stringify({ type: "connection_init", payload }));
+    const [message] = (await once(socket, "message")) as [Buffer];
+    expect(JSON.parse(message.toString())).toEqual({ type: "connection_ack" });
+    socket.close();
+  });
+
   test("and say nothing that is a text within a text", async () => {
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
     await once(socket, "open");

@@ -588,7 +588,10 @@ test("of the answers that are kept for repetitions those go that say a person's 
     "insert into app_private.api_keys (label, key_hash, scope) values ($1::text, sha256($1::text::bytea), 'api_read')",
     [organization.uri],
   );
+  const { value } = await door.claim(m.claimOf(organization, person));
   const answers = {
+    // Who comes back and claims again is not told of a claim that is nobody's any more.
+    claim: JSON.stringify({ claimId: value.claimId, status: "pending" }),
     line: JSON.stringify({ description: `Wells.\n${person} knows more.` }),
     other: JSON.stringify({ email: `x${person}` }),
     text: `Not JSON, of ${person}`,

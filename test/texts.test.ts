@@ -48,6 +48,17 @@ test("line ends and tabs are for texts, not for names; a carriage return alone i
   expect(await problem("a\r", true)).toContain("U+000D");
 });
 
+test.each([
+  ["\u000b", "U+000B"],
+  ["\u0085", "U+0085"],
+  ["\u202e", "U+202E"],
+  ["\u{1ffff}", "U+1FFFF"],
+  ["\u{10ffff}", "U+10FFFF"],
+])("the character %j is named %s", async (character, name) => {
+  const { rows } = await sql("select app_private.character_problem($1) as found", [`a${character}b`]);
+  expect(rows[0]!.found).toBe(`must not contain the character ${name}`);
+});
+
 const NAMES = {
   Persian: "می‌خواهم",
   Hindi: "क्‍ष प्रेम",
@@ -424,11 +435,14 @@ describe("an import leaves out what no text may contain, says where it is, and g
   const latin1 = (text: string) => Buffer.from(text, "latin1");
 
   test("of people groups", async () => {
-    const csv = latin1(`rop3,name\n100011,Good\n100012,Caf\xE9\n100013,"x\ny"\n100014,${"x".repeat(201)}\n`);
+    const csv = latin1(
+      `rop3,name\n100011,Good\n100012,Caf\xE9\n100013,"x\ny"\n100014,${"x".repeat(201)}\n100015,a\0b\n`,
+    );
     const { code, stderr } = await runImport("people-groups", "groups.csv", csv);
     expect(code).toBe(1);
     expect(stderr).toContain("groups.csv:3: the name must not contain the character U+FFFD");
     expect(stderr).toContain("the name must be one line");
+    expect(stderr).toMatch(/groups\.csv:\d+: the name must not contain the character U\+0000/);
     expect(stderr).toContain("the name must have at most 200 characters");
     const { rows } = await sql("select rop3 as found from app_public.people_groups where rop3 >= '100011'");
     expect(rows).toEqual([{ found: "100011" }]);

@@ -85,9 +85,13 @@ export async function problemsOf(
 ): Promise<Map<number, string>> {
   const { rows } = await db.query<{ place: number; problem: string }>(
     "select place, problem from app_private.problems_by_place($1, $2)",
-    [kind, texts],
+    // It has no text with NUL, and could not be asked about the others together with one.
+    [kind, texts.map((text) => text?.replaceAll("\0", "") ?? null)],
   );
-  return new Map(rows.map(({ place, problem }) => [place, problem]));
+  const problems = new Map(rows.map(({ place, problem }) => [place, problem]));
+  for (const [place, text] of texts.entries())
+    if (text?.includes("\0")) problems.set(place, "must not contain the character U+0000");
+  return problems;
 }
 
 /** What an import of people groups did, in numbers of groups; `rechecked` counts records. */

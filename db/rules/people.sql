@@ -298,6 +298,9 @@ begin
   -- They hold names as well, and for a day only: who repeats such a request is answered anew.
   execute format('delete from app_private.idempotent_answers as t where %s',
     app_private.mention_condition('app_private.idempotent_answers')) using email, null::uuid, pattern;
+  -- And who claims again is not told of the claim that was theirs.
+  delete from app_private.idempotent_answers as a using app_public.organization_claims as c
+  where c.user_id = person.user_id and strpos(a.answer, c.claim_id::text) > 0;
   remains := (
     select coalesce(jsonb_agg(jsonb_build_object('table', 'app_public.organizations', 'row',
       jsonb_build_object('org_uri', o.org_uri), 'column', 'org_uri', 'reason', 'an organization is known by its URI')

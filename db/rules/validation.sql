@@ -81,7 +81,7 @@ language sql immutable parallel safe
 return case
   -- Not with format(), which is not immutable: PostgreSQL would no longer put this expression in the place of a call.
   when value ~ app_private.refused_characters() then 'must not contain the character U+'
-    || lpad(upper(to_hex(ascii(substring(value from app_private.refused_characters())))), 4, '0')
+    || regexp_replace('000' || upper(to_hex(ascii(substring(value from app_private.refused_characters())))), '^0+(?=.{4,}$)', '')
   when not lines and value ~ '[\t\n\r]' then 'must be one line without tabs'
 end;
 comment on function app_private.character_problem is

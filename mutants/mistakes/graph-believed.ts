@@ -1,4 +1,5 @@
-// Mistakes in what is believed of a graph store that answers: which rows, of which question, whole or not, and how much of it.
+// Mistakes in what is believed of a graph store that answers: which rows, of which question, whole or not, and how much of it;
+// and in what an import and an erasure make of what they find.
 import type { Mistake } from "../mistake.ts";
 
 type Slip = [rule: string, before: string, after: string];
@@ -49,5 +50,20 @@ export const GRAPH_BELIEVED: readonly Mistake[] = [
     "what the graph says of commitments it was asked just now",
     "if (!rows?.some((row) => row[ASKED])) return undefined;",
     "if (!rows) return undefined;",
+  ]),
+  ...slips("texts", "worker/imports.ts", [
+    "a NUL in one name keeps no others from being looked at",
+    'text?.replaceAll("\\0", "") ?? null',
+    "text ?? null",
+  ]),
+  ...slips("texts", "db/rules/validation.sql", [
+    "a character beyond the first plane is named in full",
+    "'^0+(?=.{4,}$)', '')",
+    "'^.*(?=.{4}$)', '')",
+  ]),
+  ...slips("people", "db/rules/people.sql", [
+    "who comes back after an erasure and claims again makes a claim",
+    "strpos(a.answer, c.claim_id::text) > 0",
+    "false",
   ]),
 ];

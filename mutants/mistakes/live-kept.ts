@@ -48,7 +48,7 @@ export const LIVE_KEPT: readonly Mistake[] = [
   {
     ...KEPT,
     rule: "what came with a connection is not kept with it",
-    before: "const { authorization: given } = takenFrom(connectionParams);",
+    before: "authorizationIn(takenFrom(connectionParams))",
     after: 'const given = connectionParams["authorization"]; takenFrom({});',
     only: "who connects over",
   },

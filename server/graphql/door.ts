@@ -23,7 +23,7 @@ import { publicErrors } from "./errors.ts";
 import { EXPLORER_FILES, EXPLORER_PATH, explorerFiles, explorerFrame, explorerHeaders } from "./explorer.ts";
 import { answerWithin } from "./ask.ts";
 import type { AskGraphql } from "./ask.ts";
-import { answerErrors, onlyForEvents, readRequest, readStreamRequest } from "./http.ts";
+import { answerErrors, onlyByPost, onlyForEvents, readRequest, readStreamRequest } from "./http.ts";
 import { allowedAt } from "./methods.ts";
 import { makePreset } from "./preset.ts";
 import { noteVisitor } from "../pages/visitor.ts";
@@ -114,6 +114,7 @@ export async function createGraphql({
       const stream = [...guards.key, readStreamRequest(documents), inTurn, transports.stream];
       app.post("/graphql", onlyForEvents, ...stream);
       app.post("/graphql/stream", ...stream);
+      app.all("/graphql/stream", ...guards.key, onlyByPost);
       app.all("/graphql", ...guards.key, readRequest(documents), inTurn);
       app.use((request, response, next) =>
         request.path === "/graphql" ? serve(request, response, next) : next(),

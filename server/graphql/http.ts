@@ -58,6 +58,11 @@ export const onlyForEvents: RequestHandler = (request, _response, next) =>
     request.path === "/graphql" && request.accepts([...MEDIA_TYPES, EVENTS]) === EVENTS ? undefined : "route",
   );
 
+/** Refuses what is not sent as a stream's subscription is. */
+export const onlyByPost: RequestHandler = () => {
+  throw otherMethod("POST, OPTIONS", "Send subscriptions with POST.");
+};
+
 /** The same of a subscription, whose answer is a stream. */
 export function readStreamRequest(documents: Documents): RequestHandler {
   return (request, response, next) => {

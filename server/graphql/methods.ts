@@ -3,7 +3,12 @@
 /** As in the header Allow. */
 export const METHODS = "GET, POST, OPTIONS";
 
+const ALLOWED: ReadonlyMap<string, string> = new Map([
+  ["/graphql", METHODS],
+  ["/graphql/stream", "POST, OPTIONS"],
+]);
+
 /** @see Door */
 export function allowedAt(path: string): string | undefined {
-  return path === "/graphql" ? METHODS : undefined;
+  return ALLOWED.get(path);
 }

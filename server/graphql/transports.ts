@@ -63,6 +63,11 @@ function takenFrom<T extends object>(kept: T): T {
   return taken;
 }
 
+/** As a header's, its name may be written in any case. */
+function authorizationIn(params: object): unknown {
+  return Object.entries(params).find(([name]) => name.toLowerCase() === "authorization")?.[1];
+}
+
 type Parts = {
   subscriptions: Subscriptions;
   documents: Documents;
@@ -99,7 +104,7 @@ export class Transports {
     this.#guards = guards;
     this.#protocol = makeServer<ConnectionInitMessage["payload"], Extra>({
       onConnect: async ({ connectionParams = {}, extra: { socket, request } }) => {
-        const { authorization: given } = takenFrom(connectionParams);
+        const given = authorizationIn(takenFrom(connectionParams));
         try {
           this.#parties.set(socket, await this.#enter(request, socket, given));
           return true;
