@@ -208,6 +208,22 @@ test("nobody gives places while somebody else does: a smaller one could be commi
   }
 });
 
+test("who begins the feed anew waits for whoever gives places, and a reader to whom nothing is new for nobody", async () => {
+  const [keeper, other] = [await db.connect(), await db.connect()];
+  try {
+    await db.query("select app_private.number_changes()");
+    await keeper.query("begin; select pg_advisory_xact_lock(hashtextextended('app_private.changes', 0))");
+    await other.query("set lock_timeout = '50ms'");
+    const { rows } = await other.query("select app_private.number_changes()::integer as numbered");
+    expect(rows).toEqual([{ numbered: 0 }]);
+    await expect(other.query("truncate app_public.engagement_claims cascade")).rejects.toMatchObject({
+      code: "55P03",
+    });
+  } finally {
+    for (const client of [keeper, other]) client.release(true);
+  }
+});
+
 test("a page that takes long to be read holds up neither writers nor other readers", async () => {
   const slow = await db.connect();
   try {
@@ -233,6 +249,19 @@ test("a page says that there is more while changes wait for their places", async
   expect(await read()).toMatchObject({ changes: [], hasMore: true });
   await db.query("select app_private.number_changes()");
   expect(await read()).toMatchObject({ changes: [{ id }], hasMore: false });
+});
+
+test("as many get their places at a time as are asked for", async () => {
+  await db.query("select app_private.number_changes()");
+  for (let count = 0; count < 3; count++) await insertNeed(db);
+  const numbered = [];
+  for (let time = 0; time < 3; time++) {
+    const { rows } = await db.query<{ numbered: number }>(
+      "select app_private.number_changes(2)::integer as numbered",
+    );
+    numbered.push(rows[0]!.numbered);
+  }
+  expect(numbered).toEqual([2, 1, 0]);
 });
 
 test("what is rolled back is never told", async () => {

@@ -149,6 +149,31 @@ describe("the forms, without script", () => {
     expect([(await unknown(21)).status, (await send([])).status]).toEqual([400, 400]);
   });
 
+  test("say of an approval what it leaves to be done, and which role it gave", async () => {
+    const org = await m.addOrganization(db());
+    const [first, second] = [await queue.claim(org), await queue.claim(org)];
+    const brief = async () => {
+      const told = await queue.told(m.support, `claims_in_brief(array['${first}', '${second}']::uuid[])`);
+      return told.map(({ role, warnings }: { role: string; warnings: { code: string }[] }) => [
+        ...[role, warnings.map(({ code }) => code)],
+      ]);
+    };
+    await queue.door.review({
+      ...{ claimId: first, action: "approve", role: "org_contributor", adminEmail: m.support },
+    });
+    expect(await brief()).toEqual([
+      ["org_contributor", ["no_administrator"]],
+      [null, []],
+    ]);
+    await queue.door.review({
+      ...{ claimId: second, action: "approve", role: "org_admin", adminEmail: m.support },
+    });
+    expect(await brief()).toEqual([
+      ["org_contributor", []],
+      ["org_admin", []],
+    ]);
+  });
+
   test("end where something has failed, and say what became of those alone that are claims", async () => {
     const broken = new ApiError("database_unavailable");
     const sent: Record<string, string[]> = { action: ["approve"], claim: [NO_CLAIM], confirmed: ["yes"] };

@@ -82,6 +82,17 @@ describe("a claim", () => {
     expect(similar.map(({ uri }: { uri: string }) => uri)).toEqual([sited.uri, named.uri]);
   });
 
+  test("one that has the domain of the organization itself is like it, or has it in its website", async () => {
+    const [same, sited] = [await m.addOrganization(db()), await m.addOrganization(db())];
+    await db().query("update app_public.organizations set website = $2 where org_uri = $1", [
+      ...[sited.uri, `https://www.${same.domain}`],
+    ]);
+    const id = await queue.propose("Nothing Of The Kind", { orgDomain: same.domain });
+    const { similar } = await queue.told(m.support, `claim_to_review('${id}')`);
+    const found = similar.map(({ uri, alike }: { uri: string; alike: string[] }) => [uri, alike]);
+    expect(Object.fromEntries(found)).toEqual({ [same.uri]: ["domain"], [sited.uri]: ["website"] });
+  });
+
   test("a website is the same one whatever stands around its host, and another as part of a name or a path", async () => {
     const websites = {
       "https://www.chasm.example/en": true,

@@ -340,12 +340,17 @@ describe("the mail", () => {
     expect(await Promise.all(addresses.map(async (email) => (await links(email)).length))).toEqual([
       1, 1, 1, 1, 1, 0, 0,
     ]);
-    await db().query(
-      "update app_private.sign_ins set created_at = now() - interval '25 hours' where email = $1",
-      [addresses[0]],
-    );
-    await claim(addresses[6]!);
-    expect(await links(addresses[6]!)).toHaveLength(1);
+    for (const [hours, mails] of [
+      [23, 0],
+      [25, 1],
+    ] as const) {
+      await db().query(
+        "update app_private.sign_ins set created_at = now() - make_interval(hours => $2) where email = $1",
+        [addresses[0], hours],
+      );
+      await claim(addresses[6]!);
+      expect([hours, (await links(addresses[6]!)).length]).toEqual([hours, mails]);
+    }
   });
 
   test("comes also to who was sent links to sign in that day, and however many", async () => {

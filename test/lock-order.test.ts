@@ -274,6 +274,87 @@ test("who claims an organization once more while they confirm their claims hears
   ]);
 });
 
+const confirmAll =
+  (secret: string, claimIds: readonly string[]): Deed =>
+  async (client) =>
+    (
+      await client.query<{ outcomes: { status: string }[] }>(
+        "select app_private.confirm_claims(sha256(convert_to($1, 'utf8')), $2) as outcomes",
+        [secret, claimIds],
+      )
+    ).rows[0]?.outcomes.map(({ status }) => status);
+const signIn = (secret: string, email: string) =>
+  db().query(
+    "select app_private.begin_session(sha256(convert_to($1, 'utf8')), sha256(convert_to($1 || '.', 'utf8')), $2)",
+    [secret, email],
+  );
+
+test("who confirms a claim while it is being rejected has confirmed nothing", async () => {
+  const org = await m.addOrganization(db(), { head: "org_admin" });
+  const email = `ana@${org.domain.replace(".example", ".test.example")}`;
+  const [claim] = (await claimBy(email, org)(db())) as { claim_id: string }[];
+  await signIn("rejected", email);
+  const outcomes = await overlap(
+    database,
+    (client) =>
+      client.query("select app_public.review_organization_claim($1, 'reject', $2, 'No.')", [
+        ...[claim!.claim_id, m.support],
+      ]),
+    confirmAll("rejected", [claim!.claim_id]),
+  );
+  expect(outcomes).toEqual([]);
+  const { rows } = await db().query(
+    "select status, email_verified as proven from app_public.organization_claims where claim_id = $1",
+    [claim!.claim_id],
+  );
+  expect(rows).toEqual([{ status: "rejected", proven: false }]);
+});
+
+test("who confirms several claims takes them in their order, and after all of them their organizations in theirs", async () => {
+  const orgs = await Promise.all([1, 2, 3].map(() => m.addOrganization(db(), { head: "org_admin" })));
+  const uris = orgs.map(({ uri }) => uri).toSorted();
+  const ids = uris.map((_, place) => `00000000-0000-4000-8000-00000000c1a${place}`);
+  const email = "several@elsewhere.example";
+  await db().query("insert into app_public.users (email) values ($1)", [email]);
+  // The other way round: who takes them as they come upon them takes the last of them first.
+  for (const place of [2, 1, 0]) {
+    await db().query(
+      `insert into app_public.organization_claims (claim_id, user_id, org_uri, org_name, email_domain, created_at)
+       select $1, user_id, $2, 'Several', 'elsewhere.example', now() + $4 * interval '1 hour'
+       from app_public.users where email = $3`,
+      [ids[place], uris[place], email, place],
+    );
+    await db().query(
+      `update app_public.organization_claims
+       set status = 'pending_review', routed_to = 'platform', result_variant = 'manual-review' where claim_id = $1`,
+      [ids[place]],
+    );
+  }
+  await signIn("several", email);
+  const claims = "app_public.organization_claims where claim_id = any ($1) order by claim_id";
+  const organizations = "app_public.organizations where org_uri = any ($1) order by org_uri";
+  await onConnections(database, 3, async (keeper, confirming, looking) => {
+    await keeper.query("begin");
+    await keeper.query(`select from ${claims} limit 1 for no key update`, [ids]);
+    const { outcome } = await waiting(database, confirming, confirmAll("several", ids));
+    const free = async (which: string, among: string[]) =>
+      (await looking.query(`select from ${which} for no key update skip locked`, [among])).rowCount;
+    expect([await free(claims, ids), await free(organizations, uris)]).toEqual([2, 3]);
+    await keeper.query("rollback; begin");
+    expect(await outcome).toEqual(["pending", "pending", "pending"]);
+    // Once more, now that nothing of it is confirmed.
+    await db().query(
+      "update app_public.organization_claims set email_verified = false where claim_id = any ($1)",
+      [ids],
+    );
+    await keeper.query(`select from ${organizations} limit 1 for no key update`, [uris]);
+    const again = await waiting(database, confirming, confirmAll("several", ids));
+    expect([await free(claims, ids), await free(organizations, uris)]).toEqual([0, 2]);
+    await keeper.query("rollback");
+    expect(await again.outcome).toEqual(["pending", "pending", "pending"]);
+  });
+});
+
 test("one statement that takes managers from several organizations takes these in order", async () => {
   for (let n = 0; n < 8; n++) await m.addOrganization(db(), { head: "org_admin", other: "org_admin" });
   const { rows } = await db().query<{ uri: string }>(

@@ -287,6 +287,69 @@ test("fifty answers are one page, and one more makes two", async () => {
   expect(await counted()).toBe(1001);
   await answer(1);
   expect(await counted()).toBe(1001);
+  const [commitment] = await answer(1);
+  await insert(
+    `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators,
+       fulfills_commitment_id)
+     select $1, 'Fifty', 'a@b.example', '{PRA-INT}', $2 from generate_series(1, 1002) returning claim_id as id`,
+    [org.uri, commitment],
+  );
+  const { rows } = await service.database.owner.query(
+    "select (app_private.chain_node('commitment', $1, 1) ->> 'children')::integer as children",
+    [commitment],
+  );
+  expect(rows).toEqual([{ children: 1001 }]);
+});
+
+test("of a record a hundred statuses are told, the latest; and behind the last page there is an empty one", async () => {
+  const [id] = await insert(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     values ($1, 'Long', 'a@b.example', 'Long', '{PRA-INT}') returning need_id as id`,
+    [org.uri],
+  );
+  await insert(
+    `insert into app_public.status_history (need_id, to_status, changed_by_email)
+     select $1, 'open', n from generate_series(1, 101) as n returning status_history_id as id`,
+    [id],
+  );
+  const { rows } = await service.database.owner.query<{ chain: { nodes: { history: { by: string }[] }[] } }>(
+    // As far as a number of the page can go.
+    "select app_private.chain('need', $1, 2147483647) as chain",
+    [id],
+  );
+  const [{ history }, ...answers] = rows[0]!.chain.nodes as [{ history: { by: string }[] }];
+  expect([history.length, history[0]!.by, history.at(-1)!.by, answers]).toEqual([100, "2", "101", []]);
+});
+
+test("what was written at the same time comes in one order on all pages", async () => {
+  const [need] = await insert(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     values ($1, 'At once', 'a@b.example', 'At once', '{PRA-INT}') returning need_id as id`,
+    [org.uri],
+  );
+  const commitments = await insert(
+    `insert into app_public.commitments (org_uri, org_name, declared_by_email, commitment_description, accelerator_scope,
+       concerns_need_id, created_at)
+     select $1, 'At once', 'a@b.example', 'Yes', '{PRA-INT}', $2, '2026-01-01' from generate_series(1, 60)
+     returning commitment_id as id`,
+    [org.uri, need],
+  );
+  const client = await service.database.owner.connect();
+  const found: string[] = [];
+  try {
+    // By an index they would come so by themselves.
+    await client.query("set enable_indexscan = off; set enable_indexonlyscan = off");
+    for (const page of [1, 2]) {
+      const { rows } = await client.query<{ chain: Chain }>(
+        "select app_private.chain('need', $1, $2) as chain",
+        [...[need, page]],
+      );
+      found.push(...rows[0]!.chain.nodes.map(({ id }) => id).filter((id) => id !== need));
+    }
+  } finally {
+    client.release(true);
+  }
+  expect(found).toEqual(commitments.toSorted().toReversed());
 });
 
 test("what answers a record, and what stands beside it, comes newest first, and the oldest is left out", async () => {
