@@ -178,6 +178,35 @@ test("an organization that is proposed by two is rejected when one takes it back
   expect(rows).toEqual([{ status: "rejected" }]);
 });
 
+test("an organization that is proposed by two is rejected when both claims are rejected at once", async () => {
+  const org = await m.addOrganization(db());
+  await db().query("update app_public.organizations set status = 'proposed' where org_uri = $1", [org.uri]);
+  const claimIds: string[] = [];
+  for (const name of ["ana", "ben"]) {
+    const [claim] = (await claimBy(`${name}@elsewhere.example`, org)(db())) as { claim_id: string }[];
+    claimIds.push(claim!.claim_id);
+  }
+  const reject =
+    (claimId: string): Deed =>
+    (client) =>
+      client.query("select app_public.review_organization_claim($1, 'reject', $2, 'No.')", [
+        ...[claimId, m.support],
+      ]);
+  await onConnections(database, 2, async (first, second) => {
+    await first.query("begin");
+    await reject(claimIds[0]!)(first);
+    // Or each would still see the claim of the other.
+    await second.query("set lock_timeout = '50ms'");
+    await expect(reject(claimIds[1]!)(second)).rejects.toMatchObject({ code: "55P03" });
+    await first.query("commit");
+    await reject(claimIds[1]!)(second);
+  });
+  const { rows } = await db().query("select status from app_public.organizations where org_uri = $1", [
+    org.uri,
+  ]);
+  expect(rows).toEqual([{ status: "rejected" }]);
+});
+
 test("two who have claimed the same organizations, each in another order, are erased at once", async () => {
   const orgs = await Promise.all([1, 2].map(() => m.addOrganization(db(), { head: "org_admin" })));
   orgs.sort((one, other) => (one.uri < other.uri ? -1 : 1));

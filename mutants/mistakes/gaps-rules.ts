@@ -35,6 +35,14 @@ export const GAPS_IN_RULES: readonly Mistake[] = [
     only: "confirms several claims",
   },
   {
+    rule: "who reviews a claim holds its organization, or of two who reject the last claims neither would know that there is none left",
+    file: "db/rules/claim-review.sql",
+    before: "  perform app_private.lock_organization(claim.org_uri);\n",
+    after: "",
+    tests: ["lock-order"],
+    only: "both claims are rejected at once",
+  },
+  {
     rule: "what answers a commitment is counted up to a thousand and one, however much there is",
     file: "db/rules/chain.sql",
     before: "where e.fulfills_commitment_id = id limit 1001) as e))",
