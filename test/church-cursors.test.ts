@@ -172,6 +172,19 @@ describe("words that too many churches have to be ranked", () => {
     expect(rest.status).toBe(200);
     expect(rest.body.items.length).toBeGreaterThanOrEqual(FEW - 200);
   });
+
+  test("go on being ranked, each of them, when by now there are more than are ranked at first", async () => {
+    const { body } = await search({ q: "rare", limit: "200" });
+    const later = Array.from({ length: 800 }, (_, i) => ({
+      church_id: `later${i}`,
+      // Like it less than any that was there, so that the first page would have none of them.
+      name: "Rare Chapel of all the villages on the other side of the river",
+    }));
+    await insertChurches(service.database.owner, later);
+    const rest = await search({ q: "rare", limit: "2000", cursor: body.next_cursor! });
+    await service.database.owner.query("delete from app_public.churches where church_id like 'later%'");
+    expect([rest.status, rest.body.items?.length]).toEqual([200, FEW - 200 + later.length]);
+  });
 });
 
 test("no more are found by name than were asked for, whichever of them have exactly that name", async () => {

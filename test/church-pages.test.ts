@@ -114,6 +114,14 @@ describe("a page of three parts", () => {
     blocker.release();
     expect(await slow).toBe(1_000);
   });
+
+  test("has parts of as many as the place says at which they begin", async () => {
+    const { rows } = await service.database.owner.query<{ last: string }>(
+      `select (array_agg(piece))[count(*)] as last
+       from app_private.church_page_in_pieces('{"limit": 10000}', 10000000, '{"most": 700}') as pieces (piece)`,
+    );
+    expect(JSON.parse(rows[0]!.last)).toMatchObject({ listed: 700 });
+  });
 });
 
 describe("while a page is made", () => {

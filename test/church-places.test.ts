@@ -140,6 +140,7 @@ describe("among 50,000 places", () => {
     ["-190 to 170", -190, 170, true],
     ["0 to 360", 0, 360, true],
     ["-36000 to -35640", -36_000, -35_640, true],
+    ["35640 to 36000", 35_640, 36_000, true],
     ["-190 to 171", -190, 171, true],
     ["180.0005 to 539.9985", 180.0005, 539.9985, false],
   ])(
@@ -155,6 +156,40 @@ describe("among 50,000 places", () => {
       expect(ids(page).toSorted()).toEqual(inside.map(({ church_id }) => church_id).toSorted());
     },
   );
+
+  test.each([
+    ["radius", "center_lat => -48.9, center_lng => -123.4, radius_km => 200"],
+    ["box", "min_lat => -50, max_lat => -48, min_lng => -125, max_lng => -122"],
+  ])("a %s in the middle of nowhere has few churches looked at", async (_, place) => {
+    const client = await service.database.owner.connect();
+    try {
+      await client.query("begin");
+      const read = async () => {
+        const { rows } = await client.query<{ read: number }>(
+          `select (coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0))::integer as read
+           from pg_stat_xact_user_tables where relid = 'app_public.churches'::regclass`,
+        );
+        return rows[0]!.read;
+      };
+      // What the connection has read before may not have been told yet.
+      const before = await read();
+      await client.query(`select from app_public.search_churches(${place})`);
+      expect((await read()) - before).toBeLessThan(1_000);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+
+  test("a box has those first that are nearest to its middle", async () => {
+    const box = { min_lat: 80, max_lat: 90, min_lng: -180, max_lng: 180 };
+    const middle = { latitude: 85, longitude: 0 };
+    const page = await found({ ...box, fields: "church_id", limit: 50 });
+    const inside = places.filter(({ latitude }) => latitude >= 80);
+    const metres = new Map(inside.map((place) => [place.church_id, haversine(middle, place)]));
+    const nearest = [...metres.values()].toSorted((one, other) => one - other).slice(0, 50);
+    for (const [n, id] of ids(page).entries()) expect(metres.get(id)).toBeCloseTo(nearest[n]!, 1);
+  });
 
   test("GraphQL finds the same, in the same order", async () => {
     const rest = await found({ center_lat: -16.5, center_lng: 180, radius_km: 100, limit: 50 });

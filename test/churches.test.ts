@@ -48,6 +48,17 @@ test("a word as it is spelt finds no church with one that is only like it", asyn
   await owner.query("delete from app_public.churches where church_id in ('spelt', 'alike')");
 });
 
+test("a word of four letters may be misspelt, and one of three may not", async () => {
+  const { owner } = service.database;
+  await insertChurches(owner, [{ church_id: "short", name: "Zub Zube" }]);
+  for (const [q, expected] of [
+    ["zobe", ["short"]],
+    ["zob", []],
+  ] as const)
+    expect([q, ids(await found({ q }))]).toEqual([q, expected]);
+  await owner.query("delete from app_public.churches where church_id = 'short'");
+});
+
 test("a program is found that is called as a language was before it, and a language as a program", async () => {
   const { owner } = service.database;
   const [twi, signing] = [["Twi"], ["Signing"]];
@@ -120,7 +131,8 @@ test("what is called so comes before what is called much else besides", async ()
     // Its document is the longer one.
     { church_id: "b-so", name: "Ebenezer", denomination: "First Second Third Fourth Fifth Sixth Seventh" },
   ]);
-  expect(ids(await found("q=ebenezer"))).toEqual(["b-so", "a-much"]);
+  for (const q of ["ebenezer", "ebenezr"])
+    expect([q, ids(await found({ q }))]).toEqual([q, ["b-so", "a-much"]]);
   await owner.query("delete from app_public.churches where church_id in ('a-much', 'b-so')");
 });
 
@@ -250,6 +262,7 @@ describe("by words and names", () => {
     ["a word and a place", "q=grace denver&limit=2", ["w1", "w2"]],
     ["misspelt words", "q=grce chapl denvre&limit=1", ["w1"]],
     ["swapped letters", "q=chaple of garce golden", ["w6"]],
+    ["no word that is much less like it", "q=presbutolian", []],
     ["the beginning of a word", "q=evangeli queb", ["w3"]],
     ["the beginning of a word, three letters of it", "q=pre denver", ["w1"]],
     ["no word by two of its letters", "q=pr denver", []],
@@ -424,6 +437,20 @@ describe("by words and names", () => {
     });
   });
 
+  test.each([[["center_lat", "center_lng", "radius_km"]], [["min_lat", "max_lat", "min_lng", "max_lng"]]])(
+    "of %j, each that is missing is named, whichever of them are there",
+    async (parts) => {
+      for (let some = 1; some < 2 ** parts.length - 1; some++) {
+        const isGiven = (_: string, place: number) => (some & (1 << place)) > 0;
+        const given = parts.filter(isGiven);
+        const { status, body } = await search(Object.fromEntries(given.map((part) => [part, 1])));
+        expect([given, status, body.details?.map(({ path }: { path: string }) => path)]).toEqual([
+          ...[given, 400, parts.filter((part) => !given.includes(part))],
+        ]);
+      }
+    },
+  );
+
   test.each([
     "center_lat=90&center_lng=-36000&radius_km=0.1",
     "center_lat=-90&center_lng=36000&radius_km=200",
@@ -535,6 +562,12 @@ describe("by words and names", () => {
     }
   });
 
+  test.each([0, 10_001])("a page in SQL on its own has no %d churches either", async (limit) => {
+    await expect(
+      service.database.owner.query("select app_private.church_page($1)", [JSON.stringify({ limit })]),
+    ).rejects.toMatchObject({ code: "PT400", hint: expect.stringContaining('"limit"') });
+  });
+
   test("a read-only key searches and changes nothing", async () => {
     const client = await service.database.owner.connect();
     try {
@@ -550,6 +583,36 @@ describe("by words and names", () => {
     } finally {
       client.release(true);
     }
+  });
+
+  test("each argument of GraphQL asks for what the parameter of its name does", async () => {
+    const asked: [argument: string, parameter: string][] = [
+      ['q: "grace denver"', "q=grace denver"],
+      ['country: "AU"', "country=AU"],
+      ["belief: [orthodox]", "belief=orthodox"],
+      ["trinitarian: false", "trinitarian=false"],
+      ['region: "CO"', "region=CO"],
+      ['locality: "Denver"', "locality=Denver"],
+      ['postalCode: "8020"', "postal_code=8020"],
+      ['languages: ["spani"]', "languages=spani"],
+      ['programs: ["ecole"]', "programs=ecole"],
+      ['id: "w5"', "id=w5"],
+    ];
+    for (const [argument, parameter] of asked) {
+      const rows = (await graphql(argument, "church { churchId }")) as { church: { churchId: string } }[];
+      const expected = ids(await found(parameter));
+      expect(expected.length).toBeGreaterThan(0);
+      expect([argument, rows.map(({ church }) => church.churchId)]).toEqual([argument, expected]);
+    }
+  });
+
+  test("a box says of no church how far it is, and a radius does", async () => {
+    const distances = async (place: string) =>
+      (await graphql(`id: "w1", ${place}`, "distanceM")) as { distanceM: number | null }[];
+    expect(await distances("minLat: 39, maxLat: 40, minLng: -106, maxLng: -104")).toEqual([
+      { distanceM: null },
+    ]);
+    expect(await distances("centerLat: 39.7, centerLng: -105, radiusKm: 1")).toEqual([{ distanceM: 0 }]);
   });
 
   test("GraphQL returns records with their location, and refuses with the same codes", async () => {

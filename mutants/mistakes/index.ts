@@ -18,6 +18,7 @@ import { INTERPLAY } from "./desk-interplay.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { ANSWERS } from "./doors-answers.ts";
+import { GAPS_IN_CHURCHES } from "./gaps-churches.ts";
 import { GAPS_IN_RULES } from "./gaps-rules.ts";
 import { GOING_ON } from "./doors-going-on.ts";
 import { KEPT } from "./doors-kept.ts";
@@ -324,5 +325,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...SAMPLED_GRAPH,
   ...SAMPLED_REST,
   ...SAMPLED_RULES,
+  ...GAPS_IN_CHURCHES,
   ...GAPS_IN_RULES,
 ];
