@@ -34,6 +34,8 @@ test.each<[string, string, unknown, string | null]>([
   ["the first and the last minute of a week", "service_times", [0, 10_079], "{0,10079}"],
   ["minutes in a cell", "service_times", " 0; 10079;", "{0,10079}"],
   ["no minutes in a cell", "service_times", ";", null],
+  ["minutes with null among them", "service_times", [null, 540], "{540}"],
+  ["no minutes in a list", "service_times", [], null],
   ...["true", "T", " yes ", "y", 1, true].map((value): [string, string, unknown, string] => [
     `${JSON.stringify(value)} for true`,
     "is_weekly_church",
@@ -57,6 +59,10 @@ test.each<[string, string, unknown, string | null]>([
     `{"${"p".repeat(2_000)}"}`,
   ],
   ["a list with null", "contact_phones", [null, "two"], '{"two"}'],
+  ...[[], [null, " "], " ; ", "[]"].map((value): [string, string, unknown, null] => [
+    `a list of nothing, as ${JSON.stringify(value)}`,
+    ...(["contact_phones", value, null] as const),
+  ]),
   ["JSON in a cell", "ministries_json", '{"a": [1]}', '{"a":[1]}'],
   ["JSON as it is", "ministries_json", [{ a: 1 }], '[{"a":1}]'],
   ["a belief with spaces and capitals", "belief_type", " Roman Catholic ", "roman_catholic"],

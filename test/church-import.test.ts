@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { longestText } from "../db/catalog.ts";
 import { BadRow, importChurches } from "../db/churches/import.ts";
+import type { ChurchFormat } from "../db/churches/read.ts";
 import { loadDemoChurches } from "../db/demo/churches.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -310,6 +311,7 @@ test("two simultaneous imports of the same churches end with each church once", 
     runImport("other.csv", csv(lines.toReversed()), "--json"),
   ]);
   expect(results.map(({ code }) => code)).toEqual([0, 0]);
+  for (const { stderr } of results) expect(stderr).toMatch(/churches \(kB read\): (\d{3}) of \1, done\n$/);
   expect(results.reduce((sum, { stdout }) => sum + (JSON.parse(stdout) as { added: number }).added, 0)).toBe(
     12_000,
   );
@@ -353,6 +355,36 @@ test("churches are written in the order of their ids, so that two imports never 
     expect(await importing).toMatchObject({ changed: 2 });
   });
 });
+
+test.each([
+  ["words", "name", "church_words (word)", (word: string) => `('${word}')`],
+  ["programs", "ministry_names", "church_tags (kind, tag)", (tag: string) => `('program', '${tag}')`],
+])(
+  "%s are learnt in their order, so that two imports never wait for each other",
+  async (_, column, table, row) => {
+    const learnt = Array.from(
+      { length: 20 },
+      (__, i) => `${column.slice(0, 4)}${String.fromCharCode(97 + i)}x`,
+    );
+    const learn = (word: string) =>
+      `insert into app_private.${table} values ${row(word)} on conflict do nothing`;
+    await onConnections(database, 2, async (first, other) => {
+      await first.query(`begin; ${learn(learnt[9]!)}`);
+      const separator = column === "name" ? " " : ";";
+      const text = learnt.toReversed().join(separator);
+      const importing = importText(
+        column === "name" ? `church_id,name\ny1,${text}\n` : `church_id,name,ministry_names\ny1,Y,${text}\n`,
+      );
+      await whenWaitedFor(database, first);
+      await other.query("begin; set local lock_timeout = '50ms'");
+      // Whoever came to these first would be waited for.
+      for (const word of learnt.slice(10)) await other.query(learn(word));
+      await other.query("rollback");
+      await first.query("commit");
+      expect(await importing).toMatchObject({ added: 1 });
+    });
+  },
+);
 
 test("of a church that a long file names again, what it says last is kept", async () => {
   const names = Array.from({ length: 10_000 }, (_, i) => `l${i},Church ${i}\n`);
@@ -404,24 +436,28 @@ test.each([false, true])("what PostgreSQL breaks off is tried four times; strict
   expect(await churches("church_id")).toEqual([]);
 });
 
-test("of rows that the database refuses, each is named, and all others are imported", async () => {
-  const bad = "if new.name = 'Bad' then raise 'not this one' using errcode = '22023'; end if";
-  await whileInserting("row", bad, async () => {
-    const places: unknown[] = [];
-    const names = ["A", "Bad", "C", "D", "E", "F", "Bad"];
-    const text = `church_id,name\n${names.map((name, i) => `e${i * 2},${name}\n`).join("")}`;
-    const source = Readable.from([Buffer.from(text)]);
-    const result = await importChurches(database.owner, source, {
-      ...{ format: "csv", onProblem: (place, message) => void places.push([place, message]) },
+// A value that cannot be, and one that breaks a constraint.
+test.each(["22023", "23514"])(
+  "of rows that the database refuses, each is named, and all others are imported: %s",
+  async (state) => {
+    const bad = `if new.name = 'Bad' then raise 'not this one' using errcode = '${state}'; end if`;
+    await whileInserting("row", bad, async () => {
+      const places: unknown[] = [];
+      const names = ["A", "Bad", "C", "D", "E", "F", "Bad"];
+      const text = `church_id,name\n${names.map((name, i) => `e${i * 2},${name}\n`).join("")}`;
+      const source = Readable.from([Buffer.from(text)]);
+      const result = await importChurches(database.owner, source, {
+        ...{ format: "csv", onProblem: (place, message) => void places.push([place, message]) },
+      });
+      expect(result).toEqual({ read: 7, added: 5, changed: 0, unchanged: 0, refused: 2 });
+      expect(places).toHaveLength(2);
+      expect(places).toEqual(expect.arrayContaining([3, 8].map((line) => [{ line }, "not this one"])));
+      const there = (await churches("name")).map(({ name }) => name);
+      expect(new Set(there)).toEqual(new Set(["A", "C", "D", "E", "F"]));
+      await expect(importText(text, true)).rejects.toThrow(BadRow);
     });
-    expect(result).toEqual({ read: 7, added: 5, changed: 0, unchanged: 0, refused: 2 });
-    expect(places).toHaveLength(2);
-    expect(places).toEqual(expect.arrayContaining([3, 8].map((line) => [{ line }, "not this one"])));
-    const there = (await churches("name")).map(({ name }) => name);
-    expect(new Set(there)).toEqual(new Set(["A", "C", "D", "E", "F"]));
-    await expect(importText(text, true)).rejects.toThrow(BadRow);
-  });
-});
+  },
+);
 
 test("texts that no church may have are refused, each with its row, and count as nothing else", async () => {
   const rows = [
@@ -429,6 +465,7 @@ test("texts that no church may have are refused, each with its row, and count as
     `f2,${"n".repeat(longestText.name + 1)},,`,
     "f3,Good,a\u0007b,",
     'f4,Good,,"{""a"":""two\\nlines""}"',
+    `f5,${"n".repeat(longestText.name + 1)},a\u0007b,`,
   ];
   const problems: unknown[] = [];
   const source = Readable.from([
@@ -437,12 +474,13 @@ test("texts that no church may have are refused, each with its row, and count as
   const result = await importChurches(database.owner, source, {
     ...{ format: "csv", onProblem: (place, message) => void problems.push({ place, message }) },
   });
-  expect(result).toEqual({ read: 4, added: 2, changed: 0, unchanged: 0, refused: 2 });
-  expect(problems).toHaveLength(2);
+  expect(result).toEqual({ read: 5, added: 2, changed: 0, unchanged: 0, refused: 3 });
+  expect(problems).toHaveLength(3);
   expect(problems).toEqual(
     expect.arrayContaining([
       { place: { line: 3 }, message: expect.stringMatching(/^name /) },
       { place: { line: 4 }, message: expect.stringMatching(/^locality /) },
+      { place: { line: 6 }, message: expect.stringMatching(/^(?=.*locality must)(?=.*name must).*; /) },
     ]),
   );
   expect(await churches("church_id")).toEqual([{ church_id: "f1" }, { church_id: "f4" }]);
@@ -475,6 +513,8 @@ test("of columns that no church has some are named, and none gives a terminal or
   expect(JSON.parse(stdout)).toMatchObject({ added: 1 });
   expect(stderr).toContain("no church has \ufffd[2j, more_0, ");
   expect(stderr).toContain("more_18 and 981 more; left out\n");
+  const twenty = await runImport("twenty.csv", `church_id,name,${many.slice(0, 20).join(",")}\nm1,M\n`);
+  expect(twenty.stderr).toContain("more_18, more_19; left out\n");
 });
 
 test("a value that is too long for an index, or nested too deeply, costs its own row, and a long word is none to learn", async () => {
@@ -527,6 +567,20 @@ test("of long rows those behind the first 16 MiB are written together as well", 
     ...{ format: "csv", strict: true, onProgress: (done) => void progress.push(done) },
   });
   expect(progress).toEqual([168, 32]);
+});
+
+test.each<[ChurchFormat, string]>([
+  ["csv", "church_id,name\ni1,\n"],
+  ["jsonl", '{"church_id":"i1"}\n'],
+  ["geojson", '{"type":"Feature","id":"i1","properties":{}}\n'],
+])("a file of %s is let go of where its import ends early", async (format, text) => {
+  const source = Readable.from(
+    (function* () {
+      for (;;) yield Buffer.from(text);
+    })(),
+  );
+  await expect(importChurches(database.owner, source, { format, strict: true })).rejects.toThrow(BadRow);
+  expect(source.destroyed).toBe(true);
 });
 
 test("an import that fails says so, and leaves nothing open", async () => {

@@ -3,7 +3,14 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { loadConfig } from "../config.ts";
 import { columns } from "../db/catalog.ts";
 import { DEMO_KEY_ID, demoKeyIsLive, demoKeyOpens, isUntouched, loadDemo } from "../db/demo/load.ts";
-import { applicants, commitments, engagementClaims, needs } from "../db/demo/records.ts";
+import {
+  applicants,
+  commitments,
+  engagementClaims,
+  needs,
+  organizations,
+  people,
+} from "../db/demo/records.ts";
 import { createNames } from "../graph/namespaces.ts";
 import { readStarterVocabulary } from "../graph/skos.ts";
 import { importVocabulary } from "../worker/imports.ts";
@@ -135,6 +142,64 @@ test("has the people of the README, at the domains of their organizations, and t
     { email: "admin@platform.example", role: "admin", first: "Ruth", last: "Alvarez" },
     { email: "support@platform.example", role: "support", first: "Samuel", last: "Park" },
   ]);
+});
+
+test("calls organizations and people as they are called, and has each record say all that is written down for it", async () => {
+  await loadDemo(database.owner, graphDataUrl);
+  const all = async (query: string) => (await database.owner.query<Record<string, unknown>>(query)).rows;
+  const bySlug = <T extends { slug: string }>(list: readonly T[]) =>
+    list.toSorted((one, other) => (one.slug < other.slug ? -1 : 1));
+  expect(
+    await all(
+      `select substring(org_uri from '[^/]+$') as slug, name, type from app_public.organizations where domain is not null and status = 'active' order by 1`,
+    ),
+  ).toEqual(bySlug(organizations).map(({ slug, name, type }) => ({ slug, name, type })));
+  expect(
+    await all(
+      `select distinct split_part(email, '@', 1) as name, first_name as "firstName", last_name as "lastName"
+       from app_public.memberships join app_public.users using (user_id) order by 1`,
+    ),
+  ).toEqual(people.map(({ name, firstName, lastName }) => ({ name, firstName, lastName })));
+  expect(
+    await all(
+      `select first_name as "firstName", last_name as "lastName"
+       from app_public.organization_claims join app_public.users using (user_id) order by claim_id`,
+    ),
+  ).toEqual(applicants.map(({ firstName, lastName }) => ({ firstName, lastName })));
+  const whose = (slug: string, person: string) => ({
+    ...{ slug, org: organizations.find((each) => each.slug === slug)!.name, by: `${person}@${slug}.example` },
+  });
+  const WHOSE = "substring(org_uri from '[^/]+$') as slug, org_name as org";
+  expect(
+    await all(
+      `select ${WHOSE}, declared_by_email as by, need_description as description, accelerators,
+         concerns_people_group_rop3 as rop3, concerns_country_code as countries from app_public.needs order by need_id`,
+    ),
+  ).toEqual(
+    needs.map(({ org, description, accelerators, rop3, countries }) => ({
+      ...{ ...whose(org, "admin"), description, accelerators, rop3, countries },
+    })),
+  );
+  expect(
+    await all(
+      `select ${WHOSE}, declared_by_email as by, accelerator_scope as accelerators, concerns_people_group_rop3 as rop3,
+         concerns_country_code as countries from app_public.commitments order by commitment_id`,
+    ),
+  ).toEqual(
+    commitments.map(({ org, accelerators, rop3, countries }) => ({
+      ...{ ...whose(org, "contributor"), accelerators, rop3, countries },
+    })),
+  );
+  expect(
+    await all(
+      `select ${WHOSE}, claimed_by_email as by, engagement_accelerators as accelerators, people_group_rop3 as rop3,
+         people_group_rog3 as rog3 from app_public.engagement_claims order by claim_id`,
+    ),
+  ).toEqual(
+    engagementClaims.map(({ org, accelerators, rop3, rog3 }) => ({
+      ...{ ...whose(org, "contributor"), accelerators, rop3, rog3 },
+    })),
+  );
 });
 
 test("has a chain from needs to what was done, with the statuses and the days that are written down for it", async () => {

@@ -19,6 +19,7 @@ import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { ANSWERS } from "./doors-answers.ts";
 import { GAPS_IN_CHURCHES } from "./gaps-churches.ts";
+import { GAPS_IN_IMPORTS } from "./gaps-imports.ts";
 import { GAPS_IN_RULES } from "./gaps-rules.ts";
 import { GOING_ON } from "./doors-going-on.ts";
 import { KEPT } from "./doors-kept.ts";
@@ -326,5 +327,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...SAMPLED_REST,
   ...SAMPLED_RULES,
   ...GAPS_IN_CHURCHES,
+  ...GAPS_IN_IMPORTS,
   ...GAPS_IN_RULES,
 ];
