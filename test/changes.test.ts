@@ -113,6 +113,16 @@ test("tells of deletions, of updates that leave the status, and not of those tha
   expect(own.changes.map(({ change }) => change)).toEqual(["created", "updated", "deleted"]);
 });
 
+test("of a record that has come to another organization tells as of that one's", async () => {
+  const needId = await declareNeed();
+  await db.query("update app_public.needs set org_uri = $2 where need_id = $1", [needId, OTHER_ORG]);
+  const { changes } = await page({ after: start, needId });
+  expect(changes.map(({ change, orgUri }) => [change, orgUri])).toEqual([
+    ["created", ORG],
+    ["updated", OTHER_ORG],
+  ]);
+});
+
 test("tells of each kind of record what became of it, of which organization, in which need's chain, and since when", async () => {
   const needId = await declareNeed();
   const { commitmentId } = await post("/v0/commitments", {

@@ -221,6 +221,12 @@ describe("a line without an end", () => {
     ]);
   });
 
+  test("is none of many that are long, wherever they are cut", async () => {
+    const rows = Array.from({ length: 100 }, (_, i) => `r${i},${"x".repeat(40_000)}\n`);
+    const { rows: read } = await rowsOf("csv", ...chunked(`church_id,name\n${rows.join("")}`));
+    expect([read.length, read.filter((row) => "problem" in row)]).toEqual([100, []]);
+  });
+
   test("is given up as soon as it is too long", async () => {
     let given = 0;
     const source = async function* () {
@@ -255,6 +261,14 @@ describe("GeoJSON", () => {
     ]);
     const properties = { church_id: "own", name: "F", longitude: 1, latitude: 2 };
     expect(await valuesOf({ geometry, properties })).toEqual([{ place: { feature: 1 }, values: properties }]);
+  });
+
+  test("has no features in its other lists", async () => {
+    const more = { bbox: [3, 6, 4, 7], links: [feature({ id: "link" })] };
+    const text = JSON.stringify({ type: "FeatureCollection", ...more, features: [feature({})], also: [1] });
+    expect((await rowsOf("geojson", text)).rows).toEqual([
+      { place: { feature: 1 }, values: { church_id: "f", name: "F" } },
+    ]);
   });
 
   test("has features that are called 0", async () => {

@@ -295,7 +295,7 @@ describe("orgs add", () => {
 
   test("adds an organization, its domain in lower case, once", async () => {
     const command = ["orgs", "add", "--uri", uri, "--name", " Delta Mission ", "--domain", "Delta.Example"];
-    expect(await json(...command, "--type", " agency ", "--website", "https://delta.example")).toEqual({
+    expect(await json(...command, "--type", " agency ", "--website", " https://delta.example\n")).toEqual({
       orgUri: uri,
       name: "Delta Mission",
       type: "agency",

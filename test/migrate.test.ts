@@ -213,6 +213,14 @@ describe("what a server asks before it listens", () => {
     expect(await lacking()).toBeUndefined();
   });
 
+  test("of several migrations that it lacks the first is told", async () => {
+    await migrate(database.url);
+    const { rows } = await database.owner.query(
+      "select app_private.lacking('{9998_later,9997_first,9999_last}', 'any') as lacking",
+    );
+    expect(rows).toEqual([{ lacking: "db/migrations/9997_first.sql" }]);
+  });
+
   test("rules of another release are, also without a migration", async () => {
     await writeFile(sums(), "of another release\n");
     await migrate(database.url, { directory });

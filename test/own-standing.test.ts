@@ -317,12 +317,16 @@ describe.each(m.DOORS)("through %s", (name) => {
       }
     });
 
-    test("nobody is appointed to what is only proposed", async () => {
+    test("nobody is appointed to what is only proposed, or was rejected", async () => {
       const orgName = `New ${randomBytes(4).toString("hex")}`;
       const proposal = { userEmail: newPerson(), firstName: "Ana", lastName: "Silva", roles: [], orgName };
       const { orgUri } = (await byKey.claim({ ...proposal, isNewOrg: true })).value;
       const { door, adminEmail } = await as(m.platformAdmin);
       const appointment = { orgUri, userEmail: proposal.userEmail, adminEmail };
+      expect(await door.appoint(appointment)).toEqual({ refusal: "404 organization_not_found" });
+      await db().query("update app_public.organizations set status = 'rejected' where org_uri = $1", [
+        orgUri,
+      ]);
       expect(await door.appoint(appointment)).toEqual({ refusal: "404 organization_not_found" });
     });
 

@@ -334,22 +334,39 @@ test("what was written at the same time comes in one order on all pages", async 
      returning commitment_id as id`,
     [org.uri, need],
   );
+  const claims = await insert(
+    `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators,
+       fulfills_commitment_id, created_at)
+     select $1, 'At once', 'a@b.example', '{PRA-INT}', $2, '2026-01-01' from generate_series(1, 60) returning claim_id as id`,
+    [org.uri, commitments[0]],
+  );
+  const last = (ids: string[]) => ids.toSorted().toReversed();
   const client = await service.database.owner.connect();
-  const found: string[] = [];
   try {
     // By an index they would come so by themselves.
     await client.query("set enable_indexscan = off; set enable_indexonlyscan = off");
-    for (const page of [1, 2]) {
-      const { rows } = await client.query<{ chain: Chain }>(
-        "select app_private.chain('need', $1, $2) as chain",
-        [...[need, page]],
-      );
-      found.push(...rows[0]!.chain.nodes.map(({ id }) => id).filter((id) => id !== need));
-    }
+    const told = async (kind: string, id: string, among: string[], pages = [1]) => {
+      const found: string[] = [];
+      for (const page of pages) {
+        const { rows } = await client.query<{ chain: Chain }>(
+          "select app_private.chain($1, $2, $3) as chain",
+          [...[kind, id, page]],
+        );
+        found.push(...rows[0]!.chain.nodes.map((node) => node.id).filter((each) => among.includes(each)));
+      }
+      return found;
+    };
+    expect(await told("need", need!, commitments, [1, 2])).toEqual(last(commitments));
+    expect(await told("need", need!, claims)).toEqual(last(claims).slice(0, 50));
+    expect(await told("commitment", commitments[0]!, claims, [1, 2])).toEqual(last(claims));
+    const [commitment, claim] = [last(commitments)[59]!, last(claims)[59]!];
+    expect(await told("commitment", commitment, commitments)).toEqual([
+      ...[commitment, ...last(commitments).slice(0, 10)],
+    ]);
+    expect(await told("engagement_claim", claim, claims)).toEqual([claim, ...last(claims).slice(0, 10)]);
   } finally {
     client.release(true);
   }
-  expect(found).toEqual(commitments.toSorted().toReversed());
 });
 
 test("what answers a record, and what stands beside it, comes newest first, and the oldest is left out", async () => {

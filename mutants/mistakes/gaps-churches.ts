@@ -204,4 +204,20 @@ export const GAPS_IN_CHURCHES: readonly Mistake[] = [
     tests: ["church-places"],
     only: "in the middle of nowhere has few",
   },
+  {
+    rule: "what was found by words that are misspelt goes on with them",
+    file: "db/rules/church-search.sql",
+    before: "ordering || case when forgiving then '~' else '' end]",
+    after: "ordering]",
+    tests: ["church-cursors"],
+    only: "paged through to the end",
+  },
+  {
+    rule: "an empty id is none",
+    file: "db/rules/church-search.sql",
+    before: "  query.id := nullif(query.id, '');\n",
+    after: "",
+    tests: ["churches"],
+    only: "an empty id",
+  },
 ];

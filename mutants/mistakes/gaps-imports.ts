@@ -130,4 +130,28 @@ export const GAPS_IN_IMPORTS: readonly Mistake[] = [
     tests: ["demo-data"],
     only: "calls organizations and people",
   },
+  {
+    rule: "a GeoJSON has no features in its other lists",
+    file: "db/churches/read.ts",
+    before: 'depth === 2 && stack[1] === "features"',
+    after: "depth === 2",
+    tests: ["church-files"],
+    only: "its other lists",
+  },
+  {
+    rule: "a line is as long as itself, and not as all that were cut",
+    file: "db/churches/lines.ts",
+    before: "      [held, length] = [[], 0];\n",
+    after: "      [held, length] = [[], length];\n",
+    tests: ["church-files"],
+    only: "wherever they are cut",
+  },
+  {
+    rule: "a website is judged as it is kept, without what is blank around it",
+    file: "admin/orgs.ts",
+    before: "app_private.http_uri_problems('--website', app_private.trimmed($5))",
+    after: "app_private.http_uri_problems('--website', $5)",
+    tests: ["cli"],
+    only: "orgs add adds an organization",
+  },
 ];
