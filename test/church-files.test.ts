@@ -33,6 +33,7 @@ test.each<[string, string, unknown, string | null]>([
   ["the largest logo", "logo_width", "2147483647", "2147483647"],
   ["the first and the last minute of a week", "service_times", [0, 10_079], "{0,10079}"],
   ["minutes in a cell", "service_times", " 0; 10079;", "{0,10079}"],
+  ["minutes in a cell with nothing among them", "service_times", "0; ;5", "{0,5}"],
   ["no minutes in a cell", "service_times", ";", null],
   ["minutes with null among them", "service_times", [null, 540], "{540}"],
   ["no minutes in a list", "service_times", [], null],
@@ -110,7 +111,9 @@ test.each<[string, string, unknown, string]>([
   ["a minute before the week", "service_times", [-1], "from 0 to 10079"],
   ["a minute after the week", "service_times", [10_080], "from 0 to 10079"],
   ["half a minute", "service_times", [0.5], "from 0 to 10079"],
-  ["perhaps", "is_weekly_church", "perhaps", "true or false"],
+  ...["perhaps", "yesterday", "true or false", "not known", "10", "01", "untrue"].map(
+    (value): [string, string, unknown, string] => [value, "is_weekly_church", value, "true or false"],
+  ),
   ["one value for a list", "contact_phones", 1, "a list"],
   ["a list of objects", "contact_phones", [{}], "text"],
   ["a list with a text of 2,001 characters", "contact_phones", ["p".repeat(2_001)], "at most 2000"],

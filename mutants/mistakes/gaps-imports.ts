@@ -154,4 +154,28 @@ export const GAPS_IN_IMPORTS: readonly Mistake[] = [
     tests: ["cli"],
     only: "orgs add adds an organization",
   },
+  {
+    rule: "in a cell of minutes a blank between two of them is nothing",
+    file: "db/churches/conversions.ts",
+    before: '(typeof item === "string" ? item.trim() : item)',
+    after: "item",
+    tests: ["church-files"],
+    only: "nothing among them",
+  },
+  {
+    rule: "what only begins like a word for true is none",
+    file: "db/churches/conversions.ts",
+    before: "/^(true|t|yes|y|1)$/i",
+    after: "/^(true|t|yes|y|1)/i",
+    tests: ["church-files"],
+    only: "yesterday",
+  },
+  {
+    rule: "what only begins like a word for false is none",
+    file: "db/churches/conversions.ts",
+    before: "/^(false|f|no|n|0)$/i",
+    after: "/^(false|f|no|n|0)/i",
+    tests: ["church-files"],
+    only: "not known",
+  },
 ];
