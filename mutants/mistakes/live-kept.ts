@@ -49,7 +49,7 @@ export const LIVE_KEPT: readonly Mistake[] = [
     ...KEPT,
     rule: "what came with a connection is not kept with it",
     before: "authorizationIn(takenFrom(connectionParams))",
-    after: 'const given = connectionParams["authorization"]; takenFrom({});',
+    after: 'connectionParams["authorization"]; takenFrom({})',
     only: "who connects over",
   },
   {
