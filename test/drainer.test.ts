@@ -140,6 +140,24 @@ test("a database that is away is told of, and the store is not said to be", asyn
   expect(await state()).toEqual(["current", null]);
 });
 
+test("who finds both the store and the database away goes on looking, and throws nothing", async () => {
+  const between = standBetween(graph.database.owner);
+  start({ pool: between.pool });
+  await drainer.wake();
+  isDown();
+  between.before = (text) => {
+    if (text.includes("note_graph_state")) throw new Error("gone");
+  };
+  now += 3_600_000;
+  await drainer.wake();
+  expect(between.count("note_graph_state")).toBeGreaterThan(0);
+  between.before = () => undefined;
+  graph.store.before = () => undefined;
+  now += 5_000;
+  expect(await tries()).toBe(true);
+  expect(await state()).toEqual(["current", null]);
+});
+
 test("while somebody else has the right to write, a store that was away counts as behind", async () => {
   const said: string[] = [];
   start({ logger: pino({ level: "info" }, { write: (line) => void said.push(line) }) });
@@ -357,6 +375,36 @@ test("what is left when it is time to ask the store again is written right after
   expect(await state()).toEqual(["current", null]);
 });
 
+test("under a steady stream of writes the store is asked what it holds as often as without", async () => {
+  const between = standBetween(graph.database.owner);
+  start({ pool: between.pool, watchMs: 10_000 });
+  await drainer.wake();
+  await graph.declareNeeds(1);
+  const looks = () => between.count("select s.identity, s.turn");
+  const before = looks();
+  const sofar: number[] = [];
+  graph.store.before = async ({ name, text }) => {
+    if (name !== "update" || !text.includes("Wells")) return;
+    sofar.push(looks() - before);
+    now += 10_000;
+    if (sofar.length < 4) await graph.declareNeeds(1);
+  };
+  await drainer.wake();
+  expect(sofar).toEqual([0, 1, 2, 3]);
+});
+
+test("while somebody else writes, whoever looks at the store says that somebody does", async () => {
+  const between = standBetween(graph.database.owner);
+  start({ pool: between.pool });
+  await drainer.wake();
+  const before = between.count("note_graph_seen");
+  await hold(graph.options, async () => {
+    now += 3_600_000;
+    await drainer.wake();
+  });
+  expect(between.count("note_graph_seen")).toBe(before + 1);
+});
+
 test("who is told to stop lets what is under way arrive, and begins nothing else", async () => {
   await graph.declareNeeds(1);
   const between = standBetween(graph.database.owner);
@@ -381,6 +429,28 @@ test("who is told to stop lets what is under way arrive, and begins nothing else
   expect(await tries()).toBe(false);
   expect(between.count("")).toBe(asked);
   expect(intervals.size).toBe(0);
+});
+
+test("who is told to stop while a store is failing says no more of it, nor of the graph", async () => {
+  const said: string[] = [];
+  start({ logger: pino({ level: "info" }, { write: (line) => void said.push(line) }) });
+  await drainer.wake();
+  await graph.declareNeeds(1);
+  const gate = Promise.withResolvers<void>();
+  let isUnderWay = false;
+  graph.store.before = async ({ name, text }) => {
+    if (name !== "update" || !text.includes("Wells")) return;
+    isUnderWay = true;
+    await gate.promise;
+    throw new GraphUnavailable("away");
+  };
+  const waking = drainer.wake();
+  await eventually(() => expect(isUnderWay).toBe(true));
+  const stopping = drainer.stop();
+  gate.resolve();
+  await Promise.all([waking, stopping]);
+  expect(said).toEqual([]);
+  expect(await state()).toEqual(["current", null]);
 });
 
 test("a rebuild that was asked for is done by whoever drains, graph by graph, and only then the graph is current", async () => {

@@ -70,6 +70,14 @@ test.each([
   });
 });
 
+test("a mail says that a program wrote it, which keeps notes of absence from answering, and has its id for good", async () => {
+  const { url, said } = await answering();
+  await createMailer(url, FROM).send(MAIL);
+  expect(said).toEqual(
+    expect.arrayContaining(["Auto-Submitted: auto-generated", "Message-ID: <one@service.example>"]),
+  );
+});
+
 test("an address to which nothing can be sent is refused for good", async () => {
   const { url, said } = await answering();
   const refused = createMailer(url, FROM).send({ ...MAIL, to: "" });

@@ -146,6 +146,22 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
     }
   });
 
+  test("a claim of which something is missing, too much or malformed", async () => {
+    const claim = m.claimOf(await m.addOrganization(db()), "ana@elsewhere.example");
+    const proposal = { ...claim, isNewOrg: true, orgUri: undefined };
+    const before = await countClaims();
+    for (const wrong of [
+      { ...claim, firstName: " " },
+      { ...claim, lastName: " " },
+      { ...claim, roles: Array.from({ length: 101 }, (_, n) => `role ${n}`) },
+      { ...proposal, newOrgName: "a\nb" },
+      { ...proposal, newOrgType: "a\nb" },
+    ]) {
+      expect([wrong, await door.claim(wrong)]).toEqual([wrong, { refusal: "400 validation_failed" }]);
+    }
+    expect(await countClaims()).toBe(before);
+  });
+
   test("looking up, reviewing or listing without being anybody", async () => {
     const nowhere = "00000000-0000-4000-8000-000000000000";
     const review = { claimId: nowhere, action: "approve" };
@@ -228,4 +244,25 @@ test("nobody can write the history, and a claim moves only along the lifecycle",
       message: `an organization claim cannot go submitted → ${status}`,
     });
   }
+});
+
+test("what is wrong with a claim is said of the field that was sent, also where a row would be refused for it later", async () => {
+  const { uri } = await m.addOrganization(db());
+  const claim = (wrong: { first?: null; last?: string; roles?: string[] } = {}) =>
+    db().query(
+      `select app_public.claim_organization('ana@elsewhere.example', $1, $2, $3, 'River', false, org_uri => $4)`,
+      [wrong.first === null ? null : "Ana", wrong.last ?? "Silva", wrong.roles ?? [], uri],
+    );
+  await expect(claim({ first: null })).rejects.toThrow("firstName is required and must not be empty.");
+  await expect(claim({ last: " " })).rejects.toThrow("lastName is required and must not be empty.");
+  await expect(claim({ roles: Array(101).fill("x") })).rejects.toThrow("roles must have at most 100 items.");
+  for (const [name, argument] of [
+    ["newOrgName", "new_org_name"],
+    ["newOrgType", "new_org_type"],
+  ])
+    await expect(
+      db().query(
+        `select app_public.claim_organization('ana@elsewhere.example', 'Ana', 'Silva', '{}', 'River', true, ${argument} => E'a\nb')`,
+      ),
+    ).rejects.toThrow(`${name} must be one line without tabs.`);
 });

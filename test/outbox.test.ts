@@ -151,6 +151,43 @@ test("a refusal holds up no other mail; a server that is away holds up all that 
   expect(early).toEqual([]);
 });
 
+test("a server that is away changes nothing of what was sent, kept or refused before", async () => {
+  await wait({ sent: {}, kept: {}, refused: {}, waiting: {} });
+  for (const done of ["sent", "kept", "failed"])
+    await db().query(
+      `update app_private.mails set ${done}_at = now() where unique_key = replace($1, 'failed', 'refused')`,
+      [done],
+    );
+  const over = async () => {
+    const { rows } = await db().query(
+      `select unique_key, sent_at, kept_at, failed_at, next_attempt_at, delayed_since, last_error
+       from app_private.mails where unique_key <> 'waiting' order by 1`,
+    );
+    return rows as object[];
+  };
+  const before = await over();
+  expect(before).toHaveLength(3);
+  expect((await send(() => new MailServerUnavailable("x"))).tried).toEqual(["waiting"]);
+  expect(await over()).toEqual(before);
+});
+
+test("one connection is enough to send with, also for what asks first where mails get through", async () => {
+  await wait({ earlier: { due: -1 }, first: {} });
+  await db().query("update app_private.mails set sent_at = now() where unique_key = 'earlier'");
+  // Whoever wants a second one is told that there is none.
+  const pool = new pg.Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 10_000 });
+  const tried: string[] = [];
+  const mailer: Mailer = { send: async ({ subject }) => void tried.push(subject) };
+  const known = { reached: new Reached(), isForReached: true };
+  const logger = pino({ level: "silent" });
+  try {
+    await sendMails({ pool, mailer, platformUrl: "https://a.example", logger, ...known });
+  } finally {
+    await pool.end();
+  }
+  expect(tried).toEqual(["first"]);
+});
+
 test("nobody who finds the server away waits for a mail that another is just handing over", async () => {
   await wait({ slow: { due: -2 }, b: { due: -1 }, c: {} });
   const { promise: handedOver, resolve: handOver } = Promise.withResolvers<void>();

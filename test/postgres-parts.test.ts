@@ -333,4 +333,13 @@ describe("what is closed", () => {
     await closing;
     expect(order).toEqual(["one has ended", "both have ended", "closed"]);
   });
+
+  test("of a pool that has none waits for nothing", async () => {
+    const counts = { totalCount: 0, idleCount: 0, waitingCount: 0 };
+    const pool = Object.assign(new EventEmitter(), { ...counts, end: () => Promise.resolve() });
+    let isClosed = false;
+    void closePool(pool as unknown as pg.Pool).then(() => (isClosed = true));
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    expect(isClosed).toBe(true);
+  });
 });

@@ -2,10 +2,12 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { requireDatabase, requireSession } from "../db/reach.ts";
+import { requireRelease } from "../db/release.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { ROOT, run } from "./support/process.ts";
 import { givenUpAfterTenSeconds } from "./support/silent-database.ts";
 
@@ -67,6 +69,46 @@ test("a connection that keeps its session is good for one, and what cannot be re
   await requireSession(database.url);
   const nobody = Object.assign(new URL(database.url), { port: "9" });
   await expect(requireSession(nobody.href)).rejects.toThrow(/^127\.0\.0\.1:9\/\w+: .*connect ECONNREFUSED/);
+});
+
+test.each([
+  ["for its version", requireDatabase],
+  ["for a session", requireSession],
+])("whoever has asked %s has no connection any more", async (_, ask) => {
+  await ask(database.url);
+  await eventually(async () => {
+    const { rowCount } = await database.owner.query(
+      "select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    expect(rowCount).toBe(0);
+  }, 10_000);
+});
+
+test("a database that lacks something is waited for, which is told once, and is then left alone", async () => {
+  const said: string[] = [];
+  let looks = 0;
+  // Each look at the clock is a second later.
+  const clock = jest.spyOn(performance, "now").mockImplementation(() => 1_000 * looks++);
+  try {
+    const waiting = {
+      waitMs: 3_000,
+      onWait: (line: string) => void said.push(line),
+      stop: new AbortController().signal,
+    };
+    await expect(requireRelease(database.url, waiting)).rejects.toThrow(
+      "the database lacks db/rules of this version; run npm run migrate",
+    );
+  } finally {
+    clock.mockRestore();
+  }
+  expect(looks).toBeGreaterThan(3);
+  expect(said).toEqual(["waiting: the database lacks db/rules of this version; run npm run migrate"]);
+  await eventually(async () => {
+    const { rowCount } = await database.owner.query(
+      "select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    expect(rowCount).toBe(0);
+  }, 5_000);
 });
 
 test.each([

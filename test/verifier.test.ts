@@ -136,6 +136,19 @@ test("whoever has stopped leaves the verification to another process, which goes
   }
 });
 
+test("whoever may not verify asks again after a while, not at once, and whoever may keeps its connection while a step takes minutes", async () => {
+  const verifier = start();
+  await eventually(async () => expect(await isVerified()).toBe(true));
+  expect(between.count("set idle_session_timeout = 0")).toBe(1);
+  const other = standBetween(graph.database.owner);
+  const waiting = start({ pool: other.pool, lookMs: 1_000_000 });
+  await eventually(() => expect(other.count("pg_try_advisory_lock")).toBe(1));
+  for (let i = 0; i < 50; i += 1) await graph.database.owner.query("select");
+  expect(other.count("pg_try_advisory_lock")).toBe(1);
+  await waiting.stop();
+  await verifier.stop();
+});
+
 test.each<[string, Error, string, string | null]>([
   ["is away, which others tell of", new GraphUnavailable("away"), "debug", null],
   ["is too slow for it", new GraphTimeout("slow"), "warn", "slow"],

@@ -1,10 +1,12 @@
 // A job runner that cannot end must not keep the worker from having another one, or from stopping.
+import { EventEmitter } from "node:events";
 import { expect, jest, test } from "@jest/globals";
 import type { Runner, WorkerEvents } from "graphile-worker";
 import type { Pool } from "pg";
 import { pino } from "pino";
 import type { Logger } from "pino";
-import { forgiving, graphileLogger, superviseJobs } from "../worker/jobs.ts";
+import { forgiving, graphileLogger, runJobs, superviseJobs } from "../worker/jobs.ts";
+import { createTestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
@@ -40,6 +42,21 @@ async function superviseEndless() {
   await eventually(() => Promise.resolve(expect(started).toHaveLength(1)));
   return { jobs, started };
 }
+
+test("a job that ends as its connection breaks is in a batch, whose failures somebody handles", async () => {
+  const database = await createTestDatabase();
+  const events = new EventEmitter() as WorkerEvents;
+  let settings: object = {};
+  events.once("pool:create", ({ ctx }) => (settings = ctx.resolvedPreset.worker));
+  try {
+    const runner = await runJobs(database.owner, { nothing: () => undefined }, events, logger);
+    await runner.stop();
+  } finally {
+    await database.drop();
+  }
+  // Without a delay of its own, be it none, each would be completed alone, and its failure be nobody's: that ends the process.
+  expect(settings).toMatchObject({ completeJobBatchDelay: 0, failJobBatchDelay: 0 });
+});
 
 test("a runner that has begun to end and does not is replaced", async () => {
   const { jobs, started } = await superviseEndless();

@@ -161,6 +161,8 @@ import { UNSEEN } from "./unseen.ts";
 import { SAMPLED_REST } from "./sampled-rest.ts";
 import { SAMPLED_DOORS } from "./sampled-doors.ts";
 import { SAMPLED_RULES } from "./sampled-rules.ts";
+import { GAPS_KEPT } from "./gaps-kept.ts";
+import { GAPS_OF_WORKER } from "./gaps-worker.ts";
 import { SAMPLED_GRAPH } from "./sampled-graph.ts";
 import { WIRING } from "./wiring.ts";
 
@@ -329,4 +331,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_IN_CHURCHES,
   ...GAPS_IN_IMPORTS,
   ...GAPS_IN_RULES,
+  ...GAPS_KEPT,
+  ...GAPS_OF_WORKER,
 ];

@@ -1,0 +1,86 @@
+// What is kept too long, told too often or let in although it is malformed, and went unnoticed.
+import type { Mistake } from "../mistake.ts";
+
+export const GAPS_KEPT: readonly Mistake[] = [
+  {
+    rule: "whoever has asked a database for its version leaves no connection",
+    file: "db/reach.ts",
+    before: "    await client.end().catch(() => undefined);\n  }\n  if (version",
+    after: "    void client;\n  }\n  if (version",
+    tests: ["reach"],
+    only: "has no connection any more",
+  },
+  {
+    rule: "whoever has tried whether a connection keeps its session leaves none",
+    file: "db/reach.ts",
+    before: "    await Promise.all(clients.map((client) => client.end().catch(() => undefined)));",
+    after: "    void clients;",
+    tests: ["reach"],
+    only: "has no connection any more",
+  },
+  {
+    rule: "what is waited for is told once",
+    file: "db/release.ts",
+    before: "      if (!isTold) onWait(",
+    after: "      onWait(",
+    tests: ["reach"],
+    only: "lacks something is waited for",
+  },
+  {
+    rule: "whoever has waited for a migration leaves no connection",
+    file: "db/release.ts",
+    before: "    await closePool(pool);",
+    after: "    void closePool;",
+    tests: ["reach"],
+    only: "lacks something is waited for",
+  },
+  {
+    rule: "a pool without connections is closed at once",
+    file: "db/close.ts",
+    before: "  if (open === 0) return Promise.resolve();\n",
+    after: "",
+    tests: ["postgres-parts"],
+    only: "of a pool that has none",
+  },
+  {
+    rule: "a claimant has a first name",
+    file: "db/rules/organization-claims.sql",
+    before: "    || app_private.name_problems('firstName', app_private.trimmed(first_name))\n",
+    after: "",
+    tests: ["membership-refusals"],
+    only: "what is wrong with a claim",
+  },
+  {
+    rule: "a claimant has a last name",
+    file: "db/rules/organization-claims.sql",
+    before: "    || app_private.name_problems('lastName', app_private.trimmed(last_name))\n",
+    after: "",
+    tests: ["membership-refusals"],
+    only: "what is wrong with a claim",
+  },
+  {
+    rule: "a claim states a hundred roles at most",
+    file: "db/rules/organization-claims.sql",
+    before: "    || app_private.list_problems('roles', roles, required => false)\n",
+    after: "",
+    tests: ["membership-refusals"],
+    only: "what is wrong with a claim",
+  },
+  {
+    rule: "what is wrong with the type of a new organization is said of the field that was sent",
+    file: "db/rules/organization-claims.sql",
+    before:
+      "    || app_private.name_problems('newOrgType', app_private.trimmed(new_org_type), required => false)\n",
+    after: "",
+    tests: ["membership-refusals"],
+    only: "what is wrong with a claim",
+  },
+  {
+    rule: "what is wrong with the name of a new organization is said of the field that was sent",
+    file: "db/rules/organization-claims.sql",
+    before: "    || app_private.name_problems('newOrgName', new_org_name, required => false)\n",
+    after: "",
+    tests: ["membership-refusals"],
+    only: "what is wrong with a claim",
+  },
+];
