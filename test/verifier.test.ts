@@ -142,7 +142,7 @@ test("whoever may not verify asks again after a while, not at once, and whoever 
   expect(between.count("set idle_session_timeout = 0")).toBe(1);
   const other = standBetween(graph.database.owner);
   const waiting = start({ pool: other.pool, lookMs: 1_000_000 });
-  await eventually(() => expect(other.count("pg_try_advisory_lock")).toBe(1));
+  await eventually(() => expect(other.count("pg_try_advisory_lock")).toBeGreaterThan(0));
   for (let i = 0; i < 50; i += 1) await graph.database.owner.query("select");
   expect(other.count("pg_try_advisory_lock")).toBe(1);
   await waiting.stop();
