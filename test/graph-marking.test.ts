@@ -348,6 +348,17 @@ describe("the state of the graph", () => {
     },
   );
 
+  test.each([
+    ["29 seconds", "current"],
+    ["31 seconds", "unwatched"],
+  ])(
+    "is known although a clock has been set back by %s since somebody looked: %s",
+    async (ahead, expected) => {
+      await state(`looked_at = now() + interval '${ahead}'`);
+      expect(await values("select state::text from app_private.graph_condition")).toEqual([expected]);
+    },
+  );
+
   test("counts as pending what was never marked", async () => {
     await client.query("delete from app_private.graph_records where kind = 'need'");
     const { rows } = await client.query(
@@ -362,6 +373,8 @@ describe("the state of the graph", () => {
   test.each([
     ["14 seconds", "current"],
     ["16 seconds", "unavailable"],
+    // By a clock that has been set back since: it would be believed until then.
+    ["-1 minute", "unavailable"],
   ])("is what another worker sees, who was at it %s ago: %s", async (age, expected) => {
     await state(`looked_by = gen_random_uuid(), looked_at = now() - interval '${age}'`);
     await client.query("select app_private.note_graph_state('unavailable', 'cut off', gen_random_uuid())");
@@ -500,10 +513,12 @@ test("a round of verification that is begun anew has found nothing, and is urgen
   expect(await round()).toEqual([0, null, 0, 0, true, 1]);
   await found(0, null, 1, null, 3, 1);
   expect(await round()).toEqual([1, null, 3, 1, true, 1]);
+  await found(1, null, 2, null, 2, 1);
+  expect(await round()).toEqual([2, null, 5, 2, true, 1]);
   const isVerifiedNow = () => values("select verified_at = now() from app_private.graph_verification");
   expect(await isVerifiedNow()).toEqual([false]);
-  await found(1, null, null, null, 1, 0);
-  expect(await round()).toEqual([0, null, 0, 0, false, 3]);
+  await found(2, null, null, null, 1, 0);
+  expect(await round()).toEqual([0, null, 0, 0, false, 4]);
   expect(await isVerifiedNow()).toEqual([true]);
 });
 

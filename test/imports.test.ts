@@ -97,6 +97,8 @@ test("texts are named by their places", async () => {
     "y".repeat(201),
   ]);
   expect([...problems.keys()]).toEqual([1, 4]);
+  // What is white space alone is none, which may be missing.
+  expect(await problemsOf(database.owner, "text", [" \n"])).toEqual(new Map());
 });
 
 test("people groups are added once, and renamed", async () => {

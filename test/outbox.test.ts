@@ -171,6 +171,21 @@ test("a server that is away changes nothing of what was sent, kept or refused be
   expect(await over()).toEqual(before);
 });
 
+test("of what somebody is sent only mails about claims of others count against these", async () => {
+  const left = async () => {
+    const { rows } = await db().query<{ left: number }>(
+      "select app_private.claim_mails_left('a@b.example') as left",
+    );
+    return rows[0]!.left;
+  };
+  const before = await left();
+  await wait({ a: { kind: "sign_in" } });
+  expect(await left()).toBe(before);
+  await db().query("delete from app_private.mails");
+  await wait({ a: {} });
+  expect(await left()).toBe(before - 1);
+});
+
 test("one connection is enough to send with, also for what asks first where mails get through", async () => {
   await wait({ earlier: { due: -1 }, first: {} });
   await db().query("update app_private.mails set sent_at = now() where unique_key = 'earlier'");
