@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
@@ -473,6 +473,18 @@ describe("on the embedded database", () => {
       await inside("update app_migrations.editions set edition = 'before'");
       expect((await admin(["keys", "list"], { DATA_DIR: dir })).code).toBe(0);
       expect(await inside("select count(*)::text as there from app_migrations.editions")).toBe("2");
+    } finally {
+      await remove();
+    }
+  });
+
+  test("tells what was damaged in the embedded store, and goes on", async () => {
+    const { dir, remove } = await temporaryDataDir();
+    try {
+      await mkdir(join(dir, "graph"));
+      await writeFile(join(dir, "graph", "journal-0000000000000000.v2.log"), "x".repeat(100));
+      const { code, stderr } = await tool(["graph", "status"], { ...settings, DATA_DIR: dir });
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/^\S+\.v2\.log: damaged.*\.damaged-\S+\n$/)]);
     } finally {
       await remove();
     }

@@ -65,6 +65,8 @@ test.each(BINDING_TYPES)("solutions as %s are written as the engine writes them"
   ]) {
     expect(await text(query, type)).toBe(await text(query, type, AT_ONCE));
   }
+  // Which is answered without asking the engine where it can be.
+  expect(await text("ASK {}", type)).toBe(await text("ASK { FILTER(true) }", type, AT_ONCE));
 });
 
 test.each(GRAPH_TYPES)("triples as %s are one document, of a query and of a whole graph", async (type) => {

@@ -166,6 +166,24 @@ describe("a pool of readers", () => {
     expect(images).toBe(1);
   });
 
+  test("asks a reader nothing for a caller who leaves when it is given to them, and has it for the next", async () => {
+    start(1, 1);
+    await made(1);
+    const asked = jest.spyOn(Copy.prototype, "ask");
+    const held = await hold();
+    const caller = new AbortController();
+    // As soon as there is a reader it is waited for no more.
+    jest.spyOn(caller.signal, "removeEventListener").mockImplementationOnce(() => {
+      caller.abort(new Error("I have left."));
+    });
+    const left = ask(caller.signal);
+    held.destroy();
+    await expect(left).rejects.toThrow("I have left.");
+    expect(asked).toHaveBeenCalledTimes(1);
+    expect(await ask()).toBe(1);
+    expect(images).toBe(1);
+  });
+
   test("gives nobody who waits a reader that has ended", async () => {
     start(1, 1);
     await made(1);

@@ -167,6 +167,30 @@ test("what queries that failed have left of sorting goes, the oldest first, and 
   await ended;
 });
 
+test.each([
+  ["600000", 15],
+  ["10,60000", 6],
+  // Where there is no limit nothing is too old.
+  ["0", 50_000_005],
+  ["-1", 50_000_005],
+])(
+  "what is left of sorting is looked for by the time limit of a whole query (%s), and again though some of it vanished meanwhile",
+  async (limit, minutes) => {
+    const asked = join(dir, "asked");
+    const stub = async (name: string, lines: string) => {
+      await writeFile(join(dir, "bin", name), `#!/bin/sh\n${lines}\n`);
+      await chmod(join(dir, "bin", name), 0o755);
+    };
+    await stub("find", `echo "$@" >>'${asked}'; exit 1`);
+    await stub("sleep", "exec /bin/sleep 0.1");
+    // It runs until there was a second look.
+    await stub("java", `until [ "$(grep -c . '${asked}')" -ge 2 ]; do /bin/sleep 0.1; done`);
+    await run("start.sh", { FUSEKI_PASSWORD: "x", FUSEKI_TIMEOUT_MS: limit });
+    const looks = (await readFile(asked, "utf8")).trimEnd().split("\n");
+    expect(new Set(looks)).toEqual(new Set([`sorting -type f -mmin +${minutes} -exec rm -f {} +`]));
+  },
+);
+
 test("whether Fuseki answers is asked with the password, which stays out of the command line", async () => {
   const config = String.raw`user = "engagement:a \"b\" \\ $c: 'd'"`;
   for (const env of [{ FUSEKI_PASSWORD: PASSWORD }, { FUSEKI_PASSWORD_FILE: join(dir, "password") }]) {
@@ -194,4 +218,6 @@ test("Fuseki requires its one user for everything, and calls no other server", a
   const doors = said("fuseki#operation").map((operation) => operation.split("#")[1]);
   expect(doors).toEqual(["query", "update", "gsp-rw"]);
   expect(said("fuseki#name")).toEqual(["engagement", "query", "update", "data"]);
+  // Where start.sh says which indexes it has, and that it remembers nothing that is not there.
+  expect(said("#location")).toEqual(["tdb2"]);
 });

@@ -266,6 +266,10 @@ describe("of connections", () => {
     expect(await waits()).toEqual({ [series]: 1 });
     const given = await new Promise((done) => pool.connect((_error, client) => done(client)));
     expect([given, await waits()]).toEqual(["a client", { [series]: 2 }]);
+    // The alert is raised beyond half a second.
+    const buckets = Object.keys(await scrape(metrics, /^database_pool_wait_seconds_bucket/));
+    const bounds = buckets.map((each) => /le="([^"]+)"/.exec(each)![1]);
+    expect(bounds).toEqual(["0.001", "0.005", "0.02", "0.1", "0.5", "1", "2", "5", "+Inf"]);
     const failing = poolThat(() => Promise.reject(new Error("no room")));
     metrics.watchPool("worker", failing);
     await expect(failing.connect()).rejects.toThrow("no room");

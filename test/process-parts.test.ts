@@ -15,7 +15,15 @@ import { explain, refusalCode } from "../process/explain.ts";
 import { greeting } from "../process/greeting.ts";
 import { takeLock } from "../process/lock.ts";
 import { discreet } from "../process/log.ts";
-import { complain, demoKeyExposed, endAnyway, runPart, sessionUrl, signalOrders } from "../process/part.ts";
+import {
+  aborted,
+  complain,
+  demoKeyExposed,
+  endAnyway,
+  runPart,
+  sessionUrl,
+  signalOrders,
+} from "../process/part.ts";
 import { sinceStart, step } from "../process/steps.ts";
 import { createTestDatabase } from "./support/database.ts";
 
@@ -410,6 +418,18 @@ describe("signals", () => {
     closed.resolve();
     await soon();
     expect([closings, ended]).toEqual([1, ["SIGTERM", process.pid, "SIGTERM"]]);
+  });
+
+  test("an order that has come already is not waited for, and one that comes is", async () => {
+    const order = new AbortController();
+    const heard: string[] = [];
+    void aborted(AbortSignal.abort()).then(() => heard.push("before"));
+    void aborted(order.signal).then(() => heard.push("then"));
+    await soon();
+    expect(heard).toEqual(["before"]);
+    order.abort();
+    await soon();
+    expect(heard).toEqual(["before", "then"]);
   });
 
   test("what does not stop has twenty seconds beyond what requests may take, and then ends", () => {

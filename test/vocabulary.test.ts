@@ -84,6 +84,13 @@ describe("of the concepts in a file", () => {
     expect(read(concept("one", "ONE"), other, top, named)).toEqual({ taken: ["one", "top"], problems: [] });
   });
 
+  test("one without a name of its own is none: nothing could refer to it", () => {
+    const nameless = concept("two", "TWO").replace("ns:two", "[]");
+    expect(read(concept("one", "ONE"), nameless)).toEqual({ taken: ["one"], problems: [] });
+    const file = `@prefix skos: <${SKOS}> . [] skos:notation "104425" ; skos:prefLabel "Group" .`;
+    expect(parsePeopleGroups(file, names)).toEqual({ peopleGroups: [], problems: [] });
+  });
+
   test("those below one that is left out are left out with it, however far below", () => {
     const nameless =
       'ns:a a skos:Concept ; skos:inScheme ns:EngagementAcceleratorScheme ; skos:notation "A" .';

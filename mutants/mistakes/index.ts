@@ -165,6 +165,8 @@ import { GAPS_KEPT } from "./gaps-kept.ts";
 import { GAPS_OF_WORKER } from "./gaps-worker.ts";
 import { SAMPLED_GRAPH } from "./sampled-graph.ts";
 import { WIRING } from "./wiring.ts";
+import { GAPS_OF_GRAPH } from "./gaps-graph.ts";
+import { GAPS_OF_OPERATORS } from "./gaps-operator.ts";
 
 export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
@@ -333,4 +335,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_IN_RULES,
   ...GAPS_KEPT,
   ...GAPS_OF_WORKER,
+  ...GAPS_OF_GRAPH,
+  ...GAPS_OF_OPERATORS,
 ];
