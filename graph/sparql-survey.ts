@@ -17,7 +17,6 @@ export type Survey = {
   predicates: ReadonlyMap<string, readonly Node[] | undefined>;
   /** what an engine may look up in its table of all terms, which may keep it as one that is not there */
   sought: readonly Node[];
-  longest: number;
   longestIri: number;
   /** whether what stands for a match may have all of it in it, as $0 */
   mayRefer: boolean;
@@ -39,7 +38,7 @@ export function survey(root: Node): Survey {
   const sought: Node[] = [];
   const equated: (readonly Node[])[] = [];
   // One BASE may be relative to another.
-  let [longest, longestIri, bases] = [0, 0, 0];
+  let [longestIri, bases] = [0, 0];
   // Of what stands in the graph it is taken not to be there, or rarely.
   let mayRefer = false;
   // What CONSTRUCT makes is a graph before it is an answer.
@@ -63,7 +62,6 @@ export function survey(root: Node): Survey {
     const { groupings: by = [] } = node as { groupings?: readonly Node[] };
     groupings.push(...by.filter((each) => each["type"] === "expression"));
     if (subType === "namedNode") longestIri = Math.max(longestIri, String(node["value"]).length);
-    if (subType === "literal") longest = Math.max(longest, String(node["value"]).length);
     if (isMatching(node["operator"])) patterns.add((node["args"] as readonly Node[])[1]);
     if ((subType === "namedNode" || subType === "literal") && !patterns.has(node))
       mayRefer ||= String(node["value"]).includes("$");
@@ -109,7 +107,7 @@ export function survey(root: Node): Survey {
   return {
     // The last were found first; most names are made of those before them.
     bindings: bindings.toReversed(),
-    ...{ expressions, groupings, orders, predicates, sought, longest },
+    ...{ expressions, groupings, orders, predicates, sought },
     longestIri: bases + longestIri,
     ...{ mayRefer, isKeeping, isSpread },
   };

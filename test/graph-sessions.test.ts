@@ -76,6 +76,30 @@ test("of an update that has ended nothing says that it has only begun", async ()
   ]);
 });
 
+test("of an update that a process had only begun the next one leaves nothing", async () => {
+  const { store, second } = await start();
+  const whole = names.turnsGraph;
+  await store.update(
+    `INSERT DATA { GRAPH <${whole}> { <${whole}> <${names.ns("projectionBegun")}> "first" } }`,
+  );
+  await second.update(["need"], note);
+  // Or the whole would be taken for one that lacks its end.
+  expect(await readAll((await store.getGraph(whole))!.body)).not.toContain("projectionBegun");
+});
+
+test.each(["in place of ours", "beside ours"])(
+  "an update has no effect where the whole names the drain of another history %s, though its number is the one that was seen",
+  async (where) => {
+    const { store, second } = await start();
+    const whole = names.turnsGraph;
+    const run = (name: string) => `GRAPH <${whole}> { <${whole}> <${names.ns("projectionRun")}> "${name}" }`;
+    if (where === "in place of ours") await store.update(`DELETE DATA { ${run("first")} }`);
+    await store.update(`INSERT DATA { ${run("theirs")} }`);
+    await expect(second.update(["need"], note)).rejects.toThrow(GraphUnconfirmed);
+    expect((await readMarks(store, names)).graphs.get("need")).toEqual({ turn: FIRST, run: "first" });
+  },
+);
+
 test("what follows a graph that was sent whole has an effect on that one", async () => {
   const { store, second } = await start();
   const turn = await second.replace("need", (mark) => sendWhole(store, mark, "new"));

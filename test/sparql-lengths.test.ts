@@ -73,6 +73,7 @@ describe("values", () => {
       (i) => `"${letter(i).toUpperCase()}", "${letter(i + 1).repeat(2)}", "i"`,
     ],
     ["of any of several letters, with a flag", 24, () => '"[a-z]", "xx", "i"'],
+    ["by themselves, where an IRI says so", 24, () => '".{400}.*", STR(<u:$0$0>)'],
   ])("grow with each replacement of letters: %s", (_, n, given) => {
     expect(replaced(n, given)).toContain(`${TOO_LONG} REPLACE`);
     // Letters that no replacement has made are replaced once.
@@ -84,7 +85,9 @@ describe("values", () => {
       verdict(
         `SELECT (${"REPLACE(".repeat(8)}?o${`, "${pattern}", "x")`.repeat(8)} AS ?key) { ?s ?p ?o } ORDER BY ?key`,
       );
-    expect(sorted("[a-z]+")).toBe(ACCEPTED);
+    // A pattern may end with a sign that would refer to all of a match in what stands for it.
+    for (const pattern of ["[a-z]+", "[a-z]+$"])
+      expect([pattern, sorted(pattern)]).toEqual([pattern, ACCEPTED]);
     expect(sorted("[a-z]*")).toContain("longer than 10,000 characters by REPLACE");
   });
 
@@ -124,6 +127,51 @@ describe("numbers", () => {
   });
 });
 
+describe("times", () => {
+  const longest = '"P9999D"^^x:dayTimeDuration';
+  const TOO_FAR = "All that the query does with durations could take too long together";
+  test.each([
+    "?d = ?e",
+    "?d != ?e",
+    "?d < ?e",
+    "?d > ?e",
+    "?d <= ?e",
+    "?d >= ?e",
+    "?d IN (1, ?e)",
+    "?d NOT IN (1, ?e)",
+  ])("are reckoned with however they are compared: %s", (compared) => {
+    const filter = compared.replace("?d", "?v30").replace("?e", "?v29");
+    const doubled = followed(30, longest, (name) => `(${name} + ${name})`).replace("SELECT ?v30", "SELECT *");
+    expect(verdict(doubled)).toBe(ACCEPTED);
+    expect(verdict(doubled.replace(/\}$/, `FILTER(${filter}) }`))).toContain(TOO_FAR);
+  });
+
+  test.each(["ns:targetCompletionDate", "dct:modified", "prov:generatedAtTime"])(
+    "are those of the graph, by whichever of its properties: %s",
+    (property) => {
+      const compared = (n: number) =>
+        verdict(`PREFIX ns: <https://ontology.example.org/core#> PREFIX dct: <http://purl.org/dc/terms/>
+          PREFIX prov: <http://www.w3.org/ns/prov#>
+          SELECT * { ?s ${property} ?t FILTER(${'NOW() - ?t > "P30D"^^x:dayTimeDuration || '.repeat(n)} false) }`);
+      expect(compared(49)).toBe(ACCEPTED);
+      expect(compared(50)).toContain(TOO_FAR);
+    },
+  );
+});
+
+describe("what is looked for in the graph", () => {
+  test.each(["?s", "?p", "?o"])("is what %s of a triple is to be the same as", (name) => {
+    for (const triple of ["?s ?p ?o", "?a ?b <<( ?s ?p ?o )>>"]) {
+      const sought = (n: number) =>
+        verdict(
+          `SELECT * { ${triple} BIND(IRI(CONCAT(${times(n, () => "?x").join()})) AS ?long) FILTER(${name} = ?long) }`,
+        );
+      expect(sought(9)).toBe(ACCEPTED);
+      expect(sought(12)).toContain("A term could become longer than 10,000 characters");
+    }
+  });
+});
+
 describe("paths", () => {
   test.each([
     ["of one property", "<urn:a>", 5],
@@ -148,6 +196,27 @@ describe("patterns", () => {
     for (const one of [String.raw`\\u0041+b`, String.raw`\\p{L}+\\d{2}`])
       expect([one, asked(one)]).toEqual([one, ACCEPTED]);
     expect(asked(String.raw`(\\d{0,99}){0,99}b`)).toContain("in too many ways");
+  });
+
+  test("a group that is repeated is as deep wherever it stands", () => {
+    for (const [behind, before] of [
+      ["", ""],
+      ["b){2}", "(?:"],
+      ["|b)", "(?:"],
+    ] as const) {
+      expect([behind, asked(`${before}(?:(?:(?:a)))*${behind}`)]).toEqual([behind, ACCEPTED]);
+      expect(asked(`${before}(?:(?:(?:(?:(?:(?:a))))))*${behind}`)).toContain("repeats groups");
+    }
+  });
+
+  test("begin at each line with the flag m, in REPLACE as in REGEX", () => {
+    const of = (call: string) =>
+      verdict(
+        followed(5, '"abcdefgh"', (name) => `CONCAT(${name}, ${name})`).replace("?v5 {", `(${call} AS ?r) {`),
+      );
+    expect(of('REPLACE(?v5, "^x*y*z", "m")')).toBe(ACCEPTED);
+    expect(of('REPLACE(?v5, "^x*y*z", "", "m")')).toContain("could take hours");
+    expect(of('REGEX(?v5, "^x*y*z", "m")')).toContain("could take hours");
   });
 
   test("alternatives are as long as the longest of them", () => {

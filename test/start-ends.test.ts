@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import { freePort, launch, temporaryDataDir } from "./support/process.ts";
 import type { Running } from "./support/process.ts";
 
@@ -63,6 +64,11 @@ const said = () =>
     .output()
     .stderr.split("\n")
     .filter((line) => line.startsWith("npm start: "));
+/** It ends, or else the test does not. */
+const ends = async (code: number) => {
+  await eventually(() => Promise.resolve(expect(service.child.exitCode).toBe(code)), 60_000);
+  await service.ended;
+};
 const isClosed = () =>
   access(join(data.dir, "graph/server.json")).then(
     () => false,
@@ -71,14 +77,14 @@ const isClosed = () =>
 test("a store that ends by itself ends npm start, which says so", async () => {
   await start("", "void front.terminate();");
   service.child.kill("SIGUSR2");
-  expect(await service.ended).toBe(1);
+  await ends(1);
   expect(said()).toEqual(["npm start: The embedded graph store ended."]);
 });
 
 test("a fault of ours ends npm start with one line, and its store in good order", async () => {
   await start("", 'setImmediate(() => { throw new Error("this was not to happen"); });');
   service.child.kill("SIGUSR2");
-  expect(await service.ended).toBe(1);
+  await ends(1);
   expect(said()).toEqual(["npm start: this was not to happen"]);
   expect(await isClosed()).toBe(true);
 });
@@ -89,7 +95,7 @@ test("who is told to stop at once waits for the store, which keeps what it holds
   await service.prints("The store is to stop.");
   service.child.kill("SIGINT");
   service.child.kill("SIGUSR2");
-  expect(await service.ended).toBe(0);
+  await ends(0);
   expect(await isClosed()).toBe(true);
 });
 
@@ -98,6 +104,6 @@ test("what does not stop in time is named, and npm start ends", async () => {
   service.child.kill("SIGINT");
   await service.prints("The store is to stop.");
   service.child.kill("SIGUSR2");
-  expect(await service.ended).toBe(1);
+  await ends(1);
   expect(said()).toEqual(["npm start: graph store did not stop in time"]);
 });

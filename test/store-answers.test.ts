@@ -863,6 +863,15 @@ describe("the place of a query", () => {
     await eventually(() => expect([arrived[0]!.closed, back()]).toEqual([true, 1]));
   });
 
+  test("comes back soon from such an engine also when a part of the answer was enough", async () => {
+    const { arrived, arrives, ask, back } = await slowStore({ endsWhenLeft: true });
+    const asked = ask({ timeoutMs: 600_000 });
+    await arrives();
+    arrived[0]!.writeHead(200, { "content-type": JSON_TYPE }).write(" ".repeat(1_000));
+    (await asked).body.destroy();
+    await eventually(() => expect([arrived[0]!.closed, back()]).toEqual([true, 1]), 30_000);
+  });
+
   test("is waited for before anything is sent, and not by whoever has left", async () => {
     const { arrived, ask } = await slowStore();
     const leaving = new AbortController();

@@ -6,6 +6,9 @@ const COST = { file: "graph/sparql-cost.ts", tests: ["sparql-lengths"] };
 const LENGTHS = { file: "graph/sparql-lengths.ts", tests: ["sparql-lengths"] };
 const NUMBERS = { file: "graph/sparql-numbers.ts", tests: ["sparql-lengths"] };
 const PATTERNS = { file: "graph/sparql-patterns.ts", tests: ["sparql-lengths"] };
+const TIMES = { file: "graph/sparql-times.ts", tests: ["sparql-lengths"] };
+const SURVEY = { file: "graph/sparql-survey.ts", tests: ["sparql-lengths"] };
+const SESSIONS = { file: "graph/turns.ts", tests: ["graph-sessions"] };
 const PARTS = 'return [node["args"], node["expression"], node["subject"], node["predicate"], node["object"]]';
 const NO_LETTER = 'if (letter === "" || by?.["subType"] !== "literal" || flags) return Infinity;';
 
@@ -164,5 +167,91 @@ export const GAPS_OF_GRAPH: readonly Mistake[] = [
     before: 'least: sign === "+" ? 1 : 0',
     after: "least: 0",
     only: "as many letters or more",
+  },
+  {
+    ...PATTERNS,
+    rule: "what each letter of a group takes is so also where the group is in one that is repeated",
+    before: "{ depth: isGroup ? depth * most : depth, depthOfEach }",
+    after: "{ depth: isGroup ? depth * most : depth, depthOfEach: 0 }",
+    only: "as deep wherever it stands",
+  },
+  {
+    rule: "the flags of a replacement are its fourth",
+    file: "graph/sparql-steps.ts",
+    before: 'parts[operator === "regex" ? 2 : 3]',
+    after: "parts[2]",
+    tests: ["sparql-lengths"],
+    only: "with the flag m",
+  },
+  ...["=", "!=", "<=", ">="].map((operator) => ({
+    ...TIMES,
+    rule: `durations are reckoned with where they are compared by ${operator}`,
+    before: `"${operator}", `,
+    after: "",
+    only: "however they are compared",
+  })),
+  {
+    ...TIMES,
+    rule: "durations are reckoned with where they are compared by NOT IN",
+    before: '"in", "notin"]',
+    after: '"in"]',
+    only: "however they are compared",
+  },
+  {
+    ...TIMES,
+    rule: "a date of a record is one as its moments are",
+    before: 'type === "date" || type === "timestamp"',
+    after: 'type === "timestamp"',
+    only: "by whichever of its properties",
+  },
+  ...["subject", "predicate"].map((place) => ({
+    ...SURVEY,
+    rule: `what the ${place} of a triple is to be the same as is looked for`,
+    before: "for (const place of [subject, predicate, object]",
+    after: `for (const place of [${["subject", "predicate", "object"].filter((each) => each !== place).join(", ")}]`,
+    only: "to be the same as",
+  })),
+  {
+    ...SURVEY,
+    rule: "a name of a triple that stands in another one is looked for as well",
+    before: 'if (type === "triple" || subType === "triple") notePlaces',
+    after: 'if (type === "triple") notePlaces',
+    only: "to be the same as",
+  },
+  {
+    ...SURVEY,
+    rule: "an IRI may have all of a match in it too",
+    before: '(subType === "namedNode" || subType === "literal") && !patterns.has(node)',
+    after: 'subType === "literal" && !patterns.has(node)',
+    only: "where an IRI says so",
+  },
+  {
+    ...SURVEY,
+    rule: "the end of a pattern is no reference to a match",
+    before: '(subType === "namedNode" || subType === "literal") && !patterns.has(node)',
+    after: 'subType === "namedNode" || subType === "literal"',
+    only: "as many letters or more",
+  },
+  {
+    ...SESSIONS,
+    rule: "an update has no effect on a whole that names the drain of another history",
+    before: "...[{ graph: names.turnsGraph, last }, ...changed].map(",
+    after: "...changed.map(",
+    only: "of another history",
+  },
+  {
+    ...SESSIONS,
+    rule: "the next update takes away what one has only begun",
+    before: '    begunIn(names, graph, "?begun"),\n',
+    after: "",
+    only: "had only begun",
+  },
+  {
+    rule: "the place of a query of which a part was enough comes back soon from an engine that ends it",
+    file: "graph/store-http.ts",
+    before: "        isOver(incoming.readableEnded ? 0 : ENDING_MS);\n",
+    after: "",
+    tests: ["store-answers"],
+    only: "a part of the answer was enough",
   },
 ];
