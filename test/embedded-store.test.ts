@@ -205,6 +205,13 @@ test("the store is for the user who runs it alone", async () => {
   expect(await (await fetch(`${origin}/instance`)).text()).not.toContain(claim.instance);
 });
 
+test("who asks the store is the one to close a connection that rests, and meets none that is just being closed", async () => {
+  const answer = await fetch(withoutCredentials(store.url));
+  await answer.text();
+  // The client closes its own after ten seconds (graph/store-http.ts).
+  expect(answer.headers.get("keep-alive")).toBe("timeout=60");
+});
+
 test("the files are for the user who runs it alone, those of an older version too", async () => {
   const modes = async () => {
     const names = [".", ...(await readdir(dir))];

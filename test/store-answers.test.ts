@@ -282,6 +282,7 @@ describe("of a store that is asked", () => {
       const graph = async () => readAll((await store.getGraph("urn:g"))!.body);
       expect(await limitOf(graph)).toEqual([600_000]);
       expect(await limitOf(() => store.update("CLEAR ALL", { timeoutMs: 7 }))).toEqual([7]);
+      expect(await limitOf(() => store.putGraph("urn:g", "", "text/turtle", { timeoutMs: 7 }))).toEqual([7]);
     } finally {
       timers.mockRestore();
       ends.mockRestore();
@@ -316,6 +317,15 @@ describe("of a store that is asked", () => {
     const signal = AbortSignal.abort(new Error("left before"));
     await expect(store.update("CLEAR ALL", { signal })).rejects.toThrow("left before");
     await expect(store.ask("ASK {}", { signal })).rejects.toThrow("left before");
+    // Nor is a graph sent, or asked for, by who has lost the right to it.
+    const graph = "urn:g";
+    for (const work of [
+      () => store.getGraph(graph, { signal }),
+      () => store.putGraph(graph, "", "text/turtle", { signal }),
+      () => store.postGraph(graph, "", "text/turtle", { signal }),
+      () => store.deleteGraph(graph, { signal }),
+    ])
+      await expect(work()).rejects.toThrow("left before");
     const leaving = new AbortController();
     const asking = store.ask("ASK {}", { signal: leaving.signal });
     void arrived.promise.then(() => leaving.abort(new Error("left")));
@@ -385,6 +395,21 @@ describe("what is sent to a store", () => {
     expect(update!.body).not.toBe(again!.body);
     expect(update!.headers["content-type"]).toBe("application/sparql-update; charset=utf-8");
     expect(query!.headers["content-type"]).toBe("application/sparql-query; charset=utf-8");
+  });
+
+  test("first and past every cache goes also what makes a graph of another, as triples unless it is said otherwise", async () => {
+    const { store, all } = await storeThat(200, "application/n-triples", "<urn:s> <urn:p> 1 .\n");
+    const make = "CONSTRUCT WHERE { ?s ?p ?o }";
+    expect(await store.construct(make)).toBe("<urn:s> <urn:p> 1 .\n");
+    await store.construct(make);
+    await expect(store.construct(make, { accept: "text/turtle" })).rejects.toThrow("answered with");
+    expect(all.map(({ headers }) => [headers["priority"], headers["cache-control"], headers.accept])).toEqual(
+      ["application/n-triples", "application/n-triples", "text/turtle"].map((accept) => [
+        ...["u=1", "no-cache, no-store", accept],
+      ]),
+    );
+    // Nobody can have kept an answer to the same words.
+    expect(new Set(all.map(({ body }) => body)).size).toBe(3);
   });
 
   test("past every cache goes also what asks for a graph, or sends one", async () => {

@@ -9,6 +9,7 @@ const PATTERNS = { file: "graph/sparql-patterns.ts", tests: ["sparql-lengths"] }
 const TIMES = { file: "graph/sparql-times.ts", tests: ["sparql-lengths"] };
 const SURVEY = { file: "graph/sparql-survey.ts", tests: ["sparql-lengths"] };
 const SESSIONS = { file: "graph/turns.ts", tests: ["graph-sessions"] };
+const STORE = { file: "graph/store.ts", tests: ["store-answers"] };
 const PARTS = 'return [node["args"], node["expression"], node["subject"], node["predicate"], node["object"]]';
 const NO_LETTER = 'if (letter === "" || by?.["subType"] !== "literal" || flags) return Infinity;';
 
@@ -253,5 +254,41 @@ export const GAPS_OF_GRAPH: readonly Mistake[] = [
     after: "",
     tests: ["store-answers"],
     only: "a part of the answer was enough",
+  },
+  {
+    ...STORE,
+    rule: "what makes a graph of another is asked anew each time",
+    before: '        priority: "service",\n        fresh: true,\n      });',
+    after: '        priority: "service",\n      });',
+    only: "what makes a graph of another",
+  },
+  {
+    ...STORE,
+    rule: "what makes a graph of another goes before what partners ask",
+    before: '        ...call,\n        priority: "service",\n',
+    after: "        ...call,\n",
+    only: "what makes a graph of another",
+  },
+  {
+    ...STORE,
+    rule: "no graph is sent by who has lost the right to it",
+    before: "        signal: call.signal,\n",
+    after: "",
+    only: "who has left before",
+  },
+  {
+    ...STORE,
+    rule: "a graph has the time that it is given",
+    before: 'call.timeoutMs ?? (method === "DELETE"',
+    after: '(method === "DELETE"',
+    only: "each question has its time",
+  },
+  {
+    rule: "the embedded store keeps a connection open for longer than the service does",
+    file: "graph/embedded/front.ts",
+    before: "createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 })",
+    after: "createServer({ requestTimeout: 0 })",
+    tests: ["embedded-store"],
+    only: "a connection that rests",
   },
 ];
