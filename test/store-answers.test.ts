@@ -318,12 +318,12 @@ describe("of a store that is asked", () => {
     await expect(store.update("CLEAR ALL", { signal })).rejects.toThrow("left before");
     await expect(store.ask("ASK {}", { signal })).rejects.toThrow("left before");
     // Nor is a graph sent, or asked for, by who has lost the right to it.
-    const graph = "urn:g";
+    const [graph, call] = ["urn:g", { signal, timeoutMs: 5_000 }] as const;
     for (const work of [
-      () => store.getGraph(graph, { signal }),
-      () => store.putGraph(graph, "", "text/turtle", { signal }),
-      () => store.postGraph(graph, "", "text/turtle", { signal }),
-      () => store.deleteGraph(graph, { signal }),
+      () => store.getGraph(graph, call),
+      () => store.putGraph(graph, "", "text/turtle", call),
+      () => store.postGraph(graph, "", "text/turtle", call),
+      () => store.deleteGraph(graph, call),
     ])
       await expect(work()).rejects.toThrow("left before");
     const leaving = new AbortController();
