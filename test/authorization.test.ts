@@ -184,6 +184,25 @@ test("a bare SQL session cannot set what the database decides, or write in nobod
   await expect(psql.query("select * from app_public.needs")).rejects.toMatchObject({ code: "42501" });
 });
 
+// Each function says first who acts; one that forgets to must not give its caller what another may do.
+test.each([
+  ["an organization", "select app_private.authorize($2, $1, 'members:manage')"],
+  ["the platform", "select app_private.require_platform_permission($1, 'roles:assign')::text || $2::text"],
+])("a permission of %s is asked for by nobody but whoever is calling", async (_, sql) => {
+  const client = await doors.service.database.owner.connect();
+  try {
+    await client.query("begin");
+    await client.query("select set_config('app.person', $1, true)", [
+      JSON.stringify({ email: world.contributor }),
+    ]);
+    await expect(client.query(sql, [world.admin, world.ORG])).rejects.toMatchObject({
+      detail: "not_your_identity",
+    });
+  } finally {
+    client.release(true);
+  }
+});
+
 test("each kind of record asks for the permission of its own kind, to declare one and to change its status", async () => {
   const { service } = doors;
   const { owner } = service.database;

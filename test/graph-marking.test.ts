@@ -533,6 +533,23 @@ test("a rebuild begins to count anew, and has the lists written again", async ()
   expect(await values("select count(*)::integer from app_private.due_references")).toEqual([6]);
 });
 
+test("whoever writes does not wait for the worker that is just taking the wake-ups, and leaves one of their own", async () => {
+  const { owner } = database;
+  await owner.query("insert into app_private.graph_wakeups default values");
+  const taking = await owner.connect();
+  try {
+    await taking.query("begin; select from app_private.graph_wakeups for update");
+    const wakeups = () => values("select count(*)::integer from app_private.graph_wakeups");
+    const [before] = (await wakeups()) as [number];
+    await client.query("set local lock_timeout = '5s'");
+    await client.query("update app_public.needs set status = 'met'");
+    expect(await wakeups()).toEqual([before + 1]);
+  } finally {
+    taking.release(true);
+    await owner.query("delete from app_private.graph_wakeups");
+  }
+});
+
 test("whoever has the right to write and says nothing loses it, but not while they are at something in the database", async () => {
   const { owner } = database;
   // What holds the row that others are about to change.

@@ -307,6 +307,17 @@ test("what the load check keeps out of the graph is no difference, but what it w
   expect(await graph.described()).toBe(2);
 });
 
+test("what differs in a list counts as repaired when the list is to be written again, which it then is", async () => {
+  await drain(graph.options);
+  const { options, store } = graph;
+  const foreign = `GRAPH <${options.projector.names.contents.accelerators}> { <urn:x-foreign> <urn:p> "o" }`;
+  await store.update(`INSERT DATA { ${foreign} }`);
+  expect(await verify(options)).toMatchObject({ differences: { foreign: 1 }, repaired: 0 });
+  expect(await verify({ ...options, repair: true })).toMatchObject({ repaired: 1 });
+  await drain(options);
+  expect(await store.ask(`ASK { ${foreign} }`)).toBe(false);
+});
+
 test("what is in a graph and in no table is found and removed, whether it looks like a record or not, and both at once", async () => {
   await graph.declareNeeds(1);
   await drain(graph.options);

@@ -38,6 +38,18 @@ describe.each(m.DOORS)("through %s", (name) => {
       ]);
     });
 
+    test("an application names whom the service does not know yet, and renames nobody", async () => {
+      const userEmail = `known-${name.toLowerCase()}@elsewhere.example`;
+      const claimAs = async (names: object) => {
+        const org = await m.addOrganization(db(), { head: "org_admin" });
+        return door.claim({ ...m.claimOf(org, userEmail), ...names });
+      };
+      await claimAs({ firstName: "Ana", lastName: "Silva" });
+      expect((await claimAs({ firstName: "Eva", lastName: "Lima" })).refusal).toBeUndefined();
+      const { value } = await door.checkUser(userEmail);
+      expect(value).toMatchObject({ firstName: "Ana", lastName: "Silva" });
+    });
+
     test("(start) → Submitted: a person creates an organization, which gets a URI and waits for the platform", async () => {
       const { value } = await door.claim({
         userEmail: "founder@new-mission.example",

@@ -189,6 +189,42 @@ describe.each(m.DOORS)("refused through %s:", (name) => {
   });
 });
 
+test.each<[string, string, string[]]>([
+  ["set_member_role", "'nowhere', 'nobody', null, 'nobody'", ["orgUri", "userEmail", "role", "adminEmail"]],
+  [
+    "set_member_status",
+    "'nowhere', 'nobody', null, 'nobody'",
+    ["orgUri", "userEmail", "status", "adminEmail"],
+  ],
+  ["organization_members", "'nowhere', 'nobody'", ["orgUri", "adminEmail"]],
+  ["update_organization", "'nowhere', 'nobody', ' '", ["orgUri", "adminEmail", "name"]],
+  ["update_organization", "'nowhere', 'nobody'", ["orgUri", "adminEmail", "name"]],
+  ["update_organization", "'nowhere', 'nobody', domain => 'gmail.com'", ["orgUri", "adminEmail", "domain"]],
+  [
+    "appoint_administrator",
+    "'nowhere', 'nobody', 'nobody', 'org_member'",
+    ["orgUri", "userEmail", "role", "adminEmail"],
+  ],
+  ["set_platform_role", "'nobody', null, 'nobody'", ["userEmail", "role", "adminEmail"]],
+  ["platform_users", "'nobody', 0, -1", ["adminEmail", "limit", "offset"]],
+  ["review_organization_claim", "null, null, 'nobody'", ["claimId", "action", "adminEmail"]],
+  ["organization_claims_for_review", "'nobody', null, 0, -1", ["adminEmail", "limit", "offset"]],
+  ["own_organization_claims", "'nobody', 0, -1", ["userEmail", "limit", "offset"]],
+  ["withdraw_organization_claim", "null, 'nobody'", ["claimId", "userEmail"]],
+  ["leave_organization", "'nowhere', 'nobody'", ["orgUri", "userEmail"]],
+  [
+    "claim_organization",
+    "'nobody', 'Ana', 'Silva', array[repeat('x', 65)], ' ', null, 'nowhere', 'no domain', new_org_website => 'ftp://x.example'",
+    ["userEmail", "roles[0]", "orgName", "isNewOrg", "orgDomain", "newOrgWebsite"],
+  ],
+])("%s names at once all that is malformed, for the database alone", async (name, given, paths) => {
+  const { hint = "[]" } = await db()
+    .query(`select app_public.${name}(${given})`)
+    .then(() => ({ hint: "[]" }))
+    .catch((error: { hint?: string }) => error);
+  expect((JSON.parse(hint) as { path: string }[]).map(({ path }) => path)).toEqual(paths);
+});
+
 test("nobody can write the history, and a claim moves only along the lifecycle", async () => {
   const org = await m.addOrganization(db(), { head: "org_admin" });
   const door = m.membershipDoor("REST", () => service);

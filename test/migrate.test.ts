@@ -172,14 +172,18 @@ test("a change in one rules file takes effect with a migrate and nothing else", 
   await expect(declare()).rejects.toMatchObject({ detail: "insufficient_role" });
   const titles = async () => {
     const { rows } = await database.owner.query<{ title: string }>(
-      "select title from app_public.organization_roles where role = 'org_admin'",
+      "select title from app_public.organization_roles order by role",
     );
     return rows.map(({ title }) => title);
   };
-  expect(await titles()).toEqual(["manager"]);
+  expect(await titles()).toEqual(["manager", "contributor", "member"]);
+  // A role without words is offered to nobody.
+  await writeFile(file, rule.replace(/^.*'org_contributor', 'contributor'.*\n/m, ""));
+  await migrate(database.url, { directory });
+  expect(await titles()).toEqual(["administrator", "member"]);
   await writeFile(file, rule);
   await migrate(database.url, { directory });
-  expect(await titles()).toEqual(["administrator"]);
+  expect(await titles()).toEqual(["administrator", "contributor", "member"]);
 });
 
 test("a job that the worker has no task for any more leaves the queue", async () => {

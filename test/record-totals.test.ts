@@ -190,19 +190,49 @@ test("an older snapshot keeps its totals while others write and fold", async () 
 });
 
 test("a fold waits for nobody, and nobody waits for it", async () => {
+  const foldAtOnce = async () => {
+    const other = await owner.connect();
+    try {
+      await other.query("set lock_timeout = '5s'");
+      return await fold(other);
+    } finally {
+      other.release(true);
+    }
+  };
   await owner.query(DECLARE.need, [ORG, "open", 1]);
   const client = await owner.connect();
   try {
     await client.query("begin");
     expect(await fold(client)).toBe(1);
     await owner.query(DECLARE.need, [ORG, "open", 1]);
-    expect(await fold()).toBe(0);
+    expect(await foldAtOnce()).toBe(0);
     await expectExact();
     await client.query("commit");
     await expectExact();
     expect(await fold()).toBe(1);
   } finally {
     client.release(true);
+  }
+});
+
+test("records are not counted anew while somebody folds, whose sums would be added to the count", async () => {
+  await owner.query(DECLARE.need, [ORG, "open", 1]);
+  const [folding, counting] = [await owner.connect(), await owner.connect()];
+  try {
+    await folding.query("begin");
+    expect(await fold(folding)).toBe(1);
+    const { rows } = await counting.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const counted = counting.query("select app_private.recount_records('need')");
+    await eventually(async () => {
+      const waits = "select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'";
+      expect((await owner.query(waits, [rows[0]!.pid])).rows).toHaveLength(1);
+    });
+    await folding.query("commit");
+    await counted;
+    await expectExact();
+  } finally {
+    folding.release(true);
+    counting.release(true);
   }
 });
 

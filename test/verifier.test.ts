@@ -105,6 +105,17 @@ test.each([
   expect(taken.after).toBe(after);
 });
 
+test("a round that is urgent takes no more than its share of the time either", async () => {
+  between.before = (text) => {
+    if (text.includes("note_verification")) now += 10;
+  };
+  // Ten milliseconds, and hours of rest.
+  start({ share: 1e-6 });
+  await eventually(() => expect(steps()).toBeGreaterThan(0));
+  for (let i = 0; i < 50; i += 1) await graph.database.owner.query("select");
+  expect(steps()).toBe(1);
+});
+
 test("how many steps there are is counted anew for each round", async () => {
   // One step of the second round is taken.
   const { after } = await round({}, (all) => DAY_MS / all - 10);
@@ -143,7 +154,8 @@ test("whoever may not verify asks again after a while, not at once, and whoever 
   const other = standBetween(graph.database.owner);
   const waiting = start({ pool: other.pool, lookMs: 1_000_000 });
   await eventually(() => expect(other.count("pg_try_advisory_lock")).toBeGreaterThan(0));
-  for (let i = 0; i < 50; i += 1) await graph.database.owner.query("select");
+  // Each time that it asks takes a new connection, as each of these does.
+  for (let i = 0; i < 20; i += 1) (await graph.database.owner.connect()).release(true);
   expect(other.count("pg_try_advisory_lock")).toBe(1);
   await waiting.stop();
   await verifier.stop();

@@ -20,6 +20,8 @@ import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { ANSWERS } from "./doors-answers.ts";
 import { GAPS_IN_CHURCHES } from "./gaps-churches.ts";
 import { GAPS_IN_IMPORTS } from "./gaps-imports.ts";
+import { GAPS_IN_COUNTS } from "./gaps-counts.ts";
+import { GAPS_IN_MALFORMED } from "./gaps-malformed.ts";
 import { GAPS_IN_RULES } from "./gaps-rules.ts";
 import { GOING_ON } from "./doors-going-on.ts";
 import { KEPT } from "./doors-kept.ts";
@@ -332,6 +334,8 @@ export const MISTAKES: readonly Mistake[] = [
   ...SAMPLED_RULES,
   ...GAPS_IN_CHURCHES,
   ...GAPS_IN_IMPORTS,
+  ...GAPS_IN_COUNTS,
+  ...GAPS_IN_MALFORMED,
   ...GAPS_IN_RULES,
   ...GAPS_KEPT,
   ...GAPS_OF_WORKER,
