@@ -1,7 +1,6 @@
 // What the rules would have let through, or miscounted, or taken too much of, and no test would have noticed.
 import type { Mistake } from "../mistake.ts";
 
-const STORE = { file: "db/rules/graph-store.sql", tests: ["graph-marking"] };
 const PEOPLE = {
   file: "db/rules/platform-users.sql",
   tests: ["membership-lifecycle"],
