@@ -198,8 +198,10 @@ function exchange(
       if (isFollowed) {
         // Whoever writes to nobody ends late, or never.
         incoming.unpipe(body);
-        const endless = setTimeout(() => incoming.destroy(), UNREAD_TIMES * timeoutMs).unref();
-        incoming.once("close", () => clearTimeout(endless));
+        if (!incoming.closed) {
+          const endless = setTimeout(() => incoming.destroy(), UNREAD_TIMES * timeoutMs).unref();
+          incoming.once("close", () => clearTimeout(endless));
+        }
         let unread = 0;
         incoming.on("data", ({ length }: Buffer) => {
           unread += length;
@@ -214,13 +216,17 @@ function exchange(
       }
     });
     incoming.pipe(body);
-    const encoding = String(headers["content-encoding"] ?? "identity");
+    const encoding = String(headers["content-encoding"] ?? "")
+      .trim()
+      .toLowerCase();
+    const isCompressed = encoding !== "" && encoding !== "identity" && status !== 204;
+    const hasSucceeded = status >= 200 && status < 300;
     if (hasLeft) body.destroy();
-    else if (encoding !== "identity") {
+    else if (hasSucceeded && isCompressed) {
       body.destroy();
       // It was not asked for, and nobody would know.
       reject(new GraphUnavailable(`The graph store's answer is compressed (${encoding}).`));
-    } else if (status >= 200 && status < 300) resolve({ status, contentType, body });
+    } else if (hasSucceeded) resolve({ status, contentType, body });
     else readAll(body, LONGEST_ERROR_TEXT).then((text) => reject(failureOf(status, text)), reject);
   };
   request(url, {

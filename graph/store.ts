@@ -114,8 +114,10 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const AVAILABILITY_TIMEOUT_MS = 2_000;
 const LONGEST_UPDATE_ANSWER = 65_536;
-// Of the service's own questions, whose answers are held in memory: far more than any of them has.
-const LONGEST_OWN_ANSWER = 64 * 1024 * 1024;
+// Of the service's own questions, whose answers are held in memory: more than any of them has, and a whole list, which
+// a graph is made of, has more than the rows of a question.
+const LONGEST_ROWS = 64 * 1024 * 1024;
+const LONGEST_LIST = 256 * 1024 * 1024;
 // For a cache that listens; others are not asked twice for the same.
 const UNCACHED = { "cache-control": "no-cache, no-store", pragma: "no-cache" };
 
@@ -177,7 +179,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   ): Promise<Record<string, unknown>> {
     const own = { accept: RESULTS_JSON, priority: "service", fresh: true } as const;
     const response = await query(sparql, { ...call, ...own }, nonce);
-    const text = await readOwn(response.body);
+    const text = await readOwn(response.body, LONGEST_ROWS);
     try {
       return JSON.parse(text) as Record<string, unknown>;
     } catch (error) {
@@ -247,7 +249,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
         priority: "service",
         fresh: true,
       });
-      return readOwn(body);
+      return readOwn(body, LONGEST_LIST);
     },
 
     async update(sparql, call = {}) {
@@ -296,18 +298,20 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   };
 }
 
-/** An answer of a type that nobody asked for is an error page posing as a success; any other success than 200 is not all of it. */
+/** An answer of a type that nobody asked for is an error page posing as a success; 203 is what a proxy makes of 200, and any other success is not all of it. */
 function expectType(response: StoreResponse, accept: string): StoreResponse {
-  if (response.status === 200 && negotiate(accept, [mediaType(response.contentType)])) return response;
+  if ([200, 203].includes(response.status) && negotiate(accept, [mediaType(response.contentType)]))
+    return response;
   response.body.destroy();
   const type = response.contentType || "no content type";
   throw new GraphUnavailable(`The graph store answered ${response.status} with ${type}.`);
 }
 
-async function readOwn(body: Readable): Promise<string> {
-  const text = await readAll(body, LONGEST_OWN_ANSWER);
-  if (Buffer.byteLength(text) >= LONGEST_OWN_ANSWER)
-    throw new GraphUnavailable("The graph store's answer does not end.");
+async function readOwn(body: Readable, most: number): Promise<string> {
+  const text = await readAll(body, most);
+  if (Buffer.byteLength(text) >= most) {
+    throw new GraphUnavailable(`The graph store's answer has more than ${most / 1024 / 1024} MB.`);
+  }
   return text;
 }
 

@@ -1,4 +1,6 @@
 // What the tables themselves refuse, whoever writes to them and by whatever rule: the last word, also against a rule that forgot.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { choices } from "../db/catalog.ts";
@@ -396,6 +398,34 @@ describe.each([
         expect([statement, await outcome(statement)]).toEqual([statement, "taken"]);
     },
   );
+});
+
+test("a record of a time that it cannot have any more gets the nearest with the migration", async () => {
+  const migration = join(import.meta.dirname, "../db/migrations/0079_times_of_records.sql");
+  const other = await createTestDatabase();
+  try {
+    const { owner } = other;
+    await owner.query(`
+      alter table app_public.needs drop constraint needs_created_at_check;
+      alter table app_public.commitments drop constraint commitments_created_at_check;
+      alter table app_public.engagement_claims drop constraint engagement_claims_created_at_check;
+      alter table app_public.organization_claims drop constraint organization_claims_created_at_check;
+      begin; set local session_replication_role = replica;
+      insert into app_public.organizations (org_uri, name) values ('https://a.example', 'A');
+      ${["infinity", "-infinity", "2026-01-01 00:00:00+00"].map((time) => need({ created_at: `'${time}'` })).join(";")};
+      commit`);
+    await owner.query(await readFile(migration, "utf8"));
+    const { rows } = await owner.query<{ at: string }>(
+      "select (created_at at time zone 'utc')::text as at from app_public.needs order by created_at",
+    );
+    expect(rows.map(({ at }) => at)).toEqual([
+      "0001-01-01 00:00:00",
+      "2026-01-01 00:00:00",
+      "2199-12-31 23:59:59",
+    ]);
+  } finally {
+    await other.drop();
+  }
 });
 
 test("there is an example of each", async () => {

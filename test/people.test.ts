@@ -916,6 +916,32 @@ test("an address goes from the parameters of a page too, where @ and + are writt
   await db().query("delete from app_public.organizations where org_uri = $1", [uri]);
 });
 
+test("an address with a % in it is found, and is nobody else's whose own it is when it is read as part of a page's address", async () => {
+  const [plus, percent] = ["ana+tag", "ana%2btag"].map((name) => `${name}@${organization.domain}`);
+  for (const email of [plus!, percent!]) {
+    await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, email]);
+    expect(await door.declareNeed({ ...declaration(email), needDescription: email })).toHaveProperty("value");
+  }
+  const needs = async () => {
+    const { rows } = await db().query<{ email: string; text: string }>(
+      `select declared_by_email as email, need_description as text from app_public.needs
+       where need_description ~ '^(ana|erased)' order by created_at`,
+    );
+    return rows.map(({ email, text }) => [email, text]);
+  };
+  const first = await eraseAtOnce(plus!);
+  expect(await needs()).toEqual([
+    [first, first],
+    [percent, percent],
+  ]);
+  const second = await eraseAtOnce(percent!);
+  expect(await needs()).toEqual([
+    [first, first],
+    [second, second],
+  ]);
+  await db().query("delete from app_public.needs where need_description ~ '^erased'");
+});
+
 test("of a mail that failed it is kept that it did, and no word of it, to an erased person or about them", async () => {
   await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, person]);
   await db().query(

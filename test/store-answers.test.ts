@@ -174,7 +174,7 @@ describe("a store that answers", () => {
     expect(await store.select("SELECT ?a {}")).toHaveLength(2);
   });
 
-  test.each([201, 202, 203, 206])("a query with %i has not, which is not all of it", async (status) => {
+  test.each([201, 202, 204, 206])("a query with %i has not, which is not all of it", async (status) => {
     const { store } = await storeThat(status, JSON_TYPE, '{"boolean":true}');
     await expect(store.query("ASK {}")).rejects.toMatchObject({ name: "GraphUnavailable" });
     await expect(store.getGraph("urn:g", { accept: JSON_TYPE })).rejects.toMatchObject({
@@ -194,15 +194,33 @@ describe("a store that answers", () => {
     await expect(store.update("CLEAR ALL")).rejects.toMatchObject({ name: "GraphUnavailable" });
   });
 
+  test("and what it refuses is told as without it; a change that it has made has been made", async () => {
+    const compressed = async (status: number, encoding: string) => {
+      const url = await listen((request, response) => {
+        request.resume();
+        const type = status === 200 ? JSON_TYPE : "text/plain";
+        response.writeHead(status, { "content-type": type, "content-encoding": encoding });
+        response.end(status === 200 ? '{"boolean":true}' : undefined);
+      });
+      const store = createGraphStore(storeUrls(`${url}/ds`));
+      clients.push(store);
+      return store;
+    };
+    await expect((await compressed(400, "gzip")).query("ASK {}")).rejects.toThrow(GraphRejected);
+    expect(await (await compressed(404, "gzip")).getGraph("urn:g")).toBeUndefined();
+    await (await compressed(204, "gzip")).update("CLEAR ALL");
+    for (const none of ["Identity", " "]) await (await compressed(200, none)).query("ASK {}");
+  });
+
   test("a question of the service's own without end has not, and is read no further than 64 MB", async () => {
-    for (const [type, ask] of [
-      [JSON_TYPE, (store) => store.select("SELECT ?a {}")],
-      ["application/n-triples", (store) => store.construct("CONSTRUCT WHERE { ?s ?p ?o }")],
-    ] as [string, (store: GraphStore) => Promise<unknown>][]) {
+    for (const ask of [
+      (store: GraphStore) => store.select("SELECT ?a {}"),
+      (store: GraphStore) => store.ask("ASK {}"),
+    ]) {
       let sent = 0;
       const url = await listen((request, response) => {
         request.resume();
-        response.writeHead(200, { "content-type": type });
+        response.writeHead(200, { "content-type": JSON_TYPE });
         const goOn = () => {
           sent += 1_000_000;
           return response.destroyed || response.write(" ".repeat(1_000_000), goOn);
@@ -402,7 +420,7 @@ describe("what is sent to a store", () => {
     const make = "CONSTRUCT WHERE { ?s ?p ?o }";
     expect(await store.construct(make)).toBe("<urn:s> <urn:p> 1 .\n");
     await store.construct(make);
-    await expect(store.construct(make, { accept: "text/turtle" })).rejects.toThrow("answered with");
+    await expect(store.construct(make, { accept: "text/turtle" })).rejects.toThrow("answered 200 with");
     expect(all.map(({ headers }) => [headers["priority"], headers["cache-control"], headers.accept])).toEqual(
       ["application/n-triples", "application/n-triples", "text/turtle"].map((accept) => [
         ...["u=1", "no-cache, no-store", accept],
@@ -843,6 +861,22 @@ describe("the place of a query", () => {
     }
     expect(performance.now() - since).toBeGreaterThan(9_900);
     await eventually(() => expect(back()).toBe(1));
+  });
+
+  test("leaves nothing behind of an answer that was whole", async () => {
+    const timers = jest.spyOn(globalThis, "setTimeout");
+    try {
+      const { arrived, ask } = await slowStore();
+      for (let n = 0; n < 3; n += 1) {
+        const asked = ask({ timeoutMs: 4_321 });
+        await eventually(() => expect(arrived).toHaveLength(n + 1));
+        answers(arrived[n]);
+        await readAll((await asked).body);
+      }
+      expect(timers.mock.calls.filter(([, ms]) => ms === 43_210)).toEqual([]);
+    } finally {
+      timers.mockRestore();
+    }
   });
 
   test("comes back at once from a store that refuses, and from one that is not there", async () => {

@@ -275,7 +275,8 @@ language sql immutable
 -- What a caller sends is the same for every version of the service, what a server makes of it (its SQL, and what it puts in
 -- place of what was left out) is not. What is null is as if it were left out. A person who has got another address from their
 -- provider is somebody else here.
-return '\x01'::bytea || sha256(convert_to(
+-- Of another length than without a person: earlier versions did not say whose request it was (recall_answer).
+return case when person is null then '\x01'::bytea else '\x0201'::bytea end || sha256(convert_to(
   jsonb_strip_nulls(request || jsonb_build_object('person', lower(person ->> 'email')))::text, 'utf8'));
 comment on function app_private.request_fingerprint is
   'By what a request is known again when it is repeated: its method, path and body, as they were sent, and the address of the person who sends it.';

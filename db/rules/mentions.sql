@@ -59,7 +59,8 @@ comment on function app_private.pattern_in is
 
 create function app_private.may_mention(value text, email text) returns boolean
 language sql immutable
-return strpos(replace(replace(lower(value), '%40', '@'), '%2b', '+'), lower(email)) > 0;
+return strpos(
+  replace(replace(lower(value), '%40', '@'), '%2b', '+'), replace(replace(lower(email), '%40', '@'), '%2b', '+')) > 0;
 comment on function app_private.may_mention is
   'Whether an address is in a text at all, as it is or as it is written in addresses of pages: quicker than a regular expression.';
 
@@ -80,9 +81,10 @@ create function app_private.address_spellings(email text) returns text
 language sql immutable
 -- In the parameters of a page's address it may be written ana%40river.example; %40 is part of other addresses too.
 return (
-  select replace(app_private.literal_pattern(a.person), '\+', '(?:\+|%2B)') || '(?:\@' || a.domain || '|%40' || a.domain || '(?!@))'
+  select format('(?:%1$s\@%3$s|%2$s%%40%3$s(?!@))', a.person, replace(a.person, '\+', '(?:\+|%2B)'), a.domain)
   from (
-    select split_part(email, '@', 1) as person, app_private.literal_pattern(split_part(email, '@', 2)) as domain) as a);
+    select app_private.literal_pattern(split_part(email, '@', 1)) as person,
+      app_private.literal_pattern(split_part(email, '@', 2)) as domain) as a);
 comment on function app_private.address_spellings is 'Regular expression of an e-mail address, whatever stands around it.';
 
 create function app_private.address_pattern(email text) returns text

@@ -159,8 +159,8 @@ export const GRAPH_NAMES: readonly Mistake[] = [
     ...ANSWERS,
     rule: "a store's page of another type is no answer",
     file: "graph/store.ts",
-    before: "&& negotiate(accept, [mediaType(response.contentType)])) return response;",
-    after: "&& response.contentType) return response;",
+    before: "&& negotiate(accept, [mediaType(response.contentType)])",
+    after: "&& response.contentType",
     only: "did not ask for",
   },
   {

@@ -70,9 +70,9 @@ function tripleCounter(store: GraphStore): () => Promise<{ triples: number | nul
   async function count(): Promise<void> {
     try {
       const [row] = await store.select(COUNT);
-      const triples = Number(row?.["n"]?.value);
-      if (!row?.[ASKED] || !Number.isSafeInteger(triples) || triples < 0) throw new Error("that is no count");
-      known = { triples, hasFailed: false };
+      const count = row?.["n"]?.value ?? "";
+      if (!row?.[ASKED] || !/^\d+$/.test(count)) throw new Error("that is no count");
+      known = { triples: Number(count), hasFailed: false };
       countedAt = performance.now();
     } catch {
       known = { triples: null, hasFailed: true };
