@@ -218,8 +218,8 @@ export const DATABASE_PARTS: readonly Mistake[] = [
   {
     rule: "the embedded database's port is none that a system gives to whoever connects",
     file: "db/embedded-port.ts",
-    before: "wanted > 0 ? wanted",
-    after: "wanted >= 0 ? wanted",
+    before: "{ first: 10_000,",
+    after: "{ first: 40_000,",
     tests: ["embedded-postgres-log"],
     only: "none that a system gives",
   },
