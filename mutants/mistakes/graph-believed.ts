@@ -44,7 +44,7 @@ export const GRAPH_BELIEVED: readonly Mistake[] = [
     "health",
     "server/resources/health.ts",
     ["a count is of a question that was asked just now", "!row?.[ASKED] || ", ""],
-    ["a count is a whole number, and not less than none", "!/^\\d+$/.test(count)", 'count === ""'],
+    ["a count is a whole number, and not less than none", "!/^\\d+$/.test(counted)", 'counted === ""'],
   ),
   ...slips("graph-content", "server/resources/commitments-from-graph.ts", [
     "what the graph says of commitments it was asked just now",

@@ -70,9 +70,9 @@ function tripleCounter(store: GraphStore): () => Promise<{ triples: number | nul
   async function count(): Promise<void> {
     try {
       const [row] = await store.select(COUNT);
-      const count = row?.["n"]?.value ?? "";
-      if (!row?.[ASKED] || !/^\d+$/.test(count)) throw new Error("that is no count");
-      known = { triples: Number(count), hasFailed: false };
+      const counted = row?.["n"]?.value ?? "";
+      if (!row?.[ASKED] || !/^\d+$/.test(counted)) throw new Error("that is no count");
+      known = { triples: Number(counted), hasFailed: false };
       countedAt = performance.now();
     } catch {
       known = { triples: null, hasFailed: true };
