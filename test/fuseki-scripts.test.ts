@@ -181,6 +181,7 @@ test.each([
       await writeFile(join(dir, "bin", name), `#!/bin/sh\n${lines}\n`);
       await chmod(join(dir, "bin", name), 0o755);
     };
+    await writeFile(asked, "");
     await stub("find", `echo "$@" >>'${asked}'; exit 1`);
     await stub("sleep", "exec /bin/sleep 0.1");
     // It runs until there was a second look, or there will be none.

@@ -334,13 +334,15 @@ test("what was written at the same time comes in one order on all pages", async 
      returning commitment_id as id`,
     [org.uri, need],
   );
+  const last = (ids: string[]) => ids.toSorted().toReversed();
+  // Of what answers a need, its page has only what answers the commitments on it.
+  const first = last(commitments)[0]!;
   const claims = await insert(
     `insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators,
        fulfills_commitment_id, created_at)
      select $1, 'At once', 'a@b.example', '{PRA-INT}', $2, '2026-01-01' from generate_series(1, 60) returning claim_id as id`,
-    [org.uri, commitments[0]],
+    [org.uri, first],
   );
-  const last = (ids: string[]) => ids.toSorted().toReversed();
   const client = await service.database.owner.connect();
   try {
     // By an index they would come so by themselves.
@@ -358,7 +360,7 @@ test("what was written at the same time comes in one order on all pages", async 
     };
     expect(await told("need", need!, commitments, [1, 2])).toEqual(last(commitments));
     expect(await told("need", need!, claims)).toEqual(last(claims).slice(0, 50));
-    expect(await told("commitment", commitments[0]!, claims, [1, 2])).toEqual(last(claims));
+    expect(await told("commitment", first, claims, [1, 2])).toEqual(last(claims));
     const [commitment, claim] = [last(commitments)[59]!, last(claims)[59]!];
     expect(await told("commitment", commitment, commitments)).toEqual([
       ...[commitment, ...last(commitments).slice(0, 10)],
