@@ -228,17 +228,16 @@ export class ReaderPool {
   async #startOne(): Promise<void> {
     const copy = new Copy(this.#options.changeTimeoutMs);
     this.#copies.add(copy);
-    const isMade = await this.#fill(copy).catch(async () => {
-      copy.end();
-      await sleep(RETRY_MS, undefined, { ref: false });
-      return false;
-    });
+    const isMade = await this.#fill(copy).catch(() => undefined);
     // Whoever renews or stops the readers no longer wants what was being made.
-    const isWanted = this.#copies.delete(copy);
-    if (isMade && isWanted) {
+    if (isMade && this.#copies.delete(copy)) {
       this.#readers.add(copy);
       this.#release(copy);
-    } else copy.end();
+    } else {
+      copy.end();
+      if (isMade === undefined) await sleep(RETRY_MS, undefined, { ref: false });
+      this.#copies.delete(copy);
+    }
     this.start();
   }
 

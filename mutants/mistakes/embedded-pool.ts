@@ -207,8 +207,8 @@ export const EMBEDDED_POOL: readonly Mistake[] = [
     ...POOL,
     rule: "a copy that could not be made is made again",
     file: "graph/embedded/readers.ts",
-    before: "    } else copy.end();\n    this.start();",
-    after: "    } else copy.end();",
+    before: "      this.#copies.delete(copy);\n    }\n    this.start();",
+    after: "      this.#copies.delete(copy);\n    }",
     only: "asks for an image again",
   },
   {
@@ -223,8 +223,8 @@ export const EMBEDDED_POOL: readonly Mistake[] = [
     ...POOL,
     rule: "a copy of before the store went back is not used",
     file: "graph/embedded/readers.ts",
-    before: "if (isMade && isWanted) {",
-    after: "if (isMade) {",
+    before: "if (isMade && this.#copies.delete(copy)) {",
+    after: "this.#copies.delete(copy);\n    if (isMade) {",
     only: "no copy that was being filled",
   },
   {

@@ -109,7 +109,7 @@ export const WORKER_NOTED: readonly Mistake[] = [
   {
     rule: "readers wait a second before they ask once more for a copy",
     file: "graph/embedded/readers.ts",
-    before: "      await sleep(RETRY_MS, undefined, { ref: false });\n",
+    before: "      if (isMade === undefined) await sleep(RETRY_MS, undefined, { ref: false });\n",
     after: "",
     tests: ["embedded-store-pool"],
     only: "a second later",
