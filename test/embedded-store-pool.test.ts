@@ -142,8 +142,10 @@ describe("a pool of readers", () => {
     start(1, 2);
     await made(1);
     const held = await hold();
-    expect(await ask()).toBe(1);
+    const asked = ask();
+    await turn();
     expect(images).toBe(2);
+    expect(await asked).toBe(1);
     const another = await hold();
     const waiting = [ask(), ask()];
     await turn();
