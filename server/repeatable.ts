@@ -31,8 +31,9 @@ export function repeatableOf(request: Request): Repeatable | undefined {
   const key = request.get(REQUEST_HEADERS.idempotencyKey);
   if (key === undefined) return undefined;
   if (key.length === 0 || key.length > 255) throw notRepeatable("must have 1 to 255 characters");
-  const { method, path } = request;
-  return { key, request: { method, path, body: request.body as unknown } };
+  // With or without it, it is the same path.
+  const path = request.path.replace(/\/$/, "");
+  return { key, request: { method: request.method, path, body: request.body as unknown } };
 }
 
 /** The refusal of a request for its Idempotency-Key. */

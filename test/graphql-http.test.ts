@@ -120,6 +120,30 @@ describe("UTF-8 in Accept asks for what there is", () => {
   });
 });
 
+test.each(["/graphql/", "/GraphQL", "/GRAPHQL/"])(
+  "%s is /graphql, as all paths are taken whatever their case and with a slash at their end",
+  async (path) => {
+    const query = "{ __typename }";
+    const data = { __typename: "Query" };
+    const url = `${service.url}${path}`;
+    expect(await call(url, "POST", service.keys.read, { query })).toMatchObject({
+      status: 200,
+      body: { data },
+    });
+    expect(await call(`${url}?query=${encodeURIComponent(query)}`, "GET", service.keys.read)).toMatchObject({
+      ...{ status: 200, body: { data } },
+    });
+    const accept = "text/event-stream";
+    const streamed = await call(url, "POST", service.keys.read, { query }, { accept });
+    expect([streamed.status, streamed.headers.get("content-type")]).toEqual([
+      200,
+      expect.stringContaining(accept),
+    ]);
+    expect((await call(url, "PUT", service.keys.read)).headers.get("allow")).toBe("GET, POST, OPTIONS");
+    expect((await call(url, "OPTIONS", undefined)).headers.get("allow")).toBe("GET, POST, OPTIONS");
+  },
+);
+
 test.each([
   ["", "application/json"],
   ["text/html, image/gif, *; q=.2, */*; q=.2", "application/json"],

@@ -48,6 +48,8 @@ test("whoever asks first is told what went wrong, others notice nothing, and the
     client.release();
   }
   expect(await ask(service, QUERY)).toEqual({ accelerators: { nodes: [{ code: expect.any(String) }] } });
+  const asked = await call(`${service.url}/GraphQL/`, "POST", service.keys.read, { query: QUERY });
+  expect(asked.status).toBe(200);
   expect((await call(`${service.url}/graphiql`, "GET", undefined)).status).toBe(200);
 });
 

@@ -203,6 +203,11 @@ describe("over WebSocket", () => {
     ...{ variables: isMap, extensions: isMap },
   };
 
+  test("who names an operation that is not there is told that", async () => {
+    const { body } = await stream({ query: SUBSCRIPTION, operationName: "B" });
+    expect(String(body)).toContain("operationName must name the operation to answer.");
+  });
+
   test.each([...wrongParameters, OF_ANOTHER_TYPE])("%s", async (_, wrong) => {
     const [[name, value]] = Object.entries(wrong) as [[string, unknown]];
     expect(await sent({ query: SUBSCRIPTION, ...wrong })).toEqual(

@@ -97,6 +97,10 @@ function wordOf(value: unknown): string {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
     throw new ValueError("must be text");
   }
+  // It may have been another one in the file, and with it another church.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new ValueError("is a number too large to be read exactly; write it as text");
+  }
   return String(value).trim();
 }
 

@@ -37,9 +37,10 @@ language sql immutable
 return value ~ '^[0-9]{6}$';
 comment on function app_private.is_rop3 is 'Whether a text has the form of a ROP3 people-group code: six digits.';
 
+-- Also the white space of typesetters, which comes with what is copied out of documents and tables, and the mark that some begin with.
 create function app_private.trimmed(value text) returns text
 language sql immutable
-return nullif(btrim(value, E' \t\n\r\f\x0b'), '');
+return nullif(btrim(value, E' \t\n\r\f\x0b\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\ufeff'), '');
 comment on function app_private.trimmed is 'A text without the white space around it; null if nothing is left.';
 
 create function app_private.distinct_items(items text[]) returns text[]

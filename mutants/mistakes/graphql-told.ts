@@ -11,8 +11,8 @@ export const GRAPHQL_TOLD: readonly Mistake[] = [
   {
     ...SUBSCRIPTIONS,
     rule: "a query is not run where subscriptions are",
-    before: "if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) {",
-    after: "if (operation === OperationTypeNode.MUTATION) {",
+    before: "if (operation.operation !== OperationTypeNode.SUBSCRIPTION) {",
+    after: "if (operation.operation === OperationTypeNode.MUTATION) {",
     only: "over WebSocket refuses a query",
   },
   {

@@ -179,8 +179,16 @@ export const SLIPS_OF_VALUES: readonly Mistake[] = [
   {
     rule: "a form feed around a text is no part of it",
     file: "db/rules/validation.sql",
-    before: "btrim(value, E' \\t\\n\\r\\f\\x0b')",
-    after: "btrim(value, E' \\t\\n\\r\\x0b')",
+    before: "E' \\t\\n\\r\\f\\x0b",
+    after: "E' \\t\\n\\r\\x0b",
+    tests: ["input"],
+    only: "trimmed",
+  },
+  {
+    rule: "a space of typesetters around a text is no part of it",
+    file: "db/rules/validation.sql",
+    before: "\\u200a\\u202f",
+    after: "\\u200a",
     tests: ["input"],
     only: "trimmed",
   },

@@ -116,9 +116,11 @@ export async function createGraphql({
       app.post("/graphql/stream", ...stream);
       app.all("/graphql/stream", ...guards.key, onlyByPost);
       app.all("/graphql", ...guards.key, readRequest(documents), inTurn);
-      app.use((request, response, next) =>
-        request.path === "/graphql" ? serve(request, response, next) : next(),
-      );
+      app.all("/graphql", (request, response, next) => {
+        // Grafserv knows only this spelling.
+        request.url = request.url.replace(/^[^?]+/, "/graphql");
+        void serve(request, response, next);
+      });
       app.use("/graphql", answerErrors(publicError));
     }),
     explorerDoor: (app, guards) => {

@@ -54,9 +54,7 @@ function withoutOddities(accept = "*/*"): string {
 
 /** Passes on along its route what is to be answered with events rather than at once, and past it all else. */
 export const onlyForEvents: RequestHandler = (request, _response, next) =>
-  next(
-    request.path === "/graphql" && request.accepts([...MEDIA_TYPES, EVENTS]) === EVENTS ? undefined : "route",
-  );
+  next(request.accepts([...MEDIA_TYPES, EVENTS]) === EVENTS ? undefined : "route");
 
 /** Refuses what is not sent as a stream's subscription is. */
 export const onlyByPost: RequestHandler = () => {

@@ -8,7 +8,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ["/graphql/stream", "POST, OPTIONS"],
 ]);
 
-/** @see Door */
+/** @see Door; paths are matched as Express does it */
 export function allowedAt(path: string): string | undefined {
-  return ALLOWED.get(path);
+  return ALLOWED.get(path.toLowerCase().replace(/\/$/, ""));
 }

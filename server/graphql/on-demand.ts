@@ -43,7 +43,8 @@ export function graphqlOnDemand(
     return (app, guards) => {
       let made: Router | undefined;
       app.use(async (request, response, next) => {
-        if (request.path !== path && !request.path.startsWith(`${path}/`)) return next();
+        const asked = request.path.toLowerCase();
+        if (asked !== path && !asked.startsWith(`${path}/`)) return next();
         if (!made) {
           const { [name]: door, hangUp } = await whileAlive(pulse, graphql);
           const router = express.Router();

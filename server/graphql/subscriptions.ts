@@ -141,7 +141,12 @@ export class Subscriptions {
     if (errors) return errors;
     try {
       const operation = getOperationAST(document, operationName);
-      if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) {
+      if (!operation) {
+        throw new ApiError("validation_failed", {
+          message: "operationName must name the operation to answer.",
+        });
+      }
+      if (operation.operation !== OperationTypeNode.SUBSCRIPTION) {
         throw new ApiError("validation_failed", {
           message:
             "Only subscriptions are answered with events: send queries and mutations to /graphql with POST, accepting application/json.",
