@@ -2,6 +2,7 @@
 import { Transform, type TransformCallback } from "node:stream";
 import { GraphFailed, GraphTimeout, GraphUnavailable } from "./store-errors.ts";
 import { Lines } from "./store-lines.ts";
+import { Nesting } from "./store-nesting.ts";
 import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML, TURTLE } from "./media-types.ts";
 
 // When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice,
@@ -9,19 +10,16 @@ import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML, TURTLE } from "
 export const CANCELLED_NOTICE = "##  Query cancelled due to timeout";
 const CSV = "text/csv";
 const TSV = "text/tab-separated-values";
+const NESTED = new Set([RESULTS_JSON, JSON_LD, "application/json"]);
 const TAIL_BYTES = 256;
 // A record may quote the notice. In no format of data does a last line begin with it, except in CSV, and there right behind a row.
 const ENDS_CANCELLED = new RegExp(
   `(?:(?:^|[^\\r])\\n${CANCELLED_NOTICE}|\\n${CANCELLED_NOTICE}[^"<\\n]*\\n##[^"<\\n]*)\\s*$`,
 );
 
-// RDF4J ends an answer that it cannot finish like any other: in a format of lines, only a line that breaks off shows it,
-// and a brace also ends each solution and each of its terms.
+// RDF4J ends an answer that it cannot finish like any other: in a format of lines, only a line that breaks off shows it.
 const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
-  [RESULTS_JSON, /(\]\s*\}|true|false)\s*\}\s*$/],
-  ["application/json", /[}\]]\s*$/],
   [RESULTS_XML, /<\/(\w+:)?sparql>\s*$/],
-  [JSON_LD, /[}\]]\s*$/],
   [N_TRIPLES, /(^|\.)\s*$/],
   // Where there are no triples, what may stand before them.
   [TURTLE, /(^|\.)\s*$|(^|\n)\s*(#|prefix\s|base\s)[^\n]*\s*$/i],
@@ -39,6 +37,7 @@ export class WholeBody extends Transform {
   #type: string;
   readonly #isFuseki: boolean;
   #lines: Lines | undefined;
+  #nesting: Nesting | undefined;
   #tail: Buffer = Buffer.alloc(0);
 
   /** @param isFuseki whose it is, as far as is known: Fuseki tells of its time limit, so what it does not finish it failed on */
@@ -47,10 +46,12 @@ export class WholeBody extends Transform {
     this.#isFuseki = isFuseki;
     this.#type = type;
     if (type === CSV || type === TSV) this.#lines = new Lines(isFuseki);
+    if (NESTED.has(type)) this.#nesting = new Nesting();
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#lines?.add(chunk);
+    this.#nesting?.add(chunk);
     if (chunk.length >= TAIL_BYTES) {
       if (this.#tail.length > 0) this.push(this.#tail);
       this.push(chunk.subarray(0, chunk.length - TAIL_BYTES));
@@ -71,7 +72,7 @@ export class WholeBody extends Transform {
       return;
     }
     const ending = WHOLE_ENDINGS.get(this.#type);
-    if (ending && !ending.test(text)) {
+    if (ending?.test(text) === false || this.#nesting?.isWhole === false) {
       const Failure = this.#isFuseki ? GraphFailed : GraphUnavailable;
       done(new Failure("The graph store's answer ends in the middle."));
       return;

@@ -63,6 +63,21 @@ describe("a body", () => {
     ["application/sparql-results+json", '{"head":{},"boolean":true}', '{"head":{}'],
     ["application/sparql-results+json", '{"head":{},"boolean" : false }', '{"head":{},"boolean":false'],
     ["application/json", "[1]", "[1"],
+    ["application/json", "{}\n", ""],
+    ["application/json", "[{}, []]", "{} []"],
+    ["application/json", '["]"]', '["]'],
+    // As it breaks off within a text that looks like the end.
+    [
+      "application/sparql-results+json",
+      `${SOLUTION.replace('"]}"', '"true}]}}"')}]}}`,
+      SOLUTION.replace('"]}"}}', '"true}]}}'),
+    ],
+    [
+      "application/ld+json",
+      String.raw`[{"@id":"urn:a","urn:b":"\\\"]"}]`,
+      String.raw`[{"@id":"urn:a","urn:b":"\\\"]`,
+    ],
+    ["application/ld+json", '[{"@id":"urn:a"},{"@id":"urn:b"}]', '[{"@id":"urn:a"}'],
     ["application/sparql-results+xml", "<sparql></sparql>", "<sparql></results>"],
     ["application/sparql-results+xml", "<s:sparql></s:sparql>\n", "<s:sparql>"],
     ["application/ld+json", "[]", "["],
@@ -75,6 +90,14 @@ describe("a body", () => {
   ])("of type %s is whole as %j, and not as %j", async (type, whole, half) => {
     expect(await pass(type, whole)).toBe(whole);
     await expect(pass(type, half)).rejects.toThrow(GraphUnavailable);
+  });
+
+  test("of JSON is whole however it is cut into pieces", async () => {
+    const text = String.raw`{"a":"\\","b":["\"}]","ü"]}`;
+    for (let size = 1; size < text.length; size += 1)
+      expect(await pass("application/json", ...(text.match(new RegExp(`.{1,${size}}`, "g")) ?? []))).toBe(
+        text,
+      );
   });
 
   const LONG = "x".repeat(5_000);

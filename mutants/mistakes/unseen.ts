@@ -282,13 +282,6 @@ export const UNSEEN: readonly Mistake[] = [
     tests: ["embedded-store-pool", "embedded-store-readers"],
   },
   {
-    rule: "A JSON result that breaks off behind one of its solutions is not passed on as a whole answer",
-    file: "graph/store-body.ts",
-    before: "[RESULTS_JSON, /(\\]\\s*\\}|true|false)\\s*\\}\\s*$/]",
-    after: "[RESULTS_JSON, /\\}\\s*$/]",
-    tests: ["graph-parts"],
-  },
-  {
     rule: "Records of the same time have a fixed order in a list, by their id, as the cursors presuppose",
     file: "server/rest/list.ts",
     before: "`order by ${of}.${at} ${direction}, ${of}.${id} ${direction}`",
