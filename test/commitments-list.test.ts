@@ -221,7 +221,7 @@ describe.each(testStores.filter(({ available }) => available))("with $name", (ki
       `?c <${NS}commitmentStatus> ?s ; <${MODIFIED}> ?t`,
       `?c <${NS}commitmentStatus> "funded" ; <${MODIFIED}> "2099-01-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>`,
     ],
-  ])("a commitment that the graph has %s comes from the table", async (_, remove, insert) => {
+  ])("a commitment that the graph has %s comes from the table, and is pending", async (_, remove, insert) => {
     const id = await declare({ targetCompletionDate: "2031-02-28" });
     await project();
     const [before] = (await list()).commitments;
@@ -229,7 +229,7 @@ describe.each(testStores.filter(({ available }) => available))("with $name", (ki
     expect(await listFromGraph("status=declared")).toEqual({
       status: 200,
       source: "graph",
-      commitments: [before],
+      commitments: [{ ...before, graphStatus: "pending" }],
       total: 1,
     });
   });

@@ -24,7 +24,9 @@ test.each<[string, Row[] | undefined]>([
   expect(await from(rows, [])).toBeUndefined();
 });
 
-test("a graph that was asked just now has answered, though it holds none of them", async () => {
-  expect(await from([{ asked: term("just now") }])).toEqual([listed]);
+test("a graph that was asked just now has answered, though it holds none of them: they are pending", async () => {
+  expect(await from([{ asked: term("just now") }])).toEqual([{ ...listed, graphStatus: "pending" }]);
+  const rejected = { ...listed, graphStatus: "rejected" };
+  expect(await from([{ asked: term("just now") }], [rejected])).toEqual([rejected]);
   expect(await from([{ asked: term("just now") }], [])).toEqual([]);
 });

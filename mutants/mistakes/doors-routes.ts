@@ -133,7 +133,7 @@ export const ROUTES: readonly Mistake[] = [
   {
     rule: "what the graph says of another moment is not believed",
     file: "server/resources/commitments-from-graph.ts",
-    before: 'if (fromGraph["updatedAt"] !== fromTable.updatedAt) return { ...fromTable };',
+    before: 'if (fromGraph["updatedAt"] !== fromTable.updatedAt) return undefined;',
     after: "",
     tests: ["commitments-list"],
     only: "of a later moment",

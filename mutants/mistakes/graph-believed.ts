@@ -46,11 +46,21 @@ export const GRAPH_BELIEVED: readonly Mistake[] = [
     ["a count is of a question that was asked just now", "!row?.[ASKED] || ", ""],
     ["a count is a whole number, and not less than none", "!/^\\d+$/.test(counted)", 'counted === ""'],
   ),
-  ...slips("graph-content", "server/resources/commitments-from-graph.ts", [
-    "what the graph says of commitments it was asked just now",
-    "if (!rows?.some((row) => row[ASKED])) return undefined;",
-    "if (!rows) return undefined;",
-  ]),
+  ...slips(
+    "graph-content",
+    "server/resources/commitments-from-graph.ts",
+    [
+      "what the graph says of commitments it was asked just now",
+      "if (!rows?.some((row) => row[ASKED])) return undefined;",
+      "if (!rows) return undefined;",
+    ],
+    ["what the graph does not hold is not called synced", ', graphStatus: "pending" }', " }"],
+    [
+      "what the graph refused is not called pending because it does not hold it",
+      'if (fromTable.graphStatus !== "synced") return { ...fromTable };',
+      'if (fromTable.graphStatus === "pending") return { ...fromTable };',
+    ],
+  ),
   ...slips("texts", "worker/imports.ts", [
     "a NUL in one name keeps no others from being looked at",
     'text?.replaceAll("\\0", "") ?? null',

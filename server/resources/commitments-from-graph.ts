@@ -17,7 +17,8 @@ export type Commitment = Readonly<Record<string, unknown>> & {
 };
 
 /**
- * Puts what the graph says in place of what the table says, for those commitments that the graph holds as they are.
+ * Puts what the graph says in place of what the table says, for those commitments that the graph holds as they are. What the
+ * table believes to be there, and is not, or is there otherwise, is pending: the comparison that finds it comes later.
  * The graph is asked even if it holds none of them, so that the answer always tells whether it answers.
  * @returns undefined when it does not
  */
@@ -33,8 +34,9 @@ export async function withGraphContent(
   if (!inGraph) return undefined;
   const read = itemReader(commitment, names);
   return commitments.map((fromTable) => {
-    const properties = fromTable.graphStatus === "synced" ? inGraph.get(iriOf(fromTable)) : undefined;
-    return properties ? merge(fromTable, read(properties)) : { ...fromTable };
+    if (fromTable.graphStatus !== "synced") return { ...fromTable };
+    const properties = inGraph.get(iriOf(fromTable));
+    return (properties && merge(fromTable, read(properties))) ?? { ...fromTable, graphStatus: "pending" };
   });
 }
 
@@ -65,17 +67,20 @@ async function describe(
   return described;
 }
 
-/** The commitment with the graph's values, unless what the graph says is of another moment, or damaged. */
-function merge(fromTable: Commitment, fromGraph: Record<string, unknown>): Record<string, unknown> {
-  // It has been changed, and written to the graph, since the table was read: its status may not even match the filter.
-  if (fromGraph["updatedAt"] !== fromTable.updatedAt) return { ...fromTable };
+/** The commitment with the graph's values; undefined where what the graph says is of another moment, or damaged. */
+function merge(
+  fromTable: Commitment,
+  fromGraph: Record<string, unknown>,
+): Record<string, unknown> | undefined {
+  // It may have been changed, and written to the graph, since the table was read: its status may not even match the filter.
+  if (fromGraph["updatedAt"] !== fromTable.updatedAt) return undefined;
   const merged: Record<string, unknown> = { ...fromTable };
   for (const [name, value] of Object.entries(fromGraph)) {
     const known = fromTable[name];
-    if (value === null && known !== null) return { ...fromTable };
+    if (value === null && known !== null) return undefined;
     merged[name] = Array.isArray(value) && Array.isArray(known) ? inOrderOf(known, value) : value;
   }
-  return item.safeParse(merged).success ? merged : { ...fromTable };
+  return item.safeParse(merged).success ? merged : undefined;
 }
 
 /** The codes in the order in which they were posted; undefined when one of these is missing. */
