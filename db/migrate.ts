@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { closePool } from "./close.ts";
-import { inTurns, inTurnsOf, lockAll, passes, takeAdvisoryLock } from "./patience.ts";
+import { inTurns, inTurnsOf, lockAll, takeAdvisoryLock } from "./patience.ts";
 import type { Patience } from "./patience.ts";
 import { createPool } from "./pool.ts";
-import { editionOf, migrationsIn } from "./release.ts";
+import { editionOf } from "./release.ts";
+import { carryOut, MigrationError, migrationsIn, rulesIn } from "./sql-files.ts";
 
 // Any number will do as long as all versions of this program agree on it.
 const MIGRATION_LOCK = 7203544;
@@ -18,11 +19,6 @@ export const SCHEMAS = ["app_public", "app_private", "rest"];
 
 /** How long a migration waits for others to let go of what it needs. */
 const PATIENCE_MS = 600_000;
-
-/** The database and this program do not match; the message says how. */
-export class MigrationError extends Error {
-  override name = "MigrationError";
-}
 
 export type Migration = { version: string; sql: string; checksum: string };
 
@@ -151,7 +147,7 @@ export async function applyMigration(
   { version, sql }: Pick<Migration, "version" | "sql">,
 ): Promise<void> {
   await dropEarlierRules(client);
-  await client.query(sql).catch((error: unknown) => refuse(error, `db/migrations/${version}.sql`));
+  await carryOut(client, `db/migrations/${version}.sql`, sql);
 }
 
 /** graphile-worker brings migrations of its own, each a transaction that would wait for locks as long as it takes. */
@@ -190,8 +186,7 @@ async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
 /** Applies all rules, within the caller's transaction. */
 export async function applyRules(client: pg.ClientBase, directory: string): Promise<void> {
   const folder = join(directory, "rules");
-  const index = await readFile(join(folder, "index.sql"), "utf8");
-  const files = [...index.matchAll(/^\\ir (\S+)$/gm)].map((match) => match[1]!);
+  const files = await rulesIn(folder);
   await lockAll(client, SCHEMAS);
   // With the rules, which ask it: an upgrade that gives up leaves nothing behind.
   await client.query(`
@@ -201,8 +196,7 @@ export async function applyRules(client: pg.ClientBase, directory: string): Prom
       applied_at timestamptz not null default now()
     )`);
   for (const file of files) {
-    const sql = await readFile(join(folder, file), "utf8");
-    await client.query(sql).catch((error: unknown) => refuse(error, `db/rules/${file}`, sql));
+    await carryOut(client, `db/rules/${file}`, await readFile(join(folder, file), "utf8"));
   }
   await noteEdition(client, await editionOf(folder));
 }
@@ -215,11 +209,4 @@ async function noteEdition(client: pg.ClientBase, edition: string): Promise<void
      insert into app_migrations.editions (edition) select $1 where not exists (select from there)`,
     [edition],
   );
-}
-
-/** Throws an error of PostgreSQL again, with its place; one that passes by itself as it is. */
-function refuse(error: unknown, source: string, sql?: string): never {
-  if (!(error instanceof pg.DatabaseError) || passes(error)) throw error;
-  const line = sql && error.position ? `:${sql.slice(0, Number(error.position)).split("\n").length}` : "";
-  throw new MigrationError(`${source}${line}: ${error.message}`, { cause: error });
 }

@@ -1,11 +1,12 @@
 // Whether a database has been brought to the version of this program.
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { closePool } from "./close.ts";
 import { createPool } from "./pool.ts";
+import { migrationsIn } from "./sql-files.ts";
 
 /** How soon a database that lacks something is asked again. */
 const LOOK_MS = 500;
@@ -18,12 +19,6 @@ const MAY_NOT_ASK = "42501";
 /** The database is not of this program's version; the message is one line. */
 class OtherVersion extends Error {
   override name = "OtherVersion";
-}
-
-/** The versions of the migrations in a folder, in order. */
-export async function migrationsIn(folder: string): Promise<string[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith(".sql"));
-  return files.map((file) => file.slice(0, -4)).toSorted();
 }
 
 /**

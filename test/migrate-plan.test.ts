@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { planReport } from "../admin/plan-report.ts";
-import { migrate, MigrationError, SCHEMAS } from "../db/migrate.ts";
+import { migrate, SCHEMAS } from "../db/migrate.ts";
+import { MigrationError } from "../db/sql-files.ts";
 import { OutOfPatience } from "../db/patience.ts";
 import { changesAnything, planMigration } from "../db/plan.ts";
 import { snapshot } from "../db/snapshot.ts";
@@ -313,6 +314,81 @@ test("a rule that fails is an error, with its place", async () => {
   await expect(plan()).rejects.toThrow(MigrationError);
   await expect(plan()).rejects.toThrow("db/rules/needs.sql:2");
   expect(await state()).toEqual(before);
+});
+
+test.each([
+  ["rules/needs.sql", (rule: string) => `begin;\n${rule}\ncommit;\n`],
+  ["rules/needs.sql", (rule: string) => `${rule}\nsavepoint half;\n`],
+  ["rules/needs.sql", (rule: string) => `${rule}\ndo $$ begin commit; end $$;\n`],
+  ["migrations/9000_table.sql", () => "create table app_public.half ();\ncommit;\nselect 1 / 0;\n"],
+])("a transaction that %s would begin or end is refused, and nothing has happened", async (file, written) => {
+  // What is applied before it must not stay either.
+  await edit("rules/validation.sql", "when 'text' then 10000", "when 'text' then 12000");
+  const path = join(directory, file);
+  await writeFile(path, written(await readFile(path, "utf8").catch(() => "")));
+  const before = await state();
+  await expect(plan()).rejects.toThrow(`db/${file}`);
+  expect(await state()).toEqual(before);
+  await expect(migrate(database.url, { directory })).rejects.toThrow(MigrationError);
+  expect(await state()).toEqual(before);
+});
+
+test("who would begin a transaction in a file of rules is told why they cannot", async () => {
+  await writeFile(join(directory, "rules/needs.sql"), "begin; select 1; commit;");
+  await expect(plan()).rejects.toThrow("whole or not at all, so begin, commit");
+  // That alone is what it tells so.
+  await writeFile(join(directory, "rules/needs.sql"), "create table half () inherits (pg_catalog.pg_class);");
+  await expect(plan()).rejects.not.toThrow("whole or not at all");
+});
+
+test.each<[string, (index: string) => string, string]>([
+  ["with a word more", (index) => index.replace("\\ir needs.sql", "\\ir needs.sql too"), "index.sql:"],
+  [
+    "with a comment behind it",
+    (index) => index.replace("\\ir needs.sql", "\\ir needs.sql -- ours"),
+    "-- ours",
+  ],
+  ["that is written otherwise", (index) => index.replace("\\ir needs.sql", "\\i needs.sql"), "\\i needs.sql"],
+  ["twice", (index) => `${index}\\ir needs.sql\n`, "names needs.sql, which is not there or was named before"],
+  ["that is not there", (index) => `${index}\\ir others.sql\n`, "names others.sql"],
+  ["too few", (index) => index.replace("\\ir needs.sql", "-- needs"), "does not name needs.sql"],
+])(
+  "an index of rules that names a file %s is an error, and nothing is left out without a word",
+  async (_, changed, why) => {
+    const path = join(directory, "rules/index.sql");
+    const index = await readFile(path, "utf8");
+    await writeFile(path, changed(index));
+    await expect(plan()).rejects.toThrow(MigrationError);
+    await expect(plan()).rejects.toThrow(why);
+  },
+);
+
+test("an index of rules may have blanks, and lines that end as on other systems", async () => {
+  const path = join(directory, "rules/index.sql");
+  const index = await readFile(path, "utf8");
+  await writeFile(
+    path,
+    `${index.replace("\\ir needs.sql", "\\ir  needs.sql ").replaceAll("\n", "\r\n")}  \n`,
+  );
+  expect(changesAnything(await plan())).toBe(false);
+  await writeFile(join(directory, "rules/zz-ours.sql"), "nonsense");
+  await expect(plan()).rejects.toThrow("does not name zz-ours.sql");
+});
+
+test("a mistake within what a function or a statement of a file does is told with the file, and with its line where there is one", async () => {
+  const file = join(directory, "rules/needs.sql");
+  const told = async (sql: string) => {
+    await writeFile(file, sql);
+    return plan().catch((error: Error) => error.message);
+  };
+  expect(
+    await told(
+      "\n\ncreate function app_private.x() returns int language plpgsql as $$\nbegin\nretur 1; end $$;",
+    ),
+  ).toMatch(/^db\/rules\/needs\.sql:5: syntax error/);
+  expect(await told("\ndo $$ begin perform nonsense; end $$;")).toMatch(
+    /^db\/rules\/needs\.sql: column "nonsense"/,
+  );
 });
 
 test("a table that somebody keeps is not waited for longer than migrate does", async () => {

@@ -3,9 +3,10 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { migrate, MigrationError } from "../db/migrate.ts";
+import { migrate } from "../db/migrate.ts";
 import { createPool } from "../db/pool.ts";
 import { lackingIn } from "../db/release.ts";
+import { MigrationError, rulesIn } from "../db/sql-files.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { buildWorld, member, ORG } from "./support/world.ts";
@@ -191,6 +192,9 @@ test("a job that the worker has no task for any more leaves the queue", async ()
   for (const later of ["0030_one_place.sql", "0031_validate_state.sql"]) {
     await rm(join(directory, "migrations", later));
   }
+  await Promise.all(
+    (await rulesIn(join(directory, "rules"))).map((file) => rm(join(directory, "rules", file))),
+  );
   await writeFile(join(directory, "rules/index.sql"), "");
   await migrate(database.url, { directory });
   await database.owner.query("select graphile_worker.add_job('sweep', job_key => 'sweep')");

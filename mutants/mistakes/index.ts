@@ -138,6 +138,7 @@ import { MORE_SLIPS } from "./slips-rest.ts";
 import { SLIPS_IN_RULES } from "./slips-rules.ts";
 import { SLIPS_IN_SQL } from "./slips-sql.ts";
 import { BARE } from "./sql-bare.ts";
+import { SQL_FILES } from "./sql-files.ts";
 import { SAID_IN_SQL } from "./sql-said.ts";
 import { SHOWN_AND_HIDDEN } from "./shown-and-hidden.ts";
 import { SETTLED } from "./sql-settled.ts";
@@ -263,6 +264,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SLIPS_IN_RULES,
   ...SAID_IN_SQL,
   ...BARE,
+  ...SQL_FILES,
   ...SETTLED,
   ...SLIPS_OF_SQL,
   ...TOLD,

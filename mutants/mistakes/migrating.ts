@@ -187,7 +187,7 @@ export const MIGRATING: readonly Mistake[] = [
   },
   {
     rule: "a lock that does not come within applying a rule is no fault of the rule",
-    file: "db/migrate.ts",
+    file: "db/sql-files.ts",
     before: "|| passes(error)) throw error;",
     after: ") throw error;",
     tests: ["migrate-locks"],
@@ -195,9 +195,9 @@ export const MIGRATING: readonly Mistake[] = [
   },
   {
     rule: "a rule's place is the line where PostgreSQL saw the mistake",
-    file: "db/migrate.ts",
-    before: 'sql.slice(0, Number(error.position)).split("\\n").length',
-    after: 'sql.slice(0, Number(error.position)).split("\\n").length - 1',
+    file: "db/sql-files.ts",
+    before: 'sql.slice(0, at).split("\\n").length',
+    after: 'sql.slice(0, at).split("\\n").length - 1',
     tests: ["migrate"],
     only: "a rule that fails",
   },

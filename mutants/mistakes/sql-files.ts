@@ -1,0 +1,77 @@
+// Mistakes in how the files of rules and migrations are found and carried out.
+import type { Mistake } from "../mistake.ts";
+
+const FILES = { file: "db/sql-files.ts", tests: ["migrate-plan"] } as const;
+
+export const SQL_FILES: readonly Mistake[] = [
+  {
+    ...FILES,
+    rule: "no file ends the transaction that it is carried out in",
+    before: "client.query(`${before}${sql}${tag}; end $do${tag.slice(1)}`)",
+    after: "client.query(sql)",
+    only: "a transaction that",
+  },
+  {
+    ...FILES,
+    rule: "who begins a transaction in a file is told why they cannot",
+    before: "error.routine === EXECUTE.routine;",
+    after: "error.routine === EXECUTE.code;",
+    only: "who would begin",
+  },
+  {
+    ...FILES,
+    rule: "what PostgreSQL does not support is not taken for a transaction",
+    before: "error.code === EXECUTE.code && error.routine === EXECUTE.routine",
+    after: "error.routine !== undefined",
+    only: "who would begin",
+  },
+  {
+    ...FILES,
+    rule: "a line of the index that says something else is not left out without a word",
+    before: "    if (file === undefined) {\n      throw",
+    after: "    if (file === undefined) return [];\n    if (at < 0) {\n      throw",
+    only: "an index of rules that names a file",
+  },
+  {
+    ...FILES,
+    rule: "a file that is named twice is not carried out twice",
+    before: "!there.delete(file)",
+    after: "!there.has(file)",
+    only: "an index of rules that names a file twice",
+  },
+  {
+    ...FILES,
+    rule: "a file of rules that the index does not name is not left out without a word",
+    before: "there.size > 0",
+    after: "there.size > 1",
+    only: "an index of rules",
+  },
+  {
+    ...FILES,
+    rule: "the index may have blanks",
+    before: "\\\\ir\\s+(\\S+)\\s*$/",
+    after: "\\\\ir (\\S+)$/",
+    only: "an index of rules may",
+  },
+  {
+    ...FILES,
+    rule: "the index may have the ends of lines of other systems",
+    before: ".split(/\\r?\\n/);",
+    after: '.split("\\n");',
+    only: "an index of rules may",
+  },
+  {
+    ...FILES,
+    rule: "a mistake in the body of a function is told with its line in the file",
+    before: "Number(position) - before",
+    after: "Number(position)",
+    only: "a mistake within",
+  },
+  {
+    ...FILES,
+    rule: "what a statement within a file executes has no line of the file",
+    before: "internalQuery === sql",
+    after: "internalQuery !== undefined",
+    only: "a mistake within",
+  },
+];
