@@ -1,5 +1,4 @@
 // The files of SQL that make a database what it is: which of them there are, and how one of them is carried out.
-import { randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
@@ -56,36 +55,29 @@ async function sqlFilesIn(folder: string): Promise<string[]> {
 }
 
 /**
- * Carries out what a file says, within the caller's transaction, which it cannot end.
+ * Carries out what a file says, within the caller's transaction, which it cannot end: sent as it stands, a commit in it would,
+ * and leave what came before for good.
  * @param place its name, for messages
  * @throws MigrationError for what PostgreSQL refuses, with its line; what passes by itself as it is
  */
 export async function carryOut(client: pg.ClientBase, place: string, sql: string): Promise<void> {
-  const tag = `$sql_${randomUUID().replaceAll("-", "")}$`;
-  // As it stands, a commit in it would end the transaction, and leave what came before for good.
-  const before = `do $do${tag.slice(1)} begin execute ${tag}`;
-  await client.query(`${before}${sql}${tag}; end $do${tag.slice(1)}`).catch((error: unknown) => {
-    if (!(error instanceof pg.DatabaseError) || passes(error)) throw error;
-    const line = lineOf(error, sql, before.length);
-    const isOfTransactions = error.code === EXECUTE.code && error.routine === EXECUTE.routine;
-    const why = isOfTransactions
-      ? "a file is carried out whole or not at all, so begin, commit, rollback and savepoint cannot stand in it"
-      : error.message;
-    throw new MigrationError(`${place}${line === undefined ? "" : `:${line}`}: ${why}`, { cause: error });
-  });
+  await client.query("select set_config('engagement.sql', $1, true)", [sql]);
+  await client
+    .query("do $$ begin execute current_setting('engagement.sql'); end $$")
+    .catch((error: unknown) => {
+      if (!(error instanceof pg.DatabaseError) || passes(error)) throw error;
+      const line = lineOf(error, sql);
+      const isOfTransactions = error.code === EXECUTE.code && error.routine === EXECUTE.routine;
+      const why = isOfTransactions
+        ? "a file is carried out whole or not at all, so begin, commit, rollback and savepoint cannot stand in it"
+        : error.message;
+      throw new MigrationError(`${place}${line === undefined ? "" : `:${line}`}: ${why}`, { cause: error });
+    });
 }
 
-/** The line at which PostgreSQL saw a mistake, if it says where, and that is in the file and not in what the file executes. */
-function lineOf(
-  { position, internalPosition, internalQuery }: pg.DatabaseError,
-  sql: string,
-  before: number,
-): number | undefined {
-  const at =
-    position !== undefined
-      ? Number(position) - before
-      : internalQuery === sql
-        ? Number(internalPosition)
-        : undefined;
-  return at === undefined ? undefined : sql.slice(0, at).split("\n").length;
+/** The line at which PostgreSQL saw a mistake, if it says where: in the file, or in the body of a function in it. */
+function lineOf({ internalPosition, internalQuery = "" }: pg.DatabaseError, sql: string): number | undefined {
+  const start = sql.indexOf(internalQuery);
+  if (internalPosition === undefined || start === -1) return undefined;
+  return sql.slice(0, start + Number(internalPosition)).split("\n").length;
 }

@@ -203,6 +203,11 @@ test("no more are found by name than were asked for, whichever of them have exac
 });
 
 test("twenty are found where nobody says how many, through REST and through GraphQL", async () => {
-  const { churches } = await ask(service, `{ churches(q: "common") { cursor } }`);
+  const { churches, again } = await ask(
+    service,
+    `query ($n: Int) { churches(q: "common") { cursor } again: churches(q: "common", limit: $n) { cursor } }`,
+    { n: null },
+  );
+  expect(again).toEqual(churches);
   expect([(await search({ q: "common" })).body.items.length, churches.length]).toEqual([20, 20]);
 });

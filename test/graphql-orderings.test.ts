@@ -42,6 +42,31 @@ test("newest first, ties by id, unless another order is asked for", async () => 
   expect(organizations.nodes).toEqual([{ orgUri: ORG }, { orgUri: OTHER_ORG }]);
 });
 
+test.each([[null], [[]]])(
+  "%j for orderBy is the usual order, as without it, wherever a list stands",
+  async (orderBy) => {
+    const uri = ORG;
+    const list = "{ nodes { needId } edges { cursor } }";
+    const usual = await ask(
+      service,
+      `query ($uri: String!) { needs(first: 9) ${list} searched: needs(first: 9, search: "n1") ${list}
+       organization(orgUri: $uri) { needs(first: 9) ${list} } }`,
+      { uri },
+    );
+    const inVariable = await ask(
+      service,
+      `query ($uri: String!, $orderBy: [NeedOrderBy!]) {
+       needs(first: 9, orderBy: $orderBy) ${list} searched: needs(first: 9, search: "n1", orderBy: $orderBy) ${list}
+       organization(orgUri: $uri) { needs(first: 9, orderBy: $orderBy) ${list} } }`,
+      { uri, orderBy },
+    );
+    expect(inVariable).toEqual(usual);
+    const written = JSON.stringify(orderBy);
+    const inText = await ask(service, `{ needs(first: 9, orderBy: ${written}) ${list} }`);
+    expect(inText.needs).toEqual(usual.needs);
+  },
+);
+
 test("cursors visit every record once, forwards and backwards, while records are added", async () => {
   const all = await ask(service, "{ needs(first: 200) { nodes { needId } } }");
   const expected = all.needs.nodes.map((node: { needId: string }) => node.needId);

@@ -126,14 +126,14 @@ async function orderingsOf({ ordering }: List): Promise<string[]> {
   return __type.enumValues.map(({ name }: { name: string }) => name);
 }
 
-/** How PostgreSQL orders the rows, if the orderings are columns; ties by the key, in the direction of the first. */
+/** How PostgreSQL orders the rows, if the orderings are columns; ties by the key, in the direction of the first; newest first of none. */
 async function truth({ table, id: [, key], where }: List, orderBy: string[]): Promise<string[] | undefined> {
   const known = await service.database.owner.query<{ attname: string }>(
     "select attname from pg_attribute where attrelid = $1::regclass and attnum > 0",
     [`app_public.${table}`],
   );
   const columns = known.rows.map(({ attname }) => attname);
-  const terms = orderBy
+  const terms = (orderBy.length > 0 ? orderBy : ["CREATED_AT_DESC"])
     .filter((name) => name !== "NATURAL")
     .map((name) => {
       const [, column, direction] = /^(\w+)_(ASC|DESC)$/.exec(name)!;

@@ -381,11 +381,9 @@ test("a mistake within what a function or a statement of a file does is told wit
     await writeFile(file, sql);
     return plan().catch((error: Error) => error.message);
   };
-  expect(
-    await told(
-      "\n\ncreate function app_private.x() returns int language plpgsql as $$\nbegin\nretur 1; end $$;",
-    ),
-  ).toMatch(/^db\/rules\/needs\.sql:5: syntax error/);
+  const body =
+    "\n\ncreate function app_private.x() returns int language plpgsql as $$\nbegin\nretur 1; end $$;";
+  expect(await told(`${body}${"\n".repeat(200)}`)).toMatch(/^db\/rules\/needs\.sql:5: syntax error/);
   expect(await told("\ndo $$ begin perform nonsense; end $$;")).toMatch(
     /^db\/rules\/needs\.sql: column "nonsense"/,
   );

@@ -65,7 +65,7 @@ declare
   slow_part constant interval := interval '100 ms';
   began constant timestamptz := clock_timestamp();
   search app_private.church_query := jsonb_populate_record(null::app_private.church_query, body);
-  size integer := coalesce((body ->> 'limit')::integer, 20);
+  size integer := app_private.church_limit((body ->> 'limit')::integer);
   as_geojson boolean := coalesce(body ->> 'format' = 'geojson', false);
   fields text[];
   item text;

@@ -81,6 +81,11 @@ end;
 comment on function app_private.within_range is
   'The same meridian from -180 to 180, for what a map sends that was turned further than once; beyond a hundred turns as it is.';
 
+create function app_private.church_limit(asked integer) returns integer
+language sql immutable
+return coalesce(asked, 20);
+comment on function app_private.church_limit is 'How many churches are meant where a search may say how many it asks for, or null.';
+
 create function app_private.church_limit_problems(value integer) returns jsonb
 language sql immutable
 return case when value between 1 and 10000 then '[]' else app_private.problem('limit', 'must be from 1 to 10000') end;

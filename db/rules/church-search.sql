@@ -228,12 +228,13 @@ create function app_public.search_churches(
   min_lng double precision default null, max_lng double precision default null,
   center_lat double precision default null, center_lng double precision default null,
   radius_km double precision default null,
-  "limit" integer default 20, cursor text default null
+  "limit" integer default null, cursor text default null
 ) returns setof app_public.church_search_result
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  "limit" := app_private.church_limit("limit");
   perform app_private.refuse_problems(app_private.church_limit_problems("limit"));
   return query select * from app_private.find_churches(
     row(q, country, belief, trinitarian, region, locality, postal_code, languages, programs, id,

@@ -156,6 +156,7 @@ grant execute on function
   app_private.church_record,
   app_private.church_fields,
   app_private.church_query_problems,
+  app_private.church_limit,
   app_private.church_limit_problems,
   app_private.within_range,
   app_private.parted,

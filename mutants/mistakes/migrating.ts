@@ -196,8 +196,8 @@ export const MIGRATING: readonly Mistake[] = [
   {
     rule: "a rule's place is the line where PostgreSQL saw the mistake",
     file: "db/sql-files.ts",
-    before: 'sql.slice(0, at).split("\\n").length',
-    after: 'sql.slice(0, at).split("\\n").length - 1',
+    before: '.split("\\n").length;',
+    after: '.split("\\n").length - 1;',
     tests: ["migrate"],
     only: "a rule that fails",
   },

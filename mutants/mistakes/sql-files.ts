@@ -7,8 +7,8 @@ export const SQL_FILES: readonly Mistake[] = [
   {
     ...FILES,
     rule: "no file ends the transaction that it is carried out in",
-    before: "client.query(`${before}${sql}${tag}; end $do${tag.slice(1)}`)",
-    after: "client.query(sql)",
+    before: ".query(\"do $$ begin execute current_setting('engagement.sql'); end $$\")",
+    after: ".query(sql)",
     only: "a transaction that",
   },
   {
@@ -36,7 +36,7 @@ export const SQL_FILES: readonly Mistake[] = [
     ...FILES,
     rule: "a file that is named twice is not carried out twice",
     before: "!there.delete(file)",
-    after: "!there.has(file)",
+    after: '!there.delete(file) && file === ""',
     only: "an index of rules that names a file twice",
   },
   {
@@ -63,15 +63,15 @@ export const SQL_FILES: readonly Mistake[] = [
   {
     ...FILES,
     rule: "a mistake in the body of a function is told with its line in the file",
-    before: "Number(position) - before",
-    after: "Number(position)",
+    before: "start + Number(internalPosition)",
+    after: "Number(internalPosition)",
     only: "a mistake within",
   },
   {
     ...FILES,
     rule: "what a statement within a file executes has no line of the file",
-    before: "internalQuery === sql",
-    after: "internalQuery !== undefined",
+    before: " || start === -1",
+    after: "",
     only: "a mistake within",
   },
 ];

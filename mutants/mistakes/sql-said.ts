@@ -242,9 +242,9 @@ export const SAID_IN_SQL: readonly Mistake[] = [
   },
   {
     rule: "twenty churches are found through GraphQL where nobody says how many",
-    file: "db/rules/church-search.sql",
-    before: '"limit" integer default 20, cursor text',
-    after: '"limit" integer default 50, cursor text',
+    file: "db/rules/church-inputs.sql",
+    before: "coalesce(asked, 20)",
+    after: "coalesce(asked, 50)",
     tests: ["church-cursors"],
     only: "nobody says how many",
   },

@@ -1,4 +1,5 @@
 // Pages: how many records a list returns by default, and in which order.
+import type { PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
 import type { ConnectionStep } from "postgraphile/grafast";
 
 /** Records in a page of a list at the root of a query, when neither first nor last is given. */
@@ -13,6 +14,11 @@ type PagedList = ConnectionStep<unknown>;
 /** Lists of which somebody asks for more than what all of it comes to. */
 const pagesAskedFor = new WeakSet<object>();
 const PAGE_PARTS: ReadonlySet<string> = new Set(["nodes", "edges", "pageInfo"]);
+
+/** Whether the argument orderBy asks for an order; the usual one is meant otherwise. */
+export function namesOrder(order: unknown): boolean {
+  return Array.isArray(order) && order.length > 0;
+}
 
 export const PagingPlugin: GraphileConfig.Plugin = {
   name: "PagingPlugin",
@@ -91,10 +97,24 @@ export const PagingPlugin: GraphileConfig.Plugin = {
           inflection.orderByType(inflection.tableType(pgFieldResource.codec)),
         );
         if (!(orderings instanceof build.graphql.GraphQLEnumType)) return arg;
-        const newest = ["CREATED_AT_DESC", "PRIMARY_KEY_DESC"].map(
-          (name) => orderings.getValue(name)?.value as unknown,
+        const usual = ["CREATED_AT_DESC", "PRIMARY_KEY_DESC"].flatMap(
+          (name) => orderings.getValue(name) ?? [],
         );
-        return newest.includes(undefined) ? arg : { ...arg, defaultValue: newest };
+        if (usual.length < 2) return arg;
+        return {
+          ...arg,
+          defaultValue: usual.map(({ value }) => value as unknown),
+          // A default alone is not for what is given as null.
+          applyPlan(_$parent, $list: PagedList, given) {
+            const $records = $list.getSubplan() as unknown as PgSelectStep;
+            given.apply($records, (query: PgSelectQueryBuilder, order: unknown) => {
+              if (namesOrder(order)) return query;
+              for (const value of usual)
+                value.extensions.grafast?.apply?.(query, { value, scope: undefined });
+              return undefined;
+            });
+          },
+        };
       },
     },
   },

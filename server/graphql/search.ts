@@ -4,6 +4,7 @@ import type { PgSelectStep } from "postgraphile/@dataplan/pg";
 import { RECORDS } from "../../records/index.ts";
 import { columnOf, idOf } from "../../records/record.ts";
 import type { RecordDescription } from "../../records/record.ts";
+import { namesOrder } from "./paging.ts";
 
 type Raw = { eval: () => unknown; evalIs: (value: unknown) => boolean };
 
@@ -50,7 +51,7 @@ export const SearchPlugin: GraphileConfig.Plugin = {
             const alias = sql.identifier(Symbol("found"));
             const found = sql.identifier("app_private", `${record.table}_with_words`);
             const order = (fieldArgs.getRaw("orderBy") as unknown as Raw).eval();
-            const isRanked = order === undefined || order === null || JSON.stringify(order) === byDefault;
+            const isRanked = !namesOrder(order) || JSON.stringify(order) === byDefault;
             const words = $records.placeholder(fieldArgs.getRaw("search") as never, TYPES.text);
             $records.join({
               type: "inner",
