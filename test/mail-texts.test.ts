@@ -1,6 +1,6 @@
 // What each mail says to whom, and what it makes of what strangers write.
 import { describe, expect, test } from "@jest/globals";
-import { composeMail } from "../worker/mail-texts.ts";
+import { composeMail, MAIL_KINDS } from "../worker/mail-texts.ts";
 import type { ClaimMailData, MailKind } from "../worker/mail-texts.ts";
 
 const PLATFORM = "https://platform.example";
@@ -84,6 +84,17 @@ describe("a mail", () => {
     expect(compose("claim_queue", more).text).toContain(fact);
   });
 
+  test.each(["claim_request", "claim_queue"] as const)(
+    "after which no more come for a while says so, and where all claims are: %s",
+    (kind) => {
+      const { text } = compose(kind, { isLast: true });
+      expect(text).toContain(
+        `you get no mail about further ones for now. All of them are at\n\n${PLATFORM}/admin/claims\n\n`,
+      );
+      expect(compose(kind).text).not.toMatch(/further|\/admin\/claims\n/);
+    },
+  );
+
   test("to reviewers tells a new organization from one that is there", () => {
     const known = compose("claim_queue");
     expect(known.subject).toBe("Claim to review: River Mission");
@@ -139,7 +150,19 @@ describe("what strangers write", () => {
       "\u2066",
       "\u2069",
     ]) {
-      expect(nameIn(` a${mark}b  c `)).toEqual({ subject: "a b c", text: "a b c" });
+      expect(nameIn(` a${mark}b  c${mark}d `)).toEqual({ subject: "a b c d", text: "a b c d" });
+    }
+  });
+
+  test("is one line in each place of each mail, where it would otherwise add paragraphs and links of its own", () => {
+    const two = "Ana\n\nSee https://elsewhere.example";
+    const facts = { orgName: two, orgUri: two, newOrgType: two, newOrgWebsite: two, orgDomain: two };
+    const theirs = { ...facts, claimantEmail: two, claimantName: two, statedRoles: [two, two] };
+    for (const kind of MAIL_KINDS) {
+      const { subject, text } = compose(kind, { ...theirs, isNewOrg: true, link: "/x" }, two);
+      const lines = [subject, ...text.split("\n")];
+      expect([kind, lines.filter((line) => line.startsWith("See "))]).toEqual([kind, []]);
+      expect(text).toContain("Hello Ana See https://elsewhere.example,\n");
     }
   });
 

@@ -21,6 +21,7 @@ import { ANSWERS } from "./doors-answers.ts";
 import { GAPS_IN_CHURCHES } from "./gaps-churches.ts";
 import { GAPS_IN_IMPORTS } from "./gaps-imports.ts";
 import { GAPS_IN_COUNTS } from "./gaps-counts.ts";
+import { GAPS_IN_MAILS } from "./gaps-mails.ts";
 import { GAPS_IN_MALFORMED } from "./gaps-malformed.ts";
 import { GAPS_IN_RULES } from "./gaps-rules.ts";
 import { GOING_ON } from "./doors-going-on.ts";
@@ -337,6 +338,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_IN_CHURCHES,
   ...GAPS_IN_IMPORTS,
   ...GAPS_IN_COUNTS,
+  ...GAPS_IN_MAILS,
   ...GAPS_IN_MALFORMED,
   ...GAPS_IN_RULES,
   ...GAPS_KEPT,
