@@ -10,7 +10,6 @@ const SLICE_MS = 100;
 export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   let isOver = false;
   const over = Promise.withResolvers<never>();
-  over.promise.catch(() => undefined);
   const count = async () => {
     for (let passed = 0; passed < ms; passed += SLICE_MS) {
       await sleep(SLICE_MS);
@@ -23,6 +22,5 @@ export async function within<T>(ms: number, work: Promise<T>, late: () => Error)
     return await Promise.race([work, over.promise]);
   } finally {
     isOver = true;
-    work.catch(() => undefined);
   }
 }

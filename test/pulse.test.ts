@@ -8,9 +8,9 @@ import {
   GraphUnavailable,
   GraphUnreachable,
 } from "../graph/store.ts";
-import type { GraphStore, StoreResponse } from "../graph/store.ts";
+import type { CallOptions, GraphStore, StoreResponse } from "../graph/store.ts";
 import { within } from "../process/patience.ts";
-import { Pulse } from "../process/pulse.ts";
+import { Pulse, SilentWay } from "../process/pulse.ts";
 import { attended, pulseOf } from "../process/store-pulse.ts";
 import { whileAlive } from "../server/postgres/heartbeat.ts";
 import { DatabaseUnavailable } from "../server/postgres/unavailable.ts";
@@ -108,6 +108,8 @@ describe("a pulse", () => {
     pulse.attend(() => undefined);
     now += 400;
     pulse.attend(() => undefined);
+    // One clock is enough for all who wait: another for each would go on for good.
+    expect(timers.size).toBe(1);
     now += 100;
     due(250);
     expect(asked).toHaveLength(1);
@@ -185,6 +187,72 @@ describe("a pulse", () => {
   });
 });
 
+describe("where somebody answers who is asked anew, and a question from before has no answer still", () => {
+  const silent = async (asked: PromiseWithResolvers<boolean>[], number: number) => {
+    asked[number]!.reject(new SilentWay("Nothing gets through."));
+    await turn();
+  };
+  /** A question that has no answer in time, while somebody else is answered on a way that was made when it is said. */
+  async function unanswered(madeAt: number) {
+    const felt = patient();
+    void felt.pulse.beat();
+    now += 1;
+    felt.pulse.attend(() => undefined, madeAt).answered();
+    await felt.fail(0);
+    expect(felt.heard).toEqual([]);
+    void felt.pulse.beat();
+    return felt;
+  }
+
+  test("that one way is lost, and no other, if others from before the question are answered", async () => {
+    const { asked, heard } = await unanswered(now);
+    await silent(asked, 1);
+    expect(heard).toEqual([]);
+  });
+
+  test("all ways from before may be lost if only those made since are answered", async () => {
+    const { asked, heard } = await unanswered(now + 1);
+    await silent(asked, 1);
+    expect(heard).toEqual([true]);
+  });
+
+  test("an answer that comes while it is asked anew tells as much of the question from before", async () => {
+    const before = now;
+    const { asked, pulse, heard } = await unanswered(now + 1);
+    pulse.attend(() => undefined, before).answered();
+    await silent(asked, 1);
+    expect(heard).toEqual([]);
+  });
+
+  test("what was answered before one way was given up tells nothing of the next", async () => {
+    const before = now;
+    const { asked, pulse, heard } = await unanswered(before);
+    pulse.attend(() => undefined, before).answered();
+    await silent(asked, 1);
+    void pulse.beat();
+    await silent(asked, 2);
+    expect(heard).toEqual([true]);
+  });
+
+  test("what was known to be lost is back", async () => {
+    const { asked, pulse, heard, fail } = patient();
+    void pulse.beat();
+    await fail(0);
+    void pulse.beat();
+    await silent(asked, 1);
+    expect([heard, pulse.isDown]).toEqual([[true, false], false]);
+  });
+
+  test("what was answered before the last sign of life tells nothing of a later question", async () => {
+    const { asked, pulse, heard } = await unanswered(now);
+    asked[1]!.resolve(true);
+    await turn();
+    void pulse.beat();
+    await silent(asked, 2);
+    expect(heard).toEqual([true]);
+  });
+});
+
 describe("work in the database", () => {
   test("is not begun when there is none", async () => {
     const { pulse, fail } = patient();
@@ -250,12 +318,67 @@ describe("a graph store", () => {
     ["cannot be reached", "away", new GraphUnreachable("nobody")],
     ["answers with an error", "there", new GraphFailed("500")],
     ["refuses", "there", new GraphRejected(400, "no")],
+    ["cannot even be asked, for a fault of ours", "away", new TypeError("not a function")],
   ])("that %s is %s", async (_, expected, error) => {
     const pulse = pulseOf(storeThat({ ask: () => Promise.reject(error) }));
     // Neither can be used.
     expect(await pulse.beat()).toBe(false);
     expect(pulse.isDown).toBe(expected === "away");
     await pulse.stop();
+  });
+
+  test("is asked after a fifth of a second, with a time limit that is nobody's, until nobody waits for the answer", async () => {
+    const calls: CallOptions[] = [];
+    const answers: PromiseWithResolvers<boolean>[] = [];
+    const ask = (_: string, call: CallOptions = {}) => {
+      calls.push(call);
+      answers.push(Promise.withResolvers());
+      return answers.at(-1)!.promise;
+    };
+    const pulse = pulseOf(storeThat({ ask }));
+    pulse.attend(() => undefined);
+    now += 199;
+    due(250);
+    expect(calls).toEqual([]);
+    now += 1;
+    due(250);
+    // What a query is given would end it before the time in which a sign of life has to come.
+    expect([calls[0]!.signal?.aborted, calls[0]!.timeoutMs! > 30_000]).toEqual([false, true]);
+    answers[0]!.reject(new GraphTimeout("late"));
+    await turn();
+    expect([calls[0]!.signal?.aborted, pulse.isDown]).toEqual([true, true]);
+    await pulse.stop();
+  });
+
+  test("that answers anybody while it is asked is there", async () => {
+    for (const isAnswered of [true, false]) {
+      const { pulse, fail } = patient();
+      const question = Promise.withResolvers<boolean>();
+      const store = storeThat({ ask: () => question.promise });
+      const asked = attended(store, pulse).ask("x");
+      const beat = pulse.beat();
+      now += 1;
+      if (isAnswered) question.resolve(true);
+      await turn();
+      await fail(0);
+      expect([await beat, pulse.isDown]).toEqual([isAnswered, !isAnswered]);
+      question.resolve(true);
+      await asked;
+    }
+  });
+
+  test("is available if it gives a sign of life, which one that is away is not asked for", async () => {
+    const { asked, pulse, fail } = patient();
+    const store = attended(storeThat({ isAvailable: () => Promise.resolve(true) }), pulse);
+    for (const isUsable of [true, false]) {
+      const available = store.isAvailable();
+      asked.at(-1)!.resolve(isUsable);
+      expect(await available).toBe(isUsable);
+    }
+    const last = store.isAvailable();
+    await fail(2);
+    expect(await last).toBe(false);
+    expect([await store.isAvailable(), asked.length]).toEqual([false, 3]);
   });
 
   test("that is away is not asked, except by who is patient", async () => {
@@ -291,12 +414,13 @@ describe("a graph store", () => {
     void attended(store, pulse).update("x");
     void attended(store, pulse, true).update("x");
     void attended(store, pulse).update("x", { signal: caller.signal });
+    void attended(store, pulse).update("x", { signal: new AbortController().signal });
     caller.abort();
-    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, true]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, true, false]);
     void pulse.beat();
     await fail(0);
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false, true]);
-    expect(signals[0]!.reason).toBeInstanceOf(GraphUnavailable);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false, true, true]);
+    for (const broken of [0, 3]) expect(signals[broken]!.reason).toBeInstanceOf(GraphUnavailable);
   });
 
   test.each(["query", "getGraph"] as const)(
@@ -320,6 +444,8 @@ describe("a graph store", () => {
         await fail(0);
         expect(pulse.isDown).toBe(!isRead);
         due(250);
+        // Nobody waits any more, and nothing looks whether somebody does.
+        expect([...timers.values()].filter(({ ms }) => ms === 250)).toEqual([]);
         await pulse.stop();
         timers.clear();
       }

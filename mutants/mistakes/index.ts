@@ -70,6 +70,7 @@ import { METRICS } from "./metrics.ts";
 import { MIGRATING } from "./migrating.ts";
 import { PROCESS } from "./process-parts.ts";
 import { PULSES } from "./process-pulse.ts";
+import { PULSE_OF_WAYS } from "./pulse-ways.ts";
 import { FORMS_SENT } from "./page-forms.ts";
 import { PAGE_PARTS } from "./page-parts.ts";
 import { PAGE_SLIPS } from "./page-slips.ts";
@@ -238,6 +239,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SCRIPTS,
   ...REPLICAS,
   ...PULSES,
+  ...PULSE_OF_WAYS,
   ...PROCESS,
   ...METRICS,
   ...HOSTILE,
