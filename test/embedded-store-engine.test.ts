@@ -421,6 +421,21 @@ describe("and an engine", () => {
     expect((await readdir(dir)).filter((name) => name.startsWith("snapshot-"))).toHaveLength(1);
   });
 
+  test("who stops has stopped although no snapshot could be written, and leaves no thread", async () => {
+    jest.spyOn(Journal.prototype, "sizes", "get").mockReturnValue({ journal: 1024 * 1024 + 1, snapshot: 0 });
+    const keep = jest.spyOn(Journal.prototype, "keep").mockRejectedValue(new Error("The disk is full."));
+    const closed = jest.spyOn(Journal.prototype, "close");
+    const [asked, ended] = [
+      jest.spyOn(StoreThread.prototype, "ask"),
+      jest.spyOn(StoreThread.prototype, "end"),
+    ];
+    await insert(1);
+    await engine.stop();
+    expect([keep.mock.calls.length, closed.mock.calls.length]).toEqual([1, 1]);
+    // Last of all the one that writes is asked whether it is done.
+    expect(ended.mock.contexts).toContain(asked.mock.contexts.at(-1));
+  });
+
   test("a snapshot that could not be written is told of, and not tried again at every change", async () => {
     const megabytes = (journal: number) =>
       sizes.mockReturnValue({ journal: journal * 1024 * 1024, snapshot: 0 });

@@ -35,6 +35,11 @@ const watches = async () => (await database.owner.query(`select ${watching()}`))
 
 /** Watches a server that is started as the test says. */
 async function begin(): Promise<void> {
+  watch();
+  await eventually(async () => expect(await watches()).toBe(1));
+}
+
+function watch(): void {
   const postgres = { url: database.url } as EmbeddedPostgres;
   end = revive(
     postgres,
@@ -47,7 +52,6 @@ async function begin(): Promise<void> {
       onFailure: (error) => failures.push(error.message),
     },
   );
-  await eventually(async () => expect(await watches()).toBe(1));
 }
 
 /** Ends the connection that watches, as the end of the server would. */
@@ -64,6 +68,25 @@ test("it is started again, which is said, and watched as before", async () => {
   }
   expect([starts, failures]).toEqual([2, []]);
   expect(warnings[0]).toContain("was started again");
+});
+
+test("a connection that watches is lost without a fault that would end the process", async () => {
+  const connected = jest.spyOn(pg.Client.prototype, "connect");
+  await begin();
+  const client = connected.mock.contexts[0] as pg.Client;
+  expect(() => client.emit("error", new Error("gone"))).not.toThrow();
+});
+
+test("one that cannot be watched from the first is started, and then is", async () => {
+  jest
+    .spyOn(pg.Client.prototype, "connect")
+    .mockImplementationOnce((() =>
+      Promise.reject(new Error("not yet"))) as typeof pg.Client.prototype.connect);
+  watch();
+  await new Promise(setImmediate);
+  expect(starts).toBe(1);
+  await eventually(async () => expect(await watches()).toBe(1));
+  expect(failures).toEqual([]);
 });
 
 test("one that another process has started again is joined without a word", async () => {

@@ -1,4 +1,4 @@
-// What mails say of what strangers wrote, and small borders of what is sent to stores and said by the operator's tool.
+// What mails say of what strangers wrote, and small borders of the stores, the start and what the operator is told.
 import type { Mistake } from "../mistake.ts";
 
 const MAILS = { file: "worker/mail-texts.ts", tests: ["mail-texts"] };
@@ -71,6 +71,38 @@ export const GAPS_IN_MAILS: readonly Mistake[] = [
     rule: "a port of more than five digits is sent in no XML",
     before: "(?::\\\\d{1,5})?",
     after: "(?::\\\\d+)?",
+  },
+  {
+    rule: "who stops has stopped although the disk is full",
+    file: "graph/embedded/engine.ts",
+    before: "await this.#takeSnapshot().catch(() => undefined);\n    const writer",
+    after: "await this.#takeSnapshot();\n    const writer",
+    tests: ["embedded-store-engine"],
+    only: "who stops",
+  },
+  {
+    rule: "who stops ends the thread that writes",
+    file: "graph/embedded/engine.ts",
+    before: "    writer?.end();\n    await this.#journal.close();",
+    after: "    await this.#journal.close();",
+    tests: ["embedded-store-engine"],
+    only: "who stops",
+  },
+  {
+    rule: "a lost connection to the embedded PostgreSQL ends no process",
+    file: "process/revive.ts",
+    before: '    next.on("error", () => undefined);\n',
+    after: "",
+    tests: ["revive"],
+    only: "without a fault",
+  },
+  {
+    rule: "an embedded PostgreSQL that has ended before it is watched is started again",
+    file: "process/revive.ts",
+    before: "  connect().catch(lost);",
+    after: "  connect().catch(() => undefined);",
+    tests: ["revive"],
+    only: "from the first",
   },
   {
     rule: "a program is told what is wrong with a command line without the word error before it",
