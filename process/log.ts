@@ -54,8 +54,13 @@ export function discreet(logger: Logger, also: () => Record<string, unknown> = (
 
 function loggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error };
-  const { cause } = error;
-  const frames = error.stack?.match(/^ {4}at .*$/gm)?.map((frame) => frame.trim());
+  const { cause, message, stack = "" } = error;
+  // What is said comes before where it was, and may have lines that look like it.
+  const said = stack.includes(message) ? stack.indexOf(message) + message.length : 0;
+  const frames = stack
+    .slice(said)
+    .match(/^ {4}at .*$/gm)
+    ?.map((frame) => frame.trim());
   return {
     type: error.constructor.name,
     code: shortCode(error),

@@ -194,9 +194,11 @@ describe("a log", () => {
     const write = (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]);
     discreet(pino({}, { write }), () => ({ also: "this" })).info({ err: error }, "something");
     expect(lines).toEqual([expect.objectContaining({ also: "this", msg: "something" })]);
-    const { at: _, ...shown } = lines[0]!["err"] as Record<string, unknown>;
+    const { at, ...shown } = lines[0]!["err"] as Record<string, unknown>;
+    places = at as string[] | undefined;
     return shown;
   };
+  let places: string[] | undefined;
 
   test("has no texts of errors that may quote somebody", () => {
     for (const code of ["22P02", "P0001", "42601", "XX000"]) {
@@ -251,6 +253,20 @@ describe("a log", () => {
     const logger = discreet(pino({}, { write }), () => ({ requestId: "of all", traceId: "of all" }));
     logger.info({ requestId: "its own" }, "something");
     expect(lines).toEqual([expect.objectContaining({ requestId: "its own", traceId: "of all" })]);
+  });
+
+  test("says where it happened, and of the words that came with it not even those that look like a place", () => {
+    logged(new Error("no\n    at Quendelwurz\nat all\n    at Quendelwurz"));
+    expect(places!.length).toBeGreaterThan(1);
+    expect(places!.every((place) => place.startsWith("at "))).toBe(true);
+    expect(places!.join()).not.toMatch(/Quendelwurz|at all/);
+    // One that was given other words since, or none.
+    const changed = new Error("Quendelwurz");
+    for (const message of ["something else", ""]) {
+      changed.message = message;
+      logged(changed);
+      expect(places!.join()).not.toContain("Quendelwurz");
+    }
   });
 
   test("goes five errors deep, and no deeper", () => {

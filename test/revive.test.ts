@@ -78,10 +78,8 @@ test("a connection that watches is lost without a fault that would end the proce
 });
 
 test("one that cannot be watched from the first is started, and then is", async () => {
-  jest
-    .spyOn(pg.Client.prototype, "connect")
-    .mockImplementationOnce((() =>
-      Promise.reject(new Error("not yet"))) as typeof pg.Client.prototype.connect);
+  const refuse: unknown = () => Promise.reject(new Error("not yet"));
+  jest.spyOn(pg.Client.prototype, "connect").mockImplementationOnce(refuse as () => void);
   watch();
   await new Promise(setImmediate);
   expect(starts).toBe(1);

@@ -105,6 +105,22 @@ export const GAPS_IN_MAILS: readonly Mistake[] = [
     only: "from the first",
   },
   {
+    rule: "no line of a message is taken for a place where something happened",
+    file: "process/log.ts",
+    before: "    .slice(said)\n",
+    after: "",
+    tests: ["process-parts"],
+    only: "says where it happened",
+  },
+  {
+    rule: "of where something happened the log has the places, and not the message before them",
+    file: "process/log.ts",
+    before: "    .match(/^ {4}at .*$/gm)\n",
+    after: '    .split("\\n")\n',
+    tests: ["process-parts"],
+    only: "says where it happened",
+  },
+  {
     rule: "a program is told what is wrong with a command line without the word error before it",
     file: "admin/main.ts",
     before: 'error.message.replace(/^error: /, "")',
