@@ -85,6 +85,21 @@ describe("npm start on a fresh directory", () => {
     expect(stderr.split("\n").filter(worrying)).toEqual([]);
   });
 
+  test("prints no address at which there is nothing", async () => {
+    const addresses = [...printed.stdout.matchAll(/^ {2}\S.*? {2,}(http\S+)/gm)].map(
+      ([, address]) => address!,
+    );
+    expect(new Set(addresses).size).toBeGreaterThan(10);
+    const statuses = await Promise.all(
+      addresses.map(async (address) => {
+        // What all of REST begins with is nothing by itself.
+        const asked = address.endsWith("/v0") ? `${address}/needs` : address;
+        return [asked, (await call(asked, "GET", DEMO_KEY)).status] as const;
+      }),
+    );
+    expect(statuses.filter(([, status]) => status === 404)).toEqual([]);
+  });
+
   test("prints a line for each step of the start, with the seconds it took", () => {
     const told = printed.stdout.split("\n");
     const [ready] = told.filter((line) => /^Ready after \d+\.\d s\.$/.test(line));

@@ -121,6 +121,14 @@ export const GAPS_IN_MAILS: readonly Mistake[] = [
     only: "says where it happened",
   },
   {
+    rule: "each address that npm start prints leads somewhere",
+    file: "process/greeting.ts",
+    before: "${url}/v0/mcp`",
+    after: "${url}/mcp`",
+    tests: ["start"],
+    only: "prints no address",
+  },
+  {
     rule: "a program is told what is wrong with a command line without the word error before it",
     file: "admin/main.ts",
     before: 'error.message.replace(/^error: /, "")',
