@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { longestText } from "../db/catalog.ts";
 import { BadRow, importChurches } from "../db/churches/import.ts";
 import type { ChurchFormat } from "../db/churches/read.ts";
+import { createPool } from "../db/pool.ts";
 import { loadDemoChurches } from "../db/demo/churches.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -600,4 +601,29 @@ test("an import that fails says so, and leaves nothing open", async () => {
   // The next one begins with nothing of it.
   expect(await importText("church_id,name\nh1,One\n", true)).toMatchObject({ read: 1, added: 1 });
   expect((await database.owner.query(noted)).rowCount).toBe(before.rowCount! + 1);
+});
+
+test("an import that fails, or cannot begin, gives its connection to nobody; one that is done leaves no table with it", async () => {
+  const pool = createPool(database.url, { max: 1 });
+  // A strict import has one connection.
+  const read = (rows: string) =>
+    importChurches(pool, Readable.from([Buffer.from(`church_id,name\n${rows}`)]), {
+      format: "csv",
+      strict: true,
+    });
+  try {
+    const pid = async () => (await pool.query<{ pid: number }>("select pg_backend_pid() as pid")).rows;
+    const before = await pid();
+    await read("i1,One\n");
+    await read("i1,One\n");
+    expect(await pid()).toEqual(before);
+    await expect(read("i1,One\ni2,\n")).rejects.toThrow(BadRow);
+    expect(pool.totalCount).toBe(0);
+    await pool.query("create temporary table incoming_churches ()");
+    await expect(read("i1,One\n")).rejects.toThrow("already exists");
+    expect(pool.totalCount).toBe(0);
+  } finally {
+    // Not awaited: what is still lent would never come back.
+    void pool.end();
+  }
 });

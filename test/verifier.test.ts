@@ -105,6 +105,13 @@ test.each([
   expect(taken.after).toBe(after);
 });
 
+test("whoever verifies keeps nobody from writing the graph", async () => {
+  start();
+  await eventually(async () => expect(await isVerified()).toBe(true));
+  await graph.declareNeeds(1);
+  expect(await drain(graph.options)).toEqual({ state: "drained", records: 1 });
+});
+
 test("a round that is urgent takes no more than its share of the time either", async () => {
   between.before = (text) => {
     if (text.includes("note_verification")) now += 10;

@@ -2,7 +2,8 @@
 import { EventEmitter } from "node:events";
 import { expect, jest, test } from "@jest/globals";
 import type { Runner, WorkerEvents } from "graphile-worker";
-import type { Pool } from "pg";
+import pg from "pg";
+import type { Pool, PoolClient } from "pg";
 import { pino } from "pino";
 import type { Logger } from "pino";
 import { forgiving, graphileLogger, runJobs, superviseJobs } from "../worker/jobs.ts";
@@ -14,6 +15,9 @@ jest.setTimeout(30_000);
 
 const logger = pino({ level: "silent" });
 const patience = { restartMs: 5, endingMs: 20 };
+
+type Connected = (error: Error | undefined, client: PoolClient | undefined, release: Release) => void;
+type Release = (broken?: Error | boolean) => void;
 
 /** A runner that, once it has begun to end, says so and never comes to it. */
 function endless(events: WorkerEvents): Runner {
@@ -56,6 +60,47 @@ test("a job that ends as its connection breaks is in a batch, whose failures som
   }
   // Without a delay of its own, be it none, each would be completed alone, and its failure be nobody's: that ends the process.
   expect(settings).toMatchObject({ completeJobBatchDelay: 0, failJobBatchDelay: 0 });
+});
+
+test("what a runner listens with goes back once, also if it is lost while it is given back", async () => {
+  const database = await createTestDatabase();
+  const lend = database.owner.connect.bind(database.owner);
+  const { promise: listening, reject: lose } = Promise.withResolvers<never>();
+  let isAsked = false;
+  let returned = 0;
+  const listen = (connected?: Connected): unknown => {
+    if (!connected) return lend();
+    return lend((error, client, release) => {
+      // It tries again once its pool has ended.
+      if (!client) return connected(error, client, release);
+      const ask = client.query.bind(client) as (...asked: unknown[]) => unknown;
+      let isListening = false;
+      client.query = ((...asked: unknown[]) => {
+        if (!String(asked[0]).startsWith("LISTEN")) return ask(...asked);
+        isAsked = true;
+        isListening = true;
+        return listening;
+      }) as PoolClient["query"];
+      connected(error, client, (broken) => {
+        if (isListening) returned += 1;
+        if (!isListening || returned === 1) release(broken);
+      });
+    });
+  };
+  Object.assign(database.owner, { connect: listen });
+  try {
+    const events = new EventEmitter() as WorkerEvents;
+    const runner = await runJobs(database.owner, { nothing: () => undefined }, events, logger);
+    await eventually(() => expect(isAsked).toBe(true));
+    await runner.stop();
+    expect(returned).toBe(1);
+    lose(new Error("lost"));
+    // Whoever listened hears of it, and gives back what it gives back in turn.
+    for (let i = 0; i < 5; i += 1) await database.owner.query("select");
+    expect(returned).toBe(1);
+  } finally {
+    await database.drop();
+  }
 });
 
 test("a runner that has begun to end and does not is replaced", async () => {
@@ -165,4 +210,12 @@ test("a connection that a runner gives back twice goes back once, also as a brok
   expect(released).toEqual([true]);
   const lent = { connect: () => Promise.resolve("a client") };
   expect(await forgiving(lent as unknown as Pool).connect()).toBe("a client");
+});
+
+test("whoever asks a pool that has ended is told so, and gives nothing back", async () => {
+  const pool = new pg.Pool();
+  await pool.end();
+  const answered = jest.fn<Connected>((_error, _client, release?: Release) => release?.());
+  forgiving(pool).connect(answered);
+  expect(answered.mock.calls).toEqual([[expect.any(Error), undefined, undefined]]);
 });

@@ -127,6 +127,11 @@ test("one whose store does not say that it is there goes on with what it has beg
   const worker = await start({}, { store: { ...graph.store, ask } });
   try {
     await eventually(() => expect(asked).toBeGreaterThan(2));
+    // Whoever waits for the graph is told so by then, and not when what was begun has failed or come to its end.
+    await eventually(async () => {
+      const { rows } = await graph.database.owner.query("select state, reason from app_private.graph_store");
+      expect(rows).toEqual([{ state: "unavailable", reason: "The graph store does not answer." }]);
+    }, 20_000);
     open();
     await eventually(async () => {
       const { rows } = await graph.database.owner.query("select from app_private.dirty_records");

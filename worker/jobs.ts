@@ -45,6 +45,8 @@ export function forgiving(pool: Pool): Pool {
   const connect = (connected?: Connected) => {
     if (!connected) return pool.connect();
     return pool.connect((error, client, release) => {
+      // A pool that has ended has nothing to give, and nothing by which to give it back.
+      if (!client) return connected(error, client, release);
       let isReleased = false;
       connected(error, client, (broken) => {
         if (!isReleased) release(broken);

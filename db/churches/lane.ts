@@ -30,12 +30,17 @@ export class Lane {
 
   static async open(pool: pg.Pool, columns: readonly string[], parts: LaneParts): Promise<Lane> {
     const client = await pool.connect();
-    const lane = new Lane(client, columns, parts);
-    await client.query(
-      "create temporary table incoming_churches as select * from app_public.churches with no data",
-    );
-    if (parts.strict) await client.query("begin");
-    return lane;
+    try {
+      await client.query(
+        "create temporary table incoming_churches as select * from app_public.churches with no data",
+      );
+      if (parts.strict) await client.query("begin");
+    } catch (error) {
+      // Nobody else knows of it yet.
+      client.release(true);
+      throw error;
+    }
+    return new Lane(client, columns, parts);
   }
 
   constructor(client: pg.PoolClient, columns: readonly string[], parts: LaneParts) {
