@@ -122,6 +122,23 @@ test("who-can names them by their addresses, whatever case these have and whoeve
   await database.owner.query(`delete from app_public.platform_roles where ${whose}`, [Object.keys(added)]);
 });
 
+test.each([
+  ["for an organization", world.contributor, "needs:write"],
+  ["on the platform", support, "users:read"],
+])("who-can tells who they are who may do something %s", async (_, email, permission) => {
+  const name = (first: string | null, last: string | null) =>
+    database.owner.query("update app_public.users set first_name = $2, last_name = $3 where email = $1", [
+      ...[email, first, last],
+    ]);
+  await name("Ben", "Ode");
+  const { rows } = await database.owner.query(
+    "select first_name, last_name from app_private.holders_of($1, $2) where email = $3",
+    [ORG, permission, email],
+  );
+  await name(null, null);
+  expect(rows).toEqual([{ first_name: "Ben", last_name: "Ode" }]);
+});
+
 test("who may do something by two roles is named once, with both", async () => {
   const added = `with person as (insert into app_public.users (email) values ('both@platform.example') returning user_id)
     insert into app_public.platform_roles (user_id, role) select user_id, unnest(array['support', 'admin']::app_public.platform_role[])
@@ -146,6 +163,8 @@ test("each reason has the file and line of its rule", async () => {
 
   const no = await explain(world.contributor, "members:manage");
   expect(no).toMatchObject({ allowed: false, refusal: "insufficient_role" });
+  // That they act for it is not what is wrong.
+  expect(no.reasons).toMatchObject([{ holds: true }, { holds: false }]);
   expect(await lineAt(no.reasons[1].place)).toMatch(/^insert into app_public\.organization_permissions /);
 
   const platform = await explain(support.toUpperCase(), "roles:assign");
@@ -159,7 +178,10 @@ test("each reason has the file and line of its rule", async () => {
   try {
     const enough = await explain(platformAdmin, "roles:assign");
     expect(enough).toMatchObject({ allowed: true, reasons: [{ rule: "platform admin roles:assign" }] });
-    expect((await explain(platformAdmin, "users:read")).reasons).toHaveLength(2);
+    expect((await explain(platformAdmin, "users:read")).reasons).toMatchObject([
+      { rule: "platform admin users:read" },
+      { rule: "platform support users:read" },
+    ]);
   } finally {
     await database.owner.query(
       "delete from app_public.platform_roles where role = 'support' and user_id = (select user_id from app_public.users where email = $1)",
@@ -241,6 +263,8 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
   });
   expect(await explain(world.contributor, "needs:write", "--key", "no-such-key")).toMatchObject({
     refusal: "invalid_api_key",
+    // Of a key that there is not nothing else is said.
+    reasons: [{ reason: "There is no key no-such-key." }, { holds: true }, { holds: true }],
   });
   expect(await explain(world.contributor, "needs:write", "--key", read.key)).toMatchObject({
     error: "failed",
@@ -276,9 +300,25 @@ test("of a key with bounds it is told what they have to do with it", async () =>
   });
 });
 
+test.each([
+  ["https://data.example.org/none", world.member, "No organization has this URI."],
+  [ORG, "nobody@nowhere.example", "Nobody with this e-mail address is known."],
+  [ORG, support.toUpperCase(), "They have no membership of the organization, and no approved claim to it."],
+])("why who has nothing to do with %s cannot act for it: %s", async (org, email, expected) => {
+  const { rows } = await database.owner.query<{ reason: string }>(
+    "select reason from app_private.authorization_reasons($1, $2, 'needs:write')",
+    [org, email],
+  );
+  expect(rows).toEqual([{ reason: expected }]);
+});
+
 test("a permission that nobody ever has is answered with those there are", async () => {
   expect(await explain(world.admin, "needs:dream")).toMatchObject({
     error: "validation_failed",
     message: expect.stringContaining("needs:write"),
   });
+  const { message } = await explain(world.admin, "needs:dream");
+  const named = /there are: (.*)\./.exec(message as string)![1]!.split(", ");
+  // Each once, however many roles have it.
+  expect(named).toEqual([...new Set(named)].toSorted());
 });

@@ -437,6 +437,17 @@ describe("refuses", () => {
     for (const after of [`${position}-1`, "999999999-1772443800000000", "0-0"]) {
       expect(await request({ after })).toMatchObject({ status: 410, body: { error: "changes_expired" } });
     }
+    // In another history the same place may have been given a moment later.
+    const move = (by: string) =>
+      db.query(
+        "update app_private.changes set numbered_at = numbered_at + $1::interval where position = $2",
+        [...[by, position]],
+      );
+    await move("1 microsecond");
+    const moved = await request({ after: start });
+    await move("-1 microsecond");
+    expect(moved).toMatchObject({ status: 410, body: { error: "changes_expired" } });
+    expect(await request({ after: start })).toMatchObject({ status: 200 });
   });
 
   test("callers without a key", async () => {

@@ -73,8 +73,9 @@ describe("who sees what", () => {
       `claims_in_brief(array['${id}']::uuid[])`,
     ]) {
       expect(await queue.told(`head@${org.domain}`, call)).toBeTruthy();
+      // Of a claim they do not learn either that it is none of theirs.
       await expect(queue.told("nobody@elsewhere.example", call)).rejects.toMatchObject({
-        code: expect.stringMatching(/^PT/),
+        ...{ code: "PT403", detail: "permission_required" },
       });
       for (const role of ["api_read", "api_write", "api_review"])
         await expect(queue.told(m.support, call, role)).rejects.toMatchObject({ code: "42501" });

@@ -400,6 +400,15 @@ describe("a claim", () => {
       isOwn: true,
       roles: [],
     });
+    // Or as it was registered.
+    const rename = (as: string) =>
+      db().query(`update app_public.users set email = ${as}(email) where lower(email) = $1`, [m.support]);
+    await rename("upper");
+    try {
+      expect(await queue.told(m.support, `claim_to_review('${own}')`)).toMatchObject({ isOwn: true });
+    } finally {
+      await rename("lower");
+    }
     const { text } = await support.open(queueWith({ org: org.uri }, own));
     expect(text).toContain("This is your own claim: somebody else decides about it.");
     expect([text.includes('id="decision"'), text.includes(`value="${own}"`)]).toEqual([false, false]);

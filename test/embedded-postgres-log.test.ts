@@ -60,6 +60,8 @@ test("is set aside at a start when it has become long, and not before", async ()
   const { size } = await stat(log);
   expect(size).toBeLessThan(LONG);
   await postgres.stop();
+  // Once more, as somebody else may have stopped it.
+  await postgres.stop();
   // Nobody is waited for who is still connected, and nothing is to be recovered at the next start.
   expect((await readFile(log, "utf8")).match(/received \w+ shutdown request/g)?.at(-1)).toBe(
     "received fast shutdown request",
@@ -183,14 +185,13 @@ describe("after a crash", () => {
   });
 });
 
-test("that it ends while its database is looked for is an error of the start, and none of the process", async () => {
-  const place = join(dir, "cluster/postmaster.pid");
-  const note = await readFile(place, "utf8");
+/** What lets everything through to the server but for one question, at which its connections break. */
+async function breakingAt(question: string): Promise<{ port: number; close: () => void }> {
   const { port } = new URL(postgres.url);
   const proxy = createServer((socket) => {
     const server = connect(Number(port), "127.0.0.1");
     socket.on("data", (data) => {
-      if (data.includes("from pg_database")) socket.destroy();
+      if (data.includes(question)) socket.destroy();
       else server.write(data);
     });
     server.on("data", (data) => socket.write(data));
@@ -201,14 +202,34 @@ test("that it ends while its database is looked for is an error of the start, an
       one.on("error", () => undefined).on("close", () => other.destroy());
   });
   await once(proxy.listen(0, "127.0.0.1"), "listening");
+  return { port: (proxy.address() as AddressInfo).port, close: () => proxy.close() };
+}
+
+test("that it ends while its database is looked for is an error of the start, and none of the process", async () => {
+  const place = join(dir, "cluster/postmaster.pid");
+  const note = await readFile(place, "utf8");
+  const { port } = new URL(postgres.url);
+  const proxy = await breakingAt("from pg_database");
   try {
-    await writeFile(place, note.replace(`\n${port}\n`, `\n${(proxy.address() as AddressInfo).port}\n`));
+    await writeFile(place, note.replace(`\n${port}\n`, `\n${proxy.port}\n`));
     await expect(startEmbeddedPostgres(dir, settings)).rejects.toThrow("Connection terminated unexpectedly");
   } finally {
     await writeFile(place, note);
     proxy.close();
   }
   expect(await startEmbeddedPostgres(dir, settings)).toMatchObject({ wasRunning: true, url: postgres.url });
+});
+
+test("that it ends while it is asked whose it is, again and again, is none of the process either", async () => {
+  const proxy = await breakingAt("pg_stat_file");
+  const url = new URL(postgres.url);
+  url.port = String(proxy.port);
+  try {
+    expect(await serves(url.href, join(dir, "cluster"))).toBe(false);
+  } finally {
+    proxy.close();
+  }
+  expect(await serves(postgres.url, join(dir, "cluster"))).toBe(true);
 });
 
 describe("a program of PostgreSQL", () => {

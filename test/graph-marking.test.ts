@@ -4,6 +4,7 @@ import pg from "pg";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
+import { onConnections } from "./support/overlap.ts";
 import { buildWorld, contributor, ORG } from "./support/world.ts";
 
 let database: TestDatabase;
@@ -548,6 +549,20 @@ test("whoever writes does not wait for the worker that is just taking the wake-u
     taking.release(true);
     await owner.query("delete from app_private.graph_wakeups");
   }
+});
+
+test("whoever notes that a list was written does not wait for an import of it, which gives it another revision", async () => {
+  // What holds the lists.
+  await client.query("rollback");
+  await onConnections(database, 2, async (importing, noting) => {
+    await importing.query("begin; update app_private.graph_references set revision = revision + 1");
+    await noting.query("set lock_timeout = '5s'");
+    const noted = noting.query(
+      "select app_private.note_list_written(name, 0) from app_private.graph_references",
+    );
+    expect((await noted).rowCount).toBeGreaterThan(1);
+    await importing.query("rollback");
+  });
 });
 
 test("whoever has the right to write and says nothing loses it, but not while they are at something in the database", async () => {

@@ -113,6 +113,9 @@ test("domains are brought into the form that the URL standard gives them", async
     "Pročprostěnemluvíčesky.example",
     "ひとつ屋根の下2.example",
     "MajiでKoiする5秒前.example",
+    // How far apart their letters are is 455, the most for which a step is as long as it was, and 456.
+    "mission-üłnßł.example",
+    "mission-öłßł.example",
   ];
   const { rows } = await db().query<{ name: string; normal: string }>(
     "select name, app_private.normal_domain(name) as normal from unnest($1::text[]) as name",

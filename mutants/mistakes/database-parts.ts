@@ -279,4 +279,20 @@ export const DATABASE_PARTS: readonly Mistake[] = [
     tests: ["embedded-postgres-log"],
     only: "for good is another",
   },
+  {
+    rule: "whose server it is can be asked of one that ends meanwhile",
+    file: "db/embedded-port.ts",
+    before: '  client.on("error", () => undefined);\n  const name',
+    after: "  const name",
+    tests: ["embedded-postgres-log"],
+    only: "while it is asked whose it is",
+  },
+  {
+    rule: "what has stopped already is stopped",
+    file: "db/embedded.ts",
+    before: "      if (!(await answers(port))) return;\n",
+    after: "",
+    tests: ["embedded-postgres-log"],
+    only: "is set aside at a start",
+  },
 ];

@@ -89,4 +89,20 @@ export const GAPS_IN_COUNTS: readonly Mistake[] = [
     tests: ["graph-upkeep"],
     only: "what differs in a list",
   },
+  {
+    rule: "who notes that a list was written does not wait for an import of it",
+    file: "db/rules/graph-references.sql",
+    before: "    for no key update skip locked\n",
+    after: "    for no key update\n",
+    tests: ["graph-marking"],
+    only: "does not wait for an import of it",
+  },
+  {
+    rule: "a place in the feed that another history gave a moment later is another place",
+    file: "db/rules/changes.sql",
+    before: "(extract(epoch from change.numbered_at) * 1000000)::bigint",
+    after: "extract(epoch from change.numbered_at)::bigint",
+    tests: ["changes"],
+    only: "another history of the database",
+  },
 ];
