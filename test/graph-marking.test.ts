@@ -53,6 +53,12 @@ const refuse = (kind: string, retryAt: string) =>
     `update app_private.graph_records set state = 'rejected', retry_at = ${retryAt} where kind = '${kind}'`,
   );
 
+test("what the store refuses again and again is sent again after twice as long, at last each five minutes, however often", async () => {
+  const seconds = "select extract(epoch from app_private.retry_after(n))::integer";
+  const after = await values(`${seconds} from unnest($1::bigint[]) as n`, [[1, 2, 3, 9, 10, 100, 10_000]]);
+  expect(after).toEqual([1, 2, 4, 256, 300, 300, 300]);
+});
+
 test("what the store refused is marked when it is due; what the load check refused waits for a change", async () => {
   await refuse("need", "now() - interval '1 second'");
   await refuse("commitment", "null");

@@ -105,4 +105,20 @@ export const GAPS_IN_COUNTS: readonly Mistake[] = [
     tests: ["changes"],
     only: "another history of the database",
   },
+  {
+    rule: "what the store has refused for hours is still sent again",
+    file: "db/rules/graph-projection.sql",
+    before: "2 ^ least(refusals - 1, 9)",
+    after: "2 ^ (refusals - 1)",
+    tests: ["graph-marking"],
+    only: "each five minutes, however often",
+  },
+  {
+    rule: "what the store has refused often waits no longer than five minutes",
+    file: "db/rules/graph-projection.sql",
+    before: "least(refusals - 1, 9), interval '5 minutes')",
+    after: "least(refusals - 1, 9), interval '10 minutes')",
+    tests: ["graph-marking"],
+    only: "each five minutes, however often",
+  },
 ];
