@@ -420,6 +420,7 @@ describe("by words and names", () => {
     ["a limit of 0", "limit=0", ["limit"]],
     ["a limit too large", "limit=10001", ["limit"]],
     ["an unknown country", "country=zz", ["country"]],
+    ["what is no country's name", "country=Atlantis", ["country"]],
     ["an unknown belief", "belief=stoic", ["belief[0]"]],
     ["a text without a word", "q=!!!", ["q"]],
     ["something that is not a cursor", "cursor=abc", ["cursor"]],

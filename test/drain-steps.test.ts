@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { pino } from "pino";
+import { createPool } from "../db/pool.ts";
 import {
   GraphFailed,
   GraphRejected,
@@ -135,6 +136,8 @@ describe("a drain", () => {
     jest.spyOn(performance, "now").mockReturnValue(0);
     const writer = new pg.Client(graph.database.url);
     await writer.connect();
+    // Whoever waits for the writer, also to note what is written, is told so.
+    const pool = createPool(graph.database.url, { max: 2, lock_timeout: 5_000 });
     try {
       await writer.query("begin");
       await writer.query("select from app_private.graph_records where record_id = $1 for update", [held]);
@@ -144,11 +147,12 @@ describe("a drain", () => {
       graph.store.before = () => {
         if (times() > 1) ending.abort();
       };
-      const ended = await drain({ ...graph.options, batchSize: 1 }, ending.signal, 0);
+      const ended = await drain({ ...graph.options, pool, batchSize: 1 }, ending.signal, 0);
       expect(times()).toBe(1);
       expect(ended).toEqual({ state: "interrupted", records: 6 });
     } finally {
       await writer.end();
+      await pool.end();
     }
   });
 

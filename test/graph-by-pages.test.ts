@@ -12,6 +12,7 @@ import type { Difference } from "../worker/verify.ts";
 import { markRecords } from "../worker/watch.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
+import { onConnections, whenWaitedFor } from "./support/overlap.ts";
 import { standBetween } from "./support/statements.ts";
 
 let graph: MemoryGraph;
@@ -247,4 +248,31 @@ test("of more records than are marked in one step each is marked", async () => {
     "select revision::integer > 1 as marked, state, count(*)::integer from app_private.graph_records group by 1, 2",
   );
   expect(rows).toEqual([{ marked: true, state: "pending", count: 20_001 }]);
+});
+
+test("whoever marks records waits for a writer with no other record in hand, which that writer may want next", async () => {
+  const ids = await graph.declareNeeds(3);
+  await drain(graph.options);
+  const [first, held, last] = ids;
+  const client = await graph.database.owner.connect();
+  try {
+    await onConnections(graph.database, 1, async (writer) => {
+      const write = (id?: string) =>
+        writer.query("update app_public.needs set need_description = 'Springs' where need_id = $1", [id]);
+      await writer.query("begin");
+      await write(held);
+      const marking = markRecords(client, "need");
+      await whenWaitedFor(graph.database, writer);
+      await write(first);
+      await write(last);
+      await writer.query("commit");
+      await marking;
+    });
+  } finally {
+    client.release(true);
+  }
+  const { rows } = await graph.database.owner.query<{ id: string }>(
+    "select record_id as id from app_private.dirty_records order by 1",
+  );
+  expect(rows.map(({ id }) => id)).toEqual(ids);
 });

@@ -557,6 +557,20 @@ test("whoever writes does not wait for the worker that is just taking the wake-u
   }
 });
 
+test("whoever marks what the store refused does not wait for a writer who holds some of it, and marks the rest", async () => {
+  await refuse("need", "now() - interval '1 second'");
+  await refuse("commitment", "now() - interval '1 second'");
+  await client.query("commit");
+  await onConnections(database, 2, async (writing, marking) => {
+    await writing.query("begin; update app_public.needs set need_description = 'Springs'");
+    await marking.query("begin; set local lock_timeout = '5s'");
+    await marking.query("select app_private.mark_refused()");
+    const { rows } = await marking.query("select kind from app_private.dirty_records");
+    expect(rows).toEqual([{ kind: "commitment" }]);
+    await Promise.all([writing.query("rollback"), marking.query("rollback")]);
+  });
+});
+
 test("whoever notes that a list was written does not wait for an import of it, which gives it another revision", async () => {
   // What holds the lists.
   await client.query("rollback");

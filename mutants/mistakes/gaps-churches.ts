@@ -220,4 +220,12 @@ export const GAPS_IN_CHURCHES: readonly Mistake[] = [
     tests: ["churches"],
     only: "an empty id",
   },
+  {
+    rule: "a name that is no country's is refused, and not answered with nothing",
+    file: "db/rules/church-inputs.sql",
+    before: "if query.country is not null and app_private.country_of(query.country) is null then",
+    after: "if char_length(query.country) <= 3 and app_private.country_of(query.country) is null then",
+    tests: ["churches"],
+    only: "no country's name",
+  },
 ];

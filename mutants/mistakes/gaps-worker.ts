@@ -153,4 +153,28 @@ export const GAPS_OF_WORKER: readonly Mistake[] = [
     tests: ["verifier"],
     only: "keeps nobody from writing",
   },
+  {
+    rule: "who marks what the graph has lost holds no record while it waits for another",
+    file: "worker/watch.ts",
+    before: "         for no key update of r skip locked\n",
+    after: "         for no key update of r\n",
+    tests: ["graph-by-pages"],
+    only: "with no other record in hand",
+  },
+  {
+    rule: "who notes what is written does not wait for a writer",
+    file: "worker/projection.ts",
+    before: "        for no key update of r skip locked\n",
+    after: "        for no key update of r\n",
+    tests: ["drain-steps"],
+    only: "sends what a writer holds once",
+  },
+  {
+    rule: "who marks what the store refused does not wait for a writer",
+    file: "db/rules/graph-projection.sql",
+    before: "    for no key update of r skip locked\n",
+    after: "    for no key update of r\n",
+    tests: ["graph-marking"],
+    only: "does not wait for a writer who holds some of it",
+  },
 ];
