@@ -1,5 +1,6 @@
 // What a drain does step by step, with a store that fails at a chosen one.
 import type { Readable } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { pino } from "pino";
@@ -356,6 +357,26 @@ describe("the right to write", () => {
     expect(every(10_000)).toEqual([]);
   });
 
+  test("is waited for and kept though the database takes no word of either for a moment", async () => {
+    const between = standBetween(graph.database.owner);
+    const failing: string[] = [];
+    between.before = async (text) => {
+      if (/^select app_private\.(end_silent_graph_holder|note_graph_held)\(/.test(text.trim())) {
+        failing.push(text);
+        throw new Error("too many clients already");
+      }
+      if (!text.includes("pg_advisory_lock")) return;
+      for (const look of every(10_000)) look();
+      // A failure that nobody has taken ends the process in the next turn.
+      await turn();
+    };
+    await hold({ ...graph.options, pool: between.pool }, async () => {
+      for (const beat of every(10_000)) beat();
+      await turn();
+    });
+    expect(failing).toHaveLength(2);
+  });
+
   test("ends with a machine that is gone without a word, and leaves nothing at its connection", async () => {
     const seen: { client: unknown; listeners: number; idle: string }[] = [];
     for (let i = 0; i < 3; i += 1) {
@@ -491,6 +512,10 @@ describe("an update", () => {
     };
     await inSession(({ session }) => session.update([], nothing));
     const between = standBetween(graph.database.owner);
+    // That it cannot be told is no reason to wait no longer.
+    between.before = (text) => {
+      if (text.includes("'lagging'")) throw new Error("too many clients already");
+    };
     await inSession(
       async ({ session }) => {
         const turn = await session.update([], nothing);
@@ -656,6 +681,27 @@ describe("a rebuild", () => {
     expect(told.at(-1)).toEqual(end);
     expect(told).toHaveLength(2);
     expect(every(200)).toEqual([]);
+  });
+
+  test("goes on when the database does not say how far it is", async () => {
+    await graph.declareNeeds(1);
+    const between = standBetween(graph.database.owner);
+    graph.store.before = async ({ name, text }) => {
+      if (name !== "putGraph" || !text.includes("Wells")) return;
+      between.before = (statement) => {
+        if (!statement.includes("sum(total)")) return;
+        between.before = () => undefined;
+        throw new Error("too many clients already");
+      };
+      for (const look of every(200)) look();
+      await eventually(() => expect(between.count("sum(total)")).toBe(1));
+    };
+    const told: RebuildProgress[] = [];
+    const end = { total: 1, written: 1, rejected: 0 };
+    expect(
+      await rebuild({ ...graph.options, pool: between.pool }, (progress) => void told.push(progress)),
+    ).toEqual(end);
+    expect(told).toEqual([end]);
   });
 
   test.each([

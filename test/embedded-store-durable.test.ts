@@ -91,6 +91,21 @@ test("a snapshot is whole, and then has its name, before the changes go that it 
   await journal.close();
 });
 
+test("a snapshot is for the user who runs the store alone, as is what it takes the place of", async () => {
+  const journal = await openJournal();
+  await append(journal, 1);
+  const rotatedAt = await journal.rotate();
+  await journal.keep(
+    { sequence: 1, quads: new TextEncoder().encode("<urn:s> <urn:p> 1 <urn:g> .\n") },
+    rotatedAt,
+  );
+  await journal.close();
+  const modes = await Promise.all(
+    [AFTER, SNAPSHOT].map(async (name) => ((await stat(join(dir, name))).mode & 0o777).toString(8)),
+  );
+  expect(modes).toEqual(["600", "600"]);
+});
+
 test("what is damaged is kept whole before it is cut off, under a name that is kept as well", async () => {
   await writeFile(join(dir, BEFORE), "0123456789");
   const copy = await cutOff(dir, BEFORE, 4);

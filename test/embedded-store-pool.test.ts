@@ -53,7 +53,7 @@ describe("a pool of readers", () => {
     pool.stop();
   });
 
-  function start(minimum: number, maximum: number, minimumAtRest = minimum): void {
+  function start(minimum: number, maximum: number, minimumAtRest = minimum, isCalm = true): void {
     pool = new ReaderPool({
       minimum,
       minimumAtRest,
@@ -64,7 +64,7 @@ describe("a pool of readers", () => {
         images += 1;
         return image();
       },
-      pace: { isCalm: true },
+      pace: { isCalm },
     });
     pool.start();
   }
@@ -109,6 +109,18 @@ describe("a pool of readers", () => {
     pool.tick();
     expect(ended).toHaveBeenCalledTimes(1);
     expect(images).toBe(2);
+  });
+
+  test("has one more in a bulk of changes only when all are worn, and that they are busy wears none of them", async () => {
+    start(1, 2, 1, false);
+    await made(1);
+    const held = await hold();
+    pool.tick();
+    expect(images).toBe(1);
+    jest.spyOn(Copy.prototype, "usedRoom", "get").mockReturnValue(2 / 3);
+    pool.tick();
+    expect(images).toBe(2);
+    held.destroy();
   });
 
   test("has as many ready as callers need once one has asked, and fewer when none has for long", async () => {

@@ -43,6 +43,40 @@ test("no option is taken for the value of another", async () => {
   }
 });
 
+/** What a command does not do without, by its words: the rest of its line is as it should be. */
+const NEEDED = {
+  "keys issue": ["--label <text>", "--scope <scope>"],
+  "orgs add": ["--uri <uri>", "--name <text>"],
+  "members add": ["--org <uri>", "--email <email>", "--role <role>"],
+  "members list": ["--org <uri>"],
+  "members status": ["--org <uri>", "--email <email>", "--status <status>"],
+  "users grant": ["--email <email>", "--role <role>"],
+  "users revoke": ["--email <email>", "--role <role>"],
+  "people export": ["--email <email>"],
+  "people erase": ["--email <email>"],
+  "authorization explain": ["--email <email>", "--org <uri>", "--permission <permission>"],
+  "authorization who-can": ["--org <uri>", "--permission <permission>"],
+};
+/** Of those that take one of a few. */
+const WORDS: Record<string, string> = { "--scope": "api_read", "--status": "active" };
+
+test.each(
+  Object.entries(NEEDED).flatMap(([command, flags]) => flags.map((flag) => [command, flag, flags] as const)),
+)("%s asks for %s, and for no database before it has that", async (command, lacking, flags) => {
+  const given = flags
+    .filter((flag) => flag !== lacking)
+    .flatMap((flag) => {
+      const [name] = flag.split(" ") as [string];
+      const role = command.startsWith("users") ? "support" : "org_admin";
+      return [name, name === "--role" ? role : (WORDS[name] ?? "https://x.example/")];
+    });
+  const { code, stdout, stderr } = await tool([...command.split(" "), ...given], {
+    DATABASE_URL: "postgres://nowhere.invalid/x",
+  });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(new RegExp(`^error: required option '${lacking}' not specified\\n`));
+});
+
 test("a value that begins so is one behind a sign of equality, and others need none", async () => {
   const issued = async (...label: string[]) => {
     const { stdout } = await tool(["keys", "issue", ...label, "--scope", "api_read", "--json"], {

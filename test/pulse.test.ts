@@ -158,6 +158,26 @@ describe("a pulse", () => {
     expect([await next, pulse.isDown]).toEqual([false, true]);
   });
 
+  test.each([
+    ["was there before the question that nobody answered is a sign of life for the next one", 0, true],
+    ["is newer than the question that nobody answered is none", 1, false],
+  ])("felt on a way that is silent: an answer on another one that %s", async (_, later, isThere) => {
+    const { asked, pulse, fail } = patient();
+    const busy = pulse.attend(() => undefined);
+    const beat = pulse.beat();
+    const other = pulse.attend(() => undefined, now + later);
+    now += 1;
+    busy.answered();
+    await fail(0);
+    expect(await beat).toBe(true);
+    // The next question is under way by the time that the answer comes.
+    now += 1;
+    const next = pulse.beat();
+    other.answered();
+    asked[1]!.reject(new SilentWay());
+    expect([await next, pulse.isDown]).toEqual([isThere, !isThere]);
+  });
+
   test("that is not there is looked for once at a time, whoever asks for it meanwhile, and no more when nobody wants it", async () => {
     const { pulse, fail } = patient();
     for (const number of [0, 1]) {

@@ -44,6 +44,11 @@ beforeAll(async () => {
   await rename(claimed.uri, "Waterfall Bible Trust");
   active = await m.addOrganization(db(), { head: "org_admin", gone: "org_member" });
   await rename(active.uri, "Waterfal Bible Trust");
+  // Nobody's domain: what is alike is the name alone.
+  await db().query(
+    "update app_public.organizations set type = 'translation', website = 'https://trust.example/' where org_uri = $1",
+    [active.uri],
+  );
   await db().query(
     "update app_public.memberships set status = 'revoked' where org_uri = $1 and role = 'org_member'",
     [active.uri],
@@ -59,7 +64,7 @@ afterAll(() => service.stop());
 const activeOne = (waiting: number | null) => ({
   org_uri: active.uri,
   org_name: "Waterfal Bible Trust",
-  ...{ org_type: null, org_website: null, org_domain: active.domain },
+  ...{ org_type: "translation", org_website: "https://trust.example/", org_domain: active.domain },
   ...{ status: "active", alike: ["name"], members: 1, waiting },
 });
 const proposedOne = () => expect.objectContaining({ org_uri: proposed, status: "proposed", waiting: 1 });

@@ -14,6 +14,7 @@ import { DEMO } from "./demo.ts";
 import { DEPLOYED } from "./deployed.ts";
 import { DEPLOYED_ALIKE } from "./deployed-alike.ts";
 import { DESK } from "./desk.ts";
+import { DRAWN } from "./drawn.ts";
 import { INTERPLAY } from "./desk-interplay.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
@@ -347,4 +348,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_OF_WORKER,
   ...GAPS_OF_GRAPH,
   ...GAPS_OF_OPERATORS,
+  ...DRAWN,
 ];
