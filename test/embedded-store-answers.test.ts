@@ -1,5 +1,6 @@
 // How the embedded store answers: in pieces while a query runs, with the same text as its engine would give at once.
 import { mkdtemp, rm } from "node:fs/promises";
+import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -110,6 +111,18 @@ test.each([
     expect((await ask("ASK {}", "text/csv")).status).toBe(200);
   },
 );
+
+test("a question is answered by whatever name its caller knows the machine, also one that is none", async () => {
+  const status = await new Promise((resolve, reject) => {
+    const headers = { ...store.headers, host: "the store" };
+    const asking = get(`${store.urls.queryUrl}?query=ASK%7B%7D`, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    asking.on("error", reject);
+  });
+  expect(status).toBe(200);
+});
 
 test("no more is made than the caller takes, and what was begun ends with a notice that time is over", async () => {
   // 35 MB: more than sockets hold, and soon made for a caller who takes it.

@@ -445,6 +445,25 @@ test("however many addresses end in a person's, and an organization's URI with i
   await db().query("delete from app_public.users where email like 'xxxx%'");
 });
 
+test("another's address stays theirs though a hundred others are longer, which nobody takes for the person's anyway", async () => {
+  const email = `bea@${organization.domain}`;
+  const other = `o'${email}`;
+  await db().query("select app_private.add_member($1, $2, 'org_member')", [organization.uri, email]);
+  await db().query(
+    `insert into app_public.users (email, created_at)
+     select format('n%s.%s', n, $1::text), now() - interval '1 year' from generate_series(1, 100) as n union all select $2, now()`,
+    [email, other],
+  );
+  await db().query(
+    "insert into app_private.api_keys (label, key_hash, scope) values ($1::text, sha256($1::text::bytea), 'api_read')",
+    [`Of ${email} or ${other}`],
+  );
+  const { pseudonym } = await inProcess("people", "erase", "--email", email);
+  const { rows } = await db().query("select label from app_private.api_keys where label like 'Of %'");
+  expect(rows).toEqual([{ label: `Of ${pseudonym} or ${other}` }]);
+  await db().query("delete from app_public.users where email like '%' || $1", [email]);
+});
+
 test("organizations keep their URIs, however many have the address in them, alone or as part of another's", async () => {
   const email = `ana@${organization.domain}`;
   await db().query("select app_private.add_member($1, $2, 'org_contributor')", [organization.uri, email]);

@@ -114,4 +114,20 @@ export const DRAWN: readonly Mistake[] = [
     after: "'org_website', s.found -> 'org_website',",
     tests: ["similar-organizations"],
   },
+  {
+    rule: "what the embedded store is asked does not depend on what its caller calls the machine",
+    file: "graph/embedded/http.ts",
+    before: 'new URL(request.url ?? "/", "http://localhost")',
+    after: "new URL(`http://${request.headers.host}${request.url}`)",
+    tests: ["embedded-store-answers"],
+    only: "by whatever name",
+  },
+  {
+    rule: "addresses that nobody takes for a person's keep no other's from being known",
+    file: "db/rules/mentions.sql",
+    before: "\n      and left(u.email, -given.length) !~ (usual.before || '$')",
+    after: "",
+    tests: ["people"],
+    only: "though a hundred others are longer",
+  },
 ];
