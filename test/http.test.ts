@@ -476,6 +476,18 @@ describe("health, of a graph that somebody looks at", () => {
     }
   });
 
+  test("names the lists that wait by their names' order, and has an empty list where none does", async () => {
+    const waits = async (list: string) => {
+      await owner().query(
+        "update app_private.graph_references set synced_revision = case when position(name in $1) > 0 then revision - 1 else revision end",
+        [list],
+      );
+      return (await health()).pendingLists;
+    };
+    expect(await waits("")).toEqual([]);
+    expect(await waits("people_groups accelerators")).toEqual(["accelerators", "people_groups"]);
+  });
+
   test("says what a verification found and did not repair, and nothing of one that was begun anew meanwhile", async () => {
     const note = (part: number, next: number | null, found: number, repaired: number) =>
       owner().query("select app_private.note_verification($1, null, $2, null, $3, $4)", [

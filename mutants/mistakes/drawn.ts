@@ -130,4 +130,13 @@ export const DRAWN: readonly Mistake[] = [
     tests: ["people"],
     only: "though a hundred others are longer",
   },
+  {
+    rule: "where no list waits, health has an empty list of them",
+    file: "db/rules/graph-store.sql",
+    before: 'array(select d.name from app_private.dirty_references as d order by d.name) as "pendingLists"',
+    after:
+      '(select array_agg(d.name order by d.name) from app_private.dirty_references as d) as "pendingLists"',
+    tests: ["http"],
+    only: "names the lists that wait",
+  },
 ];
