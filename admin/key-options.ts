@@ -32,13 +32,18 @@ export function hours(text: string): number {
   return value;
 }
 
+// Without an offset a time would be that of wherever the command is run.
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
 export function futureDate(text: string): string {
   const time = Date.parse(text);
   // Date rolls 30 February over into March; a date that comes back as another one does not exist.
   const day = text.slice(0, 10);
   const dayExists = !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day);
-  if (!/^\d{4}-\d{2}-\d{2}(T\S+)?$/.test(text) || Number.isNaN(time) || !dayExists) {
-    throw new InvalidArgumentError("It must be a date such as 2030-12-31 or 2030-12-31T12:00:00Z.");
+  if (!DATE.test(text) || Number.isNaN(time) || !dayExists) {
+    throw new InvalidArgumentError(
+      "It must be a date such as 2030-12-31, or a time with its offset such as 2030-12-31T12:00:00Z or 2030-12-31T12:00:00+02:00.",
+    );
   }
   if (time <= Date.now()) throw new InvalidArgumentError("It is in the past.");
   return new Date(time).toISOString();

@@ -55,7 +55,11 @@ export function registerKeys(program: Command, context: AdminContext): void {
         .choices(SCOPES)
         .makeOptionMandatory(),
     )
-    .option("--expires <date>", "when it stops working: YYYY-MM-DD (UTC) or a full ISO 8601 time", futureDate)
+    .option(
+      "--expires <date>",
+      "when it stops working: YYYY-MM-DD (UTC), or an ISO 8601 time with its offset or Z",
+      futureDate,
+    )
     .option("--rate <per minute>", "its own rate limit, in requests per minute", positiveInteger)
     .option(
       "--org <uri>",

@@ -9,6 +9,7 @@ import { IDENTITY_BORDERS } from "./identity-borders.ts";
 import { PLANS_COMPARED } from "./plans-compared.ts";
 import { POSTGRES_LENT } from "./postgres-lent.ts";
 import { SERVER_SETTINGS } from "./server-settings.ts";
+import { SETTINGS_MENDED } from "./settings-mended.ts";
 import { SERVER_TURNS } from "./server-turns.ts";
 import { DEMO } from "./demo.ts";
 import { DEPLOYED } from "./deployed.ts";
@@ -349,4 +350,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_OF_GRAPH,
   ...GAPS_OF_OPERATORS,
   ...DRAWN,
+  ...SETTINGS_MENDED,
 ];

@@ -78,7 +78,7 @@ export const OPERATOR_WORDS: readonly Mistake[] = [
       "{ 0: -1, 4: 32, 6: 128 }",
       "{ 0: -1, 4: 128, 6: 128 }",
     ],
-    ["what it may be", "a key may end at a time of the day", "(T\\S+)?$/", "$/"],
+    ["what it may be", "a key may end at a time of the day", "))?$/;", ")){0}$/;"],
     [
       "what it may be",
       "the zone of an address is no part of a network",
