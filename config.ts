@@ -1,6 +1,7 @@
 // The environment, checked once. A bad value is a ConfigError whose message is one line that names it.
 import { readFileSync } from "node:fs";
 import { isIPv4 } from "node:net";
+import { parseEnv } from "node:util";
 import { z } from "zod";
 import {
   decimal,
@@ -121,11 +122,13 @@ export class ConfigError extends Error {
 }
 
 const PORT = 3000;
+const ENV_FILE = ".env";
 // Of the embedded store's four threads that answer, one is left for the service's own questions.
 const READERS_FOR_CALLERS = 3;
 const NAMESPACE = "https://ontology.example.org/core#";
 const http = ["http", "https"];
 const STORE = "http://localhost:3030/engagement";
+const MAIL_SERVER = "smtp://user@mail.example.org:587";
 const postgres = secret(
   url(["postgres", "postgresql"], "postgres://user@localhost:5432/engagement", {
     credentials: true,
@@ -166,7 +169,11 @@ const environment = z.object({
   ),
   PLATFORM_URL: optional(httpUrl("https://app.example.org")),
   SMTP_URL: secret(
-    url(["smtp", "smtps"], "smtp://user@mail.example.org:587", { credentials: true, query: true }),
+    // Schemes that are none of the web's may lack a host. Mails for that of nobody would wait for good.
+    url(["smtp", "smtps"], MAIL_SERVER, { credentials: true, query: true }).refine(
+      (value) => !URL.canParse(value) || new URL(value).hostname !== "",
+      `must be a URL with a host, such as ${MAIL_SERVER}`,
+    ),
   ),
   MAIL_FROM: optional(sender),
   CORS_ORIGINS: optional(origins),
@@ -307,10 +314,11 @@ function readSecretFiles(env: NodeJS.ProcessEnv) {
     if (env[name]) throw new ConfigError(`${variable}: must not be set together with ${name}`);
     let text: string;
     try {
-      text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+      text = readText(file);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new ConfigError(`${variable}: must name a file of UTF-8 text: ${reason}`, { cause: error });
+      throw new ConfigError(`${variable}: must name a file of UTF-8 text: ${reasonOf(error)}`, {
+        cause: error,
+      });
     }
     // Editors and echo end a file with a line end; a secret that ends with one cannot be meant.
     values[name] = text.replace(/\r?\n$/, "");
@@ -381,13 +389,36 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
   });
 }
 
-/** The configuration of this process, from its environment and a `.env` file if there is one. */
-export function processConfig(): Config {
+/** A text without the mark that some editors begin a file with. @throws where it is not UTF-8 */
+function readText(file: string): string {
+  return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What a file `.env` sets, if there is one. What it sets in another encoding would be overlooked, as if there were none. */
+function readEnvFile(): NodeJS.Dict<string> {
+  let text: string;
   try {
-    process.loadEnvFile();
+    text = readText(ENV_FILE);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw new ConfigError(`${ENV_FILE}: must be a file of UTF-8 text: ${reasonOf(error)}`, { cause: error });
   }
+  // Letters of ASCII in UTF-16 are UTF-8 with a NUL beside each.
+  if (text.includes("\0"))
+    throw new ConfigError(`${ENV_FILE}: must be a file of UTF-8 text: there are NULs in it`);
+  return parseEnv(text);
+}
+
+/**
+ * The configuration of this process, from its environment and, for what that does not set, a file `.env` if there is one.
+ * @throws ConfigError
+ */
+export function processConfig(): Config {
+  for (const [name, value] of Object.entries(readEnvFile())) process.env[name] ??= value;
   for (const warning of misspelt(Object.keys(process.env), SETTINGS)) process.stderr.write(`${warning}\n`);
   return loadConfig(process.env);
 }

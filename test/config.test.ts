@@ -1,15 +1,16 @@
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   ConfigError,
   isLoopback,
   isSafeProvider,
   loadConfig,
-  processConfig,
   SECRETS,
   SETTINGS,
   VARIABLES,
@@ -213,6 +214,9 @@ describe("the configuration", () => {
     ["SMTP_URL", "http://mail.example", "smtp:// or smtps://"],
     ["SMTP_URL", `smtp://mail.example\r\nRCPT TO:<a@b.example>`, "one line"],
     ["SMTP_URL", "smtp://mail.example\u007f", "one line"],
+    ["SMTP_URL", "smtp://", "a URL with a host, such as smtp://"],
+    ["SMTP_URL", "smtps:///x", "a URL with a host, such as smtp://"],
+    ["SMTP_URL", "smtp://?pool=true", "a URL with a host, such as smtp://"],
     ["SMTP_URL", "smtp://a%0d%0ab@mail.example", "encoded control characters"],
     ["SMTP_URL", "smtp://a%1Fb@mail.example", "encoded control characters"],
     ["SMTP_URL", "smtp://a%7fb@mail.example", "encoded control characters"],
@@ -696,18 +700,61 @@ test("the README's table, the operator's tool and the schema name the same varia
   expect(shown.toSorted()).toEqual(VARIABLES.filter((name) => name !== "FUSEKI_URL").toSorted());
 });
 
-test("a file .env may be missing, and one that cannot be read is told of", () => {
-  const failing = (code: string) => () => {
-    throw Object.assign(new Error(`${code}: .env`), { code });
-  };
-  const load = jest.spyOn(process, "loadEnvFile").mockImplementation(failing("ENOENT"));
-  try {
-    expect(() => processConfig()).not.toThrow();
-    load.mockImplementation(failing("EACCES"));
-    expect(() => processConfig()).toThrow("EACCES: .env");
-  } finally {
-    load.mockRestore();
+describe("a file .env", () => {
+  let dir: string;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "engagement-graph-env-"));
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  /** The configuration of a process in a folder with this file, or the line that refuses it. */
+  async function configured(content?: string | Buffer, settings: NodeJS.ProcessEnv = {}) {
+    const cwd = await mkdtemp(join(dir, "in-"));
+    if (content !== undefined) await writeFile(join(cwd, ".env"), content);
+    return started(cwd, settings);
   }
+  async function started(cwd: string, settings: NodeJS.ProcessEnv = {}) {
+    const child = spawn(process.execPath, [join(ROOT, "admin/main.ts"), "config", "--json"], {
+      ...{ cwd, env: { PATH: process.env["PATH"], ...settings }, stdio: "pipe" },
+    });
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    return stderr === "" ? (JSON.parse(stdout) as Record<string, unknown>) : stderr;
+  }
+
+  test("sets what the environment does not, an empty value included, and may be missing", async () => {
+    expect(await configured()).toMatchObject({
+      PORT: 3000,
+      LOG_LEVEL: "info",
+      MAIL_FROM: expect.any(String),
+    });
+    const content =
+      "PORT=4001\r\nLOG_LEVEL='warn' # as it is\nexport DATA_DIR=here\nRATE_LIMIT_PER_MINUTE=7\n";
+    const settings = { PORT: "4002", RATE_LIMIT_PER_MINUTE: "" };
+    expect(await configured(content, settings)).toMatchObject({
+      ...{ PORT: 4002, LOG_LEVEL: "warn", DATA_DIR: "here", RATE_LIMIT_PER_MINUTE: 200 },
+    });
+  });
+
+  test("has its first setting, too, where an editor has put a mark before it", async () => {
+    expect(await configured("\u{feff}PORT=4001\nMAIL_FROM=Zoë <a@b.example>\n")).toMatchObject({
+      ...{ PORT: 4001, MAIL_FROM: "Zoë <a@b.example>" },
+    });
+  });
+
+  test.each([
+    ["in UTF-16, with a mark", Buffer.from("\u{feff}PORT=4001\n", "utf16le")],
+    ["in UTF-16, without a mark", Buffer.from("PORT=4001\n", "utf16le")],
+    ["in UTF-16 of the other order", Buffer.from("PORT=4001\n", "utf16le").swap16()],
+    ["in Latin-1", Buffer.from("MAIL_FROM=Zoë <a@b.example>\n", "latin1")],
+  ])("%s is refused in one line", async (_what, content) => {
+    expect(await configured(content)).toMatch(/^error: \.env: must be a file of UTF-8 text: [^\n]+\n$/);
+  });
+
+  test("that is a folder is refused in one line", async () => {
+    const cwd = await mkdtemp(join(dir, "in-"));
+    await mkdir(join(cwd, ".env"));
+    expect(await started(cwd)).toMatch(/^error: \.env: must be a file of UTF-8 text: EISDIR[^\n]+\n$/);
+  });
 });
 
 test("the environment is read in one place", async () => {

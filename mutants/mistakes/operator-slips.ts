@@ -77,22 +77,6 @@ export const OPERATOR_SLIPS: readonly Mistake[] = [
     only: "contradicts itself",
   },
   {
-    rule: "a file of settings that cannot be read is told of",
-    file: "config.ts",
-    before: '!== "ENOENT") throw error;\n  }\n  for',
-    after: '!== "ENOENT") return loadConfig({});\n  }\n  for',
-    tests: ["config"],
-    only: "a file .env",
-  },
-  {
-    rule: "a file of settings may be missing",
-    file: "config.ts",
-    before: '    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;\n  }\n  for',
-    after: "    throw error;\n  }\n  for",
-    tests: ["config"],
-    only: "a file .env",
-  },
-  {
     rule: "a domain that a provider is believed about has a dot",
     file: "forms.ts",
     before: "/^[a-z0-9-]+(\\.[a-z0-9-]+)+$/i",

@@ -1,6 +1,13 @@
 // What settings, options and headers mean when they can be taken in two ways, or for nothing.
 import type { Mistake } from "../mistake.ts";
 
+type Slip = [rule: string, before: string, after: string];
+const envFile = (...all: Slip[]): Mistake[] =>
+  all.map(([rule, before, after]) => ({
+    ...{ rule, file: "config.ts", before, after },
+    ...{ tests: ["config"], only: "a file .env" },
+  }));
+
 export const SETTINGS_MENDED: readonly Mistake[] = [
   {
     rule: "a time at which a key ends says its offset: it is nobody's time zone",
@@ -17,5 +24,51 @@ export const SETTINGS_MENDED: readonly Mistake[] = [
     after: "Z)?$/;",
     tests: ["key-words"],
     only: "what it may be",
+  },
+  ...envFile(
+    [
+      "a file of settings that cannot be read is told of",
+      '=== "ENOENT") return {};',
+      "!== undefined) return {};",
+    ],
+    [
+      "a file of settings that cannot be read is told of in one line",
+      "    throw new ConfigError(`${ENV_FILE}: must be a file of UTF-8 text: ${reasonOf(error)}`, { cause: error });",
+      "    throw error;",
+    ],
+    [
+      "a file of settings may be missing",
+      '    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};\n',
+      "",
+    ],
+    [
+      "a file of settings is read without the mark that it may begin with",
+      "    text = readText(ENV_FILE);",
+      '    text = readFileSync(ENV_FILE, "utf8");',
+    ],
+    [
+      "of a file of settings no byte is passed over that is not UTF-8",
+      'new TextDecoder("utf-8", { fatal: true })',
+      'new TextDecoder("utf-8")',
+    ],
+    ["a file of settings in UTF-16 is not overlooked", 'if (text.includes("\\0"))', "if (false)"],
+    [
+      "what the environment sets, a file of settings does not set again",
+      "process.env[name] ??= value",
+      "process.env[name] = value",
+    ],
+    [
+      "what the environment leaves empty, a file of settings does not set",
+      "process.env[name] ??= value",
+      "process.env[name] ||= value",
+    ],
+  ),
+  {
+    rule: "a mail server has a host",
+    file: "config.ts",
+    before: '!URL.canParse(value) || new URL(value).hostname !== ""',
+    after: "URL.canParse(value)",
+    tests: ["config"],
+    only: "refuses SMTP_URL",
   },
 ];
