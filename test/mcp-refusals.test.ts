@@ -1,5 +1,7 @@
 // What the tool endpoint refuses, with codes and in words that a caller can act on.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import { McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { pino } from "pino";
@@ -29,6 +31,8 @@ afterAll(() => service.stop());
 
 // What the service's internals look like if they show.
 const INTERNAL = /zod|invalid_type|unrecognized|expected|received|sql|at .*\.ts|node_modules|stack|\n/i;
+const DOCS = join(import.meta.dirname, "../docs/mcp.md");
+const REVISION = /\d{4}-\d\d-\d\d/g;
 const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
 
 /** What the log says of a request, which may come a moment after its answer. */
@@ -225,6 +229,25 @@ describe("errors of JSON-RPC", () => {
         },
       },
     ]);
+    const docs = await readFile(DOCS, "utf8");
+    for (const { body } of [modern, legacy]) expect(docs).toContain(`\n| \`${body.error.code}\` | `);
+  });
+
+  test("of an earlier revision are those that the documents name, and no others are taken", async () => {
+    const docs = await readFile(DOCS, "utf8");
+    const spoken = docs.slice(docs.indexOf("It speaks"), docs.indexOf("It can read"));
+    const [latest, ...named] = spoken.match(REVISION)!;
+    expect(latest).toBe("2026-07-28");
+    const refused = await post(service, ping, { "mcp-protocol-version": "1999-01-01" });
+    expect((refused.body.error.message as string).match(REVISION)).toEqual(["1999-01-01", ...named]);
+    const answered = [];
+    for (const protocolVersion of named) {
+      const params = { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } };
+      const { body } = await post(service, { ...ping, method: "initialize", params });
+      const pong = await post(service, ping, { "mcp-protocol-version": protocolVersion });
+      answered.push(pong.status === 200 && body.result.protocolVersion);
+    }
+    expect(answered).toEqual(named);
   });
 });
 

@@ -71,4 +71,29 @@ export const SETTINGS_MENDED: readonly Mistake[] = [
     tests: ["config"],
     only: "refuses SMTP_URL",
   },
+  {
+    rule: "clients of the revisions before 2025 are answered as such, as the documents say",
+    file: "server/mcp/protocol.ts",
+    before: "      capabilities: { tools: { listChanged: false } },\n",
+    after:
+      '      capabilities: { tools: { listChanged: false } },\n      supportedProtocolVersions: ["2025-11-25"],\n',
+    tests: ["mcp-refusals"],
+    only: "that the documents name",
+  },
+  {
+    rule: "the documents name the revisions that are taken",
+    file: "docs/mcp.md",
+    before: " (2024-11-05, 2024-10-07)",
+    after: " (2024-11-05)",
+    tests: ["mcp-refusals"],
+    only: "that the documents name",
+  },
+  {
+    rule: "the documents name the code by which a revision is refused",
+    file: "docs/mcp.md",
+    before: "| `-32000` |",
+    after: "| `-32001` |",
+    tests: ["mcp-refusals"],
+    only: "of a revision that nobody knows",
+  },
 ];
