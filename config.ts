@@ -428,6 +428,14 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
+/**
+ * Whether mails are shown where the service is run instead of being sent: to the owner of a laptop, whose database is one of the
+ * service's own that nobody else reaches.
+ */
+export function showsMails(config: Pick<Config, "smtpUrl" | "databaseUrl" | "host">): boolean {
+  return config.smtpUrl === undefined && config.databaseUrl === undefined && isLoopback(config.host);
+}
+
 /** Whether what an OpenID provider says at this URL can be believed: nobody in between can change it. */
 export function isSafeProvider(url: string): boolean {
   if (!URL.canParse(url)) return false;

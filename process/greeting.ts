@@ -1,5 +1,6 @@
 // What npm start prints once everything is up: where things are, and one command for each step of the lifecycle.
 import type pg from "pg";
+import { showsMails } from "../config.ts";
 import type { Config } from "../config.ts";
 import { DEMO_KEY, demoKeyIsLive, demoOrgUri } from "../db/demo/load.ts";
 import { DEMO_REVIEWER } from "../db/demo/records.ts";
@@ -18,7 +19,7 @@ export async function greeting(config: Config, url: string, db: pg.Pool): Promis
     `  GraphiQL        ${url}/graphiql`,
     `  SPARQL page     ${url}/sparql`,
     `  Claim review    ${url}/admin/claims`,
-    `  Sign in         ${url}/sign-in${showsMail(config) ? "   (the mail with the link is shown here)" : ""}`,
+    `  Sign in         ${url}/sign-in${!config.signIn && showsMails(config) ? "   (the mail with the link is shown here)" : ""}`,
     `  REST            ${url}/v0`,
     `  GraphQL         ${url}/graphql`,
     `  SPARQL          ${url}/v0/sparql`,
@@ -35,11 +36,6 @@ export async function greeting(config: Config, url: string, db: pg.Pool): Promis
   }
   lines.push("Ctrl-C stops it; what was written stays.");
   return lines.join("\n");
-}
-
-/** As the worker does where there is no mail server (worker/tasks/mail.ts). */
-function showsMail({ signIn, smtpUrl, databaseUrl, logLevel }: Config): boolean {
-  return !signIn && smtpUrl === undefined && databaseUrl === undefined && logLevel === "info";
 }
 
 async function lifecycle(config: Config, url: string, db: pg.Pool): Promise<string[]> {

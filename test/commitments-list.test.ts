@@ -64,7 +64,7 @@ async function project(): Promise<void> {
   const worker = await startWorker({
     databaseUrl: service.database.url,
     store: service.store,
-    config: loadConfig({ LOG_LEVEL: "silent" }),
+    config: loadConfig({ LOG_LEVEL: "silent", DATABASE_URL: service.database.url }),
     logger: pino({ level: "silent" }),
   });
   try {
@@ -238,7 +238,7 @@ describe.each(testStores.filter(({ available }) => available))("with $name", (ki
     const worker = await startWorker({
       databaseUrl: service.database.url,
       store: service.store,
-      config: loadConfig({ LOG_LEVEL: "silent" }),
+      config: loadConfig({ LOG_LEVEL: "silent", DATABASE_URL: service.database.url }),
       logger: pino({ level: "silent" }),
     });
     const written = new AbortController();

@@ -24,7 +24,12 @@ beforeAll(async () => {
   service = await startTestService({ graphql: "on demand" });
   const { store, database } = service;
   server = await startServer({ config, databaseUrl: database.serverUrl, store, logger });
-  worker = await startWorker({ config, databaseUrl: database.url, store, logger });
+  worker = await startWorker({
+    config: { ...config, databaseUrl: database.url },
+    databaseUrl: database.url,
+    store,
+    logger,
+  });
 });
 afterAll(async () => {
   await worker.stop();
@@ -148,7 +153,7 @@ describe("the worker", () => {
 
   test("of which the port is taken does not start, and says so as the server does", async () => {
     const taken = startWorker({
-      config: { ...config, metricsPort: worker.metricsPort },
+      config: { ...config, databaseUrl: service.database.url, metricsPort: worker.metricsPort },
       databaseUrl: service.database.url,
       store: service.store,
       logger,
@@ -194,7 +199,13 @@ test("a database that does not answer holds nothing up, and is asked once", asyn
 test("server and worker in one process are told of at one place", async () => {
   const metrics = new Metrics();
   const { store, database } = service;
-  const both = await startWorker({ config, databaseUrl: database.url, store, logger, metrics });
+  const both = await startWorker({
+    config: { ...config, databaseUrl: database.url },
+    databaseUrl: database.url,
+    store,
+    logger,
+    metrics,
+  });
   const door = await startServer({
     ...{ config, databaseUrl: database.serverUrl, store, logger, metrics },
     graphql: "on demand",

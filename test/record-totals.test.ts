@@ -468,7 +468,7 @@ test("every thousandth change asks the worker to fold, which it does", async () 
   const worker = await startWorker({
     databaseUrl: service.database.url,
     store: service.store,
-    config: loadConfig({ LOG_LEVEL: "silent" }),
+    config: loadConfig({ LOG_LEVEL: "silent", DATABASE_URL: service.database.url }),
     logger: pino({ level: "silent" }),
   });
   try {

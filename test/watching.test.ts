@@ -54,7 +54,13 @@ beforeAll(async () => {
   service = await startTestService();
   const metrics = new Metrics();
   const { store, database } = service;
-  worker = await startWorker({ config, databaseUrl: database.url, store, logger, metrics });
+  worker = await startWorker({
+    config: { ...config, databaseUrl: database.url },
+    databaseUrl: database.url,
+    store,
+    logger,
+    metrics,
+  });
   server = await startServer({
     ...{ config, databaseUrl: database.serverUrl, store, logger, metrics },
     graphql: "on demand",

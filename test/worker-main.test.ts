@@ -23,7 +23,7 @@ afterEach(() => graph.database.drop());
 const start = (env: NodeJS.ProcessEnv = {}, more: Partial<WorkerOptions> = {}): Promise<Worker> =>
   startWorker({
     ...{ databaseUrl: graph.database.url, store: graph.store, logger: pino({ level: "silent" }) },
-    ...{ config: loadConfig({ GRAPH_VERIFY_SHARE: "0", ...env }), ...more },
+    ...{ config: loadConfig({ GRAPH_VERIFY_SHARE: "0", DATABASE_URL: graph.database.url, ...env }), ...more },
   });
 
 /** What a worker has of the database: connections, and locks that last as long as these. */

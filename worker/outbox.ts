@@ -18,7 +18,10 @@ export type MailOptions = {
   pool: pg.Pool;
   /** Undefined: mails are kept in the database. */
   mailer: Mailer | undefined;
-  /** Whether a mail that is kept is also written to the log: addresses and texts have no place in one of production. */
+  /**
+   * Whether a mail that is kept is also written to the log, of whatever level that is: who asks for a link to sign in waits for it.
+   * Addresses and texts have no place in a log of production.
+   */
   showKept?: boolean;
   /** The URL of the dashboard, without a trailing slash. */
   platformUrl: string;
@@ -149,8 +152,11 @@ async function deliver(
   }
   const mail = await composed(client, row, options.platformUrl);
   if (!mailer) {
-    const shown = options.showKept && { to: mail.to, subject: mail.subject, text: mail.text };
-    logger.info({ ...about, ...shown }, "mail kept: SMTP_URL is not set");
+    const said = "mail kept: SMTP_URL is not set";
+    if (options.showKept) {
+      const shown = { to: mail.to, subject: mail.subject, text: mail.text };
+      logger.child({}, { level: "info" }).info({ ...about, ...shown }, said);
+    } else logger.info(about, said);
     await client.query("update app_private.mails set kept_at = now() where mail_id = $1", [row.mail_id]);
     result.kept++;
     return;

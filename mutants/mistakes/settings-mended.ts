@@ -96,4 +96,28 @@ export const SETTINGS_MENDED: readonly Mistake[] = [
     tests: ["mcp-refusals"],
     only: "of a revision that nobody knows",
   },
+  {
+    rule: "a mail that is shown is, whatever else the log has in it",
+    file: "worker/outbox.ts",
+    before: 'logger.child({}, { level: "info" }).info(',
+    after: "logger.info(",
+    tests: ["worker-tasks"],
+    only: "shown in the log",
+  },
+  {
+    rule: "mails are not said to be shown where there is somebody to send them",
+    file: "config.ts",
+    before: "config.smtpUrl === undefined && config.databaseUrl",
+    after: "config.databaseUrl",
+    tests: ["process-parts"],
+    only: "says that a mail is shown",
+  },
+  {
+    rule: "mails are not said to be shown where others reach the service",
+    file: "process/greeting.ts",
+    before: "showsMails(config) ?",
+    after: 'showsMails({ ...config, host: "127.0.0.1" }) ?',
+    tests: ["process-parts"],
+    only: "says that a mail is shown",
+  },
 ];

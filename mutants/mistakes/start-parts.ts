@@ -141,8 +141,8 @@ export const START_PARTS: readonly Mistake[] = [
   {
     rule: "whoever signs in elsewhere is not told of a mail",
     file: "process/greeting.ts",
-    before: "return !signIn && smtpUrl",
-    after: "return smtpUrl",
+    before: "!config.signIn && showsMails(config)",
+    after: "showsMails(config)",
     tests: ["process-parts"],
     only: "says that a mail is shown",
   },

@@ -160,8 +160,8 @@ export const START: readonly Mistake[] = [
     tests: ["process-parts"],
     rule: "mails are said to be shown only where they are",
     file: "process/greeting.ts",
-    before: "smtpUrl === undefined && databaseUrl === undefined && logLevel",
-    after: "smtpUrl === undefined && logLevel",
+    before: "!config.signIn && showsMails(config)",
+    after: "!config.signIn && config.smtpUrl === undefined",
     only: "the greeting",
   },
   {

@@ -197,7 +197,7 @@ export const UNSEEN: readonly Mistake[] = [
   },
   {
     rule: "Addresses and texts of mails that are kept are never written to the log of an installation with a database of its own URL",
-    file: "worker/tasks/mail.ts",
+    file: "config.ts",
     before: "config.databaseUrl === undefined && isLoopback(config.host)",
     after: "config.databaseUrl === undefined || isLoopback(config.host)",
     tests: ["mail", "worker-tasks"],

@@ -129,7 +129,7 @@ export const TASKS: readonly Mistake[] = [
   {
     ...TASK,
     rule: "a mail is not shown in the log of a service that others reach",
-    file: "worker/tasks/mail.ts",
+    file: "config.ts",
     before: "config.databaseUrl === undefined && isLoopback(config.host)",
     after: "config.databaseUrl === undefined",
     only: "that others reach",
@@ -137,7 +137,7 @@ export const TASKS: readonly Mistake[] = [
   {
     ...TASK,
     rule: "a mail is not shown in the log of a service with a database of its own",
-    file: "worker/tasks/mail.ts",
+    file: "config.ts",
     before: "config.databaseUrl === undefined && isLoopback(config.host)",
     after: "isLoopback(config.host)",
     only: "of its own",

@@ -131,7 +131,7 @@ export async function startProjection(
     settings: { DATABASE_URL: database.url, FUSEKI_URL: proxy.url, GRAPH_VERIFY_SHARE: "0" },
     async startWorker(watchMs) {
       const worker = await startWorker({
-        ...{ databaseUrl: database.url, store, config, logger },
+        ...{ databaseUrl: database.url, store, config: { ...config, databaseUrl: database.url }, logger },
         ...{ ...RHYTHM, watchMs },
       });
       workers.push(worker);

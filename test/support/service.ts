@@ -40,7 +40,8 @@ export async function startTestServiceWithGraph(
   const worker = await startWorker({
     databaseUrl: service.database.url,
     store,
-    config: testConfig(options.config),
+    // With a database of the operator's, mails that are kept are not shown beside what the tests say.
+    config: { ...testConfig(options.config), databaseUrl: service.database.url },
     logger: options.logger ?? pino({ level: process.env["TEST_LOG_LEVEL"] ?? "silent" }),
   });
   return {

@@ -1,4 +1,4 @@
-import { isLoopback } from "../../config.ts";
+import { showsMails } from "../../config.ts";
 import { createMailer } from "../mailer.ts";
 import { Reached, sendMails } from "../outbox.ts";
 import type { TaskDefinition } from "./task.ts";
@@ -11,10 +11,8 @@ export const sendWaitingMails: TaskDefinition = {
     const host = config.host.includes(":") ? `[${config.host}]` : config.host;
     const platformUrl = config.platformUrl ?? `http://${host}:${config.port}`;
     const mailer = config.smtpUrl === undefined ? undefined : createMailer(config.smtpUrl, config.mailFrom);
-    // A database of its own, which nobody else reaches: a laptop, whose owner wants to see what would be sent.
-    const showKept = config.databaseUrl === undefined && isLoopback(config.host);
     const reached = new Reached();
-    const options = { pool, mailer, showKept, platformUrl, logger, reached };
+    const options = { pool, mailer, showKept: showsMails(config), platformUrl, logger, reached };
     // Two, of the four jobs that run at a time: a mail server that is silent must not keep all other jobs waiting. And the second for
     // mails that are known to get through, so that those which do not are in nobody's way but their own.
     const looks = [
