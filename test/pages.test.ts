@@ -10,6 +10,7 @@ import { visitOf } from "../server/pages/page.ts";
 import type { Visit } from "../server/pages/page.ts";
 import { attempt } from "../server/pages/parts/attempt.ts";
 import { begin } from "../server/pages/parts/text.ts";
+import { ClaimQueue } from "./support/claim-queue.ts";
 import * as m from "./support/membership.ts";
 import { ROOT } from "./support/process.ts";
 import { startTestService } from "./support/service.ts";
@@ -224,6 +225,10 @@ test("a question mark in the query is one of what is searched for", async () => 
   expect(text).toContain('href="/admin/users?q=who%3Fplatform"');
 });
 
+/** What a page gives back. */
+const writtenIn = (text: string) =>
+  [...text.matchAll(/<p class="card text"><bdi>([^<]*)<\/bdi><\/p>/g)].map(([, given]) => given!);
+
 test("whose session is over keeps what they wrote; another site's form brings nothing", async () => {
   const fields = { do: "reject", notes: "Not one of us, <b>sorry</b>", form: "x" };
   const nobody = new Visitor(service);
@@ -238,6 +243,13 @@ test("whose session is over keeps what they wrote; another site's form brings no
     body: "claim=1&claim=2&notes=None+of+them&form=x",
   });
   expect([several.status, several.text.includes("None of them")]).toEqual([401, true]);
+  // Not everybody writes words, or spaces between them.
+  for (const notes of ["ひとりごと。私たちの会員ではありません", "spam"]) {
+    const { status, text } = await nobody.submit({ text: "" }, "/admin/claims", { ...fields, notes });
+    expect([status, writtenIn(text)]).toEqual([401, [notes]]);
+  }
+  const chosen = { do: "reject", notes: " ", reason: "unknown" };
+  expect(writtenIn((await nobody.submit({ text: "" }, "/admin/claims", chosen)).text)).toEqual(["unknown"]);
   // As long as a note may be, in characters that take the most room.
   const notes = `Sorry. ${"\u{1f30d}".repeat(9_990)}`;
   const long = await nobody.submit({ text: "" }, "/admin/claims", { ...fields, notes });
@@ -245,6 +257,91 @@ test("whose session is over keeps what they wrote; another site's form brings no
   const headers = { "sec-fetch-site": "cross-site" };
   const foreign = await nobody.submit({ text: "" }, "/admin/claims", fields, { headers });
   expect([foreign.status, foreign.text.includes("Not one of us")]).toEqual([401, false]);
+});
+
+test("who has signed in anew keeps what they wrote in the session before; another site's form brings nothing", async () => {
+  const org = await m.addOrganization(service.database.owner, { head: "org_admin" });
+  const before = await new Visitor(service).signIn(`head@${org.domain}`);
+  const page = await before.open("/admin/claims");
+  // In another tab.
+  const visitor = await new Visitor(service).signIn(`head@${org.domain}`);
+  const fields = { action: "reject", claim: "x", confirmed: "yes", notes: "spam" };
+  const refused = await visitor.submit(page, "/admin/claims", fields);
+  expect([refused.status, titleOf(refused.text), writtenIn(refused.text)]).toEqual([
+    ...[403, "That did not work", ["spam"]],
+  ]);
+  const headers = { "sec-fetch-site": "cross-site" };
+  const foreign = await visitor.submit(page, "/admin/claims", fields, { headers });
+  expect([foreign.status, writtenIn(foreign.text)]).toEqual([403, []]);
+  // So does whoever is refused for another reason.
+  const unclear = await before.submit(page, "/admin/claims", { ...fields, action: "ask" });
+  expect([unclear.status, writtenIn(unclear.text)]).toEqual([400, ["spam"]]);
+});
+
+test("of each form all is given back that is written into it, and nothing that the page has put there", async () => {
+  const org = await m.addOrganization(service.database.owner, { head: "org_admin" });
+  const orphan = await m.addOrganization(service.database.owner);
+  const queue = new ClaimQueue(service);
+  const claim = await queue.claim(org);
+  const path = (uri: string) => `/organizations/${encodeURIComponent(uri)}`;
+  const filled: string[] = [];
+  const visitor = (email: string) => new Visitor(service).signIn(email);
+  const head = await visitor(`head@${org.domain}`);
+  await service.database.owner.query(
+    "insert into app_public.platform_roles (user_id, role) select user_id, 'admin' from app_public.users where email = $1",
+    [`head@${org.domain}`],
+  );
+  for (const [who, address] of [
+    [head, path(org.uri)],
+    [await visitor("stranger@elsewhere.example"), path(org.uri)],
+    [head, path(orphan.uri)],
+    [head, `/admin/claims/${claim}`],
+    [head, "/admin/users"],
+    [head, "/sparql"],
+  ] as const) {
+    const { text } = await who.open(address);
+    for (const [form, inside = ""] of text.matchAll(/<form[^>]* method="post"[^>]*>(.*?)<\/form>/gs)) {
+      const tags = [...inside.matchAll(/<(?:input|textarea)\s[^>]*>/g)].map(([tag]) => tag);
+      const isWritten = (tag: string) => !/type="(?:hidden|checkbox)"/.test(tag);
+      const names = (all: string[]) => all.map((tag) => /name="(\w+)"/.exec(tag)![1]!);
+      const typed = names(tags.filter(isWritten));
+      const own = names(tags.filter((tag) => !isWritten(tag)));
+      const answer = await new Visitor(service).submit({ text: "" }, address, {
+        ...Object.fromEntries(own.filter((name) => name !== "email").map((name) => [name, `own-${name}`])),
+        ...Object.fromEntries(typed.map((name) => [name, `my-${name}`])),
+      });
+      expect([form.slice(0, 80), writtenIn(answer.text).toSorted()]).toEqual([
+        form.slice(0, 80),
+        typed.map((name) => `my-${name}`).toSorted(),
+      ]);
+      filled.push(...typed);
+    }
+  }
+  expect([...new Set(filled)].toSorted()).toEqual(
+    [
+      "notes",
+      "query",
+      "email",
+      "name",
+      "type",
+      "website",
+      "domain",
+      "firstName",
+      "lastName",
+      "duty",
+    ].toSorted(),
+  );
+  // What was there when the page was shown is nobody's words.
+  const edit = {
+    do: "edit",
+    name: "River",
+    nameBefore: "River",
+    type: "new",
+    typeBefore: "old",
+    domain: " ",
+  };
+  const { text } = await new Visitor(service).submit({ text: "" }, path(org.uri), edit);
+  expect(writtenIn(text)).toEqual(["new"]);
 });
 
 test("who signs in from a page comes back to what it showed", async () => {

@@ -79,8 +79,8 @@ export const DOORS_SAID: readonly Mistake[] = [
   {
     ...BOUNDED,
     rule: "what a page gives back to who is not signed in is no longer than a form of ours",
-    file: "server/pages/desk.ts",
-    before: " && (left -= text.length) >= 0",
+    file: "server/pages/written.ts",
+    before: ".filter((text) => (left -= text.length) >= 0)",
     after: "",
   },
   {

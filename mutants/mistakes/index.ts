@@ -17,6 +17,7 @@ import { DEPLOYED_ALIKE } from "./deployed-alike.ts";
 import { DESK } from "./desk.ts";
 import { DRAWN } from "./drawn.ts";
 import { INTERPLAY } from "./desk-interplay.ts";
+import { DESK_WORDS } from "./desk-words.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
 import { EMBEDDED_POOL } from "./embedded-pool.ts";
 import { ANSWERS } from "./doors-answers.ts";
@@ -351,4 +352,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_OF_OPERATORS,
   ...DRAWN,
   ...SETTINGS_MENDED,
+  ...DESK_WORDS,
 ];

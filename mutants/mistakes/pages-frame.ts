@@ -13,8 +13,8 @@ export const PAGES_FRAME: readonly Mistake[] = [
   {
     rule: "whose session has ended is shown what they wrote",
     file: "server/pages/desk.ts",
-    before: "isFromOwnPage(request) ? fields.filter(isKept) : []",
-    after: "isFromOwnPage(request) ? [] : fields.filter(isKept)",
+    before: "${written(request)}",
+    after: "",
     tests: ["pages"],
     only: "wrote; another site's form brings nothing",
   },

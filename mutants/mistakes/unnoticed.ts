@@ -181,9 +181,9 @@ export const UNNOTICED: readonly Mistake[] = [
   },
   {
     rule: "whose session is over keeps what they wrote about several claims",
-    file: "server/pages/desk.ts",
-    before: "as Record<string, string | string[]>).flat();",
-    after: "as Record<string, string | string[]>) as string[];",
+    file: "server/pages/written.ts",
+    before: "[form[name] ?? []].flat()",
+    after: '[form[name] ?? []].filter((one) => typeof one === "string")',
     tests: ["pages"],
     only: "whose session is over",
   },

@@ -6,8 +6,6 @@ import type { RequestHandler } from "express";
 import { html } from "hono/html";
 import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
-import { longestText } from "../../db/catalog.ts";
-import { isFromOwnPage } from "../identity/own-page.ts";
 import { boundAddress } from "./address.ts";
 import { claim, claims } from "./claims/page.ts";
 import { readForm, requireForm } from "./form.ts";
@@ -21,6 +19,7 @@ import { showError } from "./refusal.ts";
 import { search } from "./search.ts";
 import { users } from "./users.ts";
 import { noteVisitor, noteVisitorStill, visitorOf } from "./visitor.ts";
+import { written } from "./written.ts";
 
 const PAGES: readonly Page[] = [claims, claim, organizations, organization, search, users, ...recordPages];
 
@@ -49,23 +48,15 @@ const requireVisitor: RequestHandler = (request, response, next) => {
   response.redirect(303, signInFor(request.originalUrl));
 };
 
-/** In characters, of all that is given back: a note of the longest, and what a form has besides. */
-const MOST_WORDS = 3 * longestText.text;
-
 /** Whose session has ended meanwhile is shown what they wrote: by way of the sign-in it would be lost. */
 const keepWords: RequestHandler = async (request, response, next) => {
   if (visitorOf(response)) return next();
-  const fields = Object.values((request.body ?? {}) as Record<string, string | string[]>).flat();
-  let left = MOST_WORDS;
-  const isKept = (text: string) => /\s/.test(text.trim()) && (left -= text.length) >= 0;
-  const words = isFromOwnPage(request) ? fields.filter(isKept) : [];
   await sendPage(request, response, {
     title: "You are not signed in",
     status: 401,
     content: html`<p role="alert">Nothing was changed.</p>
       <p><a href="${signInFor(request.path)}">Sign in</a>, and send it again.</p>
-      ${words.length > 0 ? html`<h2>What you wrote</h2>` : ""}
-      ${words.map((text) => html`<p class="card text"><bdi>${text}</bdi></p>`)}`,
+      ${written(request)}`,
   });
 };
 

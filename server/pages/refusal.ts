@@ -4,8 +4,9 @@ import { html } from "hono/html";
 import { apiErrorFrom } from "../errors.ts";
 import { currentRequest } from "../request-context.ts";
 import { sendPage } from "./page.ts";
+import { written } from "./written.ts";
 
-/** Says on a page what was refused. */
+/** Says on a page what was refused, and gives back what was written. */
 export const showError: ErrorRequestHandler = async (error: unknown, request, response, next) => {
   const refusal = apiErrorFrom(error);
   // What has failed is logged where all failures are.
@@ -18,6 +19,6 @@ export const showError: ErrorRequestHandler = async (error: unknown, request, re
     title: "That did not work",
     status: refusal.statusCode,
     content: html`<p role="alert">${refusal.message}</p>
-      ${isOver ? html`<p><a href="/sign-in">Sign in</a></p>` : ""}`,
+      ${isOver ? html`<p><a href="/sign-in">Sign in</a></p>` : ""} ${written(request)}`,
   });
 };
