@@ -132,10 +132,16 @@ describe("the forms, without script", () => {
       `claims_in_brief(array['${second}', '${first}']::uuid[])`,
     );
     expect(brief.map(({ id }: { id: string }) => id)).toEqual([first, second]);
-    const mixed = await send([second, third, NO_CLAIM]);
+    const settled = await queue.claim(org);
+    await queue.door.review({
+      ...{ claimId: settled, action: "reject", notes: "No.", adminEmail: m.support },
+    });
+    const mixed = await send([settled, third, NO_CLAIM]);
     expect(mixed.status).toBe(200);
     expect(mixed.text).toContain("Some of it did not work");
-    expect(mixed.text).toContain("This claim has already been approved.");
+    expect(mixed.text).toContain("This claim has already been rejected.");
+    // What is left to be done about those that worked is said there.
+    expect(mixed.text).toContain(`<a href="${QUEUE}?done=${third}">Go on</a>`);
     expect([await queue.statusOf(third), mixed.text.match(/class="good">approved/g)]).toEqual([
       "approved",
       ['class="good">approved'],
@@ -147,6 +153,76 @@ describe("the forms, without script", () => {
     const asMany = await unknown(20);
     expect([asMany.status, asMany.text.match(/class="bad"/g)?.length]).toEqual([200, 20]);
     expect([(await unknown(21)).status, (await send([])).status]).toEqual([400, 400]);
+  });
+
+  test("are answered twice as once where they are sent twice, with what an approval leaves to be done", async () => {
+    const org = await m.addOrganization(db());
+    const [first, second] = [await queue.claim(org), await queue.claim(org)];
+    const page = await support.open(`${QUEUE}/${first}`);
+    const approve = { action: "approve", claim: first, role: "org_contributor", confirmed: "yes" };
+    const twice = await Promise.all(
+      [1, 2].map(() => support.submit(page, QUEUE, { ...approve, notes: "Yes." })),
+    );
+    for (const { status, location } of twice) {
+      expect([status, location]).toEqual([303, expect.stringMatching(`[?&]done=${first}$`)]);
+      expect((await support.open(location!)).text).toContain('<p class="warn">');
+    }
+    const again = (fields: Record<string, string>) => support.submit(page, QUEUE, { ...approve, ...fields });
+    expect((await again({ notes: " Yes.\r\n" })).status).toBe(303);
+    const reject = { action: "reject", claim: second, notes: "Two\r\nlines." };
+    for (const role of ["org_contributor", "org_admin"])
+      expect((await again({ ...reject, role })).status).toBe(303);
+    const { rows } = await db().query(
+      `select claim_id as id, to_status as status, count(*)::integer from app_public.organization_claim_history
+       where claim_id = any ($1) and to_status in ('approved', 'rejected') group by claim_id, to_status order by to_status`,
+      [[first, second]],
+    );
+    expect(rows).toEqual([
+      { id: first, status: "approved", count: 1 },
+      { id: second, status: "rejected", count: 1 },
+    ]);
+  });
+
+  test("are refused the second time where they decide otherwise, or somebody else has decided, and give the note back", async () => {
+    const org = await m.addOrganization(db(), { head: "org_admin", second: "org_admin" });
+    const head = await queue.signIn(`head@${org.domain}`);
+    const page = await head.open(QUEUE);
+    const usual = await queue.claim(org);
+    expect(
+      (await head.submit(page, QUEUE, { action: "approve", claim: usual, confirmed: "yes" })).status,
+    ).toBe(303);
+    const id = await queue.claim(org);
+    const made = { action: "approve", claim: id, confirmed: "yes", role: "org_member", notes: "Welcome." };
+    expect((await head.submit(page, QUEUE, made)).status).toBe(303);
+    const supports = await support.open(QUEUE);
+    for (const [who, form, fields, said] of [
+      [head, page, { ...made, role: "org_admin" }, "Welcome."],
+      [head, page, { ...made, notes: "Hello." }, "Hello."],
+      [head, page, { ...made, notes: "" }, undefined],
+      [head, page, { ...made, action: "reject" }, "Welcome."],
+      [head, page, { ...made, claim: usual }, "Welcome."],
+      [support, supports, made, "Welcome."],
+    ] as const) {
+      const { status, text } = await who.submit(form, QUEUE, fields);
+      expect([
+        status,
+        text.includes("has already been approved"),
+        /<p class="card text"><bdi>(.*?)</.exec(text)?.[1],
+      ]).toEqual([...[409, true, said]]);
+    }
+    // Without a role it is that of a member, the second time too.
+    expect(
+      (await head.submit(page, QUEUE, { action: "approve", claim: usual, confirmed: "yes" })).status,
+    ).toBe(303);
+    const asked = `has_decided_so('${id}', 'approve', 'Welcome.', 'org_member')`;
+    expect([await queue.told(`head@${org.domain}`, asked), await queue.told(m.support, asked)]).toEqual([
+      true,
+      false,
+    ]);
+    // Nobody is told of a claim that they may not review any more.
+    const suspend = "select app_private.change_member($1, $2, null, 'suspended')";
+    await db().query(suspend, [org.uri, `head@${org.domain}`]);
+    expect(await queue.told(`head@${org.domain}`, asked)).toBe(false);
   });
 
   test("say of an approval what it leaves to be done, and which role it gave", async () => {

@@ -372,3 +372,22 @@ $$;
 comment on function app_private.claims_in_brief is
   'Some claims as the queue shows them, those of them that the person who is calling may review, with what their approval left to '
   'be done. Errors: 403 permission_required.';
+
+create function app_private.has_decided_so(
+  claim_id uuid, action app_public.claim_review_action, notes text, role app_public.organization_role
+) returns boolean
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select exists (
+    select
+    from app_private.claims_to_review() as c
+    join app_public.users as u on u.user_id = c.reviewed_by
+    where c.claim_id = has_decided_so.claim_id and lower(u.email) = lower(app_private.current_person())
+      and c.status = (case action when 'approve' then 'approved' when 'reject' then 'rejected' end)::app_public.organization_claim_status
+      and c.review_notes is not distinct from app_private.trimmed(notes)
+      and (action = 'reject' or c.granted_role = coalesce(role, 'org_member')));
+end;
+comment on function app_private.has_decided_so is
+  'Whether a claim that the person who is calling may review has been decided by them, and in just this way: of a form that is sent '
+  'twice the second has nothing left to do.';

@@ -277,7 +277,8 @@ to api_review, api_person;
 grant execute on function app_private.own_permissions, app_private.graph_status_for_operators to api_person;
 
 -- The queue of claims.
-grant execute on function app_private.claim_queue, app_private.claim_to_review, app_private.claims_in_brief to api_person;
+grant execute on function app_private.claim_queue, app_private.claim_to_review, app_private.claims_in_brief,
+  app_private.has_decided_so to api_person;
 
 -- The page of a record.
 grant execute on function app_private.chain, app_private.chain_node, app_private.chain_history to api_person;

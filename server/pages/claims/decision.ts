@@ -5,6 +5,7 @@ import type { enums } from "../../../db/catalog.ts";
 import { ApiError, apiErrorFrom } from "../../errors.ts";
 import { currentRequest } from "../../request-context.ts";
 import type { Content, Shown, Visit } from "../page.ts";
+import { written } from "../written.ts";
 import { askBrief, askQueue } from "./asks.ts";
 import { LONGEST_NOTES } from "./fields.ts";
 import { addressOf, filterOf, isId } from "./filter.ts";
@@ -31,9 +32,18 @@ export async function act(visit: Visit): Promise<string | Shown> {
     const refusal = await decide(visit, decision, id);
     if (refusal) refused.set(id, refusal);
   }
-  if (refused.size > 0) return results(decision, claims, { refused, on });
-  const { pathname, searchParams } = new URL(on, "http://here.invalid");
-  searchParams.set("done", decision.ids.join(","));
+  const told = withDone(
+    on,
+    decision.ids.filter((id) => !refused.has(id)),
+  );
+  return refused.size > 0 ? results(visit, decision, claims, { refused, on: told }) : told;
+}
+
+/** The address of a page that says what has become of these, and what is left to be done. */
+function withDone(address: string, ids: readonly string[]): string {
+  if (ids.length === 0) return address;
+  const { pathname, searchParams } = new URL(address, "http://here.invalid");
+  searchParams.set("done", ids.join(","));
   return `${pathname}?${searchParams.toString()}`;
 }
 
@@ -60,21 +70,32 @@ async function decide(
   { action, role, notes }: Decision,
   id: string,
 ): Promise<ApiError | undefined> {
+  const input = { id, action, notes, role };
   try {
     await visit.ask(
       `select to_json(app_public.review_organization_claim(($1 ->> 'id')::uuid,
          ($1 ->> 'action')::app_public.claim_review_action, null, $1 ->> 'notes',
          ($1 ->> 'role')::app_public.organization_role))::text`,
-      { id, action, notes, role },
+      input,
     );
     return undefined;
   } catch (error) {
     const refusal = apiErrorFrom(error);
     // What has failed is logged where all failures are; what was decided before it stays so.
     if (refusal.statusCode >= 500) throw error;
+    // Whoever presses a button twice is shown the answer to the second time alone.
+    if (refusal.code === "already_reviewed" && (await hasDecidedSo(visit, input))) return undefined;
     currentRequest()?.errors.add(refusal.code);
     return refusal;
   }
+}
+
+function hasDecidedSo({ ask }: Visit, input: Record<string, unknown>): Promise<boolean> {
+  return ask<boolean>(
+    `select to_json(app_private.has_decided_so(($1 ->> 'id')::uuid, ($1 ->> 'action')::app_public.claim_review_action,
+       $1 ->> 'notes', ($1 ->> 'role')::app_public.organization_role))::text`,
+    input,
+  );
 }
 
 /** Where it goes on: to the next claim for one, to the list for several. */
@@ -121,7 +142,12 @@ ${notes}</textarea>
 
 type Refused = { refused: ReadonlyMap<string, ApiError>; on: string };
 
-function results({ ids, action }: Decision, claims: readonly Brief[], { refused, on }: Refused): Shown {
+function results(
+  { exchange }: Visit,
+  { ids, action }: Decision,
+  claims: readonly Brief[],
+  { refused, on }: Refused,
+): Shown {
   const line = (id: string): Content => {
     const claim = claims.find((one) => one.id === id);
     const refusal = refused.get(id);
@@ -142,6 +168,7 @@ function results({ ids, action }: Decision, claims: readonly Brief[], { refused,
     content: html`<ul class="card" role="alert">
         ${ids.map(line)}
       </ul>
-      <p><a href="${on}">Go on</a></p>`,
+      <p><a href="${on}">Go on</a></p>
+      ${written(exchange.request)}`,
   };
 }
