@@ -489,43 +489,56 @@ describe("an update", () => {
     );
   });
 
-  test("that the copy behind queries does not show yet is waited for, which is told once", async () => {
-    let stale: Awaited<ReturnType<MemoryGraph["store"]["select"]>> | undefined;
-    let asked = 0;
-    const store = {
-      ...graph.store,
-      select: async (text: string) => {
-        if (!stale) return graph.store.select(text);
-        asked += 1;
-        // The copy catches up at the fifth look.
-        return asked < 5 ? stale : graph.store.select(text);
-      },
-      update: async (text: string) => {
-        stale = await lastMark();
-        await graph.store.update(text);
-      },
-    };
-    let mark = "";
-    const lastMark = () => graph.store.select(mark);
-    graph.store.before = ({ name, text }) => {
-      if (name === "select" && text.includes("OPTIONAL { GRAPH")) mark = text;
-    };
-    await inSession(({ session }) => session.update([], nothing));
-    const between = standBetween(graph.database.owner);
+  test.each([
+    ["current", "lagging", true],
+    ["unconfirmed", "unconfirmed", true],
     // That it cannot be told is no reason to wait no longer.
-    between.before = (text) => {
-      if (text.includes("'lagging'")) throw new Error("too many clients already");
-    };
-    await inSession(
-      async ({ session }) => {
-        const turn = await session.update([], nothing);
-        expect(session.last()).toBe(turn);
-      },
-      { store, pool: between.pool },
-    );
-    expect(asked).toBe(5);
-    expect(between.count("'lagging'")).toBe(1);
-  });
+    ["current", "current", false],
+  ])(
+    "that the copy behind queries does not show yet is waited for, which is told once: a graph that was %s is %s, if it can be told: %s",
+    async (was, is, canBeTold) => {
+      let stale: Awaited<ReturnType<MemoryGraph["store"]["select"]>> | undefined;
+      let asked = 0;
+      const store = {
+        ...graph.store,
+        select: async (text: string) => {
+          if (!stale) return graph.store.select(text);
+          asked += 1;
+          // The copy catches up at the fifth look.
+          return asked < 5 ? stale : graph.store.select(text);
+        },
+        update: async (text: string) => {
+          stale = await lastMark();
+          await graph.store.update(text);
+        },
+      };
+      let mark = "";
+      const lastMark = () => graph.store.select(mark);
+      graph.store.before = ({ name, text }) => {
+        if (name === "select" && text.includes("OPTIONAL { GRAPH")) mark = text;
+      };
+      await inSession(({ session }) => session.update([], nothing));
+      const { owner } = graph.database;
+      await owner.query("select app_private.note_graph_state($1, 'swallowed')", [was]);
+      const between = standBetween(owner);
+      between.before = (text) => {
+        if (text.includes("'lagging'") && !canBeTold) throw new Error("too many clients already");
+      };
+      await inSession(
+        async ({ session }) => {
+          const turn = await session.update([], nothing);
+          expect(session.last()).toBe(turn);
+        },
+        { store, pool: between.pool },
+      );
+      expect(asked).toBe(5);
+      await eventually(async () => {
+        const { rows } = await owner.query("select state from app_private.graph_store");
+        expect(rows).toEqual([{ state: is }]);
+      });
+      expect(between.count("'lagging'")).toBe(1);
+    },
+  );
 
   test("beside which another one is seen does not count", async () => {
     await inSession(async ({ session }) => {

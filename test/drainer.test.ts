@@ -1,11 +1,12 @@
 // When a process drains, tries again, and looks for what was left behind, by a clock that the test sets.
-import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { pino } from "pino";
-import { GraphTimeout, GraphUnavailable, GraphUnconfirmed } from "../graph/store.ts";
+import { GraphTimeout, GraphUnavailable, GraphUnconfirmed, GraphUnreachable } from "../graph/store.ts";
 import type { Pulse } from "../process/pulse.ts";
 import { createDrainer } from "../worker/drainer.ts";
 import type { Drainer, DrainerOptions } from "../worker/drainer.ts";
 import { hold } from "../worker/hold.ts";
+import { noteTurns } from "../worker/marks.ts";
 import { eventually } from "./support/eventually.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
@@ -49,6 +50,12 @@ const state = async () => {
     "select state, reason from app_private.graph_store",
   );
   return [rows[0]!.state, rows[0]!.reason];
+};
+const since = async () => {
+  const { rows } = await graph.database.owner.query<{ since: string }>(
+    "select since::text from app_private.graph_store",
+  );
+  return rows[0]!.since;
 };
 const pending = async () => {
   const { rows } = await graph.database.owner.query<{ count: number }>(
@@ -123,7 +130,7 @@ test("a store that is away is told of once, as is its return; what else breaks o
     if (text.includes("mark_refused")) throw new Error("gone");
   };
   for (let i = 0; i < 2; i += 1) expect(await wake()).toEqual(["a drain broke off"]);
-  expect(await state()).toEqual(["behind", "Changes that had to wait are being written."]);
+  expect(await state()).toEqual(["unavailable", "away"]);
   between.before = () => undefined;
   expect(await wake()).toEqual(["the graph can be written again"]);
   expect(await wake()).toEqual([]);
@@ -158,7 +165,7 @@ test("who finds both the store and the database away goes on looking, and throws
   expect(await state()).toEqual(["current", null]);
 });
 
-test("while somebody else has the right to write, a store that was away counts as behind", async () => {
+test("while somebody else has the right to write, a store that was away counts as that until they have written", async () => {
   const said: string[] = [];
   start({ logger: pino({ level: "info" }, { write: (line) => void said.push(line) }) });
   await drainer.wake();
@@ -167,9 +174,11 @@ test("while somebody else has the right to write, a store that was away counts a
   await drainer.wake();
   graph.store.before = () => undefined;
   said.length = 0;
-  await hold(graph.options, async () => {
+  await hold(graph.options, async ({ client, session }) => {
     now += 5_000;
     await drainer.wake();
+    expect((await state())[0]).toBe("unavailable");
+    await noteTurns(client, new Map([["need", await session.update(["need"], ({ note }) => note)]]));
     expect((await state())[0]).toBe("behind");
   });
   expect(said).toEqual([]);
@@ -209,9 +218,9 @@ test("the store is asked every ten seconds what it holds, also when nobody write
   await eventually(() => expect(asked()).toBe(before + 2));
 });
 
-test("a store that is back is said to be behind as soon as it has been looked at, and current when nothing waits", async () => {
-  await graph.declareNeeds(1);
-  start();
+test("a store that is back is said to be behind as soon as it has taken a change, and current when nothing waits", async () => {
+  await graph.declareNeeds(3);
+  start({ batchSize: 1 });
   isDown();
   await drainer.wake();
   expect((await state())[0]).toBe("unavailable");
@@ -221,8 +230,98 @@ test("a store that is back is said to be behind as soon as it has been looked at
   };
   now += 1_000;
   await drainer.wake();
-  expect(seen).toEqual([["behind", "Changes that had to wait are being written."]]);
+  // What became of one is noted while the next is sent.
+  expect([seen[0], seen[2]]).toEqual([
+    ["unavailable", "away"],
+    ["behind", "Changes that had to wait are being written."],
+  ]);
   expect(await state()).toEqual(["current", null]);
+});
+
+describe("a store that answers and takes nothing", () => {
+  const rebuild = () =>
+    graph.database.owner.query(
+      "update app_private.graph_rebuilds set requested_at = now(), is_repair = true where kind = 'need'",
+    );
+  const ALL = ["update", "putGraph"];
+
+  test.each<[string, string, () => Promise<unknown>, string[], () => Error]>([
+    ["unavailable", "a change", () => graph.declareNeeds(1), ALL, () => new GraphUnavailable("full")],
+    ["unavailable", "a whole graph", rebuild, ALL, () => new GraphUnavailable("full")],
+    [
+      "unavailable",
+      "what it has lost",
+      () => graph.store.update("DROP ALL"),
+      ALL,
+      () => new GraphUnavailable("full"),
+    ],
+    [
+      "unavailable",
+      "a whole graph, with room for a number",
+      rebuild,
+      ["putGraph"],
+      () => new GraphUnreachable("full"),
+    ],
+    ["unconfirmed", "a change", () => graph.declareNeeds(1), ALL, () => new GraphUnconfirmed("full")],
+  ])("is %s since it first was, however often it is given %s", async (failing, _, change, refused, error) => {
+    await graph.declareNeeds(1);
+    start();
+    await drainer.wake();
+    await change();
+    const seen = new Set<string>();
+    let isFull = true;
+    graph.store.before = async ({ name }) => {
+      seen.add((await state())[0]!);
+      if (isFull && refused.includes(name)) throw error();
+    };
+    now += 3_600_000;
+    await drainer.wake();
+    expect(await state()).toEqual([failing, "full"]);
+    const first = await since();
+    seen.clear();
+    for (let retry = 0; retry < 3; retry += 1) {
+      now += 5_000;
+      await drainer.wake();
+    }
+    expect([[...seen], await since()]).toEqual([[failing], first]);
+    isFull = false;
+    now += 5_000;
+    await drainer.wake();
+    await drainer.wake();
+    expect(await state()).toEqual(["current", null]);
+  });
+});
+
+test("a store that was away and comes back empty is behind because of that as soon as it takes something", async () => {
+  await graph.declareNeeds(2);
+  start();
+  await drainer.wake();
+  isDown();
+  now += 3_600_000;
+  await drainer.wake();
+  const seen: unknown[] = [];
+  graph.store.before = async ({ name, text }) => {
+    if (name === "update" && text.includes("Wells")) seen.push(await state());
+  };
+  await graph.store.update("DROP ALL");
+  now += 5_000;
+  await drainer.wake();
+  expect(seen).toEqual([["behind", "The graph store is empty."]]);
+});
+
+test("a store that takes everything but a list is unavailable since it first was", async () => {
+  start();
+  await drainer.wake();
+  await graph.database.owner.query("select app_private.mark_references('countries')");
+  graph.store.before = ({ name }) => {
+    if (name === "putGraph") throw new GraphTimeout("late");
+  };
+  await drainer.wake();
+  expect((await state())[0]).toBe("unavailable");
+  const first = await since();
+  await graph.declareNeeds(1);
+  await drainer.wake();
+  expect([await pending(), (await state())[0], await since()]).toEqual([0, "unavailable", first]);
 });
 
 test("a store that is too slow gets half as much at a time, not less than 25, and as much as before once it can", async () => {

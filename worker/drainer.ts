@@ -41,7 +41,6 @@ const LONGEST_PATIENCE_MS = 15_000;
 // A store that is too slow for a whole batch within its time limit may be quick enough for a part.
 const SMALLEST_BATCH = 25;
 const SILENT = "The graph store does not answer.";
-const WAITING = "Changes that had to wait are being written.";
 
 /**
  * Makes the drainer of one process. Its timer makes up for anything that can happen to a wake-up: a process
@@ -90,7 +89,6 @@ export function createDrainer({
       if (seen === "busy") return;
       watchAt = performance.now() + watchMs;
       await beat();
-      if (failing && seen === "whole") await note("behind", WAITING);
     }
     // Under a steady stream of writes there is always more, and other things must be done as well.
     isWriting = true;
@@ -148,7 +146,6 @@ export function createDrainer({
   /** What is under way goes on: it may still arrive, and sending it again would be no quicker. */
   async function tell(isDown: boolean): Promise<void> {
     if (isDown) return note("unavailable", SILENT);
-    await note("behind", WAITING);
     // The store that comes back may not be the one that went away.
     watchAt = 0;
     retryAt = 0;

@@ -91,7 +91,7 @@ async function withLock<T>(
     const onLag = () =>
       void pool
         .query(
-          "select app_private.note_graph_state('lagging', 'Queries are answered from a copy that is behind.')",
+          "select app_private.note_graph_work('lagging', 'Queries are answered from a copy that is behind.')",
         )
         .catch(() => undefined);
     const session = createSession({

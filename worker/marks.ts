@@ -97,14 +97,7 @@ export async function readKnownTurns(db: Queryable): Promise<Map<GraphName, Turn
 export async function noteTurns(db: Queryable, turns: GraphTurns, last?: Turn): Promise<void> {
   await db.query({
     name: "note_turns",
-    text: `
-      with noted as (
-        select * from unnest($1::text[], $2::bigint[]) as n (name, turn)
-      ), store as (
-        update app_private.graph_store as s set turn = greatest(s.turn, $3, (select max(n.turn) from noted as n))
-      )
-      insert into app_private.graph_marks as t (name, turn) select n.name, n.turn from noted as n
-      on conflict (name) do update set turn = greatest(t.turn, excluded.turn)`,
+    text: "select app_private.note_graph_turns($1, $2, $3)",
     values: [[...turns.keys()], [...turns.values()].map(String), last === undefined ? null : String(last)],
   });
 }

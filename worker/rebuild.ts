@@ -107,7 +107,7 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
     [kind, await countRecords(client, kind)],
   );
   await client.query(
-    `select app_private.note_graph_state((case when r.is_repair then 'behind' else 'rebuilding' end)::app_public.graph_state,
+    `select app_private.note_graph_work((case when r.is_repair then 'behind' else 'rebuilding' end)::app_public.graph_state,
        'Its named graphs are being replaced.')
      from app_private.graph_rebuilds as r where r.kind = $1`,
     [kind],

@@ -27,6 +27,38 @@ comment on function app_private.note_graph_state is
   'Says how the graph store is doing, and in one sentence why; docs/operations.md tells what each state means. What a single '
   'worker could not see, named as seen_by, does not count while another one can.';
 
+create function app_private.note_graph_work(state app_public.graph_state, reason text) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- Whoever tries again does not know yet whether the store takes anything: until it does, what is wrong is since when it was.
+  select app_private.note_graph_state(note_graph_work.state, note_graph_work.reason)
+  from app_private.graph_store as s where s.state not in ('unavailable', 'unconfirmed');
+end;
+comment on function app_private.note_graph_work is
+  'Says what is being done about the graph, and why. That somebody tries does not end a failure of the store: only what '
+  'it took does (note_graph_turns), or that nothing is left to do (note_graph_current).';
+
+create function app_private.note_graph_turns(names text[], turns bigint[], last bigint default null) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_store as s
+  set turn = greatest(s.turn, note_graph_turns.last, (select max(n.turn) from unnest(turns) as n (turn)));
+  insert into app_private.graph_marks as m (name, turn)
+  select n.name, n.turn from unnest(names, turns) as n (name, turn)
+  on conflict (name) do update set turn = greatest(m.turn, excluded.turn);
+  -- What changes no named graph does not count: a full disk may have room for that.
+  update app_private.graph_store as s
+  set state = 'behind', reason = 'Changes that had to wait are being written.', since = now(), looked_at = now()
+  where s.state in ('unavailable', 'unconfirmed') and cardinality(names) > 0
+    -- Then it may be said of that list, while the store takes everything else.
+    and not exists (select from app_private.graph_references as r where r.trouble is not null);
+end;
+comment on function app_private.note_graph_turns is
+  'Notes that named graphs were seen to be changed by these updates: from now on they must not say less, and the store is '
+  'no longer one that takes nothing. The last update of all is named where it changed none of them.';
+
 create function app_private.note_graph_seen(seen_by uuid) returns void
 language sql
 set search_path = pg_catalog, pg_temp

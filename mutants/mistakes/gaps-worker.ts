@@ -30,8 +30,8 @@ export const GAPS_OF_WORKER: readonly Mistake[] = [
   {
     rule: "whoever looks at the store while another writes says so",
     file: "worker/drainer.ts",
-    before: "      await beat();\n      if (failing && seen",
-    after: "      if (failing && seen",
+    before: "      await beat();\n    }\n    // Under",
+    after: "    }\n    // Under",
     tests: ["drainer"],
     only: "whoever looks at the store says that somebody does",
   },

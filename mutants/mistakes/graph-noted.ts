@@ -171,9 +171,9 @@ export const NOTES: readonly Mistake[] = [
   {
     ...NOTED,
     rule: "the mark of the whole only grows",
-    file: "worker/marks.ts",
-    before: "set turn = greatest(s.turn, $3, (select",
-    after: "set turn = coalesce($3, (select",
+    file: "db/rules/graph-store.sql",
+    before: "set turn = greatest(s.turn, note_graph_turns.last, (select",
+    after: "set turn = coalesce(note_graph_turns.last, (select",
     only: "only grow",
   },
   {

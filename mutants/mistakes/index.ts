@@ -171,6 +171,7 @@ import { SAMPLED_DOORS } from "./sampled-doors.ts";
 import { SAMPLED_RULES } from "./sampled-rules.ts";
 import { GAPS_KEPT } from "./gaps-kept.ts";
 import { GAPS_OF_WORKER } from "./gaps-worker.ts";
+import { MENDED_BORDERS } from "./mended-borders.ts";
 import { SAMPLED_GRAPH } from "./sampled-graph.ts";
 import { WIRING } from "./wiring.ts";
 import { GAPS_OF_GRAPH } from "./gaps-graph.ts";
@@ -348,6 +349,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_IN_RULES,
   ...GAPS_KEPT,
   ...GAPS_OF_WORKER,
+  ...MENDED_BORDERS,
   ...GAPS_OF_GRAPH,
   ...GAPS_OF_OPERATORS,
   ...DRAWN,

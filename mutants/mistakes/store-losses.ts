@@ -8,9 +8,8 @@ export const STORE_LOSSES: readonly Mistake[] = [
   {
     ...WATCH,
     rule: "what a store lacks is told as the reason why the graph is behind",
-    before:
-      "  await client.query(\"select app_private.note_graph_state('behind', $1)\", [`${loss.reason}.`]);\n",
-    after: "",
+    before: "  await noteLoss(client, loss);\n  for",
+    after: "  for",
     only: "lacks a list",
   },
   {

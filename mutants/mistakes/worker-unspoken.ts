@@ -124,14 +124,6 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   },
   {
     ...CLOCK,
-    rule: "a store that is back and waited for is behind, no longer away",
-    file: "worker/drainer.ts",
-    before: 'if (failing && seen === "whole") await note("behind", WAITING);',
-    after: "",
-    only: "is back is said",
-  },
-  {
-    ...CLOCK,
     rule: "a store that was silent is asked what it holds when it answers again",
     file: "worker/drainer.ts",
     before: "    watchAt = 0;\n    retryAt = 0;\n    await wake();",

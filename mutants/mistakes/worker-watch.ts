@@ -175,8 +175,8 @@ export const WATCH: readonly Mistake[] = [
   },
   {
     rule: "marks only grow",
-    file: "worker/marks.ts",
-    before: "on conflict (name) do update set turn = greatest(t.turn, excluded.turn)",
+    file: "db/rules/graph-store.sql",
+    before: "on conflict (name) do update set turn = greatest(m.turn, excluded.turn)",
     after: "on conflict (name) do update set turn = excluded.turn",
     tests: ["graph-marks", "graph-histories", "graph-rebuild"],
     only: "with embedded",

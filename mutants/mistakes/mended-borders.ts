@@ -1,0 +1,89 @@
+// What was once said wrongly to operators and to those who bring files and settings, and would be again.
+import type { Mistake } from "../mistake.ts";
+
+const STORE = { file: "db/rules/graph-store.sql", tests: ["drainer"], only: "answers and takes nothing" };
+
+export const MENDED_BORDERS: readonly Mistake[] = [
+  {
+    ...STORE,
+    rule: "that a store is tried again does not end its failure",
+    before: "from app_private.graph_store as s where s.state not in ('unavailable', 'unconfirmed');",
+    after: "from app_private.graph_store as s;",
+  },
+  {
+    ...STORE,
+    rule: "nor that of one that does not show what it took",
+    before: "from app_private.graph_store as s where s.state not in ('unavailable', 'unconfirmed');",
+    after: "from app_private.graph_store as s where s.state <> 'unavailable';",
+    tests: ["drain-steps"],
+    only: "the copy behind queries",
+  },
+  {
+    ...STORE,
+    rule: "a store that takes numbers and no graph takes nothing",
+    before: " and cardinality(names) > 0",
+    after: "",
+  },
+  {
+    ...STORE,
+    rule: "a store that has shown a change is behind, no longer away",
+    before: "where s.state in ('unavailable', 'unconfirmed') and cardinality(names) > 0",
+    after: "where false",
+    only: "is back is said",
+  },
+  {
+    ...STORE,
+    rule: "what is said of one list does not end with what the store takes besides",
+    before:
+      "\n    and not exists (select from app_private.graph_references as r where r.trouble is not null);",
+    after: ";",
+    only: "takes everything but a list",
+  },
+  {
+    ...STORE,
+    rule: "a drainer does not call a store that answers one that takes changes",
+    file: "worker/drainer.ts",
+    before: "      await beat();\n    }\n    // Under",
+    after:
+      '      await beat();\n      if (failing && seen === "whole") await note("behind", "");\n    }\n    // Under',
+  },
+  {
+    ...STORE,
+    rule: "a whole graph that is only about to be sent does not end a failure",
+    file: "worker/rebuild.ts",
+    before: "select app_private.note_graph_work((",
+    after: "select app_private.note_graph_state((",
+  },
+  {
+    ...STORE,
+    rule: "nor does what was found lost",
+    file: "worker/watch.ts",
+    before: "select app_private.note_graph_work('behind'",
+    after: "select app_private.note_graph_state('behind'",
+  },
+  {
+    ...STORE,
+    rule: "nor that queries are answered from a copy",
+    file: "worker/hold.ts",
+    before: "select app_private.note_graph_work('lagging'",
+    after: "select app_private.note_graph_state('lagging'",
+    tests: ["drain-steps"],
+    only: "the copy behind queries",
+  },
+  {
+    ...STORE,
+    rule: "why a store that was away is behind is said once it takes something",
+    file: "worker/watch.ts",
+    before: "  await noteLoss(client, loss);\n  return",
+    after: "  return",
+    only: "comes back empty is behind",
+  },
+  {
+    rule: "one state of the graph after another goes on being trouble",
+    file: "deploy/prometheus/alerts.yml",
+    before: 'expr: max(graph_state{state!~"current|rebuilding"}) == 1',
+    after: 'expr: max by (state) (graph_state{state!~"current|rebuilding"}) == 1',
+    tests: ["deployment"],
+    only: "alerts: each is raised",
+  },
+];
