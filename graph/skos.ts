@@ -93,10 +93,16 @@ export function parseAccelerators(
       });
     }
   }
-  if (accelerators.length === 0) {
-    throw new VocabularyError("The file contains no concept of the accelerator scheme with a skos:notation.");
+  const usable = withBroader(withoutCircles(accelerators, problems), problems);
+  if (usable.length === 0) {
+    const [first] = problems;
+    throw new VocabularyError(
+      first
+        ? `The file contains no usable concept of the accelerator scheme: ${first.concept} ${first.message}.`
+        : "The file contains no concept of the accelerator scheme with a skos:notation.",
+    );
   }
-  return { accelerators: withBroader(accelerators, problems), problems, notations };
+  return { accelerators: usable, problems, notations };
 }
 
 /**
@@ -163,6 +169,25 @@ function inEnglish(values: Quad["object"][] | undefined): string | null {
     literals.find((value) => value.language.startsWith("en-") || value.language === "") ??
     literals[0];
   return best?.value.trim() || null;
+}
+
+/** Leaves out concepts that are broader than themselves, at once or by way of others: they would be below no accelerator. */
+function withoutCircles(accelerators: Accelerator[], problems: VocabularyProblem[]): Accelerator[] {
+  const above = new Map(accelerators.map(({ code, broaderCode }) => [code, broaderCode]));
+  const leadsBack = (code: string): boolean => {
+    const passed = new Set<string>();
+    let at = above.get(code);
+    while (at && at !== code && !passed.has(at)) {
+      passed.add(at);
+      at = above.get(at);
+    }
+    return at === code;
+  };
+  return accelerators.filter(({ code, conceptUri, broaderCode }) => {
+    if (!leadsBack(code)) return true;
+    problems.push({ concept: conceptUri, message: `its broader concept ${broaderCode} leads back to it` });
+    return false;
+  });
 }
 
 /** Leaves out concepts that lost their broader concept to a problem, until none refers to one that is missing. */

@@ -105,6 +105,38 @@ describe("of the concepts in a file", () => {
     });
   });
 
+  test("those whose broader concepts lead back to them are left out, and what is below them", () => {
+    const below = (local: string, broader: string) =>
+      concept(local, local.toUpperCase(), `; skos:broader ns:${broader}`);
+    expect(
+      read(
+        concept("one", "ONE"),
+        below("two", "one"),
+        below("own", "own"),
+        below("a", "b"),
+        below("b", "c"),
+        below("c", "a"),
+        below("d", "a"),
+      ),
+    ).toEqual({
+      taken: ["one", "two"],
+      problems: [
+        "own its broader concept OWN leads back to it",
+        "a its broader concept B leads back to it",
+        "b its broader concept C leads back to it",
+        "c its broader concept A leads back to it",
+        "d its broader concept A was left out",
+      ],
+    });
+  });
+
+  test("a file of nothing but such is told why none of them can be used", () => {
+    expect(() => read(concept("a", "A", "; skos:broader ns:a"))).toThrow(
+      `The file contains no usable concept of the accelerator scheme: ${NS}a its broader concept A leads back to it.`,
+    );
+    expect(() => read()).toThrow("contains no concept of the accelerator scheme with a skos:notation");
+  });
+
   test.each([
     ['"Gebet"@de, "Prayer"@en', "Prayer"],
     ['"Gebet"@de, "Prayer"@en-GB', "Prayer"],
@@ -224,6 +256,46 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
     expect(partly.code).toBe(1);
     expect(partly.stderr).toContain("nowhere");
     expect(await codes()).toEqual(before);
+  });
+
+  test("concepts that are broader than one another are named and left out, and nothing is deprecated for a file of such", async () => {
+    const sound = [concept("PRA"), concept("PRA-INT", "PRA")];
+    await importFile("vocabulary", "sound.ttl", edition(...sound));
+    const before = await codes();
+    const circle = [concept("CIR", "LE"), concept("LE", "CIR")];
+    const result = await importFile("vocabulary", "circle.ttl", edition(...sound, ...circle));
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain(`${NS}CIR: its broader concept LE leads back to it; left out`);
+    expect(result.stderr).toContain(`${NS}LE: its broader concept CIR leads back to it; left out`);
+    expect((await importFile("vocabulary", "circle.ttl", edition(...circle))).code).toBe(2);
+    expect(await codes()).toEqual(before);
+  });
+
+  test("the database refuses a code that is broader than itself, at once or by way of others", async () => {
+    await importFile("vocabulary", "sound.ttl", edition(concept("PRA"), concept("PRA-INT", "PRA")));
+    const { owner } = database;
+    const place = (code: string, broader: string) =>
+      owner.query("update app_public.accelerators set broader_code = $2 where code = $1", [code, broader]);
+    await expect(place("PRA", "PRA-INT")).rejects.toThrow("broaderCode PRA-INT of PRA leads back to it.");
+    await expect(place("PRA", "PRA")).rejects.toThrow("broaderCode PRA of PRA leads back to it.");
+    const entry = (code: string, broaderCode: string) => ({
+      ...{
+        code,
+        broaderCode,
+        conceptUri: `urn:${code}`,
+        kind: "function",
+        prefLabel: code,
+        definition: null,
+      },
+    });
+    const list = JSON.stringify([entry("CIR", "LE"), entry("LE", "CIR")]);
+    await expect(owner.query("select app_private.import_accelerators($1)", [list])).rejects.toThrow(
+      "leads back",
+    );
+    // In any order.
+    const chain = JSON.stringify([entry("LOWEST", "LOW"), entry("LOW", "PRA")]);
+    await owner.query("select app_private.import_accelerators($1, array['PRA'])", [chain]);
+    expect(await codes()).toMatchObject({ LOWEST: true, LOW: true });
   });
 
   test("a concept that is in a file, but malformed in it, stays as it was, and so does what is below it", async () => {

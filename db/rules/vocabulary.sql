@@ -44,6 +44,31 @@ comment on function app_private.validate_accelerator is 'Row trigger: refuses a 
 create trigger validate before insert or update on app_public.accelerators
   for each row execute function app_private.validate_accelerator();
 
+create function app_private.refuse_circle() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (
+    with recursive above (code) as (
+      values (new.broader_code)
+      union
+      select a.broader_code from above join app_public.accelerators as a using (code)
+    )
+    select from above where above.code = new.code
+  ) then
+    perform app_private.refuse_problems(jsonb_build_array(jsonb_build_object(
+      'path', 'broaderCode', 'message', format('%s of %s leads back to it', new.broader_code, new.code))));
+  end if;
+  return null;
+end
+$$;
+comment on function app_private.refuse_circle is
+  'Row trigger: refuses a code that is broader than itself, at once or by way of others, with 400. It would be below no accelerator.';
+-- After all rows of the statement: an edition names them in any order.
+create trigger refuse_circle after insert or update of broader_code on app_public.accelerators
+  for each row when (new.broader_code is not null) execute function app_private.refuse_circle();
+
 create function app_private.validate_people_group() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp

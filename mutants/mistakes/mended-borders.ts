@@ -2,6 +2,12 @@
 import type { Mistake } from "../mistake.ts";
 
 const STORE = { file: "db/rules/graph-store.sql", tests: ["drainer"], only: "answers and takes nothing" };
+const SKOS = { file: "graph/skos.ts", tests: ["vocabulary"], only: "lead back|nothing but such" };
+const CODES = {
+  file: "db/rules/vocabulary.sql",
+  tests: ["vocabulary"],
+  only: "the database refuses a code that is broader",
+};
 
 export const MENDED_BORDERS: readonly Mistake[] = [
   {
@@ -85,5 +91,47 @@ export const MENDED_BORDERS: readonly Mistake[] = [
     after: 'expr: max by (state) (graph_state{state!~"current|rebuilding"}) == 1',
     tests: ["deployment"],
     only: "alerts: each is raised",
+  },
+  {
+    ...SKOS,
+    rule: "concepts that are broader than one another are left out",
+    before: "withBroader(withoutCircles(accelerators, problems), problems)",
+    after: "withBroader(accelerators, problems)",
+  },
+  {
+    ...SKOS,
+    rule: "a circle has as many concepts as it has",
+    before: "      at = above.get(at);\n",
+    after: "      break;\n",
+  },
+  {
+    ...SKOS,
+    rule: "what is below a circle is not named as a part of it",
+    before: "return at === code;",
+    after: "return Boolean(at);",
+  },
+  {
+    ...SKOS,
+    rule: "a file of which nothing can be used is no edition",
+    before: "if (usable.length === 0) {",
+    after: "if (accelerators.length === 0) {",
+  },
+  {
+    ...CODES,
+    rule: "a code is below the codes above its own",
+    before: "      select a.broader_code from above join app_public.accelerators as a using (code)\n",
+    after: "      select null from above\n",
+  },
+  {
+    ...CODES,
+    rule: "a code that is moved is looked at as well as a new one",
+    before: "create trigger refuse_circle after insert or update of broader_code",
+    after: "create trigger refuse_circle after insert",
+  },
+  {
+    ...CODES,
+    rule: "an edition is looked at as well",
+    before: "create trigger refuse_circle after insert or update of broader_code",
+    after: "create trigger refuse_circle after update of broader_code",
   },
 ];
