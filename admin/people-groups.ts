@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { parse } from "csv-parse";
 import type { Pool } from "pg";
+import { csvRecords } from "../db/churches/csv.ts";
 import { createNames } from "../graph/namespaces.ts";
 import { parsePeopleGroups } from "../graph/skos.ts";
 import type { PeopleGroup } from "../graph/skos.ts";
@@ -49,30 +49,20 @@ async function fromTurtle(file: string, context: AdminContext, strict: boolean):
   return peopleGroups.map((group) => ({ ...group, place: group.rop3 }));
 }
 
-type CsvRecord = { record: Record<string, string>; info: { lines: number } };
-
 async function fromCsv(file: string, context: AdminContext, strict: boolean): Promise<Found[]> {
-  const parser = parse({
-    bom: true,
-    columns: (header: string[]) => header.map((name) => name.trim().toLowerCase()),
-    info: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    trim: true,
-  });
-  const source = createReadStream(file, "utf8");
-  source.on("error", (error) => parser.destroy(error));
   const progress = context.progress("people groups");
   const groups: Found[] = [];
+  let columns: Columns | undefined;
   let bad = 0;
   try {
-    for await (const row of source.pipe(parser) as AsyncIterable<CsvRecord>) {
-      const { rop3, name } = row.record;
-      if (rop3 === undefined || name === undefined) {
-        if (groups.length + bad === 0) throw new AdminError(`${file} has no columns rop3 and name.`);
+    for await (const { line, ...row } of csvRecords(createReadStream(file), { trim: true })) {
+      if (!columns) {
+        columns = columnsOf(row.cells ?? [], file);
+        continue;
       }
-      const problem = problemOf(rop3, name);
-      const place = `${file}:${row.info.lines}`;
+      const [rop3, name] = [row.cells?.[columns.rop3], row.cells?.[columns.name]];
+      const problem = row.cells ? problemOf(rop3, name) : row.problem;
+      const place = `${file}:${line}`;
       if (problem === undefined) groups.push({ rop3: rop3!, name: name!, place });
       else {
         bad += 1;
@@ -89,6 +79,20 @@ async function fromCsv(file: string, context: AdminContext, strict: boolean): Pr
   }
   requireNone(bad, strict);
   return groups;
+}
+
+type Columns = Record<"rop3" | "name", number>;
+
+/** Where a header has what is read. @throws AdminError when it has not, or has it twice */
+function columnsOf(header: readonly string[], file: string): Columns {
+  const names = header.map((name) => name.toLowerCase());
+  const columns = { rop3: names.indexOf("rop3"), name: names.indexOf("name") };
+  if (columns.rop3 === -1 || columns.name === -1)
+    throw new AdminError(`${file} has no columns rop3 and name.`);
+  for (const name of ["rop3", "name"])
+    if (names.indexOf(name) !== names.lastIndexOf(name))
+      throw new AdminError(`${file} has the column ${name} twice.`);
+  return columns;
 }
 
 /** The groups whose names the database would take; reports the others. */

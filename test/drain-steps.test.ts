@@ -535,7 +535,7 @@ describe("an update", () => {
       await eventually(async () => {
         const { rows } = await owner.query("select state from app_private.graph_store");
         expect(rows).toEqual([{ state: is }]);
-      });
+      }, 5_000);
       expect(between.count("'lagging'")).toBe(1);
     },
   );

@@ -212,6 +212,42 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
     ]);
   });
 
+  test("a row of people groups with misplaced quotes is named by its line, and the rest is imported", async () => {
+    const csv =
+      'rop3,name\n100001,Somali\n100002,"Borana\n100003,"Gabra,\nOromo"\n100004, "Rendille, the" \n12,Short\n';
+    const result = await importFile("people-groups", "quotes.csv", csv);
+    const told = [...result.stderr.matchAll(/quotes\.csv:(\d+): (.*); left out/g)];
+    expect([result.code, told.map(([, line, problem]) => `${line} ${problem}`)]).toEqual([
+      1,
+      [
+        "3 has misplaced quotes",
+        '7 "12" is not a ROP3 code of six digits',
+        "4 the name must be one line without tabs",
+      ],
+    ]);
+    const { rows } = await database.owner.query("select rop3, name from app_public.people_groups order by 1");
+    expect(rows).toEqual([
+      { rop3: "100001", name: "Somali" },
+      { rop3: "100004", name: "Rendille, the" },
+    ]);
+    const strict = await importFile("people-groups", "quotes.csv", csv, "--strict");
+    expect([strict.code, strict.stderr]).toEqual([2, expect.stringContaining("quotes.csv:3: has misplaced")]);
+  });
+
+  test.each(["rop3", "name"])(
+    "people groups of a file with two columns %s are not guessed at",
+    async (column) => {
+      const header = `rop3,name, ${column.toUpperCase()}`;
+      const result = await importFile("people-groups", "twice.csv", `${header}\n100001,Somali,100002\n`);
+      expect([result.code, result.stderr]).toEqual([
+        2,
+        expect.stringContaining(`twice.csv has the column ${column} twice.`),
+      ]);
+      const other = await importFile("people-groups", "other.csv", "x,rop3,name,x\n1,100001,Somali,2\n");
+      expect(other.code).toBe(0);
+    },
+  );
+
   test("a group of a SKOS file that has a problem is named and left out, or stops the import with --strict", async () => {
     const group = (code: string) =>
       `<urn:g${code}> a <${SKOS}Concept> ; <${SKOS}notation> "${code}" ; <${SKOS}prefLabel> "Group ${code}"@en .`;

@@ -6,15 +6,23 @@ import { LONGEST_RECORD, TOO_LONG, wholeLines } from "./lines.ts";
 /** A record of a CSV file and the line it begins on, or what is wrong with it. */
 type CsvRecord = { line: number; cells: string[] } | { line: number; cells?: undefined; problem: string };
 
+export interface CsvOptions {
+  /** whether what surrounds a cell, or its quotes, is no part of it */
+  trim?: boolean;
+}
+
 /** Splits a file into records as it arrives; empty lines are skipped. */
-export async function* csvRecords(source: AsyncIterable<Buffer | string>): AsyncIterable<CsvRecord> {
+export async function* csvRecords(
+  source: AsyncIterable<Buffer | string>,
+  options: CsvOptions = {},
+): AsyncIterable<CsvRecord> {
   let rest = Buffer.alloc(0);
   let line = 1;
   let atStart = true;
   const read = function* (last: boolean): Iterable<CsvRecord> {
     for (;;) {
       const block = last ? rest : rest.subarray(0, rest.lastIndexOf("\n") + 1);
-      const { records, misfit } = recordsOf(block, atStart);
+      const { records, misfit } = recordsOf(block, atStart, options);
       let start = 0;
       for (const { cells, end } of records) {
         if (cells.length > 1 || cells[0] !== "") yield { line, cells };
@@ -49,7 +57,7 @@ export async function* csvRecords(source: AsyncIterable<Buffer | string>): Async
 type Records = { records: { cells: string[]; end: number }[]; misfit?: CsvError["code"] };
 
 /** The records of a text, each with the byte it ends before, up to the first with misplaced quotes. */
-function recordsOf(text: Buffer, atStart: boolean): Records {
+function recordsOf(text: Buffer, atStart: boolean, { trim = false }: CsvOptions): Records {
   const records: Records["records"] = [];
   try {
     parse(text, {
@@ -60,6 +68,7 @@ function recordsOf(text: Buffer, atStart: boolean): Records {
       },
       record_delimiter: ["\r\n", "\n"],
       relax_column_count: true,
+      trim,
     });
     return { records };
   } catch (error) {

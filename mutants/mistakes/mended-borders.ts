@@ -8,6 +8,7 @@ const CODES = {
   tests: ["vocabulary"],
   only: "the database refuses a code that is broader",
 };
+const GROUPS = { file: "admin/people-groups.ts", tests: ["vocabulary"], only: "misplaced quotes" };
 
 export const MENDED_BORDERS: readonly Mistake[] = [
   {
@@ -40,9 +41,8 @@ export const MENDED_BORDERS: readonly Mistake[] = [
   {
     ...STORE,
     rule: "what is said of one list does not end with what the store takes besides",
-    before:
-      "\n    and not exists (select from app_private.graph_references as r where r.trouble is not null);",
-    after: ";",
+    before: "    and not exists (select from app_private.graph_references as r where r.trouble is not null);",
+    after: "    and true;",
     only: "takes everything but a list",
   },
   {
@@ -133,5 +133,39 @@ export const MENDED_BORDERS: readonly Mistake[] = [
     rule: "an edition is looked at as well",
     before: "create trigger refuse_circle after insert or update of broader_code",
     after: "create trigger refuse_circle after update of broader_code",
+  },
+  {
+    ...GROUPS,
+    rule: "a mistake in a CSV of people groups is told by its line, and a wrong header as one",
+    before: "columns.rop3 === -1 || columns.name === -1",
+    after: "columns.rop3 === -1 && columns.name === -1",
+    only: "people groups come",
+  },
+  {
+    ...GROUPS,
+    rule: "a row that cannot be read is reported as any other",
+    before: "row.cells ? problemOf(rop3, name) : row.problem",
+    after: "problemOf(rop3, name)",
+  },
+  {
+    ...GROUPS,
+    rule: "which of two columns of a name is meant is not guessed",
+    before: "if (names.indexOf(name) !== names.lastIndexOf(name))",
+    after: 'if (name === "rop3" && names.indexOf(name) !== names.lastIndexOf(name))',
+    only: "two columns",
+  },
+  {
+    ...GROUPS,
+    rule: "columns that nobody reads may be there twice",
+    before: 'for (const name of ["rop3", "name"])',
+    after: "for (const name of names)",
+    only: "two columns",
+  },
+  {
+    ...GROUPS,
+    rule: "what surrounds the quotes of a cell is no part of it",
+    file: "db/churches/csv.ts",
+    before: "      trim,\n",
+    after: "",
   },
 ];

@@ -101,14 +101,6 @@ export const OPERATOR_SLIPS: readonly Mistake[] = [
     only: "people groups come from CSV",
   },
   {
-    rule: "a file of people groups that cannot be read is told of in a line",
-    file: "admin/people-groups.ts",
-    before: '  source.on("error", (error) => parser.destroy(error));\n',
-    after: "",
-    tests: ["vocabulary"],
-    only: "people groups come from CSV",
-  },
-  {
     rule: "a rule that holds refuses with nothing",
     file: "admin/authorization.ts",
     before: "refusal: reason.holds ? null : refusal,",

@@ -112,22 +112,6 @@ export const UNSPOKEN: readonly Mistake[] = [
     only: "admin config",
   },
   {
-    rule: "a mistake in a CSV of people groups is told by its line, and a wrong header as one",
-    file: "admin/people-groups.ts",
-    before: "if (rop3 === undefined || name === undefined) {",
-    after: "if (rop3 === undefined && name === undefined) {",
-    tests: ["vocabulary"],
-    only: "people groups come",
-  },
-  {
-    rule: "a short row of people groups behind a bad one is no wrong header",
-    file: "admin/people-groups.ts",
-    before: "groups.length + bad === 0",
-    after: "groups.length === 0",
-    tests: ["vocabulary"],
-    only: "people groups have the right header",
-  },
-  {
     rule: "pages are kept by nobody",
     file: "server/pages/page.ts",
     before: "await sendAnswer(request, response, String(page), { isPersonal: true });",
