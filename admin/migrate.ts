@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import { makeRoles, migrate } from "../db/migrate.ts";
 import { changesAnything, planMigration } from "../db/plan.ts";
 import { requireDatabase } from "../db/reach.ts";
-import { saveSettings } from "../db/settings.ts";
+import { oddSettings, saveSettings } from "../db/settings.ts";
 import { explain } from "../process/explain.ts";
 import { publishDocuments } from "../worker/documents.ts";
 import { AdminContext, EXIT } from "./context.ts";
@@ -55,7 +55,10 @@ async function main(): Promise<number> {
       return changesAnything(plan) ? EXIT.partly : EXIT.done;
     }
     const applied = await migrate(url, { onWait });
-    await settle(await context.pool(), config);
+    const pool = await context.pool();
+    await settle(pool, config);
+    for (const said of await oddSettings(pool))
+      process.stderr.write(`migrate: ${said} Set it: requests that go by it fail.\n`);
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     context.print(
       null,

@@ -38,6 +38,14 @@ export async function saveSettings(db: pg.Pool | pg.ClientBase, settings: GraphS
   }
 }
 
+/** What is wrong with settings that were made before the rules looked at them: a sentence each. */
+export async function oddSettings(db: Pick<pg.ClientBase, "query">): Promise<string[]> {
+  const { rows } = await db.query<{ said: string }>(
+    "select format('The setting %s %s.', name, problem) as said from app_private.odd_settings order by name",
+  );
+  return rows.map(({ said }) => said);
+}
+
 /**
  * Two processes with different settings would each take what the other writes for wrong.
  * @throws OtherNames when these are not what the service was migrated with

@@ -5,6 +5,7 @@
 \ir reset.sql
 \ir leakproof.sql
 \ir errors.sql
+\ir settings.sql
 \ir validation.sql
 \ir identity.sql
 \ir limits.sql

@@ -9,6 +9,7 @@ const CODES = {
   only: "the database refuses a code that is broader",
 };
 const GROUPS = { file: "admin/people-groups.ts", tests: ["vocabulary"], only: "misplaced quotes" };
+const SETTINGS = { file: "db/rules/settings.sql", tests: ["rule-settings"] };
 
 export const MENDED_BORDERS: readonly Mistake[] = [
   {
@@ -167,5 +168,76 @@ export const MENDED_BORDERS: readonly Mistake[] = [
     file: "db/churches/csv.ts",
     before: "      trim,\n",
     after: "",
+  },
+  {
+    ...SETTINGS,
+    rule: "what is set is looked at",
+    before: "before insert or update of name, value or delete on",
+    after: "before insert or delete on",
+    only: "takes what the rules can read",
+  },
+  {
+    ...SETTINGS,
+    rule: "a limit is a whole number",
+    before: " and value #>> '{}' ~ '^[0-9]+$') is not true",
+    after: ") is not true",
+    only: "takes what the rules can read",
+  },
+  {
+    ...SETTINGS,
+    rule: "a limit has bounds, and is no text",
+    before: "value between to_jsonb(known.least) and to_jsonb(known.most) and value #>>",
+    after: "value #>>",
+    only: "takes what the rules can read",
+  },
+  {
+    ...SETTINGS,
+    rule: "changes are kept for a day at least",
+    before: "('changes_kept_days', 'number', 1, 36500)",
+    after: "('changes_kept_days', 'number', 0, 36500)",
+    only: "takes what the rules can read",
+  },
+  {
+    ...SETTINGS,
+    rule: "a text is not empty",
+    before: " or value = '\"\"' then",
+    after: " then",
+    only: "takes what the rules can read",
+  },
+  {
+    ...SETTINGS,
+    rule: "a switch is one",
+    before: "case when jsonb_typeof(value) is distinct from 'boolean' then",
+    after: "case when jsonb_typeof(value) not in ('boolean', 'string') then",
+    only: "takes what the rules can read",
+  },
+  {
+    ...SETTINGS,
+    rule: "a setting that is needed is not called otherwise",
+    before: "(tg_op = 'DELETE' or new.name <> old.name)",
+    after: "tg_op = 'DELETE'",
+    only: "neither deleted nor called",
+  },
+  {
+    ...SETTINGS,
+    rule: "a setting that is needed is not deleted",
+    before: "(tg_op = 'DELETE' or new.name <> old.name)",
+    after: "(tg_op = 'UPDATE' and new.name <> old.name)",
+    only: "neither deleted nor called",
+  },
+  {
+    ...SETTINGS,
+    rule: "what nobody needs may be deleted",
+    before: "return old;",
+    after: "return null;",
+    only: "neither deleted nor called",
+  },
+  {
+    ...SETTINGS,
+    rule: "who migrates is told of settings from before",
+    file: "admin/migrate.ts",
+    before: "of await oddSettings(pool))",
+    after: "of (await oddSettings(pool)).slice(1))",
+    only: "does not keep a migration",
   },
 ];
