@@ -60,6 +60,11 @@ const country = (alpha2: string, alpha3: string) =>
   insert("app_public.countries", { alpha2, alpha3, name: "'Nowhere'" });
 const history = (columns: Record<string, string>) =>
   insert("app_public.status_history", { to_status: "'open'", ...columns });
+const claimStep = (columns: Record<string, string>) =>
+  insert("app_public.organization_claim_history", {
+    ...{ claim_id: `'${ID}'`, to_status: "'pending_review'" },
+    ...columns,
+  });
 const administration = (subject: string) =>
   insert("app_private.administration_history", { subject, name: "'n'", change: "'{}'" });
 
@@ -97,13 +102,13 @@ const TWICE = "23505";
 /** What a constraint is there for, what it refuses, and what is the nearest to that which it takes. */
 type Rule = { rule: string; refuses: readonly string[]; takes: readonly string[] };
 
-const isOfATime = (make: (columns: Columns) => string): Rule => ({
-  rule: "a record is of a time that JSON, XSD and the cursors of lists have",
+const isOfATime = (make: (columns: Columns) => string, column = "created_at"): Rule => ({
+  rule: `a record's ${column} is a time that JSON, XSD and the cursors of lists have`,
   refuses: ["infinity", "-infinity", "0001-12-31 23:59:59+00 BC", "2200-01-01 00:00:00+00"].map((time) =>
-    make({ created_at: `'${time}'` }),
+    make({ [column]: `'${time}'` }),
   ),
   takes: ["0001-01-01 00:00:00+00", "2199-12-31 23:59:59.999999+00"].map((time) =>
-    make({ created_at: `'${time}'` }),
+    make({ [column]: `'${time}'` }),
   ),
 });
 
@@ -112,6 +117,23 @@ const CHECKS: Readonly<Record<string, Rule>> = {
   commitments_created_at_check: isOfATime(commitment),
   engagement_claims_created_at_check: isOfATime(engagementClaim),
   organization_claims_created_at_check: isOfATime(claim),
+  needs_updated_at_check: isOfATime(need, "updated_at"),
+  commitments_updated_at_check: isOfATime(commitment, "updated_at"),
+  engagement_claims_updated_at_check: isOfATime(engagementClaim, "updated_at"),
+  organization_claims_updated_at_check: isOfATime(claim, "updated_at"),
+  organization_claims_reviewed_at_check: isOfATime(claim, "reviewed_at"),
+  status_history_changed_at_check: isOfATime(
+    (columns) => history({ need_id: `'${ID}'`, ...columns }),
+    "changed_at",
+  ),
+  organization_claim_history_changed_at_check: isOfATime(claimStep, "changed_at"),
+  commitments_target_completion_date_check: {
+    rule: "something is promised until a day that a calendar has",
+    refuses: ["infinity", "-infinity", "0001-12-31 BC", "10000-01-01"].map((day) =>
+      commitment({ target_completion_date: `'${day}'` }),
+    ),
+    takes: ["'0001-01-01'", "'9999-12-31'", "null"].map((day) => commitment({ target_completion_date: day })),
+  },
   api_keys_key_hash_check: {
     rule: "of a key the SHA-256 is stored, and not its text",
     refuses: [
@@ -423,6 +445,71 @@ test("a record of a time that it cannot have any more gets the nearest with the 
       "2026-01-01 00:00:00",
       "2199-12-31 23:59:59",
     ]);
+  } finally {
+    await other.drop();
+  }
+});
+
+test("and so do its other times, however they came about, and a day that no calendar has", async () => {
+  const migration = join(import.meta.dirname, "../db/migrations/0080_other_times_of_records.sql");
+  const other = await createTestDatabase();
+  const columns = [
+    ...["needs", "commitments", "engagement_claims", "organization_claims"].map((table) => [
+      table,
+      "updated_at",
+    ]),
+    ["organization_claims", "reviewed_at"],
+    ["status_history", "changed_at"],
+    ["organization_claim_history", "changed_at"],
+  ] as const;
+  const records = ["infinity", "-infinity", "2026-01-01 00:00:00+00"].flatMap((time) => {
+    const at = `'${time}'`;
+    return [
+      need({ updated_at: at }),
+      commitment({ updated_at: at }),
+      engagementClaim({ updated_at: at }),
+      claim({ updated_at: at, reviewed_at: at, status: "'rejected'", review_notes: "'No.'" }),
+      history({ need_id: `'${ID}'`, changed_at: at }),
+      claimStep({ changed_at: at }),
+    ];
+  });
+  const days = ["infinity", "0044-03-15 BC", "2026-01-01"];
+  try {
+    const { owner } = other;
+    await owner.query(`
+      ${[...columns, ["commitments", "target_completion_date"]].map(([table, column]) => `alter table app_public.${table} drop constraint ${table}_${column}_check`).join(";")};
+      begin; set local session_replication_role = replica;
+      insert into app_public.organizations (org_uri, name) values ('https://a.example', 'A');
+      insert into app_public.users (user_id, email) values ('${ID}', 'a@a.example');
+      ${records.join(";")};
+      -- Most are of no time at all.
+      ${claim({ updated_at: "'infinity'" })};
+      ${days.map((day) => commitment({ target_completion_date: `'${day}'`, updated_at: "'infinity'" })).join(";")};
+      commit`);
+    await owner.query(await readFile(migration, "utf8"));
+    const values = async (table: string, column: string) => {
+      const { rows } = await owner.query<{ value: string }>(
+        `select distinct (${column} at time zone 'utc')::text as value from app_public.${table} order by 1`,
+      );
+      return rows.map(({ value }) => value);
+    };
+    for (const [table, column] of columns) {
+      const found = await values(table, column);
+      // The records whose day was mended have been changed by that.
+      const expected = ["0001-01-01 00:00:00", "2026-01-01 00:00:00", "2199-12-31 23:59:59"];
+      expect([table, column, found]).toEqual([table, column, expect.arrayContaining(expected)]);
+      expect(found.at(0)).toBe(expected[0]);
+    }
+    const { rows: dates } = await owner.query<{ day: string }>(
+      "select target_completion_date::text as day from app_public.commitments where target_completion_date is not null order by 1",
+    );
+    expect(dates.map(({ day }) => day)).toEqual(["0001-01-01", "2026-01-01", "9999-12-31"]);
+    const { rows: undecided } = await owner.query(
+      "select from app_public.organization_claims where reviewed_at is null",
+    );
+    expect(undecided).toHaveLength(1);
+    const { rows: off } = await owner.query("select from pg_trigger where tgenabled = 'D'");
+    expect(off).toEqual([]);
   } finally {
     await other.drop();
   }

@@ -10,6 +10,7 @@ const CODES = {
 };
 const GROUPS = { file: "admin/people-groups.ts", tests: ["vocabulary"], only: "misplaced quotes" };
 const SETTINGS = { file: "db/rules/settings.sql", tests: ["rule-settings"] };
+const TIMES = { file: "db/migrations/0080_other_times_of_records.sql", tests: ["constraints"] };
 
 export const MENDED_BORDERS: readonly Mistake[] = [
   {
@@ -239,5 +240,41 @@ export const MENDED_BORDERS: readonly Mistake[] = [
     before: "of await oddSettings(pool))",
     after: "of (await oddSettings(pool)).slice(1))",
     only: "does not keep a migration",
+  },
+  {
+    ...TIMES,
+    rule: "a status was set at a time that doors can tell",
+    before:
+      "add constraint status_history_changed_at_check\n    check (changed_at >= '0001-01-01 00:00:00+00' and",
+    after: "add constraint status_history_changed_at_check\n    check (",
+    only: "changed_at is a time",
+  },
+  {
+    ...TIMES,
+    rule: "something is promised until a day that a calendar has",
+    before: "check (target_completion_date between '0001-01-01' and '9999-12-31')",
+    after: "check (target_completion_date between '0001-01-01' and 'infinity')",
+    only: "until a day that a calendar has",
+  },
+  {
+    ...TIMES,
+    rule: "a day before the calendar gets its first with the migration",
+    before: "where target_completion_date < '0001-01-01' or",
+    after: "where",
+    only: "a day that no calendar has",
+  },
+  {
+    ...TIMES,
+    rule: "the time of the last change is mended in spite of its trigger",
+    before: "alter table app_public.needs disable trigger user;\n",
+    after: "",
+    only: "a day that no calendar has",
+  },
+  {
+    ...TIMES,
+    rule: "triggers are on again after the migration",
+    before: "alter table app_public.organization_claims enable trigger user;\n",
+    after: "",
+    only: "a day that no calendar has",
   },
 ];
