@@ -405,7 +405,9 @@ function readEnvFile(): NodeJS.Dict<string> {
     text = readText(ENV_FILE);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
-    throw new ConfigError(`${ENV_FILE}: must be a file of UTF-8 text: ${reasonOf(error)}`, { cause: error });
+    const isUnread = error instanceof Error && "errno" in error;
+    const what = isUnread ? "cannot be read" : "must be a file of UTF-8 text";
+    throw new ConfigError(`${ENV_FILE}: ${what}: ${reasonOf(error)}`, { cause: error });
   }
   // Letters of ASCII in UTF-16 are UTF-8 with a NUL beside each.
   if (text.includes("\0"))

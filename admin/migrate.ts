@@ -58,7 +58,7 @@ async function main(): Promise<number> {
     const pool = await context.pool();
     await settle(pool, config);
     for (const said of await oddSettings(pool))
-      process.stderr.write(`migrate: ${said} Set it: requests that go by it fail.\n`);
+      process.stderr.write(`migrate: ${said} Set it: what goes by it may fail.\n`);
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     context.print(
       null,

@@ -57,7 +57,8 @@ async function fromCsv(file: string, context: AdminContext, strict: boolean): Pr
   try {
     for await (const { line, ...row } of csvRecords(createReadStream(file), { trim: true })) {
       if (!columns) {
-        columns = columnsOf(row.cells ?? [], file);
+        if (!row.cells) throw new AdminError(`${file}:${line}: ${row.problem}`);
+        columns = columnsOf(row.cells, file);
         continue;
       }
       const [rop3, name] = [row.cells?.[columns.rop3], row.cells?.[columns.name]];

@@ -753,7 +753,7 @@ describe("a file .env", () => {
   test("that is a folder is refused in one line", async () => {
     const cwd = await mkdtemp(join(dir, "in-"));
     await mkdir(join(cwd, ".env"));
-    expect(await started(cwd)).toMatch(/^error: \.env: must be a file of UTF-8 text: EISDIR[^\n]+\n$/);
+    expect(await started(cwd)).toMatch(/^error: \.env: cannot be read: EISDIR[^\n]+\n$/);
   });
 });
 

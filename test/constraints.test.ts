@@ -127,6 +127,7 @@ const CHECKS: Readonly<Record<string, Rule>> = {
     "changed_at",
   ),
   organization_claim_history_changed_at_check: isOfATime(claimStep, "changed_at"),
+  changes_changed_at_check: isOfATime((columns) => insert("app_private.changes", columns), "changed_at"),
   commitments_target_completion_date_check: {
     rule: "something is promised until a day that a calendar has",
     refuses: ["infinity", "-infinity", "0001-12-31 BC", "10000-01-01"].map((day) =>
@@ -477,6 +478,7 @@ test("and so do its other times, however they came about, and a day that no cale
   try {
     const { owner } = other;
     await owner.query(`
+      alter table app_private.changes drop constraint changes_changed_at_check;
       ${[...columns, ["commitments", "target_completion_date"]].map(([table, column]) => `alter table app_public.${table} drop constraint ${table}_${column}_check`).join(";")};
       begin; set local session_replication_role = replica;
       insert into app_public.organizations (org_uri, name) values ('https://a.example', 'A');
@@ -484,9 +486,24 @@ test("and so do its other times, however they came about, and a day that no cale
       ${records.join(";")};
       -- Most are of no time at all.
       ${claim({ updated_at: "'infinity'" })};
-      ${days.map((day) => commitment({ target_completion_date: `'${day}'`, updated_at: "'infinity'" })).join(";")};
+      ${need({ need_id: `'${ID}'` })};
+      ${days.map((day) => commitment({ concerns_need_id: `'${ID}'`, target_completion_date: `'${day}'`, updated_at: "'infinity'" })).join(";")};
+      insert into app_private.changes (changed_at) values ('infinity'), ('0044-03-15 BC');
       commit`);
     await owner.query(await readFile(migration, "utf8"));
+    const { rows: told } = await owner.query<{ at: string }>(
+      "select changed_at::text as at from app_private.changes where not (changed_at between '0001-01-01' and '2199-12-31 23:59:59+00')",
+    );
+    expect(told).toEqual([]);
+    // The graph holds what they were, or nothing of them.
+    const { rows: marked } = await owner.query(
+      "select kind, count(*)::integer as n from app_private.graph_records where state = 'pending' group by kind order by kind",
+    );
+    expect(marked).toEqual([
+      { kind: "need", n: 2 },
+      { kind: "commitment", n: 5 },
+      { kind: "engagement_claim", n: 2 },
+    ]);
     const values = async (table: string, column: string) => {
       const { rows } = await owner.query<{ value: string }>(
         `select distinct (${column} at time zone 'utc')::text as value from app_public.${table} order by 1`,

@@ -1,7 +1,13 @@
 // When a process drains, tries again, and looks for what was left behind, by a clock that the test sets.
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { pino } from "pino";
-import { GraphTimeout, GraphUnavailable, GraphUnconfirmed, GraphUnreachable } from "../graph/store.ts";
+import {
+  GraphFailed,
+  GraphTimeout,
+  GraphUnavailable,
+  GraphUnconfirmed,
+  GraphUnreachable,
+} from "../graph/store.ts";
 import type { Pulse } from "../process/pulse.ts";
 import { createDrainer } from "../worker/drainer.ts";
 import type { Drainer, DrainerOptions } from "../worker/drainer.ts";
@@ -322,6 +328,65 @@ test("a store that takes everything but a list is unavailable since it first was
   await graph.declareNeeds(1);
   await drainer.wake();
   expect([await pending(), (await state())[0], await since()]).toEqual([0, "unavailable", first]);
+});
+
+test("a list that a store fails on keeps it from no other word of what it takes: it was away, and is behind", async () => {
+  start();
+  await drainer.wake();
+  await graph.database.owner.query("select app_private.mark_references('countries')");
+  const failsOnList = ({ name }: { name: string }) => {
+    if (name === "putGraph") throw new GraphFailed("too large");
+  };
+  graph.store.before = failsOnList;
+  await drainer.wake();
+  isDown();
+  await graph.declareNeeds(1);
+  await drainer.wake();
+  expect((await state())[0]).toBe("unavailable");
+  const seen: unknown[] = [];
+  graph.store.before = async (call) => {
+    if (call.name === "update" && call.text.includes("Wells")) seen.push((await state())[0]);
+    failsOnList(call);
+  };
+  await graph.declareNeeds(2);
+  await drainer.stop();
+  start({ batchSize: 1 });
+  now += 5_000;
+  await drainer.wake();
+  expect([seen[0], seen.at(-1)]).toEqual(["unavailable", "behind"]);
+});
+
+test.each([
+  ["silence is all that was said of it", "The graph store does not answer.", "behind"],
+  ["it has refused something too", "full", "unavailable"],
+])("a store that answers again while a whole graph is under way, where %s", async (_, reason, is) => {
+  const told: ((isDown: boolean) => void)[] = [];
+  const pulse = {
+    onChange: (listener: (isDown: boolean) => void) => void told.push(listener),
+  } as Partial<Pulse> as Pulse;
+  const between = standBetween(graph.database.owner);
+  await graph.declareNeeds(1);
+  start({ pulse, pool: between.pool });
+  await drainer.wake();
+  await graph.database.owner.query("select app_private.request_rebuild()");
+  const { promise: isLet, resolve: letThrough } = Promise.withResolvers<void>();
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  graph.store.before = async ({ name, text }) => {
+    if (name !== "putGraph" || !text.includes("Wells")) return;
+    reach();
+    await isLet;
+  };
+  const draining = drainer.wake();
+  await reached;
+  told[0]!(true);
+  await eventually(async () => expect((await state())[0]).toBe("unavailable"));
+  await graph.database.owner.query("update app_private.graph_store set reason = $1", [reason]);
+  told[0]!(false);
+  await eventually(() => expect(between.count("note_graph_heard")).toBe(1));
+  await eventually(async () => expect((await state())[0]).toBe(is));
+  letThrough();
+  await draining;
+  expect((await state())[0]).toBe("current");
 });
 
 test("a store that is too slow gets half as much at a time, not less than 25, and as much as before once it can", async () => {

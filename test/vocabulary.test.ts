@@ -212,6 +212,14 @@ describe("admin vocabulary import, where nobody looks at the graph", () => {
     ]);
   });
 
+  test("a header of people groups with misplaced quotes is called that", async () => {
+    const result = await importFile("people-groups", "quoted.csv", 'rop3,"name\n100001,Somali\n');
+    expect([result.code, result.stderr]).toEqual([
+      2,
+      expect.stringContaining("quoted.csv:1: has misplaced quotes"),
+    ]);
+  });
+
   test("a row of people groups with misplaced quotes is named by its line, and the rest is imported", async () => {
     const csv =
       'rop3,name\n100001,Somali\n100002,"Borana\n100003,"Gabra,\nOromo"\n100004, "Rendille, the" \n12,Short\n';

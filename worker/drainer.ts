@@ -146,6 +146,9 @@ export function createDrainer({
   /** What is under way goes on: it may still arrive, and sending it again would be no quicker. */
   async function tell(isDown: boolean): Promise<void> {
     if (isDown) return note("unavailable", SILENT);
+    await pool
+      .query("select app_private.note_graph_heard($1)", [SILENT])
+      .catch((error: unknown) => logger.debug({ err: error }, "cannot note that the store answers"));
     // The store that comes back may not be the one that went away.
     watchAt = 0;
     retryAt = 0;

@@ -52,12 +52,24 @@ begin atomic
   update app_private.graph_store as s
   set state = 'behind', reason = 'Changes that had to wait are being written.', since = now(), looked_at = now()
   where s.state in ('unavailable', 'unconfirmed') and cardinality(names) > 0
-    -- Then it may be said of that list, while the store takes everything else.
-    and not exists (select from app_private.graph_references as r where r.trouble is not null);
+    -- Then it is said of that list, while the store takes everything else.
+    and not exists (select from app_private.graph_references as r where r.trouble = s.state);
 end;
 comment on function app_private.note_graph_turns is
   'Notes that named graphs were seen to be changed by these updates: from now on they must not say less, and the store is '
   'no longer one that takes nothing. The last update of all is named where it changed none of them.';
+
+create function app_private.note_graph_heard(silence text) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_store as s
+  set state = 'behind', reason = 'Changes that had to wait are being written.', since = now(), looked_at = now()
+  where s.state = 'unavailable' and s.reason = silence;
+end;
+comment on function app_private.note_graph_heard is
+  'Notes that the store answers again, where that it did not, in these words, was all that was said of it: what it refused is '
+  'another matter, and ends with what it takes.';
 
 create function app_private.note_graph_seen(seen_by uuid) returns void
 language sql

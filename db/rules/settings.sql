@@ -1,5 +1,6 @@
 -- What an operator may set in app_private.settings. A rule that reads something else fails in the middle of somebody's request,
--- who can do nothing about it.
+-- who can do nothing about it. A migration that takes one of these away, or makes it another type, drops the trigger first: the rules
+-- come after it, and make it again.
 
 create function app_private.setting_problem(name text, value jsonb) returns text
 language sql immutable
@@ -9,8 +10,8 @@ begin atomic
     when 'boolean' then
       case when jsonb_typeof(value) is distinct from 'boolean' then 'must be true or false, without quotes' end
     when 'number' then
-      -- Of another type it is not between two numbers.
-      case when (value between to_jsonb(known.least) and to_jsonb(known.most) and value #>> '{}' ~ '^[0-9]+$') is not true
+      -- Of another type it is not between two numbers. 20.0 is 20 to the rules.
+      case when (value between to_jsonb(known.least) and to_jsonb(known.most) and value #>> '{}' ~ '^[0-9]+([.]0+)?$') is not true
         then format('must be a whole number from %s to %s, without quotes', known.least, known.most) end
     else
       case when jsonb_typeof(value) is distinct from 'string' or value = '""' then 'must be a text, in double quotes' end

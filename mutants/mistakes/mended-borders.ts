@@ -43,9 +43,44 @@ export const MENDED_BORDERS: readonly Mistake[] = [
   {
     ...STORE,
     rule: "what is said of one list does not end with what the store takes besides",
-    before: "    and not exists (select from app_private.graph_references as r where r.trouble is not null);",
+    before: "    and not exists (select from app_private.graph_references as r where r.trouble = s.state);",
     after: "    and true;",
     only: "takes everything but a list",
+  },
+  {
+    ...TIMES,
+    rule: "who moves from a release whose records have two bad times can",
+    before: "set constraints all immediate;\n",
+    after: "",
+    only: "its other times",
+  },
+  {
+    ...TIMES,
+    rule: "the graph is told of records whose time was mended",
+    before: "disable trigger touch'",
+    after: "disable trigger user'",
+    only: "its other times",
+  },
+  {
+    ...STORE,
+    rule: "what is said of one list, and not of the store, does not keep it from what it takes",
+    before: "r.trouble = s.state);",
+    after: "r.trouble is not null);",
+    only: "keeps it from no other word",
+  },
+  {
+    ...STORE,
+    rule: "a store that answers again while it takes a whole graph is not silent",
+    before: "where s.state = 'unavailable' and s.reason = silence;",
+    after: "where false and s.reason = silence;",
+    only: "a store that answers again",
+  },
+  {
+    ...STORE,
+    rule: "nor does it take what it has refused because it answers",
+    before: "where s.state = 'unavailable' and s.reason = silence;",
+    after: "where s.state = 'unavailable' and silence is not null;",
+    only: "a store that answers again",
   },
   {
     ...STORE,
@@ -180,7 +215,7 @@ export const MENDED_BORDERS: readonly Mistake[] = [
   {
     ...SETTINGS,
     rule: "a limit is a whole number",
-    before: " and value #>> '{}' ~ '^[0-9]+$') is not true",
+    before: " and value #>> '{}' ~ '^[0-9]+([.]0+)?$') is not true",
     after: ") is not true",
     only: "takes what the rules can read",
   },
@@ -266,8 +301,8 @@ export const MENDED_BORDERS: readonly Mistake[] = [
   {
     ...TIMES,
     rule: "the time of the last change is mended in spite of its trigger",
-    before: "alter table app_public.needs disable trigger user;\n",
-    after: "",
+    before: "      execute format('alter table %s disable trigger touch', recorded);\n",
+    after: "      null;\n",
     only: "a day that no calendar has",
   },
   {

@@ -33,7 +33,7 @@ export const SETTINGS_MENDED: readonly Mistake[] = [
     ],
     [
       "a file of settings that cannot be read is told of in one line",
-      "    throw new ConfigError(`${ENV_FILE}: must be a file of UTF-8 text: ${reasonOf(error)}`, { cause: error });",
+      "    throw new ConfigError(`${ENV_FILE}: ${what}: ${reasonOf(error)}`, { cause: error });",
       "    throw error;",
     ],
     [
