@@ -2,8 +2,10 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
+import { closePool } from "../db/close.ts";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import type { EmbeddedPostgres } from "../db/embedded.ts";
+import { createPool } from "../db/pool.ts";
 import { describeWithDistribution } from "./support/distribution.ts";
 import { run, temporaryDataDir } from "./support/process.ts";
 import type { Outcome } from "./support/process.ts";
@@ -70,7 +72,7 @@ describeWithDistribution("a dump of a database that is in use", ({ folder, ...pr
     expect(migrated).toMatchObject({ code: 0 });
     expect(migrated.stdout).toContain("up to date");
 
-    const pools = [source.url, url].map((connectionString) => new pg.Pool({ connectionString, max: 1 }));
+    const pools = [source.url, url].map((connectionString) => createPool(connectionString, { max: 1 }));
     try {
       const [before, after] = pools as [pg.Pool, pg.Pool];
       expect(await columnsOf(after)).toEqual(await columnsOf(before));
@@ -87,7 +89,7 @@ describeWithDistribution("a dump of a database that is in use", ({ folder, ...pr
       await client.query("rollback");
       client.release();
     } finally {
-      await Promise.all(pools.map((pool) => pool.end()));
+      await Promise.all(pools.map(closePool));
     }
   });
 });

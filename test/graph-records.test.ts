@@ -310,9 +310,9 @@ describe("drains", () => {
       ]),
     );
     expect(await store()).toBe(31);
-    await noteTurns(db(), new Map(), 40n);
+    await noteTurns(db(), new Map(), { last: 40n });
     expect(await store()).toBe(40);
-    await noteTurns(db(), new Map([["need", 35n]]), 20n);
+    await noteTurns(db(), new Map([["need", 35n]]), { last: 20n });
     expect(await store()).toBe(40);
     expect(await readKnownTurns(db())).toEqual(
       new Map([

@@ -103,7 +103,8 @@ async function withLock<T>(
     } finally {
       // Also what changed no graph, or what was confirmed before something failed: from now on the store must not say less,
       // and whoever comes next expects it to say no more.
-      if (session.last() > last && !lost.signal.aborted) await noteTurns(client, new Map(), session.last());
+      if (session.last() > last && !lost.signal.aborted)
+        await noteTurns(client, new Map(), { last: session.last() });
     }
   } finally {
     clearInterval(beats);

@@ -93,11 +93,19 @@ export async function readKnownTurns(db: Queryable): Promise<Map<GraphName, Turn
 /**
  * Notes that named graphs were seen to be changed by these updates: from now on they must not say less.
  * @param last the last update of all, if it changed none of them
+ * @param loss what the store has lost, if that is why it is behind
  */
-export async function noteTurns(db: Queryable, turns: GraphTurns, last?: Turn): Promise<void> {
+export async function noteTurns(
+  db: Queryable,
+  turns: GraphTurns,
+  { last, loss }: { last?: Turn; loss?: string } = {},
+): Promise<void> {
   await db.query({
     name: "note_turns",
-    text: "select app_private.note_graph_turns($1, $2, $3)",
-    values: [[...turns.keys()], [...turns.values()].map(String), last === undefined ? null : String(last)],
+    text: "select app_private.note_graph_turns($1, $2, $3, $4)",
+    values: [
+      ...[[...turns.keys()], [...turns.values()].map(String)],
+      ...[last === undefined ? null : String(last), loss],
+    ],
   });
 }

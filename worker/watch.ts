@@ -154,7 +154,7 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
     logger.info("the named graphs get their numbers, and are written anew");
   else if (loss.reason === NOT_NOTED) logger.info("an update that nobody noted is looked after");
   else logger.warn({ reason: loss.reason }, "the graph has lost something, which is written to it again");
-  await noteLoss(client, loss);
+  await client.query("select app_private.note_graph_work('behind', $1)", [`${loss.reason}.`]);
   for (const list of REFERENCES) {
     if (loss.what.has(list)) await client.query("select app_private.mark_references($1)", [list]);
   }
@@ -179,14 +179,9 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
   // Only now: a store that belongs to this database is believed to have lost nothing.
   const turn = await session.adopt(loss.graphs, lost);
   const names = Object.keys(projector.names.contents) as GraphName[];
-  await noteTurns(client, new Map(names.map((name) => [name, turn])));
   // Of a store that was away until now nothing could be said but that.
-  await noteLoss(client, loss);
+  await noteTurns(client, new Map(names.map((name) => [name, turn])), { loss: `${loss.reason}.` });
   return "mended";
-}
-
-async function noteLoss(client: PoolClient, { reason }: Loss): Promise<void> {
-  await client.query("select app_private.note_graph_work('behind', $1)", [`${reason}.`]);
 }
 
 /** A store may only seem to have lost something, while queries are answered from a copy that is a little behind. */

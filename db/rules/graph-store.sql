@@ -39,7 +39,8 @@ comment on function app_private.note_graph_work is
   'Says what is being done about the graph, and why. That somebody tries does not end a failure of the store: only what '
   'it took does (note_graph_turns), or that nothing is left to do (note_graph_current).';
 
-create function app_private.note_graph_turns(names text[], turns bigint[], last bigint default null) returns void
+create function app_private.note_graph_turns(names text[], turns bigint[], last bigint default null, loss text default null)
+returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
@@ -50,14 +51,15 @@ begin atomic
   on conflict (name) do update set turn = greatest(m.turn, excluded.turn);
   -- What changes no named graph does not count: a full disk may have room for that.
   update app_private.graph_store as s
-  set state = 'behind', reason = 'Changes that had to wait are being written.', since = now(), looked_at = now()
+  set state = 'behind', reason = coalesce(loss, 'Changes that had to wait are being written.'), since = now(), looked_at = now()
   where s.state in ('unavailable', 'unconfirmed') and cardinality(names) > 0
     -- Then it is said of that list, while the store takes everything else.
     and not exists (select from app_private.graph_references as r where r.trouble = s.state);
 end;
 comment on function app_private.note_graph_turns is
   'Notes that named graphs were seen to be changed by these updates: from now on they must not say less, and the store is '
-  'no longer one that takes nothing. The last update of all is named where it changed none of them.';
+  'no longer one that takes nothing, but behind: for what was lost, if that is named. The last update of all is named where it '
+  'changed none of them.';
 
 create function app_private.note_graph_heard(silence text) returns void
 language sql

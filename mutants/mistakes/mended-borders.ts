@@ -117,8 +117,8 @@ export const MENDED_BORDERS: readonly Mistake[] = [
     ...STORE,
     rule: "why a store that was away is behind is said once it takes something",
     file: "worker/watch.ts",
-    before: "  await noteLoss(client, loss);\n  return",
-    after: "  return",
+    before: ", { loss: `${loss.reason}.` });",
+    after: ");",
     only: "comes back empty is behind",
   },
   {

@@ -8,8 +8,9 @@ export const STORE_LOSSES: readonly Mistake[] = [
   {
     ...WATCH,
     rule: "what a store lacks is told as the reason why the graph is behind",
-    before: "  await noteLoss(client, loss);\n  for",
-    after: "  for",
+    before:
+      "  await client.query(\"select app_private.note_graph_work('behind', $1)\", [`${loss.reason}.`]);\n",
+    after: "",
     only: "lacks a list",
   },
   {

@@ -83,7 +83,7 @@ export const STEPS: readonly Mistake[] = [
     rule: "an update that changed no graph is known to whoever writes next",
     file: "worker/hold.ts",
     before:
-      "if (session.last() > last && !lost.signal.aborted) await noteTurns(client, new Map(), session.last());",
+      "if (session.last() > last && !lost.signal.aborted)\n        await noteTurns(client, new Map(), { last: session.last() });",
     after: "",
     only: "changed no graph",
   },

@@ -293,7 +293,8 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
     ...UPKEEP,
     rule: "what a mended graph says is known",
     file: "worker/watch.ts",
-    before: "  await noteTurns(client, new Map(names.map((name) => [name, turn])));",
+    before:
+      "  await noteTurns(client, new Map(names.map((name) => [name, turn])), { loss: `${loss.reason}.` });",
     after: "  void names;",
     only: "mends a graph",
   },
