@@ -265,8 +265,10 @@ begin
     )
     select json_build_object('claims', coalesce(json_agg(item order by l.place), '[]'), 'total', page.total)
     from listed as l
-    join alike as a on a.org_uri = (l.claim).org_uri and a.email_domain = (l.claim).email_domain
-    cross join lateral (select (l.claim).*, a.similar_organizations) as item);
+    -- No claim is left out of a list for what it is like, whatever is wrong with its organization.
+    left join alike as a on a.org_uri = (l.claim).org_uri and a.email_domain = (l.claim).email_domain
+    cross join lateral (
+      select (l.claim).*, case when a.org_uri is null then '[]' else a.similar_organizations end as similar_organizations) as item);
 end
 $$;
 comment on function app_private.claims_with_similar_organizations is
