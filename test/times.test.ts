@@ -92,7 +92,7 @@ describe.each(KINDS)("$record.kind", ({ record, create, input, id, key, statuses
 
   test("a clock that was set back does not turn the order round", async () => {
     const recordId = await declare();
-    const ahead = "2200-01-01T00:00:00+00:00";
+    const ahead = "2199-12-31T00:00:00+00:00";
     await service.database.owner.query(
       `alter table app_public.${record.table} disable trigger touch;
        update app_public.${record.table} set updated_at = '${ahead}' where ${key} = '${recordId}';
@@ -101,7 +101,7 @@ describe.each(KINDS)("$record.kind", ({ record, create, input, id, key, statuses
     await setStatus(recordId, statuses[0]);
     expect((await read(recordId)).updatedAt).toBe(ahead);
     const { statusHistory } = await history(recordId);
-    expect(statusHistory.nodes.at(-1)!.changedAt).toMatch(/^2200-01-01T00:00:00/);
+    expect(statusHistory.nodes.at(-1)!.changedAt).toMatch(/^2199-12-31T00:00:00/);
   });
 
   test("updatedAt moves when the status does, and only then", async () => {
