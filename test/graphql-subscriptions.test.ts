@@ -122,7 +122,15 @@ describe.each([
       { concernsNeedId: needId, targetCompletionDate: "2030-02-28" },
       { countryCode: "NE", engagementAccelerators: ["PRA"] },
     ]);
-    await db.query("delete from app_public.needs where need_id = $1", [await insertNeed()]);
+    // In one transaction, so that nobody sees it in between.
+    const client = await db.connect();
+    try {
+      await client.query("begin");
+      await client.query("delete from app_public.needs where need_id = $1", [await insertNeed(client)]);
+      await client.query("commit");
+    } finally {
+      client.release();
+    }
     await eventually(() =>
       expect(changesOf(subscriber).slice(3)).toEqual(
         Array.from({ length: 2 }, () => ({ ...none, item: null })),
