@@ -39,6 +39,12 @@ comment on function app_private.note_graph_work is
   'Says what is being done about the graph, and why. That somebody tries does not end a failure of the store: only what '
   'it took does (note_graph_turns), or that nothing is left to do (note_graph_current).';
 
+create function app_private.note_graph_back(loss text default null) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+return app_private.note_graph_state('behind', coalesce(loss, 'Changes that had to wait are being written.'));
+comment on function app_private.note_graph_back is 'Says that a store that failed is one to write to again, and what it has lost, if that is known.';
+
 create function app_private.note_graph_turns(names text[], turns bigint[], last bigint default null, loss text default null)
 returns void
 language sql
@@ -50,8 +56,7 @@ begin atomic
   select n.name, n.turn from unnest(names, turns) as n (name, turn)
   on conflict (name) do update set turn = greatest(m.turn, excluded.turn);
   -- What changes no named graph does not count: a full disk may have room for that.
-  update app_private.graph_store as s
-  set state = 'behind', reason = coalesce(loss, 'Changes that had to wait are being written.'), since = now(), looked_at = now()
+  select app_private.note_graph_back(loss) from app_private.graph_store as s
   where s.state in ('unavailable', 'unconfirmed') and cardinality(names) > 0
     -- Then it is said of that list, while the store takes everything else.
     and not exists (select from app_private.graph_references as r where r.trouble = s.state);
@@ -65,9 +70,7 @@ create function app_private.note_graph_heard(silence text) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  update app_private.graph_store as s
-  set state = 'behind', reason = 'Changes that had to wait are being written.', since = now(), looked_at = now()
-  where s.state = 'unavailable' and s.reason = silence;
+  select app_private.note_graph_back() from app_private.graph_store as s where s.state = 'unavailable' and s.reason = silence;
 end;
 comment on function app_private.note_graph_heard is
   'Notes that the store answers again, where that it did not, in these words, was all that was said of it: what it refused is '
